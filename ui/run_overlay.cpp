@@ -3,6 +3,9 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "core/experiment/imposed.h"
@@ -18,36 +21,41 @@ using telemetry::Metric;
 using telemetry::Series;
 
 constexpr double kWindowSeconds = 1;
+constexpr double kMissed = 2;  // intervals between its points, after which a series of slow steps is silent
 
-// The first of the last points that span a second; at least one interval, where there are two points.
-std::size_t window_begin(const Series& series) {
-  const std::size_t last = series.seconds.size() - 1;
-  std::size_t first = last;
-  while (first > 0 && series.seconds[last] - series.seconds[first] < kWindowSeconds) --first;
-  return first;
+double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// The last points of a series that span a second; at least one interval.
+struct Recent {
+  std::size_t first, last;
+  double seconds;
+};
+
+// Nothing of a series that has one point alone, or was not heard of in the last second of the run, nor in two of its intervals.
+std::optional<Recent> recent(const Series* series, double now) {
+  if (series == nullptr || series->seconds.size() < 2) return {};
+  const std::vector<double>& at = series->seconds;
+  Recent found{at.size() - 2, at.size() - 1, 0};
+  if (now - at.back() > std::max(kWindowSeconds, kMissed * (at.back() - at[found.first]))) return {};
+  while (found.first > 0 && at.back() - at[found.first] < kWindowSeconds) --found.first;
+  found.seconds = at.back() - at[found.first];
+  return found.seconds > 0 ? std::optional(found) : std::nullopt;
 }
 
 // Growth of a total by second.
-double rate_of(const Series* totals) {
-  if (totals == nullptr || totals->values.size() < 2) return 0;
-  const std::size_t first = window_begin(*totals);
-  const double seconds = totals->seconds.back() - totals->seconds[first];
-  return seconds > 0 ? (totals->values.back() - totals->values[first]) / seconds : 0;
-}
-
-double recent_sum(const Series& series, std::size_t points) {
-  double sum = 0;
-  for (std::size_t i = series.values.size() - std::min(points, series.values.size()); i < series.values.size(); ++i) sum += series.values[i];
-  return sum;
+double rate_of(const Series* totals, double now) {
+  const auto span = recent(totals, now);
+  return span ? (totals->values[span->last] - totals->values[span->first]) / span->seconds : 0;
 }
 
 // Compute time as a share of the time from step to step, what a rank is held included, over the last second; negative when it is not known.
-double utilisation_of(const telemetry::History& history, int rank) {
+double utilisation_of(const telemetry::History& history, int rank, double now) {
   const Series* compute = history.find({Metric::compute_seconds, rank, 0});
-  if (compute == nullptr || compute->values.size() < 2) return -1;
-  const std::size_t first = window_begin(*compute);  // the step that ends there began before
-  const double seconds = compute->seconds.back() - compute->seconds[first];
-  return seconds > 0 ? std::clamp(recent_sum(*compute, compute->values.size() - 1 - first) / seconds, 0.0, 1.0) : -1;
+  const auto span = recent(compute, now);
+  if (!span) return -1;
+  const auto at = [&](std::size_t point) { return compute->values.begin() + static_cast<std::ptrdiff_t>(point); };
+  const double computed = std::accumulate(at(span->first) + 1, compute->values.end(), 0.0);  // the step that ends at the first began before
+  return std::clamp(computed / span->seconds, 0.0, 1.0);
 }
 
 // The pace dial lets it go no further yet. A pause is told by the rank's own state.
@@ -63,6 +71,9 @@ const session::RankStatus* status_of(const session::Status* status, int rank) {
   const auto found = std::ranges::find(status->ranks, rank, &session::RankStatus::rank);
   return found == status->ranks.end() ? nullptr : &*found;
 }
+
+// It sends nothing, and takes nothing.
+bool is_away(const session::RankStatus* rank) { return rank != nullptr && (rank->state == "lost" || rank->state == "returning"); }
 
 // Several where they did not start. The coordinator tells it sooner than the recording, if it still answers.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
@@ -111,16 +122,16 @@ void add(LinkOverlay& link, double rate, bool forward) { (forward ? link.bytes_p
 
 }  // namespace
 
-RunOverlay::RunOverlay(const topology::Topology& topology) : traffic_(topology) {}
+RunOverlay::RunOverlay(const topology::Topology& topology, Clock clock) : traffic_(topology), clock_(clock ? std::move(clock) : steady_seconds) {}
 
-DeviceOverlay RunOverlay::device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const {
+DeviceOverlay RunOverlay::device(const telemetry::History& history, const session::Status* status, int rank, std::optional<double> now) const {
   DeviceOverlay device;
   device.rank = rank;
   device.role = drawn_device(rank).role;
   const Series* steps = history.find({Metric::step_seconds, rank, 0});
   if (const Series* versions = history.find({Metric::version, rank, 0}); versions && device.role == topology::Role::parameter_server) steps = versions;
   if (steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
-  if (moving) device.utilisation = utilisation_of(history, rank);
+  if (now) device.utilisation = utilisation_of(history, rank, *now);
   if (const session::RankStatus* one = status_of(status, rank)) {
     device.state = held(*status, *one) ? text("held") : QString::fromStdString(one->state);
     device.step = one->step;
@@ -131,9 +142,24 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   return device;
 }
 
-void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history) {
+// Goes on while nothing is heard, as where all ranks wait for one.
+double RunOverlay::now(const telemetry::History& history) {
+  double latest = 0;
+  for (const auto& [key, series] : history.series())
+    if (!series.seconds.empty()) latest = std::max(latest, series.seconds.back());
+  if (latest != latest_) latest_ = latest, heard_ = clock_();
+  return latest_ + clock_() - heard_;
+}
+
+void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history, const session::Status* status, double now) {
+  const auto away = [&](int rank) { return is_away(status_of(status, rank)); };
+  const auto cut = [&](const Crossing& one) {
+    const auto part = one.link ? overlay.link_parts.find(*one.link) : overlay.link_parts.end();
+    return part != overlay.link_parts.end() && part->second == 0;
+  };
   traffic_.visit(history, [&](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
-    const double rate = rate_of(history.find(sent));
+    if (away(sent.rank) || away(sent.index) || std::ranges::any_of(route, cut)) return;
+    const double rate = rate_of(history.find(sent), now);
     for (const Crossing& one : rate > 0 ? route : std::vector<Crossing>()) {
       if (one.link) add(overlay.links[*one.link], rate, one.forward);
       else add(overlay.buses[one.host], rate, true);
@@ -148,7 +174,7 @@ Overlay RunOverlay::failures(const telemetry::History& history) const {
   overlay.ended = true;
   const std::set<int> failed = failed_ranks(history, nullptr);
   for (int rank = 0; rank < ranks(history); ++rank)
-    if (failed.contains(rank)) mark(overlay.devices[name_of(rank)] = device(history, nullptr, rank, false), history, failed);
+    if (failed.contains(rank)) mark(overlay.devices[name_of(rank)] = device(history, nullptr, rank, {}), history, failed);
   return overlay;
 }
 
@@ -157,20 +183,20 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
   const experiment::RunSpec run = recorded_run(history);
   overlay.link_speeds = QString::fromStdString(experiment::link_speeds_said(run));
   const std::set<int> failed = failed_ranks(history, status);
+  const std::optional<double> now = moving ? std::optional(this->now(history)) : std::nullopt;
   for (int rank = 0; rank < ranks(history); ++rank) {
-    DeviceOverlay& shown = overlay.devices[name_of(rank)] = device(history, status, rank, moving);
+    DeviceOverlay& shown = overlay.devices[name_of(rank)] = device(history, status, rank, now);
     mark(shown, history, failed);
     if (const session::RankStatus* one = status_of(status, rank))
       shown.imposed = imposed_marks(one->slow_down, one->jitter, run.devices == experiment::DeviceSpeed::paced);
   }
-  if (moving) add_traffic(overlay, history);
   if (status != nullptr && failed.empty())
     for (const session::LinkPart& harmed : status->links)
       if (const auto& drawn = traffic_.topology().links; harmed.link >= 0 && static_cast<std::size_t>(harmed.link) < drawn.size()) {
-        const LinkName name{drawn[static_cast<std::size_t>(harmed.link)].from, drawn[static_cast<std::size_t>(harmed.link)].to};
-        overlay.link_parts[name] = harmed.part;
-        if (harmed.part == 0) overlay.links.erase(name);  // what crossed it last crosses no more
+        const topology::Link& link = drawn[static_cast<std::size_t>(harmed.link)];
+        overlay.link_parts[{link.from, link.to}] = harmed.part;
       }
+  if (now) add_traffic(overlay, history, status, *now);
   return overlay;
 }
 

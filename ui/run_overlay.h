@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a run has measured lately, put onto the drawing it was started on: the state of each device, and on every link the
-// bytes of those pairs of ranks whose route crosses it. Devices whose rank died, failed or hung are marked, and those that the
-// others go on without.
+// bytes of those pairs of ranks whose route crosses it, in the last second of the run: of what is silent since, there is no rate. Devices whose rank died,
+// failed or hung are marked, and those that the others go on without.
 #pragma once
+
+#include <functional>
+#include <optional>
 
 #include "core/session/messages.h"
 #include "core/telemetry/history.h"
@@ -13,7 +16,8 @@ namespace trainyard::ui {
 
 class RunOverlay {
  public:
-  explicit RunOverlay(const topology::Topology& topology);  // of the run; a valid one
+  using Clock = std::function<double()>;                                      // seconds that go on
+  explicit RunOverlay(const topology::Topology& topology, Clock clock = {});  // of the run; a valid one. `clock`: another than this machine's, for tests
   // `status` may be null; `moving`: training goes on, so that what was measured last holds now.
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving);
   Overlay failures(const telemetry::History& history) const;  // of a run that is over: the devices that ended it, if any
@@ -23,13 +27,16 @@ class RunOverlay {
   Overlay on(const topology::Topology& drawing, Overlay measured, bool as_drawn = false) const;
 
  private:
-  DeviceOverlay device(const telemetry::History& history, const session::Status* status, int rank, bool moving) const;
+  DeviceOverlay device(const telemetry::History& history, const session::Status* status, int rank, std::optional<double> now) const;
   const topology::Device& drawn_device(int rank) const { return traffic_.network().device(traffic_.ranks()[static_cast<std::size_t>(rank)]); }
   const std::string& name_of(int rank) const { return drawn_device(rank).name; }
   int ranks(const telemetry::History& history) const;
-  void add_traffic(Overlay& overlay, const telemetry::History& history);
+  double now(const telemetry::History& history);  // seconds as in its series
+  void add_traffic(Overlay& overlay, const telemetry::History& history, const session::Status* status, double now);
 
   LinkTraffic traffic_;
+  Clock clock_;
+  double latest_ = -1, heard_ = 0;  // of what was heard last: its time, and when by `clock_`
 };
 
 }  // namespace trainyard::ui

@@ -114,8 +114,10 @@ std::string against_simulated(const base::Json& r) {
 
 void print_summary(const base::Json& r, const experiment::Experiment& given) {
   const base::Json& step = r["step_seconds"];
-  std::printf("%s after %s steps in %s\n", r["status"].get<std::string>().c_str(), base::format_count(r["steps"].get<std::int64_t>()).c_str(),
-              base::format_seconds(r["wall_seconds"].get<double>()).c_str());
+  const std::int64_t first = r.value("first_step", std::int64_t{0});
+  const std::string from = first > 0 ? " (from " + base::format_count(first) + " on)" : "";
+  std::printf("%s after %s steps%s in %s\n", r["status"].get<std::string>().c_str(), base::format_count(first + r["steps"].get<std::int64_t>()).c_str(),
+              from.c_str(), base::format_seconds(r["wall_seconds"].get<double>()).c_str());
   std::printf("  train loss          %s\n", number(r["train_loss"], "%.4f").c_str());
   const auto& accuracy = r["held_out_accuracy"];
   std::printf("  held-out accuracy   %s\n", accuracy.is_number() ? number(100 * accuracy.get<double>(), "%.2f %%").c_str() : "not measured");

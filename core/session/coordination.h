@@ -92,6 +92,7 @@ class Coordination {
   void kill_the_rest();
   base::Result<CoordinatorResult> close();
   base::Json result(std::int64_t now) const;
+  std::string what_is_kept() const;
   std::optional<std::int64_t> step_to_go_on_from() const;  // of the newest whole checkpoint, where another run can begin with it
   void cannot_record(const base::Problem& problem);
 

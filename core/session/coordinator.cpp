@@ -234,9 +234,7 @@ void Coordination::end(RunState state, std::optional<Problem> problem) {
   ended_ = true;
   problem_ = std::move(problem);
   if (problem_ && state == RunState::failed) await_checkpoint();
-  if (const auto step = step_to_go_on_from(); step && problem_ && state == RunState::failed)
-    problem_->advice +=
-        " The checkpoint of step " + base::format_count(*step) + " is whole: go on from it with --resume " + p_.run_directory.string() + " (run.resume_from).";
+  if (problem_ && state == RunState::failed) problem_->advice += what_is_kept();
   if (problem_ && state != RunState::cancelled) say("error", base::to_string(*problem_));
   set_state(state);
   if (!ended_well(state) && problem_) broadcast(Abort{*problem_});
@@ -265,6 +263,17 @@ Result<CoordinatorResult> Coordination::close() {
 
 std::optional<std::int64_t> Coordination::step_to_go_on_from() const {
   return p_.resolved.servers > 0 && committer_ && committer_->committed_step() >= 0 ? std::optional(committer_->committed_step()) : std::nullopt;
+}
+
+// Of a run that trained and failed, as the end of an advice.
+std::string Coordination::what_is_kept() const {
+  if (const auto step = step_to_go_on_from())
+    return " The checkpoint of step " + base::format_count(*step) + " is whole: go on from it with --resume " + p_.run_directory.string() +
+           " (run.resume_from).";
+  if (p_.resolved.servers == 0 || !committer_ || state_ < RunState::running || state_ > RunState::stopping) return "";
+  const std::int64_t every = p_.resolved.document.run.checkpoint_every_steps;
+  return every > 0 ? " No checkpoint was whole yet: there is one every " + base::format_count(every) + " steps (run.checkpoint_every_steps)."
+                   : " Nothing is kept of it: set run.checkpoint_every_steps, and another run goes on from its last checkpoint.";
 }
 
 Json Coordination::result(std::int64_t now) const {

@@ -167,8 +167,18 @@ void History::take_disagreement(const Event& event, double seconds) {
   if (sum.reports < ranks_) return;
   consensus_.push_back({event.step, seconds, std::sqrt(sum.total / ranks_)});
   disagreements_.erase(disagreements_.begin(), disagreements_.upper_bound(event.step));
-  if (const auto shrinks = header_.find("lambda_2"); shrinks != header_.end() && shrinks->is_number())
-    consensus_decay_.push_back({event.step, seconds, consensus_.front().value * std::pow(shrinks->get<double>(), event.step - consensus_.front().step)});
+  if (const auto shrinks = header_.find("lambda_2"); shrinks != header_.end() && shrinks->is_number()) decay_to_last(shrinks->get<double>());
+}
+
+void History::decay_to_last(double shrinks) {
+  const StepValue& last = consensus_.back();
+  const StepValue before = consensus_.size() > 1 ? consensus_[consensus_.size() - 2] : last;
+  const std::int32_t steps = last.step - before.step;
+  for (std::int32_t i = 1; i <= steps; ++i) {
+    if (i > kDecaySteps) i = steps;
+    consensus_decay_.push_back({before.step + i, before.seconds + (last.seconds - before.seconds) * i / steps, before.value * std::pow(shrinks, i)});
+  }
+  consensus_decay_.push_back(last);
 }
 
 void History::look_for_bad_gradients(int rank, const Event& event, Metric metric) {

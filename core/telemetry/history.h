@@ -111,8 +111,9 @@ class History {
   // Of ranks with parameters of their own: how far they are from their mean, sqrt(1/n sum_i |x_i - mean|^2), at the steps at which it was measured and every
   // rank has said its part. Grows at the end only.
   const std::vector<StepValue>& consensus_distance() const { return consensus_; }
-  // What would have been left of the first of these at the steps of the others at most, if nobody had taken a step of its own since: every step leaves
-  // |lambda_2| of the mixing matrix or less, which the header says. Empty where it does not.
+  // From each of these to the next, step by step: what would have been left of it at most, if nobody had taken a step of its own since. Every step leaves
+  // |lambda_2| of the mixing matrix or less, which the header says; empty where it does not. Where one is measured there is what is left of that before it,
+  // and then its own value. Of a long way the first kDecaySteps steps and the last, at seconds that go on evenly.
   const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
 
   // Of runs with servers whose header says which of them is the first, how stale the gradients were that it took, over time; or those of stages that update
@@ -122,6 +123,7 @@ class History {
   const std::vector<StepValue>& staleness_most() const { return staleness_.most(); }
 
   static constexpr std::size_t kept_ops = 200'000;
+  static constexpr std::int32_t kDecaySteps = 100;
 
  private:
   struct Sum {
@@ -165,6 +167,7 @@ class History {
   void take_metric(int rank, const Event& event);
   void look_for_bad_gradients(int rank, const Event& event, Metric metric);
   void take_disagreement(const Event& event, double seconds);
+  void decay_to_last(double shrinks);
   double seconds_at(std::int64_t time_ns);
 
   base::Json header_, state_, result_;

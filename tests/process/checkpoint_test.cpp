@@ -98,6 +98,20 @@ TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
   }
 }
 
+TEST(Checkpoints, a_run_that_failed_without_any_says_that_nothing_is_kept_and_how_to_keep_some) {
+  const Home home;
+  RunProgram run(home, endless_run(kServed, in_step()));
+  ASSERT_TRUE(run.wait_for_step(5));
+  const auto ranks = run.ranks();
+  ASSERT_EQ(ranks.size(), 5u);
+  ASSERT_GT(ranks[kServer].pid, 1);
+  ::kill(ranks[kServer].pid, SIGKILL);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_FALSE(ran.result().contains("committed_step"));
+  EXPECT_THAT(ran.result()["problem"]["advice"].get<std::string>(), HasSubstr("Nothing is kept of it: set run.checkpoint_every_steps"));
+}
+
 TEST(Checkpoints, asynchronous_runs_go_on_and_what_servers_did_since_computes_them_again) {
   const Home home;
   const Json half = completed(short_run(kServed, 100, {kTwoServers, "run.checkpoint_every_steps=30"}));

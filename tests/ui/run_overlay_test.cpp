@@ -175,14 +175,96 @@ TEST_F(RunOverlayTest, a_bus_carries_what_ranks_sent_over_it) {
   EXPECT_NEAR(overlay.buses.at("host0").total(), 2 * 5e6 / 0.1, 1);
 }
 
+// Two hosts, one link between them: cpu0 and cpu1 on the first, cpu2 and cpu3 on the second.
+class TrafficOfRun : public RunOverlayTest {
+ protected:
+  TrafficOfRun() {
+    status_.ranks.push_back({3, "running", 7, "F.s0", -1, 1});
+    telemetry::History apart;
+    history_ = std::move(apart);
+    take(FrameType::header, {{"schema", 1}, {"ranks", 4}, {"segments", Json::array()}});
+  }
+  static topology::Topology two_hosts() {
+    topology::Topology drawing{{tests::drawn_host("host0", 2), tests::drawn_host("host1", 2)}, {}, {}};
+    for (topology::Device& device : drawing.hosts[1].devices) device.name = "far_" + device.name;
+    drawing.links.push_back({.from = "host0", .to = "host1"});
+    return drawing;
+  }
+  // What `from` has sent to `to` until then, every tenth of a second: a megabyte each time.
+  void send(int from, int to, double until, double since = 0) {
+    for (int i = static_cast<int>(std::lround(since * 10)); i <= std::lround(until * 10); ++i)
+      record(telemetry::Metric::sent_payload_bytes, from, i, i * 100'000'000LL, 1e6 * i, to);
+  }
+  double across() { return shown().links[{"host0", "host1"}].total(); }
+  double near() { return shown().buses["host0"].total(); }
+  Overlay shown() { return overlay_.overlay(history_, &status_, true); }
+
+  double clock_ = 0;
+  RunOverlay overlay_{two_hosts(), [this] { return clock_; }};
+};
+
+TEST_F(TrafficOfRun, what_is_silent_for_a_second_while_others_are_not_has_no_rate) {
+  send(1, 2, 2), send(0, 1, 2);
+  EXPECT_NEAR(across(), 1e7, 1);
+  EXPECT_NEAR(near(), 2e7, 1);
+  send(0, 1, 2.9, 2.1);
+  EXPECT_NEAR(across(), 1e7, 1) << "of the last second still";
+  send(0, 1, 3.5, 3);
+  EXPECT_EQ(across(), 0);
+  EXPECT_NEAR(near(), 1e7, 1) << "of the others";
+}
+
+TEST_F(TrafficOfRun, where_all_are_silent_time_goes_on) {
+  send(1, 2, 2);
+  EXPECT_NEAR(across(), 1e7, 1);
+  clock_ = 0.9;
+  EXPECT_NEAR(across(), 1e7, 1);
+  clock_ = 1.1;
+  EXPECT_EQ(across(), 0);
+  send(1, 2, 4, 3.1);
+  EXPECT_GT(across(), 0) << "heard of again";
+}
+
+TEST_F(TrafficOfRun, of_slow_steps_the_last_one_holds_until_two_are_missed) {
+  for (int step = 0; step < 3; ++step) record(telemetry::Metric::sent_payload_bytes, 1, step, step * 4'000'000'000LL, 4e6 * step, 2);
+  EXPECT_NEAR(across(), 1e6, 1);
+  clock_ = 7.9;
+  EXPECT_NEAR(across(), 1e6, 1);
+  clock_ = 8.1;
+  EXPECT_EQ(across(), 0);
+}
+
+TEST_F(TrafficOfRun, nothing_of_a_rank_that_is_lost_is_in_any_sum) {
+  send(1, 2, 2), send(2, 1, 2), send(0, 1, 2), send(0, 3, 2);
+  EXPECT_NEAR(across(), 3e7, 1);
+  EXPECT_NEAR(near(), 4e7, 1);
+  for (const char* state : {"lost", "returning"}) {
+    status_.ranks[1].state = state;
+    EXPECT_NEAR(across(), 1e7, 1) << state;
+    EXPECT_NEAR(near(), 1e7, 1) << state << ": neither what it sent nor what others sent to it";
+  }
+}
+
+TEST_F(TrafficOfRun, what_would_cross_a_cut_link_is_in_no_bus_either) {
+  send(0, 2, 2), send(0, 1, 2);
+  EXPECT_NEAR(near(), 2e7, 1);
+  status_.links.push_back({0, 0.5});
+  EXPECT_NEAR(across(), 1e7, 1) << "it is slowed only";
+  status_.links.back().part = 0;
+  EXPECT_EQ(across(), 0);
+  EXPECT_NEAR(near(), 1e7, 1);
+  EXPECT_EQ(shown().buses["host1"].total(), 0);
+}
+
 TEST_F(RunOverlayTest, a_device_is_busy_for_its_share_of_the_time_from_step_to_step_however_long_it_is_held) {
-  for (const int rank : {0, 1}) record(telemetry::Metric::step_seconds, rank, 0, 0, 0.02), record(telemetry::Metric::compute_seconds, rank, 0, 0, 0.01);
+  for (const auto& [rank, at] : {std::pair(0, 0LL), std::pair(1, 2'400'000'000LL)})
+    record(telemetry::Metric::step_seconds, rank, 0, at, 0.02), record(telemetry::Metric::compute_seconds, rank, 0, at, 0.01);
   EXPECT_LT(overlay_.overlay(history_, &status_, true).devices.at("cpu0").utilisation, 0) << "not known from one step";
   for (int step = 1; step < 6; ++step) {
     record(telemetry::Metric::step_seconds, 0, step, step * 500'000'000LL, 0.02);
     record(telemetry::Metric::compute_seconds, 0, step, step * 500'000'000LL, 0.01);
-    record(telemetry::Metric::step_seconds, 1, step, step * 20'000'000LL, 0.02);
-    record(telemetry::Metric::compute_seconds, 1, step, step * 20'000'000LL, 0.01);
+    record(telemetry::Metric::step_seconds, 1, step, 2'400'000'000LL + step * 20'000'000LL, 0.02);
+    record(telemetry::Metric::compute_seconds, 1, step, 2'400'000'000LL + step * 20'000'000LL, 0.01);
   }
   const Overlay overlay = overlay_.overlay(history_, &status_, true);
   EXPECT_NEAR(overlay.devices.at("cpu0").utilisation, 0.01 / 0.5, 1e-9);

@@ -50,6 +50,7 @@ Span difference(const DrawnSeries& old, const DrawnSeries& now) {
   widen(x, old.columns, now.columns);
   widen(x, old.dots, now.dots);
   widen(x, old.gaps, now.gaps);
+  widen(x, old.beyond, now.beyond);
   widen_by_areas(x, old.areas, now.areas);
   const double margin = now.pen.widthF() + now.dot_size + 1;
   return {x.low - margin, x.high + margin};

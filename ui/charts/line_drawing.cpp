@@ -67,6 +67,8 @@ class Pencil {
     if (joined) add_line(drawn, {before, here});
     const bool joined_on = i + 1 < thinned_.points.size() && thinned_.points[i + 1].joined;
     if (!joined && !joined_on && map_.area.contains(here)) drawn.dots.push_back(here);
+    if (drawn.marks_beyond && here.y() < map_.area.top() && here.x() >= map_.area.left() && here.x() <= map_.area.right())
+      drawn.beyond.emplace_back(here.x(), map_.area.top());
     return here;
   }
 
@@ -111,7 +113,7 @@ DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side, co
 DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map, Side side, int pixels, const DrawnSeries& look) {
   if (revision != drawn_.revision) thinner_ = {};
   const Thinned& thinned = thinner_.update(points, map.axis, map.x, pixels, map.log);
-  const Drawn wanted{revision, map, side, pixels, look.pen.widthF(), look.fill.isValid(), thinned.thinned};
+  const Drawn wanted{revision, map, side, pixels, look.pen.widthF(), look.fill.isValid(), look.marks_beyond, thinned.thinned};
   if (wanted != drawn_ || thinner_.kept() == 0) next_ = 0, settled_ = look;
   drawn_ = wanted;
   settled_.zero = std::min(map.at(map.x.low, 0, side).y(), map.area.bottom() + 1);

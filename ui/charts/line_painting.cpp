@@ -131,6 +131,23 @@ void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot
   for (const double at : within(drawn.gaps, x)) painter.fillRect(QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), colour);
 }
 
+// Arrowheads, one beside the other where there are many: how many there are is not theirs to say.
+void paint_beyond(QPainter& painter, const DrawnSeries& drawn, Span x) {
+  constexpr double kWidth = 8, kHeight = 6;
+  QColor colour = drawn.pen.color();
+  colour.setAlpha(255);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
+  double last = -kWidth;
+  for (const QPointF& at : within(drawn.beyond, {x.low - kWidth, x.high + kWidth})) {
+    const double middle = std::floor(at.x() / kWidth) * kWidth + kWidth / 2;
+    if (middle == last) continue;
+    last = middle;
+    painter.drawPolygon(
+        QPolygonF({QPointF(middle, at.y()), QPointF(middle + kWidth / 2 - 1, at.y() + kHeight), QPointF(middle - kWidth / 2 + 1, at.y() + kHeight)}));
+  }
+}
+
 void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
   painter.setPen(drawn.hollow ? QPen(drawn.pen.color(), drawn.pen.widthF()) : QPen(Qt::NoPen));
   painter.setBrush(drawn.hollow ? QBrush() : QBrush(drawn.pen.color()));
@@ -146,6 +163,7 @@ void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exp
   paint_gaps(painter, drawn, span_across(part), foot);
   paint_lines(painter, drawn, exposed, margin, ground);
   paint_dots(painter, drawn, span_across(part));
+  paint_beyond(painter, drawn, span_across(part));
 }
 
 }  // namespace trainyard::ui

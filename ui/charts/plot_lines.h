@@ -32,6 +32,8 @@ struct DrawnSeries {
   std::vector<QPointF> dots;     // points that no line reaches
   std::vector<QPolygonF> areas;  // between lines and zero, when `fill` is a colour; columns are then filled too
   std::vector<double> gaps;      // where values are that the scale cannot show: marked at the foot
+  std::vector<QPointF> beyond;   // where points are above the area: marked at its upper edge
+  bool marks_beyond = false;     // whether they are
   QColor fill;
   double zero = 0;  // where areas stand on
   double dot_size = 3;
@@ -61,7 +63,7 @@ class LineDrawing {
     Side side{};
     int pixels = 0;
     double pen_width = 0;
-    bool filled = false, thinned = false;
+    bool filled = false, marks_beyond = false, thinned = false;
     bool operator==(const Drawn&) const = default;
   };
   Drawn drawn_;

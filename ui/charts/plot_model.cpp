@@ -164,21 +164,6 @@ std::optional<Span> PlotModel::x_extent(XAxis axis) const {
   return all;
 }
 
-std::optional<Span> PlotModel::y_extent(XAxis axis, Span x, Side side, bool log) const {
-  std::optional<Span> all;
-  for (const auto& series : series_) {
-    if (!series->visible || series->style.side != side) continue;
-    const bool stacked = series->style.stacked && !log;
-    const PointSeries& points = stacked ? series->tops : series->points;
-    const std::size_t begin = points.first_at_or_after(axis, x.low), end = points.first_at_or_after(axis, std::nextafter(x.high, HUGE_VAL));
-    const Extremes extremes = points.drawable(log).extremes(begin, end);
-    if (!extremes.any) continue;
-    const Span own{stacked ? std::min(0.0, points.value(extremes.least)) : points.value(extremes.least), points.value(extremes.greatest)};
-    all = all ? Span{std::min(all->low, own.low), std::max(all->high, own.high)} : own;
-  }
-  return all;
-}
-
 std::size_t PlotModel::skipped(bool log) const {
   std::size_t count = 0;
   for (const auto& series : series_)

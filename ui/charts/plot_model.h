@@ -17,6 +17,13 @@ namespace trainyard::ui {
 
 enum class Side { left, right };
 
+// How far a linear axis goes up for a line. What lies beyond is marked at its upper end.
+enum class Reach {
+  whole,       // to its greatest value
+  nearly_all,  // to what 99 of 100 values of all such lines do not pass
+  rest         // no further than for those, of which it is a summary; where none of them is shown, as one of them
+};
+
 inline constexpr int kTextColour = -1;                                     // of what belongs to all ranks, and so has no rank's colour
 constexpr int colour_of_part(int part) { return kTextColour - 1 - part; }  // of the theme's parts, which are no rank's either; and back
 
@@ -30,6 +37,7 @@ struct SeriesStyle {
   Joining joining = Joining::next_step;
   Marker marker = Marker::diamond;  // of points that are never joined
   bool hollow = false;              // markers are outlines, with room for those of another series in them
+  Reach reach = Reach::whole;
   bool operator==(const SeriesStyle&) const = default;
 };
 
@@ -82,6 +90,9 @@ class PlotModel {
   std::optional<Span> x_extent(XAxis axis) const;
   // Of what can be drawn within `x`: of log scales, values above 0. Logarithmic time.
   std::optional<Span> y_extent(XAxis axis, Span x, Side side, bool log) const;
+  // As much of that as a linear axis is made for: less where values that lines need not reach would make it more than four times as long.
+  std::optional<Span> y_reach(XAxis axis, Span x, Side side) const;
+  bool may_be_cut() const;              // a visible series need not be reached whole
   std::size_t skipped(bool log) const;  // points of visible series that cannot be drawn on such a scale
   bool uses(Side side) const;           // a visible series is drawn on that side
   bool has_bars() const;                // of visible series, one at least
@@ -102,6 +113,7 @@ class PlotModel {
 
  private:
   void smooth(PlotSeries& series) const;
+  std::optional<double> nearly_all(XAxis axis, Span x, Side side) const;
   static double top_at(const PlotSeries& series, double step);
   void restack();
   void stack_on(PlotSeries& series, const PlotSeries* below) const;

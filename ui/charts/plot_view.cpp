@@ -141,6 +141,13 @@ void PlotView::set_smoothing(double weight) {
   schedule();
 }
 
+void PlotView::set_whole(bool whole) {
+  if (whole_ == whole) return;
+  whole_ = whole;
+  whole_action_->setChecked(whole);
+  home();
+}
+
 void PlotView::set_frozen(bool frozen) {
   frozen_ = frozen;
   show_overlay();

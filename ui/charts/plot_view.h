@@ -52,7 +52,9 @@ class PlotView : public QWidget {
   void set_log(bool log);
   bool log() const { return map_.log; }
   void set_smoothing(double weight);  // of the moving average, 0 (off) to below 1; the raw line stays, pale
-  void set_frozen(bool frozen);       // keeps recording, stops drawing; a badge says so
+  void set_whole(bool whole);         // the axes go as far as all values do; else as far as each line asks for
+  bool whole() const { return whole_; }
+  void set_frozen(bool frozen);  // keeps recording, stops drawing; a badge says so
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
@@ -97,6 +99,7 @@ class PlotView : public QWidget {
   void choose_spans();
   std::optional<Span> across() const;
   Span side_span(Side side, Span x) const;
+  std::optional<double> above(Side side) const;
   void show_axes();
   AxisUnit across_unit() const;
   void draw_lines(int pixels);
@@ -120,15 +123,16 @@ class PlotView : public QWidget {
   std::vector<PlotMark> marks_;
   std::map<const PointSeries*, LineDrawing> drawings_;  // of the model's
   std::optional<Span> zoom_x_, zoom_y_[2];
-  bool frozen_ = false, thinned_ = false, legend_stale_ = true;
+  std::optional<double> beyond_[2];  // the greatest value, where that lies above the axis
+  bool whole_ = false, frozen_ = false, thinned_ = false, legend_stale_ = true;
   CrosshairGroup own_group_;
   CrosshairGroup* group_ = nullptr;
   QTimer timer_;
   TintedLabel* heading_;
   QToolButton *log_button_, *menu_button_;
   QMenu* menu_;
-  QAction* choose_ = nullptr;      // of points that lead somewhere
-  std::optional<double> menu_at_;  // where the crosshair stood when the menu was asked for
+  QAction *choose_ = nullptr, *whole_action_ = nullptr;  // of points that lead somewhere; of axes that may be cut
+  std::optional<double> menu_at_;                        // where the crosshair stood when the menu was asked for
   PlotCanvas* canvas_;
   PlotLegend* legend_;
 };

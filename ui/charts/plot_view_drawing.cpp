@@ -55,12 +55,18 @@ void PlotView::choose_spans() {
     const std::size_t at = side == Side::left ? 0 : 1;
     if (zoom_y_[at]) zoom_y_[at] = kept_within(zoom_y_[at], side_span(side, home));
     map_.y[at] = zoom_y_[at] ? *zoom_y_[at] : side_span(side, map_.x);
+    beyond_[at] = zoom_y_[at] ? std::nullopt : above(side);
   }
 }
 
-// All that there is within `x`.
+std::optional<double> PlotView::above(Side side) const {
+  const auto extent = map_.log ? std::nullopt : model_.y_extent(map_.axis, map_.x, side, false);
+  return extent && extent->high > map_.y[side == Side::left ? 0 : 1].high ? std::optional(extent->high) : std::nullopt;
+}
+
+// All that there is within `x`, or that lines are to be seen of.
 Span PlotView::side_span(Side side, Span x) const {
-  const auto extent = model_.y_extent(map_.axis, x, side, map_.log);
+  const auto extent = map_.log || whole_ ? model_.y_extent(map_.axis, x, side, map_.log) : model_.y_reach(map_.axis, x, side);
   if (map_.log) return extent ? log_range(*extent) : Span{-1, 0};
   return extent ? value_range(*extent) : Span{0, 1};
 }
@@ -99,6 +105,7 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
     const bool marked = points.joining() == Joining::never;
     look.marker = marked ? series.style.marker : Marker::circle;
     look.hollow = series.style.hollow;
+    look.marks_beyond = beyond_[series.style.side == Side::left ? 0 : 1].has_value();
     look.dot_size = width * (look.hollow ? 9 : marked ? 5 : 2);
     LineDrawing& drawing = drawings_[&points];
     out.push_back(drawing.draw(points, series.revision, map_, series.style.side, pixels, look));

@@ -46,6 +46,10 @@ void PlotView::build_header() {
 void PlotView::build_menu() {
   menu_ = new QMenu(this);
   menu_->addAction(tr("Show everything (Home)"), this, &PlotView::home);
+  whole_action_ = menu_->addAction(tr("Axis up to the greatest value"));
+  whole_action_->setCheckable(true);
+  connect(whole_action_, &QAction::toggled, this, &PlotView::set_whole);
+  connect(menu_, &QMenu::aboutToShow, this, [this] { whole_action_->setVisible(model_.may_be_cut()); });
   menu_->addSeparator();
   for (const QString& kind : {QStringLiteral("PNG"), QStringLiteral("SVG"), QStringLiteral("CSV")})
     menu_->addAction(kind == "CSV" ? tr("Export all points as CSV…") : tr("Export as %1…").arg(kind), this, [this, kind] { ask_and_save(kind); });

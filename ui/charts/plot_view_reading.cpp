@@ -21,6 +21,11 @@ QStringList PlotView::current_badges() const {
   if (bad > 0) badges << tr("%L1 NaN or Inf not drawn").arg(bad);
   if (map_.log)
     if (const std::size_t low = model_.skipped(true) - bad; low > 0) badges << tr("%L1 values ≤ 0 not drawn").arg(low);
+  for (const Side side : {Side::left, Side::right})
+    if (const auto most = beyond_[side == Side::left ? 0 : 1]) {
+      const AxisUnit shown = axis_unit(side == Side::left ? unit_ : right_unit_, *most);
+      badges << tr("▴ up to %1 %2").arg(number_text(*most / shown.factor), shown.factor == 1 ? QString() : shown.text).trimmed();
+    }
   if (map_.log && std::ranges::any_of(model_.series(), [](const auto& series) { return series->style.stacked; })) badges << tr("log: parts are not stacked");
   return badges;
 }

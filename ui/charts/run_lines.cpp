@@ -191,7 +191,7 @@ class Lines {
     const bool stages = stages_tell(history_);
     for (const SeriesKey& key : keys)
       if (LineSpec* line = add(QString("worker%1").arg(key.index), alone() ? whose_gradients(history_, key.index) : "", key.index, {{key}}))
-        line->style.joining = Joining::never;
+        line->style.joining = Joining::never, line->style.reach = Reach::nearly_all;
     if (keys.empty() || !alone()) return;
     if (stages || history_.header().contains("first_server")) staleness_over_time();  // else an older recording
     staleness_by_theory();
@@ -208,6 +208,7 @@ class Lines {
       SeriesStyle& style = lines_.back().style;
       style.joining = Joining::always;  // a value is of the gradients since the one before it
       style.dashed = values == &History::staleness_most, style.pale = values != &History::staleness_mean;
+      style.reach = Reach::rest;
     }
   }
 
@@ -222,14 +223,14 @@ class Lines {
     if (theory->most) level("theory_most", tr("by theory, most: %1 = %2").arg(formula).arg(*theory->most), static_cast<double>(*theory->most), false);
   }
 
-  // Measured now and then; beside it, what the mixing matrix alone would have left of the first at most.
+  // Measured now and then; from each measure on, what the mixing matrix alone leaves of it at most.
   void consensus() {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
     const double left = history_.header().value("lambda_2", 0.0);  // of every step
-    add_gathered("decay", tr("at most, without gradients: by |λ₂| = %1 a step").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
-    lines_.back().style.joining = Joining::always;  // measured or not, it goes on between
+    add_gathered("decay", tr("without gradients (|λ₂| = %1)").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
+    lines_.back().style.joining = Joining::always;
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }
 
@@ -353,13 +354,17 @@ ChartTitle chart_title(ChartKind kind) {
               tr("By what the loss of the step was multiplied, so that fp16 holds its gradients: half of it after a step that was skipped.")};
     case ChartKind::consensus:
       return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm"),
-              tr("How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured.")};
+              tr("How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured. Dashed, "
+                 "from "
+                 "each of these to the next: what would be left of it at most if nobody took a step of its own; a step leaves |λ₂| of it.")};
     case ChartKind::averages:
       return {"averages", tr("Averages with one neighbour"), tr("averages"),
               tr("How many averages with one neighbour a rank has made so far, asked for or answered.")};
     case ChartKind::staleness:
       return {"staleness", tr("Staleness of gradients"), tr("versions"),
-              tr("Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by.")};
+              tr("Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by. The axis goes as far as 99 "
+                 "of 100 "
+                 "gradients do; those beyond, as of a worker that evaluated meanwhile, are marked at its end (the chart’s menu has it go on to the last).")};
   }
   return {"", "", "", ""};
 }

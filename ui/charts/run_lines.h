@@ -40,9 +40,9 @@ enum class ChartKind {
 };
 // In the order of the cards, until a person arranges them.
 inline constexpr ChartKind kChartKinds[] = {
-    ChartKind::loss,       ChartKind::accuracy,      ChartKind::staleness,         ChartKind::consensus,    ChartKind::gradient_norm, ChartKind::step_time,
-    ChartKind::rank_bytes, ChartKind::link_bytes,    ChartKind::update_ratio,      ChartKind::samples_rate, ChartKind::learning_rate, ChartKind::memory,
-    ChartKind::buffers,    ChartKind::residual_norm, ChartKind::compression_ratio, ChartKind::table_ratio,  ChartKind::loss_scale,    ChartKind::averages};
+    ChartKind::loss,          ChartKind::accuracy,   ChartKind::staleness,   ChartKind::consensus,         ChartKind::gradient_norm, ChartKind::step_time,
+    ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::table_ratio, ChartKind::compression_ratio, ChartKind::update_ratio,  ChartKind::samples_rate,
+    ChartKind::learning_rate, ChartKind::memory,     ChartKind::buffers,     ChartKind::residual_norm,     ChartKind::loss_scale,    ChartKind::averages};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements

@@ -18,7 +18,7 @@ using base::FieldDescription;
 QString text(const char* source) { return QCoreApplication::translate("layer", source); }
 QString name_of(const FieldDescription& field) { return QString::fromStdString(field.name); }
 
-// Those that stand beside the number; editors of all layers stand in columns.
+// Those that stand beside the number. A kind without units has their room: some have long names.
 bool in_first_line(const FieldDescription& field) { return field.name == "kind" || field.name == "units"; }
 
 // Its help would take too much room.
@@ -58,10 +58,7 @@ void LayerRow::add_editor(const FieldDescription& field, int layer, QWidget& lin
   editor->focusProxy()->setAccessibleName(text("Layer %1: %2").arg(layer).arg(label));
   editors[name] = editor;
   if (in_first_line(field)) {
-    QSizePolicy policy = editor->sizePolicy();
-    policy.setRetainSizeWhenHidden(true);
-    editor->setSizePolicy(policy);
-    line.layout()->addWidget(editor);
+    static_cast<QHBoxLayout*>(line.layout())->addWidget(editor, name == "kind" ? 1 : 0);
   } else {
     auto* words = labels_[name] = new TintedLabel(Tint::dim, whole);
     words->setText(label);

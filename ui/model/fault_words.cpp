@@ -44,8 +44,16 @@ experiment::Resolved ranks_of(const Experiment& experiment) {
 }
 
 QString ends_the_run() { return tr("the run ends, and says by whom"); }
-QString not_back() { return tr("not in this run"); }
-QString resumed() { return tr("not in this run; another goes on from its last checkpoint (run.resume_from)"); }
+
+// An evaluator has servers write some whenever it is to measure.
+bool has_checkpoints(const experiment::Resolved& resolved) { return resolved.document.run.checkpoint_every_steps > 0 || resolved.evaluators > 0; }
+
+// Of a run that ends: only servers keep what another can go on from.
+QString not_back(const experiment::Resolved& resolved) {
+  if (!experiment::has_servers(resolved.document.strategy.kind) || !fails_alone(resolved.document.run)) return tr("not in this run");
+  return has_checkpoints(resolved) ? tr("not in this run; another goes on from its last checkpoint (run.resume_from)")
+                                   : tr("not in this run, and nothing is kept of it without run.checkpoint_every_steps");
+}
 
 QString by_restart(const experiment::RunSpec& run) {
   return run.restarts > 0 ? tr("by itself (%1 in all, run.restarts), then by Restart on its device").arg(counted(run.restarts, tr("restarts")))
@@ -63,7 +71,7 @@ RoleFailure spared(const QString& role, const experiment::Resolved& resolved) {
 }
 
 RoleFailure failure_of(const QString& role, const experiment::Resolved& resolved, int rank) {
-  return experiment::may_be_lost(resolved, rank) ? spared(role, resolved) : RoleFailure{role, ends_the_run(), not_back()};
+  return experiment::may_be_lost(resolved, rank) ? spared(role, resolved) : RoleFailure{role, ends_the_run(), not_back(resolved)};
 }
 
 // What lies with its process cannot be done by another.
@@ -80,7 +88,7 @@ bool may_be_lost(const Experiment& experiment, int rank) { return experiment::ma
 std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
   const experiment::Resolved resolved = ranks_of(experiment);
   if (resolved.workers() < 1) return {};
-  if (!fails_alone(experiment.run)) return {{tr("every rank"), tr("all fail with it: they are threads of one process"), not_back()}};
+  if (!fails_alone(experiment.run)) return {{tr("every rank"), tr("all fail with it: they are threads of one process"), not_back(resolved)}};
   if (resolved.world() == 1) return {failure_of(tr("the only rank"), resolved, 0)};
   const int stores = experiment::storage_rank(experiment);
   std::vector<RoleFailure> lines{failure_of(tr("chief (rank %1)").arg(resolved.chief), resolved, resolved.chief)};
@@ -88,7 +96,7 @@ std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
   if (resolved.workers() - called > (stores >= 0 ? 2 : 1)) lines.push_back(failure_of(tr("other workers"), resolved, resolved.chief));
   if (stores >= 0) lines.push_back(failure_of(tr("storage (rank %1)").arg(stores), resolved, stores));
   if (called > 0) lines.push_back(failure_of(tr("parameter server"), resolved, resolved.workers() - 1));
-  if (resolved.servers > 0) lines.push_back({tr("parameter server"), ends_the_run(), resumed()});
+  if (resolved.servers > 0) lines.push_back({tr("parameter server"), ends_the_run(), not_back(resolved)});
   if (resolved.evaluators > 0)
     lines.push_back({tr("evaluator"), tr("training goes on; held-out samples are not measured until it is back"), by_restart(experiment.run)});
   return lines;

@@ -193,9 +193,11 @@ void RunStateBar::show_old() {
     const QString text = run_->live() ? tr("Starting ...") : run_->complete() ? tr("Ended without a result") : tr("Reading ...");
     return set_state(Tint::dim, {text}, {}, kApart);
   }
-  const std::int64_t steps = result.value("steps", std::int64_t{0}), planned = planned_steps(run_->history());
+  const std::int64_t first = result.value("first_step", std::int64_t{0}), steps = first + result.value("steps", std::int64_t{0});
   const QString status = QString::fromStdString(result.value("status", "?"));
-  const QString done = status == "stopped" ? tr("after %1 of %2 steps").arg(count(steps), count(planned)) : tr("after %1 steps").arg(count(steps));
+  QString done =
+      status == "stopped" ? tr("after %1 of %2 steps").arg(count(steps), count(planned_steps(run_->history()))) : tr("after %1 steps").arg(count(steps));
+  if (first > 0) done += " " + tr("(from %1 on)").arg(count(first));
   const Tint tint = status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text;
   set_state(tint, {status, done, tr("in %1").arg(seconds_of(result))}, {status, tr("%1 steps").arg(count(steps))}, " ");
 }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/core/telemetry/support.h"
 
 namespace trainyard::telemetry {
@@ -254,21 +256,40 @@ TEST(History, evaluations_of_one_rank_are_told_in_their_order) {
   EXPECT_EQ(steps_of(history.held_out_loss()), (std::vector<std::int32_t>{9, 19}));
 }
 
-TEST(History, tells_how_far_ranks_are_apart_once_all_have_said_it_and_what_the_first_would_have_become) {
+TEST(History, tells_how_far_ranks_are_apart_once_all_have_said_it_and_what_each_would_have_become_by_the_next) {
   History history;
   auto header = small_header(2);
   header["lambda_2"] = 0.5;
   take_json(history, FrameType::header, -1, header);
-  take_events(history, 0, {metric(Metric::squared_disagreement, 9, 10, 1), metric(Metric::squared_disagreement, 11, 4, 2)});
+  take_events(
+      history, 0,
+      {metric(Metric::squared_disagreement, 9, 10, 1), metric(Metric::squared_disagreement, 11, 4, 2), metric(Metric::squared_disagreement, 12, 32, 3)});
   EXPECT_TRUE(history.consensus_distance().empty()) << "rank 1 has said nothing";
-  take_events(history, 1, {metric(Metric::squared_disagreement, 9, 22, 1.5), metric(Metric::squared_disagreement, 11, 0.5, 2.5)});
-  ASSERT_EQ(history.consensus_distance().size(), 2u);
+  take_events(history, 1,
+              {metric(Metric::squared_disagreement, 9, 22, 1.5), metric(Metric::squared_disagreement, 11, 0.5, 2.5),
+               metric(Metric::squared_disagreement, 12, 40, 3.5)});
+  ASSERT_EQ(history.consensus_distance().size(), 3u);
   EXPECT_EQ(history.consensus_distance()[0].step, 9);
   EXPECT_DOUBLE_EQ(history.consensus_distance()[0].value, 4) << "the root of (10 + 22) / 2";
   EXPECT_DOUBLE_EQ(history.consensus_distance()[1].value, 1.5);
-  ASSERT_EQ(history.consensus_decay().size(), 2u);
-  EXPECT_DOUBLE_EQ(history.consensus_decay()[0].value, 4);
-  EXPECT_DOUBLE_EQ(history.consensus_decay()[1].value, 1) << "two steps later";
+  EXPECT_DOUBLE_EQ(history.consensus_distance()[2].value, 6) << "gradients have driven them apart";
+  std::vector<std::pair<int, double>> decay;
+  for (const StepValue& left : history.consensus_decay()) decay.emplace_back(left.step, left.value);
+  EXPECT_EQ(decay, (std::vector<std::pair<int, double>>{{9, 4}, {10, 2}, {11, 1}, {11, 1.5}, {12, 0.75}, {12, 6}})) << "from each measured one anew";
+  EXPECT_DOUBLE_EQ(history.consensus_decay()[1].seconds, (history.consensus_distance()[0].seconds + history.consensus_distance()[1].seconds) / 2);
+}
+
+TEST(History, tells_of_a_long_way_to_the_next_distance_its_first_steps_and_the_last) {
+  History history;
+  auto header = small_header(1);
+  header["lambda_2"] = 0.999;
+  take_json(history, FrameType::header, -1, header);
+  take_events(history, 0, {metric(Metric::squared_disagreement, 0, 1, 1), metric(Metric::squared_disagreement, 5000, 1, 2)});
+  const auto& decay = history.consensus_decay();
+  ASSERT_EQ(decay.size(), 1u + History::kDecaySteps + 2);
+  EXPECT_EQ(decay[History::kDecaySteps].step, History::kDecaySteps);
+  EXPECT_EQ(decay[History::kDecaySteps + 1].step, 5000);
+  EXPECT_DOUBLE_EQ(decay[History::kDecaySteps + 1].value, std::pow(0.999, 5000));
 }
 
 TEST(History, passes_over_a_distance_of_which_a_part_was_lost) {

@@ -32,19 +32,23 @@ TEST(RunLines, loss_is_that_of_all_ranks_at_every_step_and_held_out_is_markers) 
   EXPECT_EQ(line(lines, "held_out").style.joining, Joining::never);
 }
 
-TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_of_the_first) {
+TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_from_each_to_the_next) {
   const auto history = history_of({.lambda_2 = 0.99}, 500);
   const auto lines = lines_of(ChartKind::consensus, history, {}, {});
   const auto measured = points_of(history, line(lines, "consensus")), decay = points_of(history, line(lines, "decay"));
   ASSERT_EQ(measured.size(), 10u);
-  ASSERT_EQ(decay.size(), 10u);
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const int step = 50 * static_cast<int>(i) + 49;
     EXPECT_NEAR(measured[i].value, test::SyntheticRun::distance(step), 1e-12) << step;
-    EXPECT_NEAR(decay[i].value, test::SyntheticRun::distance(49) * std::pow(0.99, step - 49), 1e-12) << step;
+  }
+  ASSERT_EQ(decay.size(), 1 + 9 * 51u);
+  for (std::size_t i = 0; i < decay.size(); ++i) {
+    const int from = 49 + 50 * static_cast<int>(i / 51), steps = static_cast<int>(i % 51);
+    EXPECT_EQ(decay[i].step, from + steps);
+    EXPECT_NEAR(decay[i].value, test::SyntheticRun::distance(from) * std::pow(0.99, steps), 1e-12) << from << " " << steps;
   }
   EXPECT_TRUE(line(lines, "decay").style.dashed);
-  EXPECT_TRUE(line(lines, "decay").style.label.endsWith("by |λ₂| = 0.99 a step")) << line(lines, "decay").style.label.toStdString();
+  EXPECT_TRUE(line(lines, "decay").style.label.endsWith("without gradients (|λ₂| = 0.99)")) << line(lines, "decay").style.label.toStdString();
   EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty()) << "of ranks that have the same parameters";
 }
 
@@ -353,6 +357,14 @@ TEST(RunLines, every_unit_is_short_enough_to_stand_whole_beside_a_low_plot) {
     const QString unit = chart_title(kind).unit;
     EXPECT_LE(letters.horizontalAdvance(unit), 6 * letters.height()) << unit.toStdString();
   }
+}
+
+TEST(RunLines, what_tells_of_bytes_stands_together) {
+  const auto place = [](ChartKind kind) { return std::ranges::find(kChartKinds, kind) - std::begin(kChartKinds); };
+  EXPECT_EQ(std::set<ChartKind>(std::begin(kChartKinds), std::end(kChartKinds)).size(), std::size(kChartKinds)) << "each once";
+  EXPECT_EQ(place(ChartKind::link_bytes), place(ChartKind::rank_bytes) + 1);
+  EXPECT_EQ(place(ChartKind::table_ratio), place(ChartKind::rank_bytes) + 2);
+  EXPECT_EQ(place(ChartKind::compression_ratio), place(ChartKind::rank_bytes) + 3);
 }
 
 TEST(RunLines, compression_has_the_ratio_once_and_what_each_rank_left_out) {

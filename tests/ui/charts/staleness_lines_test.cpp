@@ -100,6 +100,15 @@ TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds)
   EXPECT_EQ(points(ServerMode::stale_synchronous).size(), static_cast<std::size_t>(kSteps));
 }
 
+// What a worker that evaluates pushes then is a hundred times as stale: the axis is for the others, and for what theory says.
+TEST(StalenessLines, leave_an_axis_to_nearly_all_gradients_and_to_theory) {
+  std::map<QString, Reach> reach;
+  const telemetry::History history = history_of(served(ServerMode::asynchronous));
+  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {})) reach[spec.id] = spec.style.reach;
+  for (int worker = 0; worker < kServer; ++worker) EXPECT_EQ(reach.at(QString("worker%1").arg(worker)), Reach::nearly_all);
+  EXPECT_EQ(reach.at("theory_mean"), Reach::whole);
+}
+
 TEST(StalenessLines, of_several_runs_are_measured_ones_alone) {
   const telemetry::History history = history_of(served(ServerMode::asynchronous));
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {})) EXPECT_TRUE(spec.id.startsWith("worker"));
@@ -123,8 +132,10 @@ TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
   take(kServer + 1);  // sees gradients in an order of its own
   std::map<QString, std::vector<double>> values;
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {}))
-    if (spec.gathered && !spec.level)
+    if (spec.gathered && !spec.level) {
+      EXPECT_EQ(spec.style.reach, Reach::rest) << "an axis is for what they sum up";
       for (const telemetry::StepValue& value : (history.*spec.gathered)()) values[spec.id].push_back(value.value);
+    }
   EXPECT_EQ(values["mean"], (std::vector<double>{25.5, 25.5})) << "twenty are of a block that is not full";
   EXPECT_EQ(values["p95"], (std::vector<double>{48, 48}));
   EXPECT_EQ(values["most"], (std::vector<double>{50, 50}));

@@ -2,9 +2,11 @@
 // The inspector where room is short and letters are large: nothing is cut off and nothing overlaps; what is too long scrolls.
 #include <gtest/gtest.h>
 
+#include <QComboBox>
 #include <QLabel>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QStyleOptionComboBox>
 #include <QTest>
 
 #include "tests/drawings.h"
@@ -108,6 +110,22 @@ TEST_P(InspectorLayout, layers_of_images_and_their_problems_are_shown_whole) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return !document_.problems().empty(); }));
   settle();
   expect_good();
+}
+
+TEST_P(InspectorLayout, the_name_of_every_kind_of_layer_without_units_is_shown_whole) {
+  const model::LayerKind kinds[] = {model::LayerKind::embedding_bag, model::LayerKind::average_pool, model::LayerKind::batch_norm};
+  document_.edit("long names", [&](experiment::Experiment& e) {
+    for (const model::LayerKind kind : kinds) e.model.layers.insert(e.model.layers.begin(), {.kind = kind});
+  });
+  show("Not ready");
+  for (int layer = 0; layer < static_cast<int>(std::size(kinds)); ++layer) {
+    const auto* box = inspector_.layers().editor(layer, "kind")->findChild<QComboBox*>();
+    ASSERT_NE(box, nullptr);
+    QStyleOptionComboBox option;
+    option.initFrom(box);
+    const int room = box->style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, box).width();
+    EXPECT_GE(room, box->fontMetrics().horizontalAdvance(box->currentText())) << box->currentText().toStdString();
+  }
 }
 
 TEST_P(InspectorLayout, a_device_a_host_and_a_link_are_shown_whole) {

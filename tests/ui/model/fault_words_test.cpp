@@ -40,7 +40,8 @@ experiment::Experiment served(ServerMode mode) {
 }
 
 const std::string kEnds = ": the run ends, and says by whom; not in this run";
-const std::string kEndsServed = kEnds + "; another goes on from its last checkpoint (run.resume_from)";
+const std::string kEndsServed = kEnds + ", and nothing is kept of it without run.checkpoint_every_steps";
+const std::string kEndsKept = kEnds + "; another goes on from its last checkpoint (run.resume_from)";
 const std::string kBack = "; by Restart on its device; by itself with run.restarts";
 
 TEST(WhenRanksFail, of_every_strategy_without_servers_the_run_ends) {
@@ -59,7 +60,8 @@ TEST(WhenRanksFail, an_evaluator_is_missed_by_nobody_who_trains) {
   e.topology.hosts[0].devices[2].role = topology::Role::chief;
   const auto said = lines(e);
   ASSERT_EQ(said.size(), 4u);
-  EXPECT_EQ(said[0], "chief (rank 1)" + kEnds) << "ranks are workers first";
+  EXPECT_EQ(said[0], "chief (rank 1)" + kEndsKept) << "ranks are workers first; and servers write checkpoints for the evaluator";
+  EXPECT_EQ(said[2], "parameter server" + kEndsKept);
   EXPECT_EQ(said[3], "evaluator: training goes on; held-out samples are not measured until it is back" + kBack);
   session::Status status;
   status.state = session::RunState::running;
@@ -83,13 +85,22 @@ TEST(WhenRanksFail, of_servers_out_of_step_the_others_go_on_down_to_the_last) {
 }
 
 TEST(WhenRanksFail, in_step_only_backup_workers_are_spared_as_many_as_there_are) {
-  EXPECT_THAT(lines(served(ServerMode::synchronous)), ElementsAre("chief (rank 0)" + kEnds, "other workers" + kEnds, "parameter server" + kEndsServed));
+  EXPECT_THAT(lines(served(ServerMode::synchronous)),
+              ElementsAre("chief (rank 0)" + kEndsServed, "other workers" + kEndsServed, "parameter server" + kEndsServed));
   experiment::Experiment backups = served(ServerMode::backup_workers);
   backups.strategy.servers.backups = 1;
   const std::string on = ": the others go on while 3 workers are left: each update takes the gradients of as many" + kBack;
   EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEndsServed));
   backups.strategy.servers.backups = 0;
-  EXPECT_EQ(lines(backups).front(), "chief (rank 0)" + kEnds);
+  EXPECT_EQ(lines(backups).front(), "chief (rank 0)" + kEndsServed);
+}
+
+TEST(WhenRanksFail, another_run_goes_on_only_where_checkpoints_are_written_meanwhile) {
+  experiment::Experiment e = served(ServerMode::synchronous);
+  for (const auto& [every, ends] : {std::pair(std::int64_t{0}, kEndsServed), std::pair(std::int64_t{20}, kEndsKept)}) {
+    e.run.checkpoint_every_steps = every;
+    EXPECT_THAT(lines(e), ElementsAre("chief (rank 0)" + ends, "other workers" + ends, "parameter server" + ends)) << every;
+  }
 }
 
 TEST(WhenRanksFail, restarts_are_said_where_they_are_made) {

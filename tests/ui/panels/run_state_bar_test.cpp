@@ -130,6 +130,29 @@ TEST(RunStateBarApart, says_how_far_the_slowest_and_the_fastest_have_come_where_
   }
 }
 
+// What the bar says of a run that is over.
+QString said_of(const base::Json& result) {
+  const QTemporaryDir directory;
+  const trainyard::test::SyntheticRun synthetic{.experiment = {{"document", {{"training", {{"steps", 1'000'000}}}}}}};
+  auto writer = synthetic.create(directory.path().toStdString());
+  EXPECT_TRUE(synthetic.append(writer, 0, 3));
+  EXPECT_TRUE(writer.append_json(telemetry::FrameType::result, -1, result));
+  EXPECT_TRUE(writer.close());
+  const auto run = ui::Run::open({}, directory.path());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return run->complete() && !run->history().result().is_null(); }));
+  RunStateBar bar;
+  bar.set_run(run.get());
+  return bar.state_text();
+}
+
+TEST(RunStateBarEnd, counts_the_steps_that_were_done_before_a_run_went_on_from_a_checkpoint) {
+  EXPECT_TRUE(said_of({{"status", "stopped"}, {"steps", 53'302}, {"wall_seconds", 40}}).startsWith("stopped after 53,302 of 1,000,000 steps in"));
+  const QString resumed = said_of({{"status", "stopped"}, {"steps", 53'302}, {"first_step", 209'800}, {"wall_seconds", 40}});
+  EXPECT_TRUE(resumed.startsWith("stopped after 263,102 of 1,000,000 steps (from 209,800 on) in")) << resumed.toStdString();
+  const QString whole = said_of({{"status", "completed"}, {"steps", 790'200}, {"first_step", 209'800}, {"wall_seconds", 40}});
+  EXPECT_TRUE(whole.startsWith("completed after 1,000,000 steps (from 209,800 on) in")) << whole.toStdString();
+}
+
 INSTANTIATE_TEST_SUITE_P(Scale, RunStateBarTest, testing::Values(1.0, 2.0), [](const auto& scale) { return scale.param > 1 ? "large" : "usual"; });
 
 }  // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How far up the values of a plot go, and how far an axis is made for them.
+#include <algorithm>
+#include <cmath>
+
+#include "ui/charts/plot_model.h"
+#include "ui/charts/plot_scale.h"
+#include "ui/model/series_quantile.h"
+
+namespace trainyard::ui {
+namespace {
+
+constexpr double kNearlyAll = 0.99;
+constexpr double kWorthIt = 4;  // an axis is cut where it would be more than so many times as long
+
+std::optional<Span> united(const std::optional<Span>& a, const std::optional<Span>& b) {
+  if (!a || !b) return a ? a : b;
+  return Span{std::min(a->low, b->low), std::max(a->high, b->high)};
+}
+
+SeriesPart within(const PointSeries& points, XAxis axis, Span x) {
+  return {&points, points.first_at_or_after(axis, x.low), points.first_at_or_after(axis, std::nextafter(x.high, HUGE_VAL))};
+}
+
+std::optional<Span> extent_of(const PlotSeries& series, XAxis axis, Span x, bool log) {
+  const bool stacked = series.style.stacked && !log;
+  const auto [points, begin, end] = within(stacked ? series.tops : series.points, axis, x);
+  const Extremes extremes = points->drawable(log).extremes(begin, end);
+  if (!extremes.any) return {};
+  return Span{stacked ? std::min(0.0, points->value(extremes.least)) : points->value(extremes.least), points->value(extremes.greatest)};
+}
+
+}  // namespace
+
+std::optional<Span> PlotModel::y_extent(XAxis axis, Span x, Side side, bool log) const {
+  std::optional<Span> all;
+  for (const auto& series : series_)
+    if (series->visible && series->style.side == side) all = united(all, extent_of(*series, axis, x, log));
+  return all;
+}
+
+bool PlotModel::may_be_cut() const {
+  return std::ranges::any_of(series_, [](const auto& series) { return series->visible && series->style.reach != Reach::whole; });
+}
+
+// What nearly all values do not pass, of those lines that say so.
+std::optional<double> PlotModel::nearly_all(XAxis axis, Span x, Side side) const {
+  for (const Reach reach : {Reach::nearly_all, Reach::rest}) {
+    std::vector<SeriesPart> parts;
+    for (const auto& series : series_)
+      if (series->visible && series->style.side == side && series->style.reach == reach) parts.push_back(within(series->points, axis, x));
+    if (const auto found = quantile(parts, kNearlyAll)) return found;
+  }
+  return {};
+}
+
+std::optional<Span> PlotModel::y_reach(XAxis axis, Span x, Side side) const {
+  const auto all = y_extent(axis, x, side, false);
+  const auto nearly = all ? nearly_all(axis, x, side) : std::nullopt;
+  if (!nearly) return all;
+  double high = *nearly;
+  for (const auto& series : series_)
+    if (series->visible && series->style.side == side && series->style.reach == Reach::whole)
+      if (const auto own = extent_of(*series, axis, x, false)) high = std::max(high, own->high);
+  const Span cut{all->low, high};
+  return value_range(*all).width() > kWorthIt * value_range(cut).width() ? cut : *all;
+}
+
+}  // namespace trainyard::ui
