@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// NVIDIA GPUs. What needs CUDA's libraries lies in a module of its own, trainyard-cuda.so, which is opened when somebody asks for a GPU: a rank on a CPU does not
-// spend the tenth of a second that they take to load, and programs start where there is no driver, or where they are not installed at all.
+// NVIDIA GPUs. What needs CUDA's libraries lies in a module of its own, trainyard-cuda.so, which is opened when somebody asks for a GPU: a rank on a CPU does
+// not spend the tenth of a second that they take to load, and programs start where there is no driver, or where they are not installed at all.
 #pragma once
 
 #include <cstdint>

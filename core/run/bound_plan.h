@@ -153,7 +153,7 @@ struct Lent {
 // Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive; so must what is put aside, null where nothing is,
 // and what is lent. A kernel that cannot be prepared is a Problem that names the op.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena,
-                             const SwapSpace* aside = nullptr, const Lent& lent = {});
+                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside = nullptr,
+                             const Lent& lent = {});
 
 }  // namespace trainyard::run

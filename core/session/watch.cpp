@@ -96,7 +96,8 @@ Problem Watch::hung() const {
 }
 
 Problem Watch::died(int rank, const std::string& how) const {
-  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)], "ended by " + how + "; it was last heard of " + place(rank), "", "The other ranks were stopped; see its log."};
+  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)], "ended by " + how + "; it was last heard of " + place(rank), "",
+          "The other ranks were stopped; see its log."};
 }
 
 std::string Watch::place(int rank) const {

@@ -59,7 +59,8 @@ TEST(Gpus, are_listed_or_it_is_said_why_there_are_none) {
   const auto found = gpus();
   if (!found) {
     EXPECT_EQ(found.error().code, ProblemCode::unavailable);
-    EXPECT_THAT(found.error().what, AnyOf(HasSubstr("no CUDA"), HasSubstr("no NVIDIA driver"), HasSubstr("driver is for CUDA"), HasSubstr("no GPU"), HasSubstr("cannot be opened")));
+    EXPECT_THAT(found.error().what, AnyOf(HasSubstr("no CUDA"), HasSubstr("no NVIDIA driver"), HasSubstr("driver is for CUDA"), HasSubstr("no GPU"),
+                                          HasSubstr("cannot be opened")));
     EXPECT_NE(found.error().advice, "");
     return;
   }

@@ -59,8 +59,7 @@ TEST(Offers, fit_all_groups_that_go_by_the_algorithm) {
   for (const Offer& offer : even) EXPECT_EQ(offer.unfit, "") << base::name_of(offer.algorithm);
   drawn.work.besides.push_back({0, 0, 1});
   const auto uneven_too = offers(0, drawn.work, drawn.network).value();
-  for (const Offer& offer : uneven_too)
-    EXPECT_EQ(offer.unfit.empty(), offer.algorithm != Algorithm::sharded_hierarchical) << base::name_of(offer.algorithm);
+  for (const Offer& offer : uneven_too) EXPECT_EQ(offer.unfit.empty(), offer.algorithm != Algorithm::sharded_hierarchical) << base::name_of(offer.algorithm);
 }
 
 TEST(Offers, are_given_up_when_nobody_waits_for_them) {
