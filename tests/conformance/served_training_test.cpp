@@ -361,7 +361,8 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
   const std::string bytes = logs[0].take();
   std::vector<std::int64_t> rounds(static_cast<std::size_t>(resolved.workers()));
   std::int64_t all = 0;
-  for (const Served& event : plan::served_of(std::as_bytes(std::span(bytes))).value()) {
+  const std::vector<Served> order = plan::served_of(std::as_bytes(std::span(bytes))).value();
+  for (const Served& event : order) {
     if (event.kind != Served::Kind::takes) continue;
     ++rounds[static_cast<std::size_t>(event.worker)], ++all;
     EXPECT_LE(std::ranges::max(rounds) - std::ranges::min(rounds), e.strategy.servers.bound + 1) << "after " << all;
