@@ -71,6 +71,15 @@ TEST(Checkpoints, are_written_every_so_many_steps_and_two_are_kept) {
   EXPECT_THAT(read(fs::path(directory(result)) / "run.log"), HasSubstr("checkpoint of step 100, "));
 }
 
+// The run's end, once its server is killed.
+Ran end_without_server(RunProgram& run) {
+  const auto ranks = run.ranks();
+  const pid_t server = ranks.size() == 5 ? ranks[kServer].pid : 0;
+  EXPECT_GT(server, 1) << "nobody else shall be harmed";
+  if (server > 1) ::kill(server, SIGKILL);
+  return run.wait();
+}
+
 // None of the steps that a checkpoint has is lost, whatever is killed and whenever.
 TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
   const Home home;
@@ -80,11 +89,7 @@ TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
     auto arguments = endless_run(kServed, in_step({"run.checkpoint_every_steps=10"}));
     RunProgram run(own, arguments);
     ASSERT_TRUE(run.wait_for_step(first));
-    const auto ranks = run.ranks();
-    ASSERT_EQ(ranks.size(), 5u);
-    ASSERT_GT(ranks[kServer].pid, 1);
-    ::kill(ranks[kServer].pid, SIGKILL);
-    const Ran ran = run.wait();
+    const Ran ran = end_without_server(run);
     EXPECT_EQ(ran.exit_code, 3);
     EXPECT_EQ(ran.result()["problem"]["where"], "rank 4 (server on host0)");
     const std::int64_t committed = ran.result().value("committed_step", -1);
@@ -102,11 +107,7 @@ TEST(Checkpoints, a_run_that_failed_without_any_says_that_nothing_is_kept_and_ho
   const Home home;
   RunProgram run(home, endless_run(kServed, in_step()));
   ASSERT_TRUE(run.wait_for_step(5));
-  const auto ranks = run.ranks();
-  ASSERT_EQ(ranks.size(), 5u);
-  ASSERT_GT(ranks[kServer].pid, 1);
-  ::kill(ranks[kServer].pid, SIGKILL);
-  const Ran ran = run.wait();
+  const Ran ran = end_without_server(run);
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_FALSE(ran.result().contains("committed_step"));
   EXPECT_THAT(ran.result()["problem"]["advice"].get<std::string>(), HasSubstr("Nothing is kept of it: set run.checkpoint_every_steps"));
