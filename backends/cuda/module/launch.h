@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How work goes to a device, so that each kernel is written once: nvcc makes it one of the GPU, any other compiler a loop, which is how tests run the very same
-// kernels where there is no GPU. The body of a kernel is a lambda marked ON_DEVICE that captures by value.
+// kernels where there is no GPU (tests/backends/cuda/host). The body of a kernel is a lambda marked ON_DEVICE that captures by value.
 //
 //   for_each(stream, count, body)              body(i) of every i in [0, count), in any order
 //   for_teams(stream, count, bytes, body)      body(team, i), each by a team of threads that share `bytes` of fast memory

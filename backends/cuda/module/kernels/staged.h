@@ -60,4 +60,25 @@ base::Result<Run> make_staged(Device& device, OneOp op) {
   return keeping(std::move(memory), in_order(std::move(there)));
 }
 
+template <class>
+base::Result<Run> make(Device& device, const compute::CompressGradient& op) {
+  return make_staged(device, op);
+}
+template <class>
+base::Result<Run> make(Device& device, const compute::DecompressGradient& op) {
+  return make_staged(device, op);
+}
+template <class>
+base::Result<Run> make(Device& device, const compute::PowerSgdLeft& op) {
+  return make_staged(device, op);
+}
+template <class>
+base::Result<Run> make(Device& device, const compute::PowerSgdRight& op) {
+  return make_staged(device, op);
+}
+template <class>
+base::Result<Run> make(Device& device, const compute::PowerSgdDecode& op) {
+  return make_staged(device, op);
+}
+
 }  // namespace trainyard::cuda

@@ -49,9 +49,7 @@ bool is_double(const compute::PoolBackward& op) { return op.output_gradient.dtyp
 // An op that needs no memory beside its tensors, one that needs some, and one that is made of parts.
 template <class W, class OneOp>
 Result<Run> make_any(Device& device, const OneOp& op) {
-  if constexpr (requires { for_staged(const_cast<OneOp&>(op), [](Tensor&, Use) {}); }) {
-    return make_staged(device, op);
-  } else if constexpr (requires { make<W>(device, op); }) {
+  if constexpr (requires { make<W>(device, op); }) {
     return make<W>(device, op);
   } else if constexpr (requires { scratch_bytes(op); }) {
     auto memory = device.allocate(scratch_bytes(op));
