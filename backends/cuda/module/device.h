@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What kernels ask of the device beside running them: memory that is theirs alone, what libraries do better, products of matrices and sorting, and to be left to
-// the host for a while. On a GPU this is CUDA, cuBLASLt and CUB (gpu.h); tests have one that is this process.
+// What kernels ask of the device beside running them: memory that is theirs alone, what libraries do better, products of matrices and sorting, and to be left
+// to the host for a while. On a GPU this is CUDA, cuBLASLt and CUB (gpu.h); tests have one that is this process.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ using Run = std::function<void(Stream&)>;
 // Memory of the device that is freed with its last owner.
 using Memory = std::shared_ptr<std::byte>;
 
-// result [m,n] = activation(left right + bias), plus `result` as it was where it accumulates; all row by row. left is [m,k], or transposed [k,m]; right [k,n], or
-// transposed [n,k]. `bias` [n], of the result's dtype, or empty. m, n and k are 1 at least. Factors of 16 bits are multiplied exactly and summed in fp32.
+// result [m,n] = activation(left right + bias), plus `result` as it was where it accumulates; all row by row. left is [m,k], or transposed [k,m]; right [k,n],
+// or transposed [n,k]. `bias` [n], of the result's dtype, or empty. m, n and k are 1 at least. Factors of 16 bits are multiplied exactly and summed in fp32.
 struct Product {
   compute::Tensor left, right, bias, result;
   std::int64_t m = 1, n = 1, k = 1;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "backends/cuda/module/gpu.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "backends/cuda/module/error.h"
+#include "backends/cuda/module/gpu.h"
 #include "backends/cuda/module/gpus.h"
 #include "backends/cuda/module/order.h"
 #include "backends/cuda/module/product.h"
@@ -56,7 +55,10 @@ class GpuDevice final : public Device {
   }
   Run call(std::function<void()> work) override {
     auto kept = std::make_shared<std::function<void()>>(std::move(work));
-    return [kept](Stream& stream) { cudaLaunchHostFunc(stream.handle, [](void* one) { (*static_cast<std::function<void()>*>(one))(); }, kept.get()); };
+    return [kept](Stream& stream) {
+      cudaLaunchHostFunc(
+          stream.handle, [](void* one) { (*static_cast<std::function<void()>*>(one))(); }, kept.get());
+    };
   }
 
   // cuBLASLt adds a bias and relu to what is summed in fp32.
@@ -77,7 +79,8 @@ void convert(DType dtype, std::span<const float> source, std::byte* to) {
   const auto count = static_cast<std::int64_t>(source.size());
   if (dtype == DType::fp32) std::copy(source.begin(), source.end(), reinterpret_cast<float*>(to));
   if (dtype == DType::fp64) std::copy(source.begin(), source.end(), reinterpret_cast<double*>(to));
-  if (dtype == DType::int32) std::transform(source.begin(), source.end(), reinterpret_cast<std::int32_t*>(to), [](float x) { return static_cast<std::int32_t>(x); });
+  if (dtype == DType::int32)
+    std::transform(source.begin(), source.end(), reinterpret_cast<std::int32_t*>(to), [](float x) { return static_cast<std::int32_t>(x); });
   if (compute::is_half(dtype)) compute::round(dtype, source.data(), to, count);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Elements of tensors, as a kernel computes with them: W is float for tensors of fp32 and of 16 bits, double for those of fp64. What is stored is rounded once, to
-// nearest and even.
+// Elements of tensors, as a kernel computes with them: W is float for tensors of fp32 and of 16 bits, double for those of fp64. What is stored is rounded once,
+// to nearest and even.
 #pragma once
 
 #include <cmath>

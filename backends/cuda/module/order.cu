@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "backends/cuda/module/order.h"
-
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
+
+#include "backends/cuda/module/order.h"
 
 namespace trainyard::cuda::module {
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // From an op to its kernel.
-#include "backends/cuda/module/prepare.h"
-
 #include "backends/cuda/module/kernels/attention.h"
 #include "backends/cuda/module/kernels/between.h"
 #include "backends/cuda/module/kernels/channels.h"
@@ -14,6 +12,7 @@
 #include "backends/cuda/module/kernels/staged.h"
 #include "backends/cuda/module/kernels/sum.h"
 #include "backends/cuda/module/kernels/update.h"
+#include "backends/cuda/module/prepare.h"
 #include "core/compute/validate.h"
 
 namespace trainyard::cuda {

@@ -13,7 +13,8 @@ class StreamQueue : public compute::Queue {
   virtual Stream& stream() = 0;
 };
 
-// The kernel of an op, for queues that are StreamQueues. Problems: as compute::validate says, memory of the device that there is not, what the device cannot do.
+// The kernel of an op, for queues that are StreamQueues. Problems: as compute::validate says, memory of the device that there is not, what the device cannot
+// do.
 base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op);
 
 // Compute::sum. Sources and destination are memory of the device, at any address; at most kMostSources of them.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "backends/cuda/module/product.h"
-
 #include <algorithm>
 #include <cstdint>
 
+#include "backends/cuda/module/product.h"
 #include "core/compute/halves.h"
 
 namespace trainyard::cuda::module {
@@ -127,9 +126,9 @@ Result<Run> Products::product(const Product& p) {
     const double one = 1, add = p.accumulates ? 1 : 0;
     const float one_float = 1, add_float = p.accumulates ? 1.0F : 0.0F;
     const bool of_doubles = p.result.dtype == DType::fp64;
-    cublasLtMatmul(handle, call.operation.get(), of_doubles ? static_cast<const void*>(&one) : &one_float, p.right.data, call.a.get(), p.left.data, call.b.get(),
-                   of_doubles ? static_cast<const void*>(&add) : &add_float, p.result.data, call.c.get(), p.result.data, call.c.get(), &call.algorithm,
-                   room.get(), Workspace::kBytes, stream.handle);
+    cublasLtMatmul(handle, call.operation.get(), of_doubles ? static_cast<const void*>(&one) : &one_float, p.right.data, call.a.get(), p.left.data,
+                   call.b.get(), of_doubles ? static_cast<const void*>(&add) : &add_float, p.result.data, call.c.get(), p.result.data, call.c.get(),
+                   &call.algorithm, room.get(), Workspace::kBytes, stream.handle);
   });
 }
 

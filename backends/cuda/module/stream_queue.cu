@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "backends/cuda/module/stream_queue.h"
-
 #include "backends/cuda/module/error.h"
+#include "backends/cuda/module/stream_queue.h"
 
 namespace trainyard::cuda::module {
 

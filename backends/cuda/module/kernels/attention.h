@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Causal attention, a tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is ever written to the device's memory. A team takes some queries of
-// one head of one sample and goes through the keys that they see; for the gradients of keys and values it is the other way round. Softmax is made on the way
-// (Milakov and Gimelshein 2018): what was added up is scaled anew when a larger score comes. Nothing is added by two teams, so results have the same bits always.
+// Causal attention, a tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is ever written to the device's memory. A team takes some queries
+// of one head of one sample and goes through the keys that they see; for the gradients of keys and values it is the other way round. Softmax is made on the way
+// (Milakov and Gimelshein 2018): what was added up is scaled anew when a larger score comes. Nothing is added by two teams, so results have the same bits
+// always.
 #pragma once
 
 #include <limits>
@@ -35,7 +36,9 @@ struct Heads {
   ON_DEVICE constexpr std::int64_t head(std::int64_t team) const { return team / tiles(); }
   ON_DEVICE constexpr std::int64_t first_row(std::int64_t team) const { return team % tiles() * tile; }
   // Of a row of a head: its query in the input (key and value lie D and 2 D further), and its output.
-  ON_DEVICE constexpr std::int64_t query(std::int64_t head, std::int64_t row) const { return (head / heads * rows + row) * 3 * together + head % heads * width; }
+  ON_DEVICE constexpr std::int64_t query(std::int64_t head, std::int64_t row) const {
+    return (head / heads * rows + row) * 3 * together + head % heads * width;
+  }
   ON_DEVICE constexpr std::int64_t output(std::int64_t head, std::int64_t row) const { return (head / heads * rows + row) * together + head % heads * width; }
 };
 
@@ -122,8 +125,7 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
       team.sync();
       score(team, of, queries, keys, first, key, scores);
       team.sync();
-      for (std::int64_t i = team.rank; i < of.tile; i += team.size)
-        scales[i] = take_up(seen[i], scores + i * of.tile, static_cast<const W*>(nullptr), of.tile);
+      for (std::int64_t i = team.rank; i < of.tile; i += team.size) scales[i] = take_up(seen[i], scores + i * of.tile, static_cast<const W*>(nullptr), of.tile);
       team.sync();
       for (std::int64_t k = team.rank; k < size; k += team.size) {
         const std::int64_t i = k / of.width, w = k % of.width;
@@ -170,7 +172,8 @@ void look(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
 
 // scores[i,j] becomes p_ij, and along[i,j], which is g_i . value_j, d_ij.
 template <class W>
-ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t query, const Seen<W>* seen, W* scores, const W* gradients, const W* values, W* along) {
+ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t query, const Seen<W>* seen, W* scores, const W* gradients, const W* values,
+                             W* along) {
   const W factor = 1 / std::sqrt(static_cast<W>(of.width));
   for (std::int64_t k = team.rank; k < of.tile * of.tile; k += team.size) {
     const std::int64_t i = k / of.tile, j = k % of.tile;

@@ -27,14 +27,14 @@ void run(Stream& stream, const compute::CopyColumns& op) {
 
 template <class W>
 void run(Stream& stream, const compute::ActivationBackward& op) {
-  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
-    put(op.gradient, i, get<W>(op.gradient, i) * slope(op.activation, get<W>(op.output, i)));
-  });
+  for_each(stream, op.output.elements(),
+           [=] ON_DEVICE(std::int64_t i) { put(op.gradient, i, get<W>(op.gradient, i) * slope(op.activation, get<W>(op.output, i))); });
 }
 
 template <class W>
 void run(Stream& stream, const compute::Add& op) {
-  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) { put(op.output, i, activate(op.activation, get<W>(op.left, i) + get<W>(op.right, i))); });
+  for_each(stream, op.output.elements(),
+           [=] ON_DEVICE(std::int64_t i) { put(op.output, i, activate(op.activation, get<W>(op.left, i) + get<W>(op.right, i))); });
 }
 
 template <class W>
@@ -49,9 +49,8 @@ void run(Stream& stream, const compute::Copy& op) {
 
 template <class W>
 void run(Stream& stream, const compute::Scale& op) {
-  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
-    put(op.output, i, static_cast<W>(op.factor * static_cast<double>(get<W>(op.input, i))));
-  });
+  for_each(stream, op.output.elements(),
+           [=] ON_DEVICE(std::int64_t i) { put(op.output, i, static_cast<W>(op.factor * static_cast<double>(get<W>(op.input, i)))); });
 }
 
 template <class W>

@@ -7,9 +7,7 @@
 namespace trainyard::cuda {
 
 inline std::int64_t rows_of(const Tensor& tensor) { return tensor.elements() / channels_of(tensor); }
-inline std::int64_t bytes_of_channels(const Tensor& input, int numbers) {
-  return channels_of(input) * numbers * static_cast<std::int64_t>(sizeof(double));
-}
+inline std::int64_t bytes_of_channels(const Tensor& input, int numbers) { return channels_of(input) * numbers * static_cast<std::int64_t>(sizeof(double)); }
 
 // Mean, variance and 1 / sqrt(variance + epsilon) of a channel, and of how many.
 struct Normal {
@@ -59,7 +57,8 @@ void run(Stream& stream, const compute::BatchNormSums& op, std::byte* scratch) {
 }
 
 template <class W>
-void normalise(Stream& stream, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& output, Activation activation, const Normal* normals) {
+void normalise(Stream& stream, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& output, Activation activation,
+               const Normal* normals) {
   const std::int64_t channels = channels_of(input);
   for_each(stream, input.elements(), [=] ON_DEVICE(std::int64_t i) {
     const std::int64_t c = i % channels;
@@ -137,7 +136,8 @@ void run(Stream& stream, const compute::BatchNormBackwardInput& op, std::byte* s
   for_each(stream, op.input.elements(), [=] ON_DEVICE(std::int64_t i) {
     const std::int64_t c = i % channels;
     const Normal& of = normals[c];
-    const auto weight = static_cast<W>(as<double>(op.gradient_sums)[c] / of.samples), bias = static_cast<W>(as<double>(op.gradient_sums)[channels + c] / of.samples);
+    const auto weight = static_cast<W>(as<double>(op.gradient_sums)[c] / of.samples),
+               bias = static_cast<W>(as<double>(op.gradient_sums)[channels + c] / of.samples);
     const W own = get<W>(op.output_gradient, i) - bias - normalised<W>(op.input, i, of) * weight;
     put(op.input_gradient, i, get<W>(op.weight, c) * static_cast<W>(of.inverse_deviation) * own);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions as products: what each window sees is a row of columns [B H' W', I K K], in the order in which a weight lies. They are made for some samples at a
-// time, so that they take no more than kMostColumns.
+// Convolutions as products: what each window sees is a row of columns [B H' W', I K K], in the order in which a weight lies. They are made for some samples at
+// a time, so that they take no more than kMostColumns.
 #pragma once
 
 #include "backends/cuda/module/kernels/linear.h"

@@ -57,8 +57,8 @@ base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies 
   return rounded->tensor;
 }
 
-// The product of `product`, whose factors may be rounded first, with bias and activation in one go where the device can, or else after it, from a result that is
-// not rounded yet. Without rows the result is empty; without anything to sum it is 0.
+// The product of `product`, whose factors may be rounded first, with bias and activation in one go where the device can, or else after it, from a result that
+// is not rounded yet. Without rows the result is empty; without anything to sum it is 0.
 template <class W>
 base::Result<Run> make_product(Device& device, Product product, Multiplies multiplies = Multiplies::full) {
   if (product.m == 0 || product.n == 0) return Run([](Stream&) {});

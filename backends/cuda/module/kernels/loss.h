@@ -24,8 +24,7 @@ ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_
   }
   const Ranked largest = team.first_maximum(own);
   double sum = 0;
-  for (std::int64_t c = team.rank; c < classes; c += team.size)
-    sum += static_cast<double>(std::exp(get<W>(logits, first + c) - static_cast<W>(largest.value)));
+  for (std::int64_t c = team.rank; c < classes; c += team.size) sum += static_cast<double>(std::exp(get<W>(logits, first + c) - static_cast<W>(largest.value)));
   return {largest.value, largest.place, team.sum(sum)};
 }
 
@@ -38,7 +37,10 @@ struct Scored {
 inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, double part, const Tensor& metrics, double* memory) {
   if (metrics.empty()) return;
   sum_all<2>(
-      stream, count, memory, [=] ON_DEVICE(std::int64_t row) { return Sums<2>{{rows[row].loss, rows[row].correct}}; },
+      stream, count, memory,
+      [=] ON_DEVICE(std::int64_t row) {
+        return Sums<2>{{rows[row].loss, rows[row].correct}};
+      },
       [=] ON_DEVICE(const Sums<2>& all) {
         for (int m = 0; m < 2; ++m) as<double>(metrics)[m] = part * all.value[m];
       });

@@ -49,8 +49,8 @@ constexpr std::int64_t bytes_of_column_sums(std::int64_t rows, std::int64_t colu
   return parts(rows, rows_of_part(rows)) * columns * sums * static_cast<std::int64_t>(sizeof(double));
 }
 
-// Of each column the sums of value(row, column) over all rows: store(column, sums), also of no rows. `memory` has bytes_of_column_sums. A team takes some columns
-// of some rows, so that neighbours read neighbours.
+// Of each column the sums of value(row, column) over all rows: store(column, sums), also of no rows. `memory` has bytes_of_column_sums. A team takes some
+// columns of some rows, so that neighbours read neighbours.
 template <int V, class Value, class Store>
 void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double* memory, Value value, Store store) {
   const std::int64_t height = rows_of_part(rows), row_parts = parts(rows, height), column_parts = parts(columns, kSumColumns);
