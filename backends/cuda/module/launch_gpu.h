@@ -35,10 +35,14 @@ struct Team {
 
   // All of these are for all threads of the team at once, and each gets the answer; sums are in one order always.
   __device__ double sum(double own) const {
-    return together(own, 0.0, [](double a, double b) { return a + b; });
-  }
-  __device__ double maximum(double own) const {
-    return together(own, own, [](double a, double b) { return a > b ? a : b; });
+    __shared__ double of_warps[kThreads / kWarp];
+    for (int other = kWarp / 2; other > 0; other /= 2) own += __shfl_xor_sync(~0U, own, other);
+    if (rank % kWarp == 0) of_warps[rank / kWarp] = own;
+    __syncthreads();
+    double all = 0;
+    for (int warp = 0; warp < size / kWarp; ++warp) all += of_warps[warp];
+    __syncthreads();  // before the next one is written
+    return all;
   }
   // Of equal ones that of the lower place.
   __device__ Ranked first_maximum(Ranked own) const {
@@ -55,18 +59,6 @@ struct Team {
 
  private:
   __device__ static Ranked first(Ranked a, Ranked b) { return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a; }
-
-  template <class Join>
-  __device__ double together(double own, double none, Join join) const {
-    __shared__ double of_warps[kThreads / kWarp];
-    for (int other = kWarp / 2; other > 0; other /= 2) own = join(own, __shfl_xor_sync(~0U, own, other));
-    if (rank % kWarp == 0) of_warps[rank / kWarp] = own;
-    __syncthreads();
-    double all = join(none, of_warps[0]);
-    for (int warp = 1; warp < size / kWarp; ++warp) all = join(all, of_warps[warp]);
-    __syncthreads();  // before the next one is written
-    return all;
-  }
 };
 
 template <class Body>

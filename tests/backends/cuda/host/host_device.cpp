@@ -2,7 +2,9 @@
 #include "tests/backends/cuda/host/host_device.h"
 
 #include <algorithm>
-#include <cstring>
+#include <barrier>
+#include <thread>
+#include <vector>
 
 #include "backends/cuda/module/numbers.h"
 #include "backends/cuda/module/prepare.h"
@@ -28,8 +30,42 @@ void multiply(const Product& p) {
     }
 }
 
+class Threads final : public Crew {
+ public:
+  explicit Threads(int size) : meet_(size) {
+    for (int rank = 1; rank < size; ++rank) others_.emplace_back([this, rank] { serve(rank); });
+  }
+  ~Threads() override { run(nullptr, nullptr); }
+
+  int size() const override { return static_cast<int>(others_.size()) + 1; }
+  void sync() override { meet_.arrive_and_wait(); }
+  std::array<Ranked, 32>& said() override { return said_; }
+  void run(Task task, const void* with) override {
+    task_ = task, with_ = with;
+    sync();
+    if (task == nullptr) return;
+    task(with, 0);
+    sync();
+  }
+
+ private:
+  void serve(int rank) {
+    for (sync(); task_ != nullptr; sync()) {
+      task_(with_, rank);
+      sync();
+    }
+  }
+
+  std::barrier<> meet_;
+  std::array<Ranked, 32> said_{};
+  Task task_ = nullptr;
+  const void* with_ = nullptr;
+  std::vector<std::jthread> others_;
+};
+
 class HostQueue final : public StreamQueue {
  public:
+  explicit HostQueue(Crew* crew) { stream_->crew = crew; }
   Stream& stream() override { return *stream_; }
   std::uint64_t record() override { return ++marks_; }
   bool reached(std::uint64_t) override { return true; }
@@ -69,8 +105,9 @@ class HostDevice final : public Device {
 
 class HostCompute final : public compute::Compute {
  public:
+  explicit HostCompute(int team) : crew_(team > 1 ? std::make_unique<Threads>(team) : nullptr) {}
   std::string name() const override { return "kernels of the GPU on the host"; }
-  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<HostQueue>(); }
+  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<HostQueue>(crew_.get()); }
   Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(device_, op); }
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
     cuda::sum(queue_.stream(), dtype, destination, sources, elements);
@@ -84,12 +121,13 @@ class HostCompute final : public compute::Compute {
   }
 
  private:
+  std::unique_ptr<Threads> crew_;
   HostDevice device_;
-  HostQueue queue_;
+  HostQueue queue_{crew_.get()};
 };
 
 }  // namespace
 
-std::unique_ptr<compute::Compute> on_host() { return std::make_unique<HostCompute>(); }
+std::unique_ptr<compute::Compute> on_host(int team) { return std::make_unique<HostCompute>(team); }
 
 }  // namespace trainyard::cuda

@@ -9,6 +9,7 @@
 
 namespace trainyard::cuda {
 
-std::unique_ptr<compute::Compute> on_host();
+// Each team has so many threads (1 to 32); one is the caller's own.
+std::unique_ptr<compute::Compute> on_host(int team = 1);
 
 }  // namespace trainyard::cuda
