@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/compute/compute.h"
 
 namespace trainyard::cuda {
 
@@ -24,6 +26,9 @@ struct Gpu {
 struct Module {
   const char* version;  // of Trainyard: one of another is not opened
   base::Result<std::vector<Gpu>> (*gpus)();
+  // What GPU `number` can do. Its tensors lie where it reaches them: in its memory, or in the host's that was allocated for it.
+  base::Result<std::unique_ptr<compute::Compute>> (*make_compute)(int number);
+  base::Result<std::shared_ptr<std::byte>> (*allocate_on_host)(std::int64_t bytes);
 };
 inline constexpr const char* kModuleFile = "trainyard-cuda.so";
 inline constexpr const char* kModuleSymbol = "trainyard_cuda";
@@ -33,5 +38,8 @@ base::Result<const Module*> open_module(const std::filesystem::path& file);
 
 // The GPUs of this machine, by the module beside the program. Problems: as of open_module, or no driver, one too old for the module, no GPU.
 base::Result<std::vector<Gpu>> gpus();
+
+// The module beside the program, as open_module.
+base::Result<const Module*> module_beside_program();
 
 }  // namespace trainyard::cuda

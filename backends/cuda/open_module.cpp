@@ -35,8 +35,10 @@ Result<const Module*> open_module(const fs::path& file) {
   return module;
 }
 
+Result<const Module*> module_beside_program() { return open_module(beside_the_program()); }
+
 Result<std::vector<Gpu>> gpus() {
-  return open_module(beside_the_program()).and_then([](const Module* module) { return module->gpus(); });
+  return module_beside_program().and_then([](const Module* module) { return module->gpus(); });
 }
 
 }  // namespace trainyard::cuda

@@ -52,8 +52,8 @@ constexpr std::array<std::uint32_t, 4> Random::block(std::uint64_t element) cons
   std::uint32_t key0 = static_cast<std::uint32_t>(seed_), key1 = static_cast<std::uint32_t>(seed_ >> 32);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{multiplier0} * c[0], product1 = std::uint64_t{multiplier1} * c[2];
-    c = {static_cast<std::uint32_t>(product1 >> 32) ^ c[1] ^ key0, static_cast<std::uint32_t>(product1), static_cast<std::uint32_t>(product0 >> 32) ^ c[3] ^ key1,
-         static_cast<std::uint32_t>(product0)};
+    c = {static_cast<std::uint32_t>(product1 >> 32) ^ c[1] ^ key0, static_cast<std::uint32_t>(product1),
+         static_cast<std::uint32_t>(product0 >> 32) ^ c[3] ^ key1, static_cast<std::uint32_t>(product0)};
     key0 += weyl0;
     key1 += weyl1;
   }

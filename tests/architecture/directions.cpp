@@ -24,7 +24,7 @@ const std::vector<LibraryRule>& library_rules() {
       {std::regex("QtCharts.*|Q(Chart|ChartView|PolarChart|\\w+Series|\\w+Axis|BarSet|BoxSet|CandlestickSet)"), "Qt Charts", {"ui/charts"}},
       {std::regex("Q[A-Z]\\w*|Qt[A-Z]\\w*/.*"), "Qt", {"ui", "app"}},
       {std::regex("zmq.*"), "ZeroMQ", {"backends/zmq", "app"}},
-      {std::regex("(cuda|cublas|cudnn|curand|nvml).*"), "CUDA", {"backends/cuda", "backends/nccl"}},
+      {std::regex("(cuda|cub|cudnn|curand|nvml).*"), "CUDA", {"backends/cuda", "backends/nccl"}},
       {std::regex("nccl.*"), "NCCL", {"backends/nccl"}},
       {std::regex("gloo/.*"), "Gloo", {"backends/gloo"}},
       {std::regex("(oneapi/|dnnl|cblas|openblas).*"), "oneDNN and BLAS", {"backends/cpu"}},

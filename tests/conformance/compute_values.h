@@ -32,6 +32,12 @@ inline void set_element(const Tensor& tensor, std::int64_t i, double value) {
   else tensor.as<std::int32_t>()[i] = static_cast<std::int32_t>(value);
 }
 
+// Where values lie. A device that does not reach all memory sets one of its own.
+using AllocateValues = std::shared_ptr<std::byte> (*)(std::size_t bytes);
+inline AllocateValues allocate_values = [](std::size_t bytes) {
+  return std::shared_ptr<std::byte>(new std::byte[bytes](), std::default_delete<std::byte[]>());
+};
+
 // Owns what tensors point to, and can be copied as a whole: the same tensors for two devices.
 class Values {
  public:
@@ -41,7 +47,7 @@ class Values {
   Tensor zeros(DType dtype, Shape shape) {
     const Tensor plain{dtype, shape, nullptr};
     // Ends exactly where the tensor ends, so that a sanitizer sees one element too many.
-    memory_.push_back(std::make_unique<std::byte[]>(shift_ + static_cast<std::size_t>(std::max<std::int64_t>(plain.bytes(), 1))));
+    memory_.push_back(allocate_values(shift_ + static_cast<std::size_t>(std::max<std::int64_t>(plain.bytes(), 1))));
     return {dtype, shape, memory_.back().get() + shift_};
   }
 
@@ -62,7 +68,7 @@ class Values {
  private:
   std::uint32_t seed_;
   std::size_t shift_;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::vector<std::shared_ptr<std::byte>> memory_;
 };
 
 inline double tolerance(DType dtype) { return dtype == DType::fp32 ? 1e-5 : 1e-12; }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What trainyard-cuda.so offers.
+#include "backends/cuda/module/gpu.h"
 #include "backends/cuda/module/gpus.h"
 
-extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, trainyard::cuda::module::gpus};
+namespace module = trainyard::cuda::module;
+
+extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, module::gpus, module::make_compute,
+                                                                                       module::allocate_on_host};

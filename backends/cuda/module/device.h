@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What kernels ask of the device beside running them: memory that is theirs alone, what libraries do better, products of matrices and sorting, and to be left
+// to the host for a while. On a GPU this is CUDA, cuBLASLt and CUB (gpu.h); tests have one that is this process.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "backends/cuda/module/launch.h"
+#include "core/base/result.h"
+#include "core/compute/compute.h"
+
+namespace trainyard::cuda {
+
+// Work that was prepared: enqueues it, and allocates nothing.
+using Run = std::function<void(Stream&)>;
+
+// Memory of the device that is freed with its last owner.
+using Memory = std::shared_ptr<std::byte>;
+
+// result [m,n] = activation(left right + bias), plus `result` as it was where it accumulates; all row by row. left is [m,k], or transposed [k,m]; right [k,n],
+// or transposed [n,k]. `bias` [n], of the result's dtype, or empty. m, n and k are 1 at least. Factors of 16 bits are multiplied exactly and summed in fp32.
+struct Product {
+  compute::Tensor left, right, bias, result;
+  std::int64_t m = 1, n = 1, k = 1;
+  bool left_transposed = false, right_transposed = false, accumulates = false;
+  compute::Activation activation = compute::Activation::none;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual base::Result<Memory> allocate(std::int64_t bytes) = 0;
+  virtual base::Result<Memory> allocate_on_host(std::int64_t bytes) = 0;  // that copies reach
+
+  // Between memory of either kind.
+  virtual Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;
+  // The host does this when all before it is done, and all after it waits. It asks nothing of the device.
+  virtual Run call(std::function<void()> work) = 0;
+
+  // Whether a product with such a bias or activation is one piece of work; else these are added afterwards.
+  virtual bool fuses(compute::DType result, compute::Activation activation) const = 0;
+  virtual base::Result<Run> product(const Product& product) = 0;
+
+  // Of keys [0, below]: places[0, count) become the numbers 0 to count - 1 in the order of their keys, of equal ones the lower first; the keys stay.
+  virtual base::Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t below) = 0;
+};
+
+}  // namespace trainyard::cuda

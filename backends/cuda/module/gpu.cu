@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cuda/module/error.h"
+#include "backends/cuda/module/gpu.h"
+#include "backends/cuda/module/gpus.h"
+#include "backends/cuda/module/order.h"
+#include "backends/cuda/module/product.h"
+#include "backends/cuda/module/stream_queue.h"
+#include "core/base/units.h"
+#include "core/compute/halves.h"
+
+namespace trainyard::cuda::module {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+using compute::DType;
+using compute::Tensor;
+
+Problem no_memory(int gpu, std::int64_t bytes, cudaError_t error) {
+  if (error != cudaErrorMemoryAllocation) return problem_of(error, "allocate on GPU " + std::to_string(gpu));
+  std::size_t free = 0, all = 0;
+  cudaMemGetInfo(&free, &all);
+  return {ProblemCode::unavailable, "GPU " + std::to_string(gpu), "has no room for " + base::format_bytes(static_cast<double>(bytes)),
+          base::format_bytes(static_cast<double>(free)) + " of " + base::format_bytes(static_cast<double>(all)) + " are free",
+          "Use a smaller batch or model, or put less on this GPU."};
+}
+
+class GpuDevice final : public Device {
+ public:
+  static Result<std::unique_ptr<GpuDevice>> make(int number) {
+    if (const auto ok = check(cudaSetDevice(number), "use GPU " + std::to_string(number)); !ok) return base::fail(ok.error());
+    std::unique_ptr<GpuDevice> device(new GpuDevice(number));
+    auto products = Products::make(*device);
+    if (!products) return base::fail(products.error());
+    device->products_ = std::move(*products);
+    return device;
+  }
+
+  Result<Memory> allocate(std::int64_t bytes) override {
+    void* memory = nullptr;
+    if (const cudaError_t error = cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))); error != cudaSuccess) {
+      cudaGetLastError();  // it is told here, and is no launch's
+      return base::fail(no_memory(number_, bytes, error));
+    }
+    return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFree(gone); });
+  }
+  Result<Memory> allocate_on_host(std::int64_t bytes) override { return module::allocate_on_host(bytes); }
+
+  Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+    return [=](Stream& stream) { cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream.handle); };
+  }
+  Run call(std::function<void()> work) override {
+    auto kept = std::make_shared<std::function<void()>>(std::move(work));
+    return [kept](Stream& stream) {
+      cudaLaunchHostFunc(
+          stream.handle, [](void* one) { (*static_cast<std::function<void()>*>(one))(); }, kept.get());
+    };
+  }
+
+  // cuBLASLt adds a bias and relu to what is summed in fp32.
+  bool fuses(DType result, compute::Activation activation) const override { return result != DType::fp64 && activation != compute::Activation::tanh; }
+  Result<Run> product(const Product& product) override { return products_->product(product); }
+  Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t below) override {
+    return module::order(*this, keys, places, count, below);
+  }
+
+ private:
+  explicit GpuDevice(int number) : number_(number) {}
+  int number_;
+  std::unique_ptr<Products> products_;
+};
+
+// What a host array of samples becomes, in page-locked memory.
+void convert(DType dtype, std::span<const float> source, std::byte* to) {
+  const auto count = static_cast<std::int64_t>(source.size());
+  if (dtype == DType::fp32) std::copy(source.begin(), source.end(), reinterpret_cast<float*>(to));
+  if (dtype == DType::fp64) std::copy(source.begin(), source.end(), reinterpret_cast<double*>(to));
+  if (dtype == DType::int32)
+    std::transform(source.begin(), source.end(), reinterpret_cast<std::int32_t*>(to), [](float x) { return static_cast<std::int32_t>(x); });
+  if (compute::is_half(dtype)) compute::round(dtype, source.data(), to, count);
+}
+
+class GpuCompute final : public compute::Compute {
+ public:
+  GpuCompute(Gpu gpu, std::unique_ptr<GpuDevice> device, std::unique_ptr<GpuQueue> queue)
+      : gpu_(std::move(gpu)), device_(std::move(device)), queue_(std::move(queue)) {}
+
+  std::string name() const override {
+    return "cuda (" + gpu_.name + ", " + std::to_string(gpu_.capability / 10) + "." + std::to_string(gpu_.capability % 10) + ", cuBLASLt " +
+           std::to_string(cublasLtGetVersion()) + ")";
+  }
+  // One that cannot be made refuses whatever is enqueued: its state says why.
+  std::unique_ptr<compute::Queue> make_queue() override {
+    auto made = GpuQueue::make(gpu_.number);
+    if (made) return std::move(*made);
+    return std::make_unique<NoQueue>(made.error());
+  }
+  Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(*device_, op); }
+
+  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+    cuda::sum(queue_->stream(), dtype, destination, sources, elements);
+    finish();
+  }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    device_->copy(destination, source, bytes)(queue_->stream());
+    finish();
+  }
+  void load(const Tensor& destination, std::span<const float> source) override {
+    if (destination.bytes() > room_bytes_) {
+      auto more = allocate_on_host(destination.bytes());
+      if (!more) return;
+      room_ = std::move(*more);
+      room_bytes_ = destination.bytes();
+    }
+    convert(destination.dtype, source, room_.get());
+    copy(destination.data, room_.get(), destination.bytes());
+  }
+
+ private:
+  class NoQueue final : public StreamQueue {
+   public:
+    explicit NoQueue(Problem why) : why_(std::move(why)) {}
+    Stream& stream() override { return none_; }
+    std::uint64_t record() override { return 0; }
+    bool reached(std::uint64_t) override { return true; }
+    Result<void> state() override { return base::fail(why_); }
+
+   private:
+    Problem why_;
+    Stream none_;
+  };
+
+  void finish() { cudaStreamSynchronize(queue_->stream().handle); }
+
+  Gpu gpu_;
+  std::unique_ptr<GpuDevice> device_;
+  std::unique_ptr<GpuQueue> queue_;  // of sums and copies
+  Memory room_;
+  std::int64_t room_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Memory> allocate_on_host(std::int64_t bytes) {
+  void* memory = nullptr;
+  const auto ok = check(cudaMallocHost(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))),
+                        "lock " + base::format_bytes(static_cast<double>(bytes)) + " of the host's memory");
+  if (!ok) return base::fail(ok.error());
+  return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFreeHost(gone); });
+}
+
+Result<std::unique_ptr<compute::Compute>> make_compute(int number) {
+  const auto all = gpus();
+  if (!all) return base::fail(all.error());
+  if (number < 0 || number >= std::ssize(*all))
+    return base::fail({ProblemCode::bad_input, "GPU " + std::to_string(number), "is not there", "0 to " + std::to_string(all->size() - 1), ""});
+  auto device = GpuDevice::make(number);
+  if (!device) return base::fail(device.error());
+  auto queue = GpuQueue::make(number);
+  if (!queue) return base::fail(queue.error());
+  return std::make_unique<GpuCompute>((*all)[static_cast<std::size_t>(number)], std::move(*device), std::move(*queue));
+}
+
+}  // namespace trainyard::cuda::module

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Causal attention, a tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is ever written to the device's memory. A team takes some queries
+// of one head of one sample and goes through the keys that they see; for the gradients of keys and values it is the other way round. Softmax is made on the way
+// (Milakov and Gimelshein 2018): what was added up is scaled anew when a larger score comes. Nothing is added by two teams, so results have the same bits
+// always.
+#pragma once
+
+#include <limits>
+
+#include "backends/cuda/module/device.h"
+#include "backends/cuda/module/numbers.h"
+
+namespace trainyard::cuda {
+
+inline constexpr std::int64_t kMostTileRows = 16;
+
+// Rows of a tile, so that `matrices` of them beside `squares` of scores and some numbers a row fit the memory of a team; 0: not even one does.
+template <class W>
+constexpr std::int64_t tile_rows(std::int64_t width, std::int64_t matrices, std::int64_t squares) {
+  std::int64_t rows = kMostTileRows;
+  while (rows > 0 && static_cast<std::int64_t>(sizeof(W)) * rows * (matrices * width + squares * rows + 4) > kTeamMemory) rows /= 2;
+  return rows;
+}
+template <class W>
+constexpr std::int64_t tile_bytes(std::int64_t rows, std::int64_t width, std::int64_t matrices, std::int64_t squares) {
+  return static_cast<std::int64_t>(sizeof(W)) * rows * (matrices * width + squares * rows + 4);
+}
+
+// The heads of an op, and how they are cut.
+struct Heads {
+  std::int64_t rows, width, together, heads;  // T, D/H, D, H
+  std::int64_t tile;                          // rows of one
+
+  ON_DEVICE constexpr std::int64_t tiles() const { return (rows + tile - 1) / tile; }
+  // Which head, counted over samples, and which tile of it a team has.
+  ON_DEVICE constexpr std::int64_t head(std::int64_t team) const { return team / tiles(); }
+  ON_DEVICE constexpr std::int64_t first_row(std::int64_t team) const { return team % tiles() * tile; }
+  // Of a row of a head: its query in the input (key and value lie D and 2 D further), and its output.
+  ON_DEVICE constexpr std::int64_t query(std::int64_t head, std::int64_t row) const {
+    return (head / heads * rows + row) * 3 * together + head % heads * width;
+  }
+  ON_DEVICE constexpr std::int64_t output(std::int64_t head, std::int64_t row) const { return (head / heads * rows + row) * together + head % heads * width; }
+};
+
+inline Heads heads_of(const Tensor& input, std::int64_t heads, std::int64_t tile) {
+  return {input.shape[1], input.shape[2] / 3 / heads, input.shape[2] / 3, heads, tile};
+}
+
+enum class Part : std::uint8_t { query, key, value, output };
+
+// Rows of a head, from `first` on, into fast memory; beyond the last: zeros.
+template <class W>
+ON_DEVICE void load(const Team& team, const Heads& of, const Tensor& from, Part part, std::int64_t head, std::int64_t first, W* to) {
+  for (std::int64_t k = team.rank; k < of.tile * of.width; k += team.size) {
+    const std::int64_t row = first + k / of.width, w = k % of.width;
+    const std::int64_t at = part == Part::output ? of.output(head, row) : of.query(head, row) + static_cast<std::int64_t>(part) * of.together;
+    to[k] = row < of.rows ? get<W>(from, at + w) : W{0};
+  }
+}
+
+template <class W>
+ON_DEVICE W dot(const W* a, const W* b, std::int64_t width) {
+  W sum = 0;
+  for (std::int64_t w = 0; w < width; ++w) sum += a[w] * b[w];
+  return sum;
+}
+
+// scores[i,j] = a_i . b_j factor, or -infinity where query `query + i` does not see key `key + j`.
+template <class W>
+ON_DEVICE void score(const Team& team, const Heads& of, const W* queries, const W* keys, std::int64_t query, std::int64_t key, W* scores) {
+  const W factor = 1 / std::sqrt(static_cast<W>(of.width));
+  for (std::int64_t k = team.rank; k < of.tile * of.tile; k += team.size) {
+    const std::int64_t i = k / of.tile, j = k % of.tile;
+    const bool sees = key + j <= query + i && query + i < of.rows;
+    scores[k] = sees ? factor * dot(queries + i * of.width, keys + j * of.width, of.width) : -std::numeric_limits<W>::infinity();
+  }
+}
+
+// What a query has seen so far: its largest score, and the sums of exp(score - largest), and of these times a number.
+template <class W>
+struct Seen {
+  W largest, sum, weighted;
+};
+
+// Takes up a row of scores, which become exp(score - largest), and numbers beside them, if any; how what was added up before is to be scaled.
+template <class W>
+ON_DEVICE W take_up(Seen<W>& seen, W* scores, const W* numbers, std::int64_t count) {
+  W largest = seen.largest;
+  for (std::int64_t j = 0; j < count; ++j) largest = scores[j] > largest ? scores[j] : largest;
+  if (largest == -std::numeric_limits<W>::infinity()) {
+    for (std::int64_t j = 0; j < count; ++j) scores[j] = scores[j] == largest ? W{0} : scores[j];  // it sees none of these
+    return 1;
+  }
+  const W scale = std::exp(seen.largest - largest);
+  seen = {largest, seen.sum * scale, seen.weighted * scale};
+  for (std::int64_t j = 0; j < count; ++j) {
+    scores[j] = std::exp(scores[j] - largest);
+    seen.sum += scores[j];
+    if (numbers != nullptr) seen.weighted += scores[j] * numbers[j];
+  }
+  return scale;
+}
+
+template <class W>
+ON_DEVICE Seen<W> nothing_seen() {
+  return {-std::numeric_limits<W>::infinity(), 0, 0};
+}
+
+inline constexpr std::int64_t kForwardMatrices = 4, kForwardSquares = 1;
+
+template <class W>
+void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of) {
+  const std::int64_t size = of.tile * of.width, count = op.input.shape[0] * of.heads * of.tiles();
+  for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kForwardMatrices, kForwardSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    W *const queries = shared<W>(team), *const keys = queries + size, *const values = keys + size, *const sums = values + size, *const scores = sums + size;
+    W* const scales = scores + of.tile * of.tile;
+    auto* const seen = reinterpret_cast<Seen<W>*>(scales + of.tile);
+    const std::int64_t head = of.head(at), first = of.first_row(at);
+    load(team, of, op.input, Part::query, head, first, queries);
+    for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
+    for (std::int64_t i = team.rank; i < of.tile; i += team.size) seen[i] = nothing_seen<W>();
+    for (std::int64_t key = 0; key <= first; key += of.tile) {
+      load(team, of, op.input, Part::key, head, key, keys);
+      load(team, of, op.input, Part::value, head, key, values);
+      team.sync();
+      score(team, of, queries, keys, first, key, scores);
+      team.sync();
+      for (std::int64_t i = team.rank; i < of.tile; i += team.size) scales[i] = take_up(seen[i], scores + i * of.tile, static_cast<const W*>(nullptr), of.tile);
+      team.sync();
+      for (std::int64_t k = team.rank; k < size; k += team.size) {
+        const std::int64_t i = k / of.width, w = k % of.width;
+        W sum = sums[k] * scales[i];
+        for (std::int64_t j = 0; j < of.tile; ++j) sum += scores[i * of.tile + j] * values[j * of.width + w];
+        sums[k] = sum;
+      }
+      team.sync();
+    }
+    for (std::int64_t k = team.rank; k < size; k += team.size)
+      if (first + k / of.width < of.rows) put(op.output, of.output(head, first + k / of.width) + k % of.width, sums[k] / seen[k / of.width].sum);
+  });
+}
+
+// Of each query of every head, what softmax and its derivative need: weighted becomes the mean of g . value.
+inline constexpr std::int64_t kStatisticsMatrices = 4, kStatisticsSquares = 2;
+
+template <class W>
+void look(Stream& stream, const compute::AttentionBackward& op, const Heads& of, Seen<W>* all) {
+  const std::int64_t size = of.tile * of.width, square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
+  for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kStatisticsMatrices, kStatisticsSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    W *const queries = shared<W>(team), *const gradients = queries + size, *const keys = gradients + size, *const values = keys + size;
+    W *const scores = values + size, *const along = scores + square;
+    auto* const seen = reinterpret_cast<Seen<W>*>(along + square);
+    const std::int64_t head = of.head(at), first = of.first_row(at);
+    load(team, of, op.input, Part::query, head, first, queries);
+    load(team, of, op.output_gradient, Part::output, head, first, gradients);
+    for (std::int64_t i = team.rank; i < of.tile; i += team.size) seen[i] = nothing_seen<W>();
+    for (std::int64_t key = 0; key <= first; key += of.tile) {
+      load(team, of, op.input, Part::key, head, key, keys);
+      load(team, of, op.input, Part::value, head, key, values);
+      team.sync();
+      score(team, of, queries, keys, first, key, scores);
+      for (std::int64_t k = team.rank; k < square; k += team.size)
+        along[k] = dot(gradients + k / of.tile * of.width, values + k % of.tile * of.width, of.width);
+      team.sync();
+      for (std::int64_t i = team.rank; i < of.tile; i += team.size) take_up(seen[i], scores + i * of.tile, along + i * of.tile, of.tile);
+      team.sync();
+    }
+    for (std::int64_t i = team.rank; i < of.tile && first + i < of.rows; i += team.size)
+      all[head * of.rows + first + i] = {seen[i].largest, seen[i].sum, seen[i].weighted / seen[i].sum};
+  });
+}
+
+// scores[i,j] becomes p_ij, and along[i,j], which is g_i . value_j, d_ij.
+template <class W>
+ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t query, const Seen<W>* seen, W* scores, const W* gradients, const W* values,
+                             W* along) {
+  const W factor = 1 / std::sqrt(static_cast<W>(of.width));
+  for (std::int64_t k = team.rank; k < of.tile * of.tile; k += team.size) {
+    const std::int64_t i = k / of.tile, j = k % of.tile;
+    if (query + i >= of.rows) {
+      scores[k] = along[k] = 0;
+      continue;
+    }
+    const Seen<W> of_query = seen[query + i];
+    scores[k] = std::exp(scores[k] - of_query.largest) / of_query.sum;
+    along[k] = scores[k] * (dot(gradients + i * of.width, values + j * of.width, of.width) - of_query.weighted) * factor;
+  }
+}
+
+inline constexpr std::int64_t kQueryMatrices = 5, kKeyMatrices = 6, kGradientSquares = 2;
+
+// Of queries: sum of d_ij key_j over the keys that they see.
+template <class W>
+void differentiate_queries(Stream& stream, const compute::AttentionBackward& op, const Heads& of, const Seen<W>* all) {
+  const std::int64_t size = of.tile * of.width, square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
+  for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kQueryMatrices, kGradientSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    W *const queries = shared<W>(team), *const gradients = queries + size, *const keys = gradients + size, *const values = keys + size;
+    W *const sums = values + size, *const scores = sums + size, *const along = scores + square;
+    const std::int64_t head = of.head(at), first = of.first_row(at);
+    load(team, of, op.input, Part::query, head, first, queries);
+    load(team, of, op.output_gradient, Part::output, head, first, gradients);
+    for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
+    for (std::int64_t key = 0; key <= first; key += of.tile) {
+      load(team, of, op.input, Part::key, head, key, keys);
+      load(team, of, op.input, Part::value, head, key, values);
+      team.sync();
+      score(team, of, queries, keys, first, key, scores);
+      differentiate(team, of, first, all + head * of.rows, scores, gradients, values, along);
+      team.sync();
+      for (std::int64_t k = team.rank; k < size; k += team.size)
+        for (std::int64_t j = 0; j < of.tile; ++j) sums[k] += along[k / of.width * of.tile + j] * keys[j * of.width + k % of.width];
+      team.sync();
+    }
+    for (std::int64_t k = team.rank; k < size; k += team.size)
+      if (first + k / of.width < of.rows) put(op.input_gradient, of.query(head, first + k / of.width) + k % of.width, sums[k]);
+  });
+}
+
+// Of keys: sum of d_ij query_i, and of values: sum of p_ij g_i, over the queries that see them.
+template <class W>
+void differentiate_keys(Stream& stream, const compute::AttentionBackward& op, const Heads& of, const Seen<W>* all) {
+  const std::int64_t size = of.tile * of.width, square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
+  for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kKeyMatrices, kGradientSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    W *const queries = shared<W>(team), *const gradients = queries + size, *const keys = gradients + size, *const values = keys + size;
+    W *const key_sums = values + size, *const value_sums = key_sums + size, *const scores = value_sums + size, *const along = scores + square;
+    const std::int64_t head = of.head(at), first = of.first_row(at);
+    load(team, of, op.input, Part::key, head, first, keys);
+    load(team, of, op.input, Part::value, head, first, values);
+    for (std::int64_t k = team.rank; k < size; k += team.size) key_sums[k] = value_sums[k] = 0;
+    for (std::int64_t query = first; query < of.rows; query += of.tile) {
+      load(team, of, op.input, Part::query, head, query, queries);
+      load(team, of, op.output_gradient, Part::output, head, query, gradients);
+      team.sync();
+      score(team, of, queries, keys, query, first, scores);
+      differentiate(team, of, query, all + head * of.rows, scores, gradients, values, along);
+      team.sync();
+      for (std::int64_t k = team.rank; k < size; k += team.size)
+        for (std::int64_t i = 0; i < of.tile; ++i) {
+          key_sums[k] += along[i * of.tile + k / of.width] * queries[i * of.width + k % of.width];
+          value_sums[k] += scores[i * of.tile + k / of.width] * gradients[i * of.width + k % of.width];
+        }
+      team.sync();
+    }
+    for (std::int64_t k = team.rank; k < size; k += team.size) {
+      if (first + k / of.width >= of.rows) continue;
+      const std::int64_t place = of.query(head, first + k / of.width) + k % of.width;
+      put(op.input_gradient, place + of.together, key_sums[k]);
+      put(op.input_gradient, place + 2 * of.together, value_sums[k]);
+    }
+  });
+}
+
+inline base::Problem heads_too_wide(std::int64_t width) {
+  return {base::ProblemCode::bad_input, "attention", "has heads of " + std::to_string(width) + " numbers", "at most 2000 on this device", "Use more heads."};
+}
+
+template <class W>
+base::Result<Run> make(Device&, const compute::AttentionForward& op) {
+  const std::int64_t width = op.input.shape[2] / 3 / op.heads, tile = tile_rows<W>(width, kForwardMatrices, kForwardSquares);
+  if (tile == 0) return base::fail(heads_too_wide(width));
+  return Run([op, of = heads_of(op.input, op.heads, tile)](Stream& stream) { attend<W>(stream, op, of); });
+}
+
+template <class W>
+base::Result<Run> make(Device& device, const compute::AttentionBackward& op) {
+  const std::int64_t width = op.input.shape[2] / 3 / op.heads, tile = tile_rows<W>(width, kKeyMatrices, kGradientSquares);
+  if (tile == 0) return base::fail(heads_too_wide(width));
+  auto memory = device.allocate(op.input.shape[0] * op.input.shape[1] * op.heads * static_cast<std::int64_t>(sizeof(Seen<W>)));
+  if (!memory) return base::fail(memory.error());
+  return Run([op, of = heads_of(op.input, op.heads, tile), memory = *memory](Stream& stream) {
+    auto* const all = reinterpret_cast<Seen<W>*>(memory.get());
+    look<W>(stream, op, of, all);
+    differentiate_queries<W>(stream, op, of, static_cast<const Seen<W>*>(all));
+    differentiate_keys<W>(stream, op, of, static_cast<const Seen<W>*>(all));
+  });
+}
+
+}  // namespace trainyard::cuda

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is computed element by element.
+#pragma once
+
+#include "backends/cuda/module/numbers.h"
+#include "core/base/random.h"
+
+namespace trainyard::cuda {
+
+template <class W>
+void run(Stream& stream, const compute::AddBias& op) {
+  const std::int64_t outputs = op.output.shape[1];
+  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
+    const W bias = op.bias.empty() ? W{0} : get<W>(op.bias, i % outputs);
+    put(op.output, i, activate(op.activation, get<W>(op.input, i) + bias));
+  });
+}
+
+template <class W>
+void run(Stream& stream, const compute::CopyColumns& op) {
+  const std::int64_t inputs = op.input.shape[1], outputs = op.output.shape[1];
+  for_each(stream, op.input.shape[0] * op.columns, [=] ON_DEVICE(std::int64_t i) {
+    const std::int64_t row = i / op.columns, column = i % op.columns;
+    put(op.output, row * outputs + op.output_first + column, get<W>(op.input, row * inputs + op.input_first + column));
+  });
+}
+
+template <class W>
+void run(Stream& stream, const compute::ActivationBackward& op) {
+  for_each(stream, op.output.elements(),
+           [=] ON_DEVICE(std::int64_t i) { put(op.gradient, i, get<W>(op.gradient, i) * slope(op.activation, get<W>(op.output, i))); });
+}
+
+template <class W>
+void run(Stream& stream, const compute::Add& op) {
+  for_each(stream, op.output.elements(),
+           [=] ON_DEVICE(std::int64_t i) { put(op.output, i, activate(op.activation, get<W>(op.left, i) + get<W>(op.right, i))); });
+}
+
+template <class W>
+void run(Stream& stream, const compute::Accumulate& op) {
+  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) { put(op.output, i, get<W>(op.output, i) + get<W>(op.input, i)); });
+}
+
+template <class W>
+void run(Stream& stream, const compute::Copy& op) {
+  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) { put(op.output, i, get<W>(op.input, i)); });
+}
+
+template <class W>
+void run(Stream& stream, const compute::Scale& op) {
+  for_each(stream, op.output.elements(),
+           [=] ON_DEVICE(std::int64_t i) { put(op.output, i, static_cast<W>(op.factor * static_cast<double>(get<W>(op.input, i)))); });
+}
+
+template <class W>
+void run(Stream& stream, const compute::Zero& op) {
+  clear(stream, op.output.data, op.output.bytes());
+}
+
+// Phi and phi of the standard normal distribution.
+template <class W>
+ON_DEVICE W normal_distribution(W x) {
+  return W{0.5} * std::erfc(-x * W{0.70710678118654752440});
+}
+template <class W>
+ON_DEVICE W normal_density(W x) {
+  return W{0.39894228040143267794} * std::exp(-x * x / 2);
+}
+
+template <class W>
+void run(Stream& stream, const compute::GeluForward& op) {
+  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
+    const W x = get<W>(op.input, i);
+    put(op.output, i, x * normal_distribution(x));
+  });
+}
+
+template <class W>
+void run(Stream& stream, const compute::GeluBackward& op) {
+  for_each(stream, op.input_gradient.elements(), [=] ON_DEVICE(std::int64_t i) {
+    const W x = get<W>(op.input, i);
+    put(op.input_gradient, i, get<W>(op.output_gradient, i) * (normal_distribution(x) + x * normal_density(x)));
+  });
+}
+
+// Four neighbours in a sample share a block of random words.
+template <class W>
+void run(Stream& stream, const compute::Dropout& op) {
+  const std::int64_t samples = op.input.shape[0], width = samples > 0 ? op.input.elements() / samples : 0, blocks = parts(width, 4);
+  for_each(stream, samples * blocks, [=] ON_DEVICE(std::int64_t i) {
+    const std::int64_t sample = i / blocks, first = i % blocks * 4;
+    const std::uint64_t key = base::Random(op.seed, base::Purpose::dropout, op.layer).bits(static_cast<std::uint64_t>(*as<double>(op.step)));
+    const base::Random random(key, base::Purpose::dropout, static_cast<std::uint32_t>(as<std::int32_t>(op.samples)[sample]));
+    const auto words = random.block(static_cast<std::uint64_t>(first / 4));
+    const double threshold = op.probability * 0x1p32;
+    for (std::int64_t e = first; e < first + 4 && e < width; ++e) {
+      const W kept = get<W>(op.input, sample * width + e) / static_cast<W>(1 - op.probability);
+      put(op.output, sample * width + e, words[static_cast<std::size_t>(e - first)] < threshold ? W{0} : kept);
+    }
+  });
+}
+
+// The inputs by value, as a device cannot follow a vector.
+struct Weighted {
+  static constexpr int kMost = 64;
+  Tensor inputs[kMost], output;
+  double weights[kMost];
+  int count = 0;
+};
+
+template <class W>
+void run(Stream& stream, const Weighted& op) {
+  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
+    double sum = 0;
+    for (int k = 0; k < op.count; ++k) sum += op.weights[k] * static_cast<double>(get<W>(op.inputs[k], i));
+    put(op.output, i, static_cast<W>(sum));
+  });
+}
+
+}  // namespace trainyard::cuda

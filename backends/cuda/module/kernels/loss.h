@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Softmax cross-entropy, a team a row; norms and clipping.
+#pragma once
+
+#include <limits>
+
+#include "backends/cuda/module/kernels/sums.h"
+
+namespace trainyard::cuda {
+
+// The largest logit of a row, of equal ones the first, and the sum of exp(logit - largest).
+struct Softmax {
+  double largest;
+  std::int64_t place;
+  double sum;
+};
+
+template <class W>
+ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_t first, std::int64_t classes) {
+  Ranked own{-std::numeric_limits<double>::infinity(), std::numeric_limits<std::int64_t>::max()};
+  for (std::int64_t c = team.rank; c < classes; c += team.size) {
+    const double logit = get<W>(logits, first + c);
+    if (logit > own.value || own.place > c) own = {logit, c};
+  }
+  const Ranked largest = team.first_maximum(own);
+  double sum = 0;
+  for (std::int64_t c = team.rank; c < classes; c += team.size) sum += static_cast<double>(std::exp(get<W>(logits, first + c) - static_cast<W>(largest.value)));
+  return {largest.value, largest.place, team.sum(sum)};
+}
+
+// What a row adds to the metrics.
+struct Scored {
+  double loss, correct;
+};
+
+// metrics = part {sum of losses, of correct ones}
+inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, double part, const Tensor& metrics, double* memory) {
+  if (metrics.empty()) return;
+  sum_all<2>(
+      stream, count, memory,
+      [=] ON_DEVICE(std::int64_t row) {
+        return Sums<2>{{rows[row].loss, rows[row].correct}};
+      },
+      [=] ON_DEVICE(const Sums<2>& all) {
+        for (int m = 0; m < 2; ++m) as<double>(metrics)[m] = part * all.value[m];
+      });
+}
+
+template <class OneOp>
+std::int64_t bytes_of_loss(const OneOp& op) {
+  return op.logits.shape[0] * static_cast<std::int64_t>(sizeof(Scored)) + bytes_of_sums(2);
+}
+inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropy& op) { return bytes_of_loss(op); }
+inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropyPart& op) { return bytes_of_loss(op); }
+
+template <class W>
+void run(Stream& stream, const compute::SoftmaxCrossEntropy& op, std::byte* scratch) {
+  const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
+  auto* const rows = reinterpret_cast<Scored*>(scratch);
+  for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
+    const std::int64_t first = row * classes, label = as<std::int32_t>(op.labels)[row];
+    const Softmax of = softmax_of<W>(team, op.logits, first, classes);
+    const bool known = label >= 0 && label < classes;
+    const double own = known ? static_cast<double>(get<W>(op.logits, first + label)) : std::numeric_limits<double>::quiet_NaN();
+    if (team.rank == 0) rows[row] = {of.largest + std::log(of.sum) - own, of.place == label ? 1.0 : 0.0};
+    team.sync();  // the gradient may lie where the logits do
+    for (std::int64_t c = team.rank; c < classes && !op.gradient.empty(); c += team.size) {
+      const W probability = std::exp(get<W>(op.logits, first + c) - static_cast<W>(of.largest)) / static_cast<W>(of.sum);
+      put(op.gradient, first + c, static_cast<W>(op.scale) * (probability - (c == label ? 1 : 0)));
+    }
+  });
+  add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
+}
+
+template <class W>
+void run(Stream& stream, const compute::SoftmaxSummary& op) {
+  const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
+  for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
+    const std::int64_t first = row * classes, label = as<std::int32_t>(op.labels)[row];
+    const Softmax of = softmax_of<W>(team, op.logits, first, classes);
+    if (team.rank != 0) return;
+    double own = -std::numeric_limits<double>::infinity();
+    if (label < 0 || label >= op.all_classes) own = std::numeric_limits<double>::quiet_NaN();
+    else if (label >= op.first_class && label < op.first_class + classes) own = get<W>(op.logits, first + label - op.first_class);
+    const double values[] = {of.largest, static_cast<double>(op.first_class + of.place), of.sum, own};
+    for (std::int64_t v = 0; v < 4; ++v) as<double>(op.summary)[v * batch + row] = values[v];
+  });
+}
+
+// What the summaries of all parts say of a row: as Softmax, and the label's logit.
+struct WholeSoftmax {
+  Softmax of;
+  double own;
+};
+
+ON_DEVICE inline WholeSoftmax whole_softmax(const Tensor& summaries, std::int64_t row) {
+  const std::int64_t count = summaries.shape[0], batch = summaries.shape[2];
+  const double* const values = as<double>(summaries) + row;
+  WholeSoftmax all{{-std::numeric_limits<double>::infinity(), -1, 0}, -std::numeric_limits<double>::infinity()};
+  for (std::int64_t k = 0; k < count; ++k) {
+    const double* const part = values + k * 4 * batch;
+    if (k == 0 || part[0] > all.of.largest) all.of.largest = part[0], all.of.place = static_cast<std::int64_t>(part[batch]);
+    if (!(part[3 * batch] <= all.own)) all.own = part[3 * batch];
+  }
+  for (std::int64_t k = 0; k < count; ++k) all.of.sum += values[(k * 4 + 2) * batch] * std::exp(values[k * 4 * batch] - all.of.largest);
+  return all;
+}
+
+template <class W>
+void run(Stream& stream, const compute::SoftmaxCrossEntropyPart& op, std::byte* scratch) {
+  const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
+  auto* const rows = reinterpret_cast<Scored*>(scratch);
+  for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
+    const WholeSoftmax all = whole_softmax(op.summaries, row);
+    const std::int64_t label = as<std::int32_t>(op.labels)[row];
+    if (team.rank == 0) rows[row] = {std::log(all.of.sum) - (all.own - all.of.largest), all.of.place == label ? 1.0 : 0.0};
+    for (std::int64_t c = team.rank; c < classes && !op.gradient.empty(); c += team.size) {
+      const W probability = std::exp(get<W>(op.logits, row * classes + c) - static_cast<W>(all.of.largest)) / static_cast<W>(all.of.sum);
+      put(op.gradient, row * classes + c, static_cast<W>(op.scale) * (probability - (op.first_class + c == label ? 1 : 0)));
+    }
+  });
+  add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
+}
+
+inline std::int64_t scratch_bytes(const compute::SquaredNorm&) { return bytes_of_sums(1); }
+
+template <class W>
+void run(Stream& stream, const compute::SquaredNorm& op, std::byte* scratch) {
+  square<W>(stream, op.input, {}, op.output, reinterpret_cast<double*>(scratch));
+}
+
+template <class W>
+void run(Stream& stream, const compute::ClipFactor& op) {
+  for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
+    double own = 0;
+    for (std::int64_t i = team.rank; i < op.squared_norms.elements(); i += team.size) own += as<double>(op.squared_norms)[i];
+    const double sum = team.sum(own), wanted = op.maximum / (std::sqrt(sum) + 1e-6);
+    const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN();
+    if (team.rank == 0) *as<double>(op.factor) = !std::isfinite(sum) ? unusable : wanted < 1 ? wanted : 1;
+  });
+}
+
+}  // namespace trainyard::cuda

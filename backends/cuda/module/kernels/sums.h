@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Sums over many numbers, in fp64 and in one order always: parts by teams, then the sum of the parts. No atomics, so a result has the same bits every time.
+#pragma once
+
+#include <algorithm>
+
+#include "backends/cuda/module/numbers.h"
+
+namespace trainyard::cuda {
+
+// Some sums at once.
+template <int V>
+struct Sums {
+  double value[V] = {};
+};
+
+inline constexpr std::int64_t kSumTeams = 256;
+constexpr std::int64_t bytes_of_sums(int sums) { return kSumTeams * sums * static_cast<std::int64_t>(sizeof(double)); }
+
+// Sums of value(i) over i in [0, count), each asked for once; finish(sums) is called once. `memory` has bytes_of_sums(V).
+template <int V, class Value, class Finish>
+void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Finish finish) {
+  for_teams(stream, kSumTeams, 0, [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    Sums<V> own;
+    for (std::int64_t i = at * team.size + team.rank; i < count; i += kSumTeams * team.size) {
+      const Sums<V> one = value(i);
+      for (int v = 0; v < V; ++v) own.value[v] += one.value[v];
+    }
+    for (int v = 0; v < V; ++v) {
+      const double all = team.sum(own.value[v]);
+      if (team.rank == 0) memory[v * kSumTeams + at] = all;
+    }
+  });
+  for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
+    Sums<V> all;
+    for (int v = 0; v < V; ++v) {
+      double own = 0;
+      for (std::int64_t i = team.rank; i < kSumTeams; i += team.size) own += memory[v * kSumTeams + i];
+      all.value[v] = team.sum(own);
+    }
+    if (team.rank == 0) finish(all);
+  });
+}
+
+inline constexpr std::int64_t kSumColumns = 32, kSumLanes = 8, kMostSumParts = 256, kLeastSumRows = 64;
+
+constexpr std::int64_t rows_of_part(std::int64_t rows) { return std::max(kLeastSumRows, parts(rows, kMostSumParts)); }
+constexpr std::int64_t bytes_of_column_sums(std::int64_t rows, std::int64_t columns, int sums) {
+  return parts(rows, rows_of_part(rows)) * columns * sums * static_cast<std::int64_t>(sizeof(double));
+}
+
+// Of each column the sums of value(row, column) over all rows: store(column, sums), also of no rows. `memory` has bytes_of_column_sums. A team takes some
+// columns of some rows, so that neighbours read neighbours.
+template <int V, class Value, class Store>
+void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double* memory, Value value, Store store) {
+  const std::int64_t height = rows_of_part(rows), row_parts = parts(rows, height), column_parts = parts(columns, kSumColumns);
+  constexpr std::int64_t together = kSumColumns * kSumLanes;
+  for_teams(stream, row_parts * column_parts, together * V * static_cast<std::int64_t>(sizeof(double)), [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    double* const of_lanes = shared<double>(team);
+    const std::int64_t part = at / column_parts, first_column = at % column_parts * kSumColumns;
+    const std::int64_t end = (part + 1) * height < rows ? (part + 1) * height : rows;
+    for (std::int64_t k = team.rank; k < together; k += team.size) {
+      const std::int64_t column = first_column + k % kSumColumns;
+      Sums<V> own;
+      for (std::int64_t row = part * height + k / kSumColumns; column < columns && row < end; row += kSumLanes) {
+        const Sums<V> one = value(row, column);
+        for (int v = 0; v < V; ++v) own.value[v] += one.value[v];
+      }
+      for (int v = 0; v < V; ++v) of_lanes[v * together + k] = own.value[v];
+    }
+    team.sync();
+    for (std::int64_t k = team.rank; k < kSumColumns; k += team.size)
+      for (int v = 0; v < V && first_column + k < columns; ++v) {
+        double sum = 0;
+        for (std::int64_t lane = 0; lane < kSumLanes; ++lane) sum += of_lanes[v * together + lane * kSumColumns + k];
+        memory[(v * row_parts + part) * columns + first_column + k] = sum;
+      }
+  });
+  for_each(stream, columns, [=] ON_DEVICE(std::int64_t column) {
+    Sums<V> all;
+    for (int v = 0; v < V; ++v)
+      for (std::int64_t part = 0; part < row_parts; ++part) all.value[v] += memory[(v * row_parts + part) * columns + column];
+    store(column, all);
+  });
+}
+
+// The sum of squares of both, of which either may be empty: to fp64 [1], if that is there.
+template <class W>
+void square(Stream& stream, const Tensor& one, const Tensor& other, const Tensor& sum, double* memory) {
+  if (sum.empty()) return;
+  const std::int64_t ones = one.empty() ? 0 : one.elements(), others = other.empty() ? 0 : other.elements();
+  sum_all<1>(
+      stream, ones + others, memory,
+      [=] ON_DEVICE(std::int64_t i) {
+        const double x = i < ones ? get<W>(one, i) : get<W>(other, i - ones);
+        return Sums<1>{{x * x}};
+      },
+      [=] ON_DEVICE(const Sums<1>& all) { *as<double>(sum) = all.value[0]; });
+}
+
+}  // namespace trainyard::cuda

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How work goes to a device, so that each kernel is written once: nvcc makes it one of the GPU, any other compiler a loop, which is how tests run the very same
+// kernels where there is no GPU (tests/backends/cuda/host). The body of a kernel is a lambda marked ON_DEVICE that captures by value.
+//
+//   for_each(stream, count, body)              body(i) of every i in [0, count), in any order
+//   for_teams(stream, count, bytes, body)      body(team, i), each by a team of threads that share `bytes` of fast memory
+//   clear(stream, memory, bytes)               zeros
+//
+// All threads of a team run the same body. Work is shared out among them by loops from `rank` on in strides of `size`, whatever the size is.
+#pragma once
+
+#if defined(__CUDACC__)
+#include "backends/cuda/module/launch_gpu.h"
+#else
+#include "backends/cuda/module/launch_host.h"
+#endif
+
+namespace trainyard::cuda {
+
+// The team's fast memory, as numbers.
+template <class T>
+ON_DEVICE T* shared(const Team& team) {
+  return reinterpret_cast<T*>(team.memory);
+}
+
+}  // namespace trainyard::cuda

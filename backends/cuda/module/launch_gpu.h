@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The device is a GPU: a team is a block of threads, its fast memory that of the block. See launch.h.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#define ON_DEVICE __device__
+
+namespace trainyard::cuda {
+
+inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;  // bytes that every GPU since 2020 lets a block share
+inline constexpr int kThreads = 256;                                 // of a block
+inline constexpr std::int64_t kMostBlocks = 1 << 20;                 // more work than that goes round
+inline constexpr int kWarp = 32;
+
+// Launches go wrong later than they are asked for: the queue is asked how it fared.
+struct Stream {
+  cudaStream_t handle = nullptr;
+};
+
+struct Ranked {
+  double value;
+  std::int64_t place;
+};
+
+struct Team {
+  int rank, size;
+  std::byte* memory;
+
+  __device__ void sync() const { __syncthreads(); }
+
+  // All of these are for all threads of the team at once, and each gets the answer; sums are in one order always.
+  __device__ double sum(double own) const {
+    __shared__ double of_warps[kThreads / kWarp];
+    for (int other = kWarp / 2; other > 0; other /= 2) own += __shfl_xor_sync(~0U, own, other);
+    if (rank % kWarp == 0) of_warps[rank / kWarp] = own;
+    __syncthreads();
+    double all = 0;
+    for (int warp = 0; warp < size / kWarp; ++warp) all += of_warps[warp];
+    __syncthreads();  // before the next one is written
+    return all;
+  }
+  // Of equal ones that of the lower place.
+  __device__ Ranked first_maximum(Ranked own) const {
+    __shared__ Ranked of_warps[kThreads / kWarp];
+    for (int other = kWarp / 2; other > 0; other /= 2)
+      own = first(own, {__shfl_xor_sync(~0U, own.value, other), static_cast<std::int64_t>(__shfl_xor_sync(~0U, static_cast<long long>(own.place), other))});
+    if (rank % kWarp == 0) of_warps[rank / kWarp] = own;
+    __syncthreads();
+    Ranked all = of_warps[0];
+    for (int warp = 1; warp < size / kWarp; ++warp) all = first(all, of_warps[warp]);
+    __syncthreads();  // before the next one is written
+    return all;
+  }
+
+ private:
+  __device__ static Ranked first(Ranked a, Ranked b) { return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a; }
+};
+
+template <class Body>
+__global__ void __launch_bounds__(kThreads) run_each(std::int64_t count, Body body) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = first; i < count; i += stride) body(i);
+}
+
+template <class Body>
+__global__ void __launch_bounds__(kThreads) run_teams(std::int64_t count, Body body) {
+  extern __shared__ __align__(64) std::byte memory[];
+  const Team team{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), memory};
+  for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) {
+    body(team, i);
+    __syncthreads();
+  }
+}
+
+template <class Body>
+void for_each(Stream& stream, std::int64_t count, const Body& body) {
+  if (count <= 0) return;
+  const std::int64_t blocks = std::min(kMostBlocks, (count + kThreads - 1) / kThreads);
+  run_each<<<static_cast<unsigned>(blocks), kThreads, 0, stream.handle>>>(count, body);
+}
+
+template <class Body>
+void for_teams(Stream& stream, std::int64_t count, std::int64_t bytes, const Body& body) {
+  if (count <= 0) return;
+  if (bytes > 48 << 10) cudaFuncSetAttribute(run_teams<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  run_teams<<<static_cast<unsigned>(std::min(kMostBlocks, count)), kThreads, static_cast<std::size_t>(bytes), stream.handle>>>(count, body);
+}
+
+inline void clear(Stream& stream, void* memory, std::int64_t bytes) {
+  if (bytes > 0) cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), stream.handle);
+}
+
+}  // namespace trainyard::cuda

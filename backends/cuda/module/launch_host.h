@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The device is this process: a team is this thread alone, or a crew of several, as those of a block are on a GPU. See launch.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#define ON_DEVICE
+
+namespace trainyard::cuda {
+
+inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;  // bytes that a team can share
+
+// A number, and where it stands.
+struct Ranked {
+  double value;
+  std::int64_t place;
+};
+
+// Threads that run a task together, and what they say to each other.
+class Crew {
+ public:
+  using Task = void (*)(const void* with, int rank);
+  virtual ~Crew() = default;
+  virtual int size() const = 0;
+  virtual void run(Task task, const void* with) = 0;  // on all of them, and waits for them
+  virtual void sync() = 0;                            // for all of them at once
+  virtual std::array<Ranked, 32>& said() = 0;         // by rank
+};
+
+struct Stream {
+  alignas(64) std::array<std::byte, kTeamMemory> memory;
+  Crew* crew = nullptr;  // null: this thread alone
+};
+
+struct Team {
+  int rank, size;
+  std::byte* memory;
+  Crew* crew;
+
+  void sync() const {
+    if (crew != nullptr) crew->sync();
+  }
+  double sum(double own) const {
+    return together({own, 0}, [](Ranked a, Ranked b) { return Ranked{a.value + b.value, 0}; }).value;
+  }
+  // Of equal ones that of the lower place.
+  Ranked first_maximum(Ranked own) const {
+    return together(own, [](Ranked a, Ranked b) { return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a; });
+  }
+
+ private:
+  template <class Join>
+  Ranked together(Ranked own, Join join) const {
+    if (crew == nullptr) return own;
+    auto& said = crew->said();
+    said[static_cast<std::size_t>(rank)] = own;
+    crew->sync();
+    Ranked all = said[0];
+    for (int other = 1; other < size; ++other) all = join(all, said[static_cast<std::size_t>(other)]);
+    crew->sync();  // before the next one is said
+    return all;
+  }
+};
+
+template <class Body>
+void for_each(Stream& stream, std::int64_t count, const Body& body) {
+  if (stream.crew == nullptr) {
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+  const auto share = [&](int rank) {
+    for (std::int64_t i = rank; i < count; i += stream.crew->size()) body(i);
+  };
+  stream.crew->run([](const void* with, int rank) { (*static_cast<const decltype(share)*>(with))(rank); }, &share);
+}
+
+template <class Body>
+void for_teams(Stream& stream, std::int64_t count, std::int64_t, const Body& body) {
+  const auto member = [&](int rank) {
+    const Team team{rank, stream.crew == nullptr ? 1 : stream.crew->size(), stream.memory.data(), stream.crew};
+    for (std::int64_t i = 0; i < count; ++i) {
+      body(team, i);
+      team.sync();
+    }
+  };
+  if (stream.crew == nullptr) return member(0);
+  stream.crew->run([](const void* with, int rank) { (*static_cast<const decltype(member)*>(with))(rank); }, &member);
+}
+
+inline void clear(Stream&, void* memory, std::int64_t bytes) {
+  if (bytes > 0) std::memset(memory, 0, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace trainyard::cuda

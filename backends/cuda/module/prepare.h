@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <span>
+
+#include "backends/cuda/module/device.h"
+
+namespace trainyard::cuda {
+
+// A queue that has a stream of the device.
+class StreamQueue : public compute::Queue {
+ public:
+  virtual Stream& stream() = 0;
+};
+
+// The kernel of an op, for queues that are StreamQueues. Problems: as compute::validate says, memory of the device that there is not, what the device cannot
+// do.
+base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op);
+
+// Compute::sum. Sources and destination are memory of the device, at any address; at most kMostSources of them.
+inline constexpr std::size_t kMostSources = 128;
+void sum(Stream& stream, compute::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements);
+
+}  // namespace trainyard::cuda

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/backends/cuda/host/host_device.h"
+
+#include <algorithm>
+#include <barrier>
+#include <thread>
+#include <vector>
+
+#include "backends/cuda/module/numbers.h"
+#include "backends/cuda/module/prepare.h"
+
+namespace trainyard::cuda {
+namespace {
+
+using base::Result;
+
+// Of a factor that may be transposed: element (row, column) of one that is not.
+double factor_at(const Tensor& factor, bool transposed, std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column) {
+  return get<double>(factor, transposed ? column * rows + row : row * columns + column);
+}
+
+void multiply(const Product& p) {
+  for (std::int64_t row = 0; row < p.m; ++row)
+    for (std::int64_t column = 0; column < p.n; ++column) {
+      const std::int64_t at = row * p.n + column;
+      double sum = (p.accumulates ? get<double>(p.result, at) : 0) + (p.bias.empty() ? 0 : get<double>(p.bias, column));
+      for (std::int64_t i = 0; i < p.k; ++i)
+        sum += factor_at(p.left, p.left_transposed, p.m, p.k, row, i) * factor_at(p.right, p.right_transposed, p.k, p.n, i, column);
+      put(p.result, at, activate(p.activation, sum));
+    }
+}
+
+class Threads final : public Crew {
+ public:
+  explicit Threads(int size) : meet_(size) {
+    for (int rank = 1; rank < size; ++rank) others_.emplace_back([this, rank] { serve(rank); });
+  }
+  ~Threads() override { run(nullptr, nullptr); }
+
+  int size() const override { return static_cast<int>(others_.size()) + 1; }
+  void sync() override { meet_.arrive_and_wait(); }
+  std::array<Ranked, 32>& said() override { return said_; }
+  void run(Task task, const void* with) override {
+    task_ = task, with_ = with;
+    sync();
+    if (task == nullptr) return;
+    task(with, 0);
+    sync();
+  }
+
+ private:
+  void serve(int rank) {
+    for (sync(); task_ != nullptr; sync()) {
+      task_(with_, rank);
+      sync();
+    }
+  }
+
+  std::barrier<> meet_;
+  std::array<Ranked, 32> said_{};
+  Task task_ = nullptr;
+  const void* with_ = nullptr;
+  std::vector<std::jthread> others_;
+};
+
+class HostQueue final : public StreamQueue {
+ public:
+  explicit HostQueue(Crew* crew) { stream_->crew = crew; }
+  Stream& stream() override { return *stream_; }
+  std::uint64_t record() override { return ++marks_; }
+  bool reached(std::uint64_t) override { return true; }
+
+ private:
+  std::unique_ptr<Stream> stream_ = std::make_unique<Stream>();
+  std::uint64_t marks_ = 0;
+};
+
+// As cuBLASLt: it fuses a bias and relu, of fp32 and of 16 bits.
+class HostDevice final : public Device {
+ public:
+  Result<Memory> allocate(std::int64_t bytes) override {
+    // Ends exactly where it is asked to end, for sanitizers, and is no zeros.
+    Memory memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+    std::fill_n(memory.get(), bytes, std::byte{0xA5});
+    return memory;
+  }
+  Result<Memory> allocate_on_host(std::int64_t bytes) override { return allocate(bytes); }
+  Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+    return [=](Stream&) { std::copy_n(from, bytes, to); };
+  }
+  Run call(std::function<void()> work) override {
+    return [work = std::move(work)](Stream&) { work(); };
+  }
+  bool fuses(DType result, Activation activation) const override { return result != DType::fp64 && activation != Activation::tanh; }
+  Result<Run> product(const Product& product) override {
+    return Run([product](Stream&) { multiply(product); });
+  }
+  Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t) override {
+    return Run([=](Stream&) {
+      for (std::int64_t i = 0; i < count; ++i) places[i] = static_cast<std::int32_t>(i);
+      std::sort(places, places + count, [&](std::int32_t a, std::int32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
+    });
+  }
+};
+
+class HostCompute final : public compute::Compute {
+ public:
+  explicit HostCompute(int team) : crew_(team > 1 ? std::make_unique<Threads>(team) : nullptr) {}
+  std::string name() const override { return "kernels of the GPU on the host"; }
+  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<HostQueue>(crew_.get()); }
+  Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(device_, op); }
+  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+    cuda::sum(queue_.stream(), dtype, destination, sources, elements);
+  }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { std::copy_n(source, bytes, destination); }
+  void load(const Tensor& destination, std::span<const float> source) override {
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      if (destination.dtype == DType::int32) as<std::int32_t>(destination)[i] = static_cast<std::int32_t>(source[i]);
+      else put(destination, static_cast<std::int64_t>(i), source[i]);
+    }
+  }
+
+ private:
+  std::unique_ptr<Threads> crew_;
+  HostDevice device_;
+  HostQueue queue_{crew_.get()};
+};
+
+}  // namespace
+
+std::unique_ptr<compute::Compute> on_host(int team) { return std::make_unique<HostCompute>(team); }
+
+}  // namespace trainyard::cuda
