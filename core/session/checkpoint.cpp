@@ -207,6 +207,15 @@ Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& in
   return parsed ? Result<void>() : base::fail(parsed.error());
 }
 
+// What is wrong with each, newest first.
+Problem none_whole(const base::Problems& all) {
+  Problem problem = all.front();
+  if (all.size() == 1) return problem;
+  for (auto other = std::next(all.begin()); other != all.end(); ++other) problem.what += "; and " + other->where + " " + other->what;
+  problem.advice = "No checkpoint there is whole: start the run anew, or go on from another directory.";
+  return problem;
+}
+
 struct Read {
   CheckpointInfo info;
   std::vector<CheckpointFile> files;
@@ -290,7 +299,7 @@ Result<LoadedCheckpoint> read_checkpoint(const fs::path& directory, const model:
     if (read.error().code == ProblemCode::refused) return base::fail(read.error());
     passed_over.push_back(read.error());
   }
-  if (!passed_over.empty()) return base::fail(passed_over.front());
+  if (!passed_over.empty()) return base::fail(none_whole(passed_over));
   return base::fail(none_in(directory));
 }
 

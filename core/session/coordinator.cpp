@@ -302,6 +302,7 @@ Json Coordination::result(std::int64_t now) const {
   for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));
   const topology::Network network(p_.resolved.document.topology);
   for (const topology::DeviceId device : p_.resolved.ranks) facts.emulated.push_back(experiment::is_emulated(network.device(device)));
+  journal_->conclude();
   return run_result(facts, journal_->history());
 }
 

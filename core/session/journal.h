@@ -36,6 +36,7 @@ class Journal {
   void samples(int rank, std::span<const std::byte> values);
   // What a server did. In a file of its own, which is made when there is something to write down.
   void order(int rank, std::span<const std::byte> events);
+  void conclude() { history_.conclude(); }  // nothing more is measured: its history can be looked at for the result
   void result(const base::Json& result);
   void flush();
   void close();  // nothing can be written after it

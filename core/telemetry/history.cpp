@@ -58,11 +58,15 @@ base::Result<void> History::take(const Frame& frame) {
   if (frame.type == FrameType::log) take_log(frame.rank, *json);
   if (frame.type == FrameType::state) take_state(std::move(*json));
   if (frame.type == FrameType::result) {
-    train_.tell_ahead(0);
-    held_out_.tell_ahead(0);
+    conclude();
     result_ = std::move(*json);
   }
   return {};
+}
+
+void History::conclude() {
+  train_.tell_ahead(0);
+  held_out_.tell_ahead(0);
 }
 
 base::Result<void> History::take_header(const base::Json& json) {

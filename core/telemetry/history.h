@@ -71,6 +71,8 @@ class History {
   // A frame that cannot be understood is a Problem; it changes nothing, or is taken up to the event that is wrong. Types of
   // frames and metrics that this version does not know are passed over.
   base::Result<void> take(const Frame& frame);
+  // Nothing more is measured: what waited for steps that nobody will tell is told. A result says so, too.
+  void conclude();
 
   // Reads all whole frames of the recording in `run_directory`; a torn or damaged tail becomes `damage()`. A Problem when
   // there is no recording at all.

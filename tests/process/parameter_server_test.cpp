@@ -34,6 +34,7 @@ TEST_P(ParameterServer, asynchronous_sends_what_the_formula_says_and_all_end_ali
       EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
     }
   }
+  EXPECT_TRUE(result["held_out_accuracy"].is_number()) << "the last parameters are measured, however far off the next evaluation was";
   EXPECT_GT(result["staleness"]["mean"], 0.5);
   EXPECT_GE(result["staleness"]["max"], result["staleness"]["p95"]);
 }

@@ -13,9 +13,11 @@ namespace {
 
 using testing::HasSubstr;
 
-History history_of(int ranks) {
+History history_of(int ranks, const base::Json& more = base::Json::object()) {
   History history;
-  take_json(history, FrameType::header, -1, small_header(ranks));
+  base::Json header = small_header(ranks);
+  header.update(more);
+  take_json(history, FrameType::header, -1, header);
   return history;
 }
 
@@ -133,6 +135,24 @@ TEST(History, held_out_figures_are_gathered_apart) {
   EXPECT_EQ(history.held_out_loss()[0].step, 9);
   EXPECT_DOUBLE_EQ(history.held_out_loss()[0].value, 0.5);
   EXPECT_DOUBLE_EQ(history.held_out_accuracy()[0].value, 0.8);
+}
+
+// Evaluations are 500 steps apart, and the run has ended before, or went on from one and had no more.
+TEST(History, what_is_measured_at_the_end_is_told_once_nothing_more_comes) {
+  for (const int last : {29, 599}) {
+    History history = history_of(2, {{"reports_of_evaluation", 1}, {"steps_apart", 500}});
+    const auto evaluate = [&](int step) {
+      take_events(history, 0,
+                  {metric(Metric::held_out_loss_sum, step, 5, 0), metric(Metric::held_out_correct, step, 8, 0), metric(Metric::held_out_samples, step, 10, 0)});
+    };
+    if (last > 499) evaluate(499);
+    const std::size_t before = history.held_out_accuracy().size();
+    evaluate(last);
+    EXPECT_EQ(history.held_out_accuracy().size(), before) << "one of a step before may still come";
+    history.conclude();
+    ASSERT_EQ(history.held_out_accuracy().size(), before + 1);
+    EXPECT_EQ(history.held_out_accuracy().back().step, last);
+  }
 }
 
 TEST(History, keeps_the_last_ops_and_counts_those_it_forgot) {
