@@ -157,13 +157,9 @@ TEST_F(Checkpoint, a_damaged_one_is_passed_over_and_the_one_before_it_is_used) {
 }
 
 TEST_F(Checkpoint, where_none_is_whole_each_is_named) {
-  for (const int step : {1, 2}) {
-    ASSERT_TRUE(write(step, numbered(step)));
-    overwrite(model_file(step), "not a model");
-  }
-  ASSERT_TRUE(write(3, numbered(3)));
-  for (const int step : {2, 3}) overwrite(files(of_step(step)).front(), "torn");
-  EXPECT_THAT(loaded(), testing::AllOf(HasSubstr("step-3/"), HasSubstr("step-2/"), HasSubstr("No checkpoint there is whole")));
+  for (const int step : {1, 2}) ASSERT_TRUE(write(step, numbered(step)));
+  for (const int step : {1, 2}) overwrite(model_file(step), "not a model");
+  EXPECT_THAT(loaded(), testing::AllOf(HasSubstr("step-2/"), HasSubstr("step-1/"), HasSubstr("No checkpoint there is whole")));
 }
 
 // Never prune before verify: what is kept is the last whole one, not merely the last.
