@@ -46,23 +46,25 @@ base::Problem unreadable_order(base::Problem problem, const std::filesystem::pat
   return problem;
 }
 
-Result<std::vector<std::string>> read_order(const std::filesystem::path& path, const plan::Plan& plan) {
+Result<WrittenOrder> read_order(const std::filesystem::path& path, const plan::Plan& plan) {
   auto reader = telemetry::RecordingReader::open(path);
   if (!reader) return base::fail(unreadable_order(reader.error(), path));
   const std::string plan_hash = plan::hash(plan);
   const std::vector<bool> keeps = who_keeps_one(plan);
-  std::vector<std::string> ranks(static_cast<std::size_t>(plan.ranks));
+  WrittenOrder order{std::vector<std::string>(keeps.size())};
   for (auto frame = reader->next();; frame = reader->next()) {
     if (!frame) return base::fail(unreadable_order(frame.error(), path));
-    if (!*frame) return ranks;
+    if (!*frame) break;
     if ((*frame)->type == FrameType::header)
       if (const auto own = is_of(**frame, plan_hash, path.string()); !own) return base::fail(own.error());
     if ((*frame)->type != FrameType::order) continue;
     const auto rank = static_cast<std::size_t>((*frame)->rank);
     if (rank >= keeps.size() || !keeps[rank]) return base::fail(keeps_none((*frame)->rank, path.string()));
     const auto payload = (*frame)->payload;
-    ranks[rank].append(reinterpret_cast<const char*>(payload.data()), payload.size());
+    order.ranks[rank].append(reinterpret_cast<const char*>(payload.data()), payload.size());
   }
+  order.torn = reader->unfinished_bytes() > 0;
+  return order;
 }
 
 }  // namespace trainyard::session

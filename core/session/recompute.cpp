@@ -76,18 +76,31 @@ void weigh(Recomputed& outcome, const Again& run, int ranks, const Parameters& p
   }
 }
 
-// All events of an order, by rank from `first` on.
 template <class Event>
-Result<std::vector<std::vector<Event>>> events_of(const Again& run, std::size_t first, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
-  const auto bytes = read_order(run.order_path(), run.plan);
-  if (!bytes) return base::fail(bytes.error());
-  std::vector<std::vector<Event>> events;
-  for (std::size_t rank = first; rank < bytes->size(); ++rank) {
-    auto own = read(std::as_bytes(std::span((*bytes)[rank])));
+struct Events {
+  std::vector<std::vector<Event>> ranks;
+  bool torn = false;
+};
+
+template <class Event>
+Result<Events<Event>> events_of(const Again& run, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
+  const auto written = read_order(run.order_path(), run.plan);
+  if (!written) return base::fail(written.error());
+  Events<Event> events{{}, written->torn};
+  for (const std::string& bytes : written->ranks) {
+    auto own = read(std::as_bytes(std::span(bytes)));
     if (!own) return base::fail(unreadable_order(own.error(), run.order_path()));
-    events.push_back(std::move(*own));
+    events.ranks.push_back(std::move(*own));
   }
   return events;
+}
+
+// A run that came to its end has written down all until then.
+Result<Recomputed> expect_whole(Recomputed outcome, const Again& run, bool whole) {
+  if (whole || !outcome.compared()) return outcome;
+  return base::fail(unreadable_order({ProblemCode::bad_input, run.order_path().string(),
+                                      "ends before the run did, " + std::to_string(outcome.events) + " events of it can be followed", "", ""},
+                                     run.order_path()));
 }
 
 // Parameter servers ------------------------------------------------------------------------------------------------
@@ -109,13 +122,12 @@ Result<std::unique_ptr<run::ServedTraining>> served_training(const Again& run, c
 }
 
 Result<Recomputed> recompute_served(const Again& run) {
-  const auto first = static_cast<std::size_t>(run.resolved.workers());
-  auto servers = events_of<plan::Served>(run, first, plan::served_of);
-  if (!servers) return base::fail(servers.error());
-  servers->resize(static_cast<std::size_t>(run.resolved.servers));  // those who come after them keep none
+  const auto written = events_of<plan::Served>(run, plan::served_of);
+  if (!written) return base::fail(written.error());
+  const auto first = written->ranks.begin() + run.resolved.workers();
   Recomputed outcome;
-  for (const auto& server : *servers) outcome.left_over += std::ssize(server);
-  auto order = plan::RecordedOrder::make(std::move(*servers), run.resolved.workers());
+  for (const auto& rank : written->ranks) outcome.left_over += std::ssize(rank);
+  auto order = plan::RecordedOrder::make({first, first + run.resolved.servers}, run.resolved.workers());
   if (!order) return base::fail(order.error());
 
   const plan::Plan plan = plan::without_evaluators(run.plan);
@@ -129,7 +141,7 @@ Result<Recomputed> recompute_served(const Again& run) {
   }
   outcome.gradients = (*training)->gradients();
   weigh(outcome, run, run.resolved.workers(), [&](int rank) { return (*training)->parameters(rank); });
-  return outcome;
+  return expect_whole(std::move(outcome), run, !written->torn);
 }
 
 // Asynchronous gossip ----------------------------------------------------------------------------------------------
@@ -152,9 +164,9 @@ Result<std::unique_ptr<run::PairTraining>> pair_training(const Again& run) {
 }
 
 Result<Recomputed> recompute_pairs(const Again& run) {
-  auto ranks = events_of<plan::Answer>(run, 0, plan::answers_of);
-  if (!ranks) return base::fail(ranks.error());
-  auto order = plan::RecordedAnswers::make(std::move(*ranks), run.resolved.first_step);
+  auto written = events_of<plan::Answer>(run, plan::answers_of);
+  if (!written) return base::fail(written.error());
+  auto order = plan::RecordedAnswers::make(std::move(written->ranks), run.resolved.first_step);
   if (!order) return base::fail(unreadable_order(order.error(), run.order_path()));
   const auto training = pair_training(run);
   if (!training) return base::fail(training.error());
@@ -164,7 +176,7 @@ Result<Recomputed> recompute_pairs(const Again& run) {
   outcome.left_over = order->left();
   outcome.gradients = (*training)->steps();
   weigh(outcome, run, run.plan.ranks, [&](int rank) { return (*training)->parameters(rank); });
-  return outcome;
+  return expect_whole(std::move(outcome), run, (*training)->over());
 }
 
 }  // namespace
