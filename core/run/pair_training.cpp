@@ -56,8 +56,8 @@ struct PairTraining::State {
   InterpreterParts interpreter_parts(Rank& rank);
   Result<void> bring(Rank& rank, const Answer& event);
   Result<void> begin_step(Rank& rank) const;
+  Result<std::size_t> pair_of(const Answer& event);
   Result<void> answer(const Answer& event);
-  Result<Rank*> asker(const Answer& event);
   Result<void> end(const Answer& event);
   Result<void> meet(std::int64_t last_step);
   Result<void> together(const char* program, std::int64_t step);
@@ -150,32 +150,27 @@ Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
   return {};
 }
 
-// Who asks, at the step that it asks for: whom it asks then, the plan says.
-Result<Rank*> PairTraining::State::asker(const Answer& event) {
+// The number of the pair; whom a rank asks in a step, the plan says.
+Result<std::size_t> PairTraining::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
   const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
   if (pair == pairs.end()) return base::fail(impossible(event, "rank " + std::to_string(event.active) + " never asks it"));
-  Rank& active = at(event.active);
-  const Place asks{event.step, 0};
-  if (active.place() != asks || event.step >= parts.plan->schedule.steps || pair->partner(event.step) != event.rank)
-    return base::fail(impossible(event, "rank " + std::to_string(event.active) + " did not ask it in step " + std::to_string(event.step)));
-  return &active;
+  const bool asks = at(event.active).place() == Place{event.step, 0} && event.step < parts.plan->schedule.steps && pair->partner(event.step) == event.rank;
+  if (!asks) return base::fail(impossible(event, "rank " + std::to_string(event.active) + " did not ask it in step " + std::to_string(event.step)));
+  return static_cast<std::size_t>(pair - pairs.begin());
 }
 
 // The whole step of who asked follows from the answer.
 Result<void> PairTraining::State::answer(const Answer& event) {
-  const auto active = asker(event);
-  if (!active) return base::fail(active.error());
-  Rank& passive = at(event.rank);
-  if (auto ok = bring(passive, event); !ok) return ok;
-  if (auto ok = begin_step(**active); !ok) return ok;
-  if (const auto offered = go_on(**active); !offered) return base::fail(offered.error());
-  const auto& pairs = passive.rank.plan.pairs;
-  const auto number = static_cast<std::size_t>(std::ranges::find(pairs, event.active, &plan::Pairing::active) - pairs.begin());
-  const auto answered = passive.answering->answer(number, [](const Answered&) {});
+  const auto pair = pair_of(event);
+  if (!pair) return base::fail(pair.error());
+  Rank &passive = at(event.rank), &active = at(event.active);
+  if (auto ok = bring(passive, event).and_then([&] { return begin_step(active); }); !ok) return ok;
+  if (const auto offered = go_on(active); !offered) return base::fail(offered.error());
+  const auto answered = passive.answering->answer(*pair, [](const Answered&) {});
   if (!answered) return base::fail(answered.error());
   if (!*answered) return base::fail(impossible(event, "there is nothing to answer"));
-  return go_on(**active).map([](bool) {});
+  return go_on(active).map([](bool) {});
 }
 
 // The end -----------------------------------------------------------------------------------------------------------

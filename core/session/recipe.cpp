@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/experiment/fsdp.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 
 namespace trainyard::session {

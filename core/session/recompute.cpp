@@ -57,7 +57,7 @@ struct Again {
   void default_swap(std::string& swap_directory) const {
     if (swap_directory.empty()) swap_directory = directory.string();
   }
-  Result<std::unique_ptr<compute::Compute>> compute(int rank) const {
+  Result<std::unique_ptr<compute::Compute>> make_compute(int rank) const {
     const topology::Network network(resolved.document.topology);
     return services.make_compute(network.device(resolved.ranks[static_cast<std::size_t>(rank)]));
   }
@@ -127,11 +127,11 @@ Result<Recomputed> recompute_served(const Again& run) {
   const auto first = written->ranks.begin() + run.resolved.workers();
   Recomputed outcome;
   for (const auto& rank : written->ranks) outcome.left_over += std::ssize(rank);
-  auto order = plan::RecordedOrder::make({first, first + run.resolved.servers}, run.resolved.workers());
+  auto order = plan::RecordedOrder::make(std::vector(first, first + run.resolved.servers), run.resolved.workers());
   if (!order) return base::fail(order.error());
 
   const plan::Plan plan = plan::without_evaluators(run.plan);
-  const auto compute = run.compute(0);
+  const auto compute = run.make_compute(0);
   if (!compute) return base::fail(compute.error());
   const auto training = served_training(run, plan, **compute);
   if (!training) return base::fail(training.error());
@@ -152,7 +152,7 @@ Result<std::unique_ptr<run::PairTraining>> pair_training(const Again& run) {
   run.default_swap(parts->swap_directory);
   std::size_t arena_bytes = 0;
   for (int rank = 0; rank < run.plan.ranks; ++rank) {
-    auto compute = run.compute(rank);
+    auto compute = run.make_compute(rank);
     if (!compute) return base::fail(compute.error());
     parts->computes.push_back(std::move(*compute));
     arena_bytes = std::max(arena_bytes, static_cast<std::size_t>(run::layout(run.plan.rank_plan(rank)).shared_bytes));

@@ -16,6 +16,8 @@ using base::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 
+constexpr std::uintmax_t kEvent = 32;  // bytes
+
 // So many devices of one host, in a ring; the second, which answers, three times slower. All meet within the run.
 std::string in_pairs(const Home& home, int ranks) {
   Json e = Json::parse(read(example("four_devices_mirrored_digits")));
@@ -109,6 +111,9 @@ TEST_P(AsynchronousGossipOrder, of_a_run_that_was_killed_computes_it_as_far_as_i
     const Home home;
     RunProgram run(home, endless_run(in_pairs(home, 4), {"run.transport=" + GetParam()}));
     ASSERT_TRUE(run.wait_for_step(30));
+    const fs::path file = run.run_directory() / "order.try";
+    std::error_code none;
+    ASSERT_TRUE(wait_until(30, [&] { return fs::exists(file) && fs::file_size(file, none) > 64 * kEvent; })) << "it is written while the run goes on";
     const auto ranks = run.ranks();
     ASSERT_EQ(ranks.size(), 4u);
     if (whole_run) run.signal(SIGKILL);
@@ -117,8 +122,8 @@ TEST_P(AsynchronousGossipOrder, of_a_run_that_was_killed_computes_it_as_far_as_i
     for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
     const Ran once = recomputed(run.run_directory()), again = recomputed(run.run_directory());
     ASSERT_EQ(once.exit_code, 0) << once.err;
-    EXPECT_GE(once.result()["gradients"], 4 * 20);
-    EXPECT_GT(once.result()["events"], 2 * 20);
+    EXPECT_GT(once.result()["events"], 20);
+    EXPECT_GT(once.result()["gradients"], once.result()["events"].get<std::int64_t>()) << "those of who asked, and of who answered";
     EXPECT_TRUE(once.result()["same"].is_null()) << "there is nothing to compare with";
     EXPECT_EQ(once.result()["ranks"], again.result()["ranks"]);
   }
