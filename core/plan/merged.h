@@ -2,7 +2,6 @@
 // What several ranks wrote down, each for itself and in its own order, as one order that all of them can have gone by.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>

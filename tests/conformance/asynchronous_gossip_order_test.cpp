@@ -113,7 +113,7 @@ TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
   adam.training.optimizer.kind = OptimizerKind::adamw;
   adam.training.optimizer.learning_rate = 0.01;
   in_micro_steps.training.accumulation_steps = 3;
-  normalised.model.layers.insert(normalised.model.layers.begin() + 1, {model::LayerKind::batch_norm, 0});
+  normalised.model.layers.insert(normalised.model.layers.begin() + 1, {.kind = model::LayerKind::batch_norm});
   dropped.model.layers.insert(dropped.model.layers.begin() + 2, {.kind = model::LayerKind::dropout, .probability = 0.3});
   for (const Experiment* one : {&adam, &in_micro_steps, &normalised, &dropped}) expect_the_same_to_the_bit(*one);
 }
