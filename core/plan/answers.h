@@ -18,10 +18,10 @@ namespace trainyard::plan {
 
 // Where a rank is in its steps: `ops` compute ops of step `step` are done, and all of the steps before. What a rank does between steps, as to evaluate, does
 // not count: it changes no parameters. After the last op of a step it is at the next one's first.
-struct Place {
+struct StepPlace {
   std::int64_t step = 0;
   std::int32_t ops = 0;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const StepPlace&) const = default;
 };
 
 struct Answer {
@@ -31,7 +31,7 @@ struct Answer {
   };
   Kind kind = Kind::answers;
   std::int32_t rank = -1;    // who does it, a passive one
-  Place place;               // where it is then
+  StepPlace place;           // where it is then
   std::int32_t active = -1;  // answers: whom
   std::int64_t step = 0;     // answers: of the active rank
 

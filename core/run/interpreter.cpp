@@ -96,7 +96,7 @@ bool Interpreter::complete() const {
   const std::int64_t admitted = state_->frontier.admitted();
   return admitted == 0 || state_->frontier.instance_complete(admitted - 1);
 }
-plan::Place Interpreter::place() const { return state_->place; }
+plan::StepPlace Interpreter::place() const { return state_->place; }
 
 // Samples, and what is put aside, come by threads of the rank's own.
 base::Result<bool> Interpreter::progress() {
@@ -151,18 +151,15 @@ base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
   return answering->answer([this](const Answered& made) {
     parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
-    write_down({.active = parts.plan->pairs[static_cast<std::size_t>(made.op)].active, .step = made.step});
+    write_down(plan::Answer::Kind::answers, parts.plan->pairs[static_cast<std::size_t>(made.op)].active, made.step);
     if (parts.record_ops && parts.events != nullptr)
       meter.op_event(parts.plan->program("answer"), made.op, made.step, made.begin_ns, made.begin_ns, made.end_ns, made.bytes);
   });
 }
 
 // Here and now.
-void Interpreter::State::write_down(plan::Answer event) const {
-  if (parts.order == nullptr || !parts.plan->answers()) return;
-  event.rank = parts.plan->rank;
-  event.place = place;
-  parts.order->write(event);
+void Interpreter::State::write_down(plan::Answer::Kind kind, int active, std::int64_t step) const {
+  if (parts.order != nullptr && parts.plan->answers()) parts.order->write(plan::Answer{kind, parts.plan->rank, place, active, step});
 }
 
 void Interpreter::State::tell_averages(std::int64_t step) { meter.averaged_in_pairs(step, answering ? answering->averages() : asked); }
@@ -261,7 +258,7 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
   if (parts.plan->program("end") < 0) return {};
   if (!averages_after(last_step))
     if (auto ok = average(last_step); !ok) return ok;
-  write_down({.kind = plan::Answer::Kind::ends});
+  write_down(plan::Answer::Kind::ends);
   return run_once("end", last_step);
 }
 

@@ -80,7 +80,7 @@ class Interpreter {
   base::Result<void> admit(const std::string& program, std::int64_t step);  // to be done next
   base::Result<bool> progress();                                            // what can be done now, of compute ops at most one; false: a peer has to come first
   bool complete() const;                                                    // all that was admitted is done
-  plan::Place place() const;
+  plan::StepPlace place() const;
 
  private:
   struct State;

@@ -141,7 +141,7 @@ base::Result<bool> Interpreter::State::run_compute() {
 void Interpreter::State::count(const Frontier::Ready& computed) {
   const std::int32_t ops = step_ops[static_cast<std::size_t>(computed.program)];
   if (ops == 0) return;
-  place = place.ops + 1 == ops ? plan::Place{computed.step + 1, 0} : plan::Place{computed.step, place.ops + 1};
+  place = place.ops + 1 == ops ? plan::StepPlace{computed.step + 1, 0} : plan::StepPlace{computed.step, place.ops + 1};
 }
 
 // Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds. A slow device answers as soon as any.

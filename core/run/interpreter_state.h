@@ -48,7 +48,7 @@ struct Interpreter::State {
   std::int64_t step_of_op = 0;   // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
   std::int64_t asked = 0;                                                  // of a neighbour, and answered
-  plan::Place place;                                                       // of what is computed: effects of an op are there when it counts
+  plan::StepPlace place;                                                   // of what is computed: effects of an op are there when it counts
   const std::vector<std::int32_t> step_ops;                                // by program: compute ops of a step; 0 of what is none
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();  // of a worker of servers: in which it trains; later ones are of the next round
   std::int64_t saved = 0;                                                  // checkpoints, in steps / save_every_steps
@@ -78,7 +78,7 @@ struct Interpreter::State {
   base::Result<void> average(std::int64_t step);
   base::Result<Gate::Answer> stand_at_gate(std::int64_t step);
   base::Result<bool> answer();
-  void write_down(plan::Answer event) const;
+  void write_down(plan::Answer::Kind kind, int active = -1, std::int64_t step = 0) const;
   base::Result<void> answer_all(std::int64_t step);
   void tell_averages(std::int64_t step);
   void wait_for_peers(std::chrono::microseconds limit, int peer);

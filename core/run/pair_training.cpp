@@ -11,11 +11,11 @@ namespace {
 
 using base::Result;
 using plan::Answer;
-using plan::Place;
+using plan::StepPlace;
 
 constexpr std::uint32_t kGeneration = 1;
 
-std::string said(const Place& place) { return "op " + std::to_string(place.ops) + " of step " + std::to_string(place.step); }
+std::string said(const StepPlace& place) { return "op " + std::to_string(place.ops) + " of step " + std::to_string(place.step); }
 
 base::Problem impossible(const Answer& event, const std::string& why) {
   return {base::ProblemCode::bad_input, "rank " + std::to_string(event.rank) + ", " + said(event.place), why, "an order that ranks can have gone by",
@@ -30,7 +30,7 @@ struct Rank {
   std::unique_ptr<Answering> answering;  // null: it asks
   bool ended = false;
 
-  Place place() const { return interpreter->place(); }
+  StepPlace place() const { return interpreter->place(); }
   int number() const { return rank.plan.rank; }
 };
 
@@ -137,7 +137,7 @@ Result<void> PairTraining::State::begin_step(Rank& rank) const {
 
 // A passive rank, which waits for nobody, op by op to where it was.
 Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
-  const Place end{parts.plan->schedule.steps, 0};
+  const StepPlace end{parts.plan->schedule.steps, 0};
   if (event.place > end) return base::fail(impossible(event, "the run has no more than " + std::to_string(end.step) + " steps"));
   while (rank.place() < event.place) {
     if (rank.interpreter->complete())
@@ -155,7 +155,7 @@ Result<std::size_t> PairTraining::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
   const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
   if (pair == pairs.end()) return base::fail(impossible(event, "rank " + std::to_string(event.active) + " never asks it"));
-  const bool asks = at(event.active).place() == Place{event.step, 0} && event.step < parts.plan->schedule.steps && pair->partner(event.step) == event.rank;
+  const bool asks = at(event.active).place() == StepPlace{event.step, 0} && event.step < parts.plan->schedule.steps && pair->partner(event.step) == event.rank;
   if (!asks) return base::fail(impossible(event, "rank " + std::to_string(event.active) + " did not ask it in step " + std::to_string(event.step)));
   return static_cast<std::size_t>(pair - pairs.begin());
 }
@@ -186,7 +186,7 @@ Result<void> PairTraining::State::end(const Answer& event) {
 
 // A run that was killed may have come to its end without having said of every step who was answered.
 Result<void> PairTraining::State::meet(std::int64_t last_step) {
-  const Place end{last_step + 1, 0};
+  const StepPlace end{last_step + 1, 0};
   if (!std::ranges::all_of(ranks, [&](const auto& rank) { return rank->place() == end; })) return {};
   over = true;
   return together("average", last_step).and_then([&] { return together("end", last_step); });

@@ -15,7 +15,7 @@ namespace {
 using experiment::Experiment;
 using experiment::OptimizerKind;
 using plan::Answer;
-using plan::Place;
+using plan::StepPlace;
 using session::Command;
 using testing::HasSubstr;
 using Answers = std::vector<std::vector<Answer>>;  // by rank
@@ -171,7 +171,7 @@ TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
       if (const auto ok = again.training->follow(event); !ok) return base::to_string(ok.error());
     return std::string();
   };
-  const auto answers = [](std::int64_t step, Place place) { return Answer{Answer::Kind::answers, 1, place, 0, step}; };
+  const auto answers = [](std::int64_t step, StepPlace place) { return Answer{Answer::Kind::answers, 1, place, 0, step}; };
   const Answer ends{Answer::Kind::ends, 1, {3, 0}, -1, 0};
   EXPECT_EQ(why({answers(0, {0, 2}), answers(1, {5, 0})}), "");
   EXPECT_THAT(why({answers(0, {2, 1}), answers(1, {1, 9})}), HasSubstr("rank 1, op 9 of step 1: it was at op 1 of step 2 already"));

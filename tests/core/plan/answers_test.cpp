@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Answer::Kind;
 
-Answer answers(int rank, int active, std::int64_t step, Place place = {}) { return {Kind::answers, rank, place, active, step}; }
+Answer answers(int rank, int active, std::int64_t step, StepPlace place = {}) { return {Kind::answers, rank, place, active, step}; }
 Answer ends(int rank, std::int64_t step) { return {Kind::ends, rank, {step, 0}, -1, 0}; }
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -41,8 +41,8 @@ TEST(Answers, that_cannot_be_are_told) {
 }
 
 TEST(Answers, a_place_is_before_what_comes_later) {
-  EXPECT_LT((Place{3, 9}), (Place{4, 0}));
-  EXPECT_LT((Place{4, 0}), (Place{4, 1}));
+  EXPECT_LT((StepPlace{3, 9}), (StepPlace{4, 0}));
+  EXPECT_LT((StepPlace{4, 0}), (StepPlace{4, 1}));
 }
 
 // Each as who answered, whom and for which step; what follows on what was not written down is left.
