@@ -87,7 +87,7 @@ TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
   fs::copy_file(file, whole);
   const auto told = [&](const std::string& what) {
     const Ran ran = recomputed(directory_of(result));
-    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_GT(ran.exit_code, 1);
     EXPECT_THAT(ran.err, AllOf(HasSubstr(what), HasSubstr("Copy " + file.string() + " again from where the run was made")));
   };
   {
