@@ -6,6 +6,7 @@
 
 #include "app/cli/verbs.h"
 #include "app/devices.h"
+#include "backends/inproc/transport.h"
 #include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
@@ -179,30 +180,49 @@ void print_recorded_shards(const Json& header) {
   if (const auto known = experiment::resolved_from_json(*resolved)) print_columns(*known);
 }
 
+session::RecomputeServices in_this_process() {
+  return {app::make_compute, [](int ranks, std::size_t arena_bytes, int channels) {
+            inproc::Options options;
+            options.channels = std::max(options.channels, channels);
+            return inproc::make(ranks, arena_bytes, options);
+          }};
+}
+
+Json json_of(const session::Recomputed& again) {
+  Json ranks = Json::array();
+  const auto said = [&](const std::string& recorded) { return again.compared() ? Json(recorded) : Json(); };
+  for (const auto& one : again.weights)
+    ranks.push_back({{"rank", one.rank}, {"parameters_xxh64", one.parameters_xxh64}, {"recorded_xxh64", said(one.recorded_xxh64)}});
+  return {{"type", "result"},
+          {"status", "completed"},
+          {"gradients", again.gradients},
+          {"events", again.events},
+          {"left_over", again.left_over},
+          {"parameters_xxh64", again.told().parameters_xxh64},
+          {"recorded_xxh64", said(again.told().recorded_xxh64)},
+          {"same", again.compared() ? Json(again.same()) : Json()},
+          {"ranks", ranks}};
+}
+
+void print_recomputed(const session::Recomputed& again) {
+  const auto& told = again.told();
+  std::printf("computed %s gradients again, in the order of %s events that ranks wrote down: weights %s\n", base::format_count(again.gradients).c_str(),
+              base::format_count(again.events).c_str(), told.parameters_xxh64.c_str());
+  if (again.left_over > 0)
+    std::printf("%s events more were written down, and not all that they follow: the run was cut off there\n", base::format_count(again.left_over).c_str());
+  const std::string others = "NOT those of the run, " + told.recorded_xxh64 + " of rank " + std::to_string(told.rank) + ": another machine, or another version";
+  std::printf("%s\n", !again.compared() ? "the run did not come to its end: there is nothing to compare them with"
+                      : again.same()    ? "the same to the bit as the run's own"
+                                        : others.c_str());
+}
+
 // Exit code 3 where it does not come to what was recorded.
 int recompute(const ReplayArguments& arguments) {
-  const auto again = session::recompute(arguments.directory, app::make_compute);
+  const auto again = session::recompute(arguments.directory, in_this_process());
   if (!again) return complain({again.error()}, arguments.json);
-  const bool compared = !again->recorded_xxh64.empty();
-  if (arguments.json) {
-    print_json({{"type", "result"},
-                {"status", "completed"},
-                {"gradients", again->gradients},
-                {"events", again->events},
-                {"left_over", again->left_over},
-                {"parameters_xxh64", again->parameters_xxh64},
-                {"recorded_xxh64", compared ? Json(again->recorded_xxh64) : Json()},
-                {"same", compared ? Json(again->same()) : Json()}});
-  } else {
-    std::printf("computed %s gradients again, in the order of %s events of servers: weights %s\n", base::format_count(again->gradients).c_str(),
-                base::format_count(again->events).c_str(), again->parameters_xxh64.c_str());
-    if (again->left_over > 0)
-      std::printf("%s events more were written down, and not all that they follow: the run was cut off there\n", base::format_count(again->left_over).c_str());
-    std::printf("%s\n", !compared       ? "the run did not come to its end: there is nothing to compare them with"
-                        : again->same() ? "the same to the bit as the run's own"
-                                        : ("NOT those of the run, " + again->recorded_xxh64 + ": another machine, or another version").c_str());
-  }
-  return compared && !again->same() ? 3 : 0;
+  if (arguments.json) print_json(json_of(*again));
+  else print_recomputed(*again);
+  return again->compared() && !again->same() ? 3 : 0;
 }
 
 int run(const ReplayArguments& arguments) {
@@ -228,7 +248,8 @@ void add_replay(Verb& program) {
   ReplayArguments& arguments = verb.on_run(run);
   verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
   verb.option("--every", arguments.every, "Print the loss every so many steps (default: about twenty lines)").range(1, 1'000'000'000);
-  verb.flag("--recompute", arguments.recompute, "Compute a run with parameter servers again, in the order in which its servers went, and compare the weights");
+  verb.flag("--recompute", arguments.recompute,
+            "Compute a run with parameter servers, or of asynchronous gossip, again, in the order that its ranks wrote down, and compare the weights");
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"

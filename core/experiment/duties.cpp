@@ -140,7 +140,7 @@ Problems no_order(const Experiment& experiment) {
   if (averages_in_pairs(experiment.strategy))
     return {{ProblemCode::bad_input, "run.clock",
              "the virtual clock orders what servers and their workers do; who averages with whom before whom in asynchronous gossip it does not", "machine",
-             "Set it to machine."}};
+             "Set it to machine: its ranks write down who came before whom, and trainyard-cli replay --recompute computes the run again."}};
   return {{ProblemCode::bad_input, "run.clock",
            "a virtual clock decides who comes before whom, and in " + std::string(base::name_of(experiment.strategy.kind)) + " that changes nothing", "machine",
            "Set it to machine, or use parameter_server; trainyard-cli simulate predicts the times of any strategy."}};

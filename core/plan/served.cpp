@@ -57,9 +57,8 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<Served>>
     for (const Served& event : servers[s])
       if (event.server != static_cast<std::int32_t>(s) || event.worker < 0 || event.worker >= workers)
         return base::fail(damaged("server " + std::to_string(event.server) + " and worker " + std::to_string(event.worker) + " are not both there"));
-  order.at_.resize(servers.size());
   order.between_ = std::vector<std::vector<Between>>(static_cast<std::size_t>(workers), std::vector<Between>(servers.size()));
-  order.servers_ = std::move(servers);
+  order.servers_ = Merged<Served>(std::move(servers));
   return order;
 }
 
@@ -84,22 +83,14 @@ void RecordedOrder::count(const Served& event) {
 }
 
 base::Result<std::optional<Served>> RecordedOrder::next() {
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    const std::size_t s = (first_asked_ + i) % servers_.size();
-    if (at_[s] == servers_[s].size() || !possible(servers_[s][at_[s]])) continue;
-    const Served event = servers_[s][at_[s]++];
-    count(event);
-    first_asked_ = s;
-    return event;
-  }
-  return std::nullopt;
+  const Served* const event = servers_.take([this](const Served& one) { return possible(one); });
+  if (event == nullptr) return std::nullopt;
+  count(*event);
+  return *event;
 }
 
-// Also where a run was killed, and one server had come further than another wrote down.
 bool RecordedOrder::over() const {
-  for (std::size_t s = 0; s < servers_.size(); ++s)
-    if (at_[s] < servers_[s].size() && possible(servers_[s][at_[s]])) return false;
-  return true;
+  return servers_.over([this](const Served& one) { return possible(one); });
 }
 
 }  // namespace trainyard::plan

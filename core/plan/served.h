@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/plan/merged.h"
 
 namespace trainyard::plan {
 
@@ -67,14 +68,12 @@ class RecordedOrder final : public ServedOrder {
   bool possible(const Served& event) const;
   void count(const Served& event);
 
-  std::vector<std::vector<Served>> servers_;
-  std::vector<std::size_t> at_;  // by server: the next
+  Merged<Served> servers_;
   // A worker and a server, so far. Who was lost before it joined leaves all the same, so that leaves count who was in its place.
   struct Between {
     std::int64_t left = 0, given = 0, taken = 0;  // given and taken: since the last one left
   };
   std::vector<std::vector<Between>> between_;  // by worker and server
-  std::size_t first_asked_ = 0;
 };
 
 }  // namespace trainyard::plan

@@ -35,6 +35,8 @@ class Answering {
 
   // Answers all that is there; `told` of each. True: there was something.
   base::Result<bool> answer(const std::function<void(const Answered&)>& told);
+  // The same of one rank that may ask, by the number of its pair.
+  base::Result<bool> answer(std::size_t number, const std::function<void(const Answered&)>& told);
 
   // The op by which the rank will answer an offer of this step, or one before it, that it has not had yet; -1: it has answered all.
   int owes(std::int64_t step) const;
@@ -46,7 +48,6 @@ class Answering {
     const plan::Pairing* pairing = nullptr;
     std::int64_t next = 0;
   };
-  base::Result<bool> answer(std::size_t number, const std::function<void(const Answered&)>& told);
   void average(const BoundOp& op, const std::byte* offered);
   std::int64_t asked_from(const plan::Pairing& pairing, std::int64_t step) const;
 

@@ -44,6 +44,15 @@ std::shared_ptr<const data::Dataset> seen_of(const InterpreterParts& parts, cons
   return columns.any() ? data::only_columns(parts.dataset, columns.first, columns.count) : parts.dataset;
 }
 
+// By program, the compute ops of a training step.
+std::vector<std::int32_t> step_ops_of(const plan::RankPlan& plan) {
+  std::vector<std::int32_t> counts;
+  const auto computes = [&](const plan::Op& op) { return plan.lanes[op.lane.index()].kind == LaneKind::compute; };
+  for (const plan::Program& program : plan.programs)
+    counts.push_back(plan::purpose(program.name) == plan::Purpose::training ? static_cast<std::int32_t>(std::ranges::count_if(program.ops, computes)) : 0);
+  return counts;
+}
+
 }  // namespace
 
 bool loads(const plan::RankPlan& plan) { return loads_in(plan, plan::Purpose::training) || loads_in(plan, plan::Purpose::evaluation); }
@@ -55,7 +64,8 @@ Interpreter::State::State(InterpreterParts p)
       staleness(*parts.plan),
       queue(parts.compute->make_queue()),
       columns(columns_of(*parts.bound)),
-      held_out(held_out_of(parts, columns)) {
+      held_out(held_out_of(parts, columns)),
+      step_ops(step_ops_of(*parts.plan)) {
   if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
   else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
   done.reserve(128);
@@ -80,11 +90,32 @@ base::Result<void> Interpreter::evaluate(std::int64_t step) {
   return done ? done : base::fail(state_->in_op(done.error()));
 }
 
-base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
-  if (parts.plan->program("turn") >= 0) return run_rounds();
+void Interpreter::open(std::int64_t first_step) { state_->open(first_step); }
+base::Result<void> Interpreter::admit(const std::string& program, std::int64_t step) { return state_->admit(program, step); }
+bool Interpreter::complete() const {
+  const std::int64_t admitted = state_->frontier.admitted();
+  return admitted == 0 || state_->frontier.instance_complete(admitted - 1);
+}
+plan::StepPlace Interpreter::place() const { return state_->place; }
+
+// Samples, and what is put aside, come by threads of the rank's own.
+base::Result<bool> Interpreter::progress() {
+  auto moved = state_->progress();
+  if (!moved) return base::fail(state_->in_op(moved.error()));
+  if (*moved || !(state_->input_blocked || (state_->swapping && state_->swapping->under_way()))) return moved;
+  return state_->idle().map([] { return true; });
+}
+
+void Interpreter::State::open(std::int64_t first_step) {
+  place = {first_step, 0};
   if (loads_in(*parts.plan, plan::Purpose::training))
     pipeline = std::make_unique<data::InputPipeline>(seen_of(parts, columns), parts.sampler, parts.share < 0 ? parts.plan->rank : parts.share, first_step,
                                                      parts.schedule.steps, kPrefetched, most_loaded(), columns.any() ? data::Rows::all : data::Rows::own);
+}
+
+base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
+  if (parts.plan->program("turn") >= 0) return run_rounds();
+  open(first_step);
   if (parts.plan->answers())
     answering = std::make_unique<Answering>(AnsweringParts{parts.plan, &bound_program(parts.plan->program("answer")), parts.transport, parts.compute,
                                                            parts.generation, first_step, parts.schedule.steps});
@@ -120,9 +151,15 @@ base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
   return answering->answer([this](const Answered& made) {
     parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+    write_down(plan::Answer::Kind::answers, parts.plan->pairs[static_cast<std::size_t>(made.op)].active, made.step);
     if (parts.record_ops && parts.events != nullptr)
       meter.op_event(parts.plan->program("answer"), made.op, made.step, made.begin_ns, made.begin_ns, made.end_ns, made.bytes);
   });
+}
+
+// Here and now.
+void Interpreter::State::write_down(plan::Answer::Kind kind, int active, std::int64_t step) const {
+  if (parts.order != nullptr && parts.plan->answers()) parts.order->write(plan::Answer{kind, parts.plan->rank, place, active, step});
 }
 
 void Interpreter::State::tell_averages(std::int64_t step) { meter.averaged_in_pairs(step, answering ? answering->averages() : asked); }
@@ -221,6 +258,7 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
   if (parts.plan->program("end") < 0) return {};
   if (!averages_after(last_step))
     if (auto ok = average(last_step); !ok) return ok;
+  write_down(plan::Answer::Kind::ends);
   return run_once("end", last_step);
 }
 

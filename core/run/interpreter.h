@@ -12,6 +12,7 @@
 #include "core/comm/collectives.h"
 #include "core/comm/transport.h"
 #include "core/data/input_pipeline.h"
+#include "core/plan/answers.h"
 #include "core/plan/frontier.h"
 #include "core/run/bound_plan.h"
 #include "core/run/gate.h"
@@ -21,6 +22,7 @@
 namespace trainyard::run {
 
 class ChunkSampler;
+class OrderLog;
 
 // Where a rank is, for heartbeats; written by the interpreter, read by anyone.
 struct Whereabouts {
@@ -55,7 +57,8 @@ struct InterpreterParts {
   // Of a worker of servers, as in ServerParts: called before it computes, by a turn.
   std::int64_t save_every_steps = 0;
   std::function<void(std::int64_t step)> save = {};
-  int share = -1;  // which of the sampler's shares of a step it takes; -1: that of its rank
+  int share = -1;             // which of the sampler's shares of a step it takes; -1: that of its rank
+  OrderLog* order = nullptr;  // of a rank that keeps one (order_log.h); null: it is not written down
 };
 
 // Whether a rank needs the data set.
@@ -71,6 +74,13 @@ class Interpreter {
 
   // Instead, of a plan that evaluates alone: all its held-out samples by the parameters as they are now, told as those after `step`.
   base::Result<void> evaluate(std::int64_t step);
+
+  // Or piece by piece, where one thread has several ranks and decides which of them goes on (pair_training.h). Whoever asks the rank is not answered then.
+  void open(std::int64_t first_step);                                       // it will train from this step on
+  base::Result<void> admit(const std::string& program, std::int64_t step);  // to be done next
+  base::Result<bool> progress();                                            // what can be done now, of compute ops at most one; false: a peer has to come first
+  bool complete() const;                                                    // all that was admitted is done
+  plan::StepPlace place() const;
 
  private:
   struct State;

@@ -122,6 +122,7 @@ base::Result<bool> Interpreter::State::run_compute() {
   const std::uint64_t mark = queue->record();
   while (!queue->reached(mark)) std::this_thread::yield();
   if (const auto ran = queue->state(); !ran) return base::fail(ran.error());
+  count(*ready);
   const std::int64_t begin = lap();
   const auto imposed = hold_back(*ready, begin);
   if (!imposed) return base::fail(imposed.error());
@@ -134,6 +135,13 @@ base::Result<bool> Interpreter::State::run_compute() {
   if (const auto ok = expect_finite(op, *parts.bound, *parts.recipe, *parts.model); !ok) return base::fail(ok.error());
   finish(compute_lane, *ready, begin, begin, now_ns, 0, *imposed);
   return true;
+}
+
+// Before the rank is held back: whoever is answered meanwhile is given what the op has made of the parameters.
+void Interpreter::State::count(const Frontier::Ready& computed) {
+  const std::int32_t ops = step_ops[static_cast<std::size_t>(computed.program)];
+  if (ops == 0) return;
+  place = place.ops + 1 == ops ? plan::StepPlace{computed.step + 1, 0} : plan::StepPlace{computed.step, place.ops + 1};
 }
 
 // Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds. A slow device answers as soon as any.

@@ -11,6 +11,7 @@
 #include "core/run/held_out.h"
 #include "core/run/interpreter.h"
 #include "core/run/named_rows.h"
+#include "core/run/order_log.h"
 #include "core/run/round_input.h"
 #include "core/run/staleness.h"
 #include "core/run/step_meter.h"
@@ -47,6 +48,8 @@ struct Interpreter::State {
   std::int64_t step_of_op = 0;   // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
   std::int64_t asked = 0;                                                  // of a neighbour, and answered
+  plan::StepPlace place;                                                   // of what is computed: effects of an op are there when it counts
+  const std::vector<std::int32_t> step_ops;                                // by program: compute ops of a step; 0 of what is none
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();  // of a worker of servers: in which it trains; later ones are of the next round
   std::int64_t saved = 0;                                                  // checkpoints, in steps / save_every_steps
   std::unique_ptr<Swapping> swapping;                                      // last, as it looks at the frontier; null: nothing is put aside
@@ -59,6 +62,7 @@ struct Interpreter::State {
   const BoundProgram& bound_program(int program) const { return parts.bound->programs[static_cast<std::size_t>(program)]; }
 
   base::Result<std::int64_t> run(std::int64_t first_step);
+  void open(std::int64_t first_step);
   base::Result<std::int64_t> run_rounds();
   base::Result<void> run_round(const Turn& turn);
   base::Result<void> train_and_ask(std::int64_t step);
@@ -74,6 +78,7 @@ struct Interpreter::State {
   base::Result<void> average(std::int64_t step);
   base::Result<Gate::Answer> stand_at_gate(std::int64_t step);
   base::Result<bool> answer();
+  void write_down(plan::Answer::Kind kind, int active = -1, std::int64_t step = 0) const;
   base::Result<void> answer_all(std::int64_t step);
   void tell_averages(std::int64_t step);
   void wait_for_peers(std::chrono::microseconds limit, int peer);
@@ -87,6 +92,7 @@ struct Interpreter::State {
   bool load(const plan::Frontier::Ready& ready);
   void name_rows(const BoundOp& op);
   base::Result<bool> run_compute();
+  void count(const plan::Frontier::Ready& computed);
   base::Result<std::int64_t> hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
   std::int64_t most_loaded() const;

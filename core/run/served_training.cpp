@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "core/plan/buffer_names.h"
 #include "core/plan/text.h"
-#include "core/run/arena.h"
+#include "core/run/bound_rank.h"
 #include "core/run/held_out.h"
 #include "core/run/named_rows.h"
 #include "core/run/round_input.h"
@@ -35,18 +35,6 @@ base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
   return problem;
 }
 
-// A plan with everything it needs, and the memory that it lives in.
-struct Bound {
-  plan::RankPlan plan;
-  std::shared_ptr<std::byte> own;  // what no other rank reads
-  std::span<std::byte> shared;     // what others do
-  SwapSpace aside;
-  BoundPlan bound;
-
-  int program(const std::string& name) const { return plan.program(name); }
-  const BoundProgram& at(int number) const { return bound.programs[static_cast<std::size_t>(number)]; }
-};
-
 // What ranks read of each other, in one piece: many small ones would lie on many pages.
 struct Shared {
   Memory memory;
@@ -67,7 +55,7 @@ const plan::Op* of_bucket(const plan::Program& program, OpKind kind, int bucket)
 
 // A worker that only reads its parameters, and pulls each from the place that it has with the one server, need not copy them: it computes by them as soon as
 // it is given them, before the next update. Updates are made in place, of the server's first version.
-Lent lent_parameters(const plan::RankPlan& worker, const Bound& server) {
+Lent lent_parameters(const plan::RankPlan& worker, const BoundRank& server) {
   const plan::BufferId parameters = worker.buffer("params"), version = server.plan.buffer(plan::version_name(0));
   const auto writes = [&](const plan::Op& op) { return std::ranges::any_of(op.writes, [&](const plan::Access& to) { return to.buffer == parameters; }); };
   const auto pulls_in_place = [&](const plan::Op& op) {
@@ -86,28 +74,14 @@ Lent lent_parameters(const plan::RankPlan& worker, const Bound& server) {
 }
 
 // In the own memory of `beside`, where there is one and it is as large.
-Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, const Bound* beside, Shared& shared, const Bound* lender = nullptr) {
+Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank, const BoundRank* beside, Shared& shared, const BoundRank* lender = nullptr) {
   to.plan = parts.plan->rank_plan(rank);
   const Layout places = layout(to.plan);
-  const std::string where = "rank " + std::to_string(rank);
   to.shared = shared.take(places.shared_bytes);
-  if (beside != nullptr && layout(beside->plan).private_bytes == places.private_bytes) {
-    to.own = beside->own;
-  } else {
-    auto own = allocate(places.private_bytes, where);
-    if (!own) return base::fail(own.error());
-    to.own = std::move(*own);
-    shared.all_bytes += places.private_bytes;
-  }
-  auto aside = SwapSpace::make(places, parts.swap_directory, where);
-  if (!aside) return base::fail(aside.error());
-  to.aside = std::move(*aside);
-  auto bound = bind(to.plan, parts.plan->groups, *parts.model, *parts.recipe, *parts.compute, {to.own.get(), static_cast<std::size_t>(places.private_bytes)},
-                    to.shared, &to.aside, lender == nullptr ? Lent{} : lent_parameters(to.plan, *lender));
-  if (!bound) return base::fail(bound.error());
-  to.bound = std::move(*bound);
-  parts.initialise(to.plan, to.bound);
-  return {};
+  if (beside != nullptr && layout(beside->plan).private_bytes == places.private_bytes) to.own = beside->own;
+  else shared.all_bytes += places.private_bytes;
+  return bind(to, {&parts.plan->groups, parts.model, parts.recipe, parts.compute, &parts.swap_directory, &parts.initialise},
+              lender == nullptr ? Lent{} : lent_parameters(to.plan, *lender));
 }
 
 bool is_table(const BoundOp& pushes) { return pushes.named.row_bytes > 0; }
@@ -129,7 +103,7 @@ std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgr
 
 struct ServedTraining::State {
   struct Worker {
-    std::unique_ptr<Bound> rank;
+    std::unique_ptr<BoundRank> rank;
     std::unique_ptr<StepMeter> meter;
     std::unique_ptr<RoundInput> input;
     std::unique_ptr<RowNames> names;
@@ -145,7 +119,7 @@ struct ServedTraining::State {
     std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
   };
   struct Server {
-    std::unique_ptr<Bound> rank;
+    std::unique_ptr<BoundRank> rank;
     std::unique_ptr<ServedShare> share;
     std::vector<int> held;            // in step: whose gradients wait for the update
     std::vector<std::int64_t> stale;  // of the gradients that are in the update
@@ -254,9 +228,9 @@ Result<void> ServedTraining::State::open() {
 
 Result<void> ServedTraining::State::add_worker(int rank) {
   Worker worker;
-  worker.rank = std::make_unique<Bound>();
-  const Bound* beside = one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
-  const Bound* lender = one_at_a_time ? servers.front().rank.get() : nullptr;
+  worker.rank = std::make_unique<BoundRank>();
+  const BoundRank* beside = one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
+  const BoundRank* lender = one_at_a_time ? servers.front().rank.get() : nullptr;
   if (auto ok = bind_rank(*worker.rank, parts, rank, beside, shared, lender); !ok) return ok;
   std::int64_t most = 1;
   for (const BoundProgram& program : worker.rank->bound.programs)
@@ -272,7 +246,7 @@ Result<void> ServedTraining::State::add_worker(int rank) {
 
 Result<void> ServedTraining::State::add_server(int rank) {
   Server server;
-  server.rank = std::make_unique<Bound>();
+  server.rank = std::make_unique<BoundRank>();
   if (auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
   server.share = std::make_unique<ServedShare>(
       ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute, parts.delay_compensation});

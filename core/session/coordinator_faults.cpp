@@ -83,6 +83,7 @@ void Coordination::take(const PeerId& from, const Order& order) {
   if (seat_of(from, order.rank) == nullptr) return;
   const auto bytes = std::as_bytes(std::span(order.events));
   journal_->order(order.rank, bytes);
+  if (p_.resolved.servers == 0) return;
   const auto events = plan::served_of(bytes);
   if (!events) return;
   for (const plan::Served& event : *events)

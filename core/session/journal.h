@@ -34,7 +34,7 @@ class Journal {
   void events(int rank, std::span<const telemetry::Event> events);
   // What cannot be values is not written down.
   void samples(int rank, std::span<const std::byte> values);
-  // What a server did. In a file of its own, which is made when there is something to write down.
+  // What a rank did that keeps an order. In a file of its own (order_file.h), which is made when there is something to write down.
   void order(int rank, std::span<const std::byte> events);
   void conclude() { history_.conclude(); }  // nothing more is measured: its history can be looked at for the result
   void result(const base::Json& result);

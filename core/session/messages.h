@@ -83,10 +83,10 @@ struct Samples {
   std::string values;  // bytes, as in a frame of a recording (telemetry/chunk_values.h)
 };
 
-// What a server did since it last said so, in its order.
+// What a rank that keeps an order (run::keeps_order) did since it last said so.
 struct Order {
   std::int32_t rank = -1;
-  std::string events;  // as plan::served_of reads them
+  std::string events;  // as plan::served_of reads them, of one that answers plan::answers_of
 };
 
 // To servers: this rank is gone, and with it what was of this generation between it and them.

@@ -236,12 +236,12 @@ class Rank {
     telemetry::EventRing events;
     telemetry::ValuesBox values;
     run::OrderLog order;
+    run::OrderLog* const kept = run::keeps_order(p_.rank_plan) ? &order : nullptr;
     run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), gate, values);
     SavedBox saved;
     CommittedBox committed;
     const auto writer = part_writer(saved);
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, p_.rank_plan.rule ? &order : nullptr,
-                   &saved, &committed},
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, kept, &saved, &committed},
                   std::move(client_));
     run::InterpreterParts parts{.plan = &p_.rank_plan,
                                 .schedule = p_.plan.schedule,
@@ -262,12 +262,13 @@ class Rank {
                                 .engine = engine_.get(),
                                 .chunks = &chunks,
                                 .own_process = own_process(),
-                                .share = experiment::share_of(p_.resolved, identity_.rank)};
+                                .share = experiment::share_of(p_.resolved, identity_.rank),
+                                .order = kept};
     auto speaker = text_sampler(recipe, bound);
     if (!speaker) return base::fail(speaker.error());
     if (*speaker) parts.evaluated = [&](std::int64_t step) { link.say("text", spoken(**speaker, p_.resolved, step)); };
     if (writer && makes_up_text_of_parts(p_.resolved)) parts.evaluated = [&](std::int64_t step) { offer_part(*writer, bound, step + 1); };
-    auto steps = p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts, &order), writer.get(), saved)
+    auto steps = p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts), writer.get(), saved)
                  : evaluates()     ? evaluate(parts, committed, link)
                                    : work(std::move(parts), writer.get(), saved);
     if (!steps) leave(steps.error());

@@ -32,7 +32,7 @@ struct RankLinkParts {
   run::Slowness* slowness = nullptr;       // null: it is never slowed down
   comm::Collectives* engine = nullptr;     // in the place of the transport
   telemetry::ValuesBox* values = nullptr;  // null: no values of chunks are put aside
-  run::OrderLog* order = nullptr;          // null: it is no server
+  run::OrderLog* order = nullptr;          // null: it keeps none
   SavedBox* saved = nullptr;               // null: it saves nothing while it trains
   CommittedBox* committed = nullptr;       // null: it reads no checkpoints
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/experiment/fsdp.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 
 namespace trainyard::session {
@@ -87,7 +88,7 @@ base::Result<std::shared_ptr<const data::Dataset>> opened(const experiment::Reso
 
 }  // namespace
 
-run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::InterpreterParts& parts, run::OrderLog* order) {
+run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::InterpreterParts& parts) {
   return {.plan = parts.plan,
           .groups = &plan.groups,
           .evaluate_every_steps = plan.schedule.evaluate_every_steps,
@@ -104,7 +105,7 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .whereabouts = parts.whereabouts,
           .slowness = parts.slowness,
           .number = parts.plan->rank - e.workers(),
-          .order = order,
+          .order = parts.order,
           .first_step = e.first_step,
           .first_version = e.first_version,
           .save_every_steps = e.document.run.checkpoint_every_steps,
@@ -137,6 +138,25 @@ base::Result<run::ServedTrainingParts> served_training_parts(const experiment::R
                                   .held_out = [&e](int worker) { return e.held_out(worker); },
                                   .initialise = [&e](const plan::RankPlan& rank, const run::BoundPlan& bound) { initialise(e, rank, bound); },
                                   .swap_directory = e.document.training.swap.directory};
+}
+
+base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::Recipe& recipe) {
+  auto dataset = opened(e);
+  if (!dataset) return base::fail(dataset.error());
+  auto sampler = experiment::sampler(e);
+  if (!sampler) return base::fail(sampler.error());
+  return run::PairTrainingParts{.plan = &plan,
+                                .model = &e.model,
+                                .recipe = &recipe,
+                                .computes = {},
+                                .transports = {},
+                                .dataset = std::move(*dataset),
+                                .sampler = std::move(*sampler),
+                                .share = [&e](int rank) { return experiment::share_of(e, rank); },
+                                .held_out = [&e](int rank) { return e.held_out(rank); },
+                                .initialise = [&e](const plan::RankPlan& rank, const run::BoundPlan& bound) { initialise(e, rank, bound); },
+                                .first_step = e.first_step,
+                                .swap_directory = e.document.training.swap.directory};
 }
 
 void initialise(const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {

@@ -4,6 +4,7 @@
 
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
+#include "core/run/pair_training.h"
 #include "core/run/row_counts.h"
 #include "core/run/served_training.h"
 #include "core/run/server.h"
@@ -16,12 +17,14 @@ run::Recipe recipe(const experiment::Resolved& experiment);
 bool initialises(const plan::RankPlan& rank);
 
 // What a server needs of what an interpreter would be given.
-run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::InterpreterParts& parts,
-                              run::OrderLog* order = nullptr);
+run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::InterpreterParts& parts);
 
 // What computes a run with servers in one thread, but for events. Opens the data. The arguments outlive it.
 base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::Recipe& recipe,
                                                              compute::Compute& compute);
+
+// The same of a run of asynchronous gossip, but for what its ranks compute on, and talk over.
+base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& experiment, const plan::Plan& plan, const run::Recipe& recipe);
 
 // How many rows of tables each round of the plan's workers names; empty where none are. Opens the data.
 base::Result<run::RowCount> row_counts(const experiment::Resolved& experiment, const plan::Plan& plan);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/recompute.h"
 
+#include <algorithm>
+
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/experiment/halves.h"
+#include "core/plan/answers.h"
 #include "core/plan/served.h"
-#include "core/plan/text.h"
 #include "core/session/journal.h"
+#include "core/session/order_file.h"
 #include "core/session/recipe.h"
 #include "core/session/resume.h"
 #include "core/strategy/strategy.h"
@@ -17,6 +20,7 @@ namespace {
 
 using base::ProblemCode;
 using base::Result;
+using compute::Tensor;
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of a JSON file
 
@@ -28,111 +32,172 @@ Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_direct
   return read_json(run_directory / "resolved.json").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
 }
 
-// Events of another plan may fit by number, and mean something else. Orders that older versions wrote down do not say whose they are.
-Result<void> is_of(const telemetry::Frame& header, const std::string& plan_hash, const std::string& path) {
-  const auto json = telemetry::json_of(header);
-  if (!json) return base::fail(json.error());
-  const auto said = json->find("plan_hash");
-  if (said == json->end() || *said == plan_hash) return {};
-  return base::fail(
-      {ProblemCode::refused, path,
-       "is the order of plan " + (said->is_string() ? said->get<std::string>() : said->dump()) + ", and the experiment beside it makes plan " + plan_hash,
-       "the order of this run, by the version that ran it", "It is of another run, or resolved.json was changed since."});
+// By rank; empty of one that was not there at the end, or keeps no parameters, and nothing where the run did not come to its end.
+std::vector<std::string> recorded_hashes(const std::filesystem::path& run_directory) {
+  const auto json = read_json(run_directory / "result.json");
+  const auto ranks = json.and_then([](const base::Json& result) { return base::value_at(result, "ranks"); });
+  std::vector<std::string> hashes;
+  if (!ranks || !ranks->is_array()) return hashes;
+  for (const base::Json& rank : *ranks) {
+    const auto hash = base::value_at(rank, "parameters_xxh64");
+    hashes.push_back(hash && hash->is_string() ? hash->get<std::string>() : "");
+  }
+  return hashes;
 }
 
-// There is one copy of an order, and without all of it nobody knows what came after.
-base::Problem unreadable(base::Problem problem, const std::string& path) {
-  if (problem.where.find(path) == std::string::npos) problem.where = path;
-  problem.advice =
-      "Copy " + path +
-      " again from where the run was made. If it is damaged there too, this run cannot be computed again: its recording can still be "
-      "replayed without --recompute, and its weights are in checkpoints/. A run with run.clock = virtual needs no such file: it is the same again.";
-  return problem;
-}
+// A run, and what is made of it again.
+struct Again {
+  std::filesystem::path directory;
+  const experiment::Resolved& resolved;
+  const plan::Plan& plan;
+  const RecomputeServices& services;
+  run::Recipe recipe;
 
-// By server. The order ends where the file does; damage before that is a Problem.
-Result<std::vector<std::vector<plan::Served>>> order_of(const std::filesystem::path& path, const experiment::Resolved& resolved, const std::string& plan_hash) {
-  auto reader = telemetry::RecordingReader::open(path);
-  if (!reader) return base::fail(unreadable(reader.error(), path.string()));
-  std::vector<std::vector<plan::Served>> servers(static_cast<std::size_t>(resolved.servers));
-  for (auto frame = reader->next();; frame = reader->next()) {
-    if (!frame) return base::fail(unreadable(frame.error(), path.string()));
-    if (!*frame) return servers;
-    if ((*frame)->type == telemetry::FrameType::header)
-      if (const auto own = is_of(**frame, plan_hash, path.string()); !own) return base::fail(own.error());
-    if ((*frame)->type != telemetry::FrameType::order) continue;
-    const int server = (*frame)->rank - resolved.workers();
-    if (server < 0 || server >= resolved.servers)
-      return base::fail(
-          {ProblemCode::bad_input, path.string(), "rank " + std::to_string((*frame)->rank) + " is no server of the run", "", "It is of another run."});
-    auto events = plan::served_of((*frame)->payload);
-    if (!events) return base::fail(unreadable(events.error(), path.string()));
-    auto& of_server = servers[static_cast<std::size_t>(server)];
-    of_server.insert(of_server.end(), events->begin(), events->end());
+  std::filesystem::path order_path() const { return directory / kOrderFile; }
+  void default_swap(std::string& swap_directory) const {
+    if (swap_directory.empty()) swap_directory = directory.string();
+  }
+  Result<std::unique_ptr<compute::Compute>> make_compute(int rank) const {
+    const topology::Network network(resolved.document.topology);
+    return services.make_compute(network.device(resolved.ranks[static_cast<std::size_t>(rank)]));
+  }
+};
+
+// Compares where there is something to compare with.
+template <class Parameters>
+void weigh(Recomputed& outcome, const Again& run, int ranks, const Parameters& parameters) {
+  std::vector<std::string> recorded = recorded_hashes(run.directory);
+  recorded.resize(static_cast<std::size_t>(ranks));
+  const bool compared = std::ranges::any_of(recorded, [](const std::string& hash) { return !hash.empty(); });
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string& said = recorded[static_cast<std::size_t>(rank)];
+    const Tensor made = parameters(rank);
+    if (compared == !said.empty()) outcome.weights.push_back({rank, base::hex(base::xxh64({made.data, static_cast<std::size_t>(made.bytes())})), said});
   }
 }
 
-// Of the first worker that was there at the end: rank 0 and nothing where none was.
-std::pair<int, std::string> recorded_hash(const std::filesystem::path& run_directory) {
-  const auto json = read_json(run_directory / "result.json");
-  const auto ranks = json.and_then([](const base::Json& result) { return base::value_at(result, "ranks"); });
-  if (!ranks || !ranks->is_array()) return {0, ""};
-  for (std::size_t rank = 0; rank < ranks->size(); ++rank)
-    if (const auto hash = base::value_at((*ranks)[rank], "parameters_xxh64"); hash && hash->is_string())
-      return {static_cast<int>(rank), hash->get<std::string>()};
-  return {0, ""};
+template <class Event>
+struct Events {
+  std::vector<std::vector<Event>> ranks;
+  bool torn = false;
+};
+
+template <class Event>
+Result<Events<Event>> events_of(const Again& run, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
+  const auto written = read_order(run.order_path(), run.plan);
+  if (!written) return base::fail(written.error());
+  Events<Event> events{{}, written->torn};
+  for (const std::string& bytes : written->ranks) {
+    auto own = read(std::as_bytes(std::span(bytes)));
+    if (!own) return base::fail(unreadable_order(own.error(), run.order_path()));
+    events.ranks.push_back(std::move(*own));
+  }
+  return events;
 }
 
-}  // namespace
+// A run that came to its end has written down all until then.
+Result<Recomputed> expect_whole(Recomputed outcome, const Again& run, bool whole) {
+  if (whole || !outcome.compared()) return outcome;
+  return base::fail(unreadable_order({ProblemCode::bad_input, run.order_path().string(),
+                                      "ends before the run did, " + std::to_string(outcome.events) + " events of it can be followed", "", ""},
+                                     run.order_path()));
+}
 
-Result<Recomputed> recompute(const std::filesystem::path& run_directory, const MakeCompute& make_compute) {
-  const auto resolved = resolved_of(run_directory);
-  if (!resolved) return base::fail(resolved.error());
-  if (experiment::averages_in_pairs(resolved->document.strategy))
-    return base::fail({ProblemCode::bad_input, run_directory.string(),
-                       "its ranks averaged in pairs, each on its own clock, and who came when is not written down", "a run with servers",
-                       "It cannot be had again; strategy.gossip.mode = synchronous can."});
-  if (resolved->servers == 0)
-    return base::fail({ProblemCode::bad_input, run_directory.string(), "the run has no parameter servers: nothing in it depends on who came first",
-                       "a run with servers", "Run its experiment again: it comes to the same weights."});
-  const auto whole = strategy::make_plan(*resolved);
-  if (!whole) return base::fail(whole.error());
-  auto servers = order_of(run_directory / kOrderFile, *resolved, plan::hash(*whole));
-  if (!servers) return base::fail(servers.error());
+// Parameter servers ------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<run::ServedTraining>> served_training(const Again& run, const plan::Plan& plan, compute::Compute& compute) {
+  auto parts = served_training_parts(run.resolved, plan, run.recipe, compute);
+  if (!parts) return base::fail(parts.error());
+  auto begins = run.resolved.first_step > 0 ? beginning(run.resolved) : Result<Beginning>(Beginning{});
+  if (!begins) return base::fail(begins.error());
+  if (run.resolved.first_step > 0)
+    parts->initialise = [&resolved = run.resolved, begins = std::make_shared<Beginning>(std::move(*begins))](const plan::RankPlan& rank,
+                                                                                                             const run::BoundPlan& bound) {
+      initialise(resolved, rank, bound);
+      take_over(*begins, resolved, rank, bound);
+    };
+  parts->first_version = run.resolved.first_version;
+  run.default_swap(parts->swap_directory);
+  return run::ServedTraining::make(std::move(*parts));
+}
+
+Result<Recomputed> recompute_served(const Again& run) {
+  const auto written = events_of<plan::Served>(run, plan::served_of);
+  if (!written) return base::fail(written.error());
+  const auto first = written->ranks.begin() + run.resolved.workers();
   Recomputed outcome;
-  for (const auto& server : *servers) outcome.left_over += std::ssize(server);
-  auto order = plan::RecordedOrder::make(std::move(*servers), resolved->workers());
+  for (const auto& rank : written->ranks) outcome.left_over += std::ssize(rank);
+  auto order = plan::RecordedOrder::make(std::vector(first, first + run.resolved.servers), run.resolved.workers());
   if (!order) return base::fail(order.error());
 
-  const plan::Plan plan = plan::without_evaluators(*whole);
-  const topology::Network network(resolved->document.topology);
-  const auto compute = make_compute(network.device(resolved->ranks.front()));
+  const plan::Plan plan = plan::without_evaluators(run.plan);
+  const auto compute = run.make_compute(0);
   if (!compute) return base::fail(compute.error());
-  const run::Recipe recipe = session::recipe(*resolved);
-  auto parts = served_training_parts(*resolved, plan, recipe, **compute);
-  if (!parts) return base::fail(parts.error());
-  auto begins = resolved->first_step > 0 ? beginning(*resolved) : Result<Beginning>(Beginning{});
-  if (!begins) return base::fail(begins.error());
-  if (resolved->first_step > 0)
-    parts->initialise = [&](const plan::RankPlan& rank, const run::BoundPlan& bound) {
-      initialise(*resolved, rank, bound);
-      take_over(*begins, *resolved, rank, bound);
-    };
-  parts->first_version = resolved->first_version;
-  if (parts->swap_directory.empty()) parts->swap_directory = run_directory.string();
-  const auto training = run::ServedTraining::make(std::move(*parts));
+  const auto training = served_training(run, plan, **compute);
   if (!training) return base::fail(training.error());
-
   for (auto event = order->next(); event && *event; event = order->next()) {
     if (const auto ok = (*training)->follow(**event); !ok) return base::fail(ok.error());
     ++outcome.events, --outcome.left_over;
   }
   outcome.gradients = (*training)->gradients();
-  const auto [rank, hash] = recorded_hash(run_directory);
-  const compute::Tensor parameters = (*training)->parameters(rank);
-  outcome.parameters_xxh64 = base::hex(base::xxh64({parameters.data, static_cast<std::size_t>(parameters.bytes())}));
-  outcome.recorded_xxh64 = hash;
-  return outcome;
+  weigh(outcome, run, run.resolved.workers(), [&](int rank) { return (*training)->parameters(rank); });
+  return expect_whole(std::move(outcome), run, !written->torn);
+}
+
+// Asynchronous gossip ----------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<run::PairTraining>> pair_training(const Again& run) {
+  auto parts = pair_training_parts(run.resolved, run.plan, run.recipe);
+  if (!parts) return base::fail(parts.error());
+  run.default_swap(parts->swap_directory);
+  std::size_t arena_bytes = 0;
+  for (int rank = 0; rank < run.plan.ranks; ++rank) {
+    auto compute = run.make_compute(rank);
+    if (!compute) return base::fail(compute.error());
+    parts->computes.push_back(std::move(*compute));
+    arena_bytes = std::max(arena_bytes, static_cast<std::size_t>(run::layout(run.plan.rank_plan(rank)).shared_bytes));
+  }
+  auto transports = run.services.make_transports(run.plan.ranks, arena_bytes, static_cast<int>(run.plan.groups.size()));
+  if (!transports) return base::fail(transports.error());
+  parts->transports = std::move(*transports);
+  return run::PairTraining::make(std::move(*parts));
+}
+
+Result<Recomputed> recompute_pairs(const Again& run) {
+  auto written = events_of<plan::Answer>(run, plan::answers_of);
+  if (!written) return base::fail(written.error());
+  auto order = plan::RecordedAnswers::make(std::move(written->ranks), run.resolved.first_step);
+  if (!order) return base::fail(unreadable_order(order.error(), run.order_path()));
+  const auto training = pair_training(run);
+  if (!training) return base::fail(training.error());
+  Recomputed outcome;
+  for (auto event = order->next(); event; event = order->next(), ++outcome.events)
+    if (const auto ok = (*training)->follow(*event); !ok) return base::fail(ok.error());
+  outcome.left_over = order->left();
+  outcome.gradients = (*training)->steps();
+  weigh(outcome, run, run.plan.ranks, [&](int rank) { return (*training)->parameters(rank); });
+  return expect_whole(std::move(outcome), run, (*training)->over());
+}
+
+}  // namespace
+
+const Recomputed::Weights& Recomputed::told() const {
+  const auto other = std::ranges::find_if(weights, [](const Weights& one) { return one.parameters_xxh64 != one.recorded_xxh64; });
+  return other != weights.end() ? *other : weights.front();
+}
+
+Result<Recomputed> recompute(const std::filesystem::path& run_directory, const RecomputeServices& services) {
+  const auto resolved = resolved_of(run_directory);
+  if (!resolved) return base::fail(resolved.error());
+  const bool in_pairs = experiment::averages_in_pairs(resolved->document.strategy) && resolved->world() > 1;
+  if (resolved->servers == 0 && !in_pairs)
+    return base::fail({ProblemCode::bad_input, run_directory.string(),
+                       "the run has no parameter servers, nor asynchronous gossip: nothing in it depends on who came first", "a run whose ranks keep an order",
+                       "Run its experiment again: it comes to the same weights."});
+  const auto plan = strategy::make_plan(*resolved);
+  if (!plan) return base::fail(plan.error());
+  const Again run{run_directory, *resolved, *plan, services, recipe(*resolved)};
+  return in_pairs ? recompute_pairs(run) : recompute_served(run);
 }
 
 }  // namespace trainyard::session

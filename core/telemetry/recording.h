@@ -27,7 +27,7 @@ enum class FrameType : std::uint32_t {
   state = 5,    // JSON: state, time_ns, step, horizon, pace; and of a fault: kind, rank, text
   samples = 6,  // ChunkValues[] (chunk_values.h) of one rank
   result = 7,   // JSON: the result line of the command-line contract; the last frame of a finished run but the index
-  order = 9,    // of a file of its own (order.try; its header: run, plan_hash): what one server of parameters did, as plan::served_of reads it
+  order = 9,    // of a file of its own (order.try; its header: run, plan_hash): what one rank did, a server as plan::served_of reads it, else plan::answers_of
   index = 8,    // IndexEntry[] of the frames before it + its own offset (64 bits), so that a reader of a finished run can jump
 };
 

@@ -325,12 +325,12 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
   e.strategy.servers.delay_compensation = late && GetParam().tables ? 0.3 : 0;
   const auto resolved = experiment::resolve(e, ".").value();
   const auto plan = strategy::make_plan(resolved).value();
-  std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.servers));
+  std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.world()));
   const auto real = train(
       resolved, compute::reference::make, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
   std::vector<std::vector<Served>> servers;
-  for (run::OrderLog& log : logs) {
-    const std::string bytes = log.take();
+  for (int rank = resolved.workers(); rank < resolved.world(); ++rank) {
+    const std::string bytes = logs[static_cast<std::size_t>(rank)].take();
     servers.push_back(plan::served_of(std::as_bytes(std::span(bytes))).value());
   }
   auto order = plan::RecordedOrder::make(servers, resolved.workers()).value();
@@ -354,11 +354,11 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30 * made++));
     return compute::reference::make();
   };
-  std::vector<run::OrderLog> logs(1);
+  std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.world()));
   const auto real = train(
       resolved, late, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
   ASSERT_EQ(real[0].problem, "");
-  const std::string bytes = logs[0].take();
+  const std::string bytes = logs.back().take();
   std::vector<std::int64_t> rounds(static_cast<std::size_t>(resolved.workers()));
   std::int64_t all = 0;
   const std::vector<Served> order = plan::served_of(std::as_bytes(std::span(bytes))).value();
@@ -376,11 +376,11 @@ TEST(WithGradients, what_is_dropped_is_dropped_again) {
   e.model.layers.insert(e.model.layers.begin() + 2, {.kind = model::LayerKind::dropout, .probability = 0.3});
   const auto resolved = experiment::resolve(e, ".").value();
   const auto plan = strategy::make_plan(resolved).value();
-  std::vector<run::OrderLog> logs(1);
+  std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.world()));
   const auto real = train(
       resolved, compute::reference::make, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
   ASSERT_EQ(real[0].problem, "");
-  const std::string bytes = logs[0].take();
+  const std::string bytes = logs.back().take();
   auto order = plan::RecordedOrder::make({plan::served_of(std::as_bytes(std::span(bytes))).value()}, resolved.workers()).value();
   EXPECT_EQ(follow(resolved, plan, order_of(order)).parameters[0], real[0].parameters);
 }

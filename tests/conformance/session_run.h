@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/compute/reference/reference.h"
 #include "core/session/coordinator.h"
+#include "core/session/recompute.h"
 #include "core/session/run_directory.h"
 #include "core/session/virtual_ranks.h"
 #include "core/sim/served_clock.h"
@@ -143,6 +144,14 @@ inline experiment::Experiment session_experiment(int ranks, std::int64_t steps) 
   e.run.transport = experiment::TransportKind::inproc;
   e.run.record_ops = false;
   return e;
+}
+
+// Of recorded runs, as these were made.
+inline session::RecomputeServices recompute_services() {
+  session::RecomputeServices services;
+  services.make_compute = [](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> { return compute::reference::make(); };
+  services.make_transports = [](int ranks, std::size_t arena_bytes, int) { return inproc::make(ranks, arena_bytes); };
+  return services;
 }
 
 // "stopped", or "failed: " and why.

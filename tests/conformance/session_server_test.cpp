@@ -6,7 +6,6 @@
 
 #include "core/experiment/fields.h"
 #include "core/session/journal.h"
-#include "core/session/recompute.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 
@@ -94,13 +93,13 @@ TEST_P(SessionWithServers, its_order_computes_it_again) {
   SessionRun run(experiment(60));
   const auto outcome = run.result();
   ASSERT_EQ(state_of(outcome), "finished");
-  const auto again = session::recompute(outcome.result["run_directory"].get<std::string>(),
-                                        [](const topology::Device&) { return base::Result<std::unique_ptr<compute::Compute>>(compute::reference::make()); });
+  const auto again = session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
   ASSERT_TRUE(again) << base::to_string(again.error());
   EXPECT_GE(again->gradients, 60);
   EXPECT_EQ(again->left_over, 0);
-  EXPECT_NE(again->recorded_xxh64, "");
-  EXPECT_EQ(again->parameters_xxh64, again->recorded_xxh64);
+  ASSERT_TRUE(again->compared());
+  EXPECT_EQ(again->weights.size(), 3u) << "of every worker";
+  for (const auto& rank : again->weights) EXPECT_EQ(rank.parameters_xxh64, rank.recorded_xxh64);
 }
 
 TEST(SessionOrder, the_virtual_clock_comes_to_the_same_weights_again) {
@@ -165,8 +164,7 @@ TEST(SessionOrder, an_order_that_is_damaged_or_missing_is_told) {
   SessionRun run(served(ServerMode::asynchronous, 20));
   const std::filesystem::path directory = run.result().result["run_directory"].get<std::string>();
   const auto why = [&] {
-    const auto again =
-        session::recompute(directory, [](const topology::Device&) { return base::Result<std::unique_ptr<compute::Compute>>(compute::reference::make()); });
+    const auto again = session::recompute(directory, recompute_services());
     return again ? "" : base::to_string(again.error());
   };
   EXPECT_EQ(why(), "");
@@ -190,9 +188,7 @@ TEST(SessionOrder, of_another_experiment_is_refused) {
   SessionRun run(served(ServerMode::asynchronous, 20)), other(served(ServerMode::softsync, 20));
   const std::filesystem::path directory = run.result().result["run_directory"].get<std::string>();
   const std::filesystem::path others = other.result().result["run_directory"].get<std::string>();
-  const auto again = [&] {
-    return session::recompute(directory, [](const topology::Device&) { return base::Result<std::unique_ptr<compute::Compute>>(compute::reference::make()); });
-  };
+  const auto again = [&] { return session::recompute(directory, recompute_services()); };
   ASSERT_TRUE(again());
   std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile, std::filesystem::copy_options::overwrite_existing);
   const auto refused = again();

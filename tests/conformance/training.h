@@ -96,9 +96,10 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
                               &gate,
                               seen != nullptr ? seen : &whereabouts};
   parts.share = experiment::share_of(resolved, rank);
+  parts.order = order;
   const std::int64_t begin = base::now_nanoseconds();
   const long allocated = conformance::allocations;
-  const auto steps = rank_plan.rule ? run::Server(session::server_parts(resolved, plan, parts, order)).run() : run::Interpreter(parts).run();
+  const auto steps = rank_plan.rule ? run::Server(session::server_parts(resolved, plan, parts)).run() : run::Interpreter(parts).run();
   outcome.allocations = conformance::allocations - allocated;
   outcome.seconds = static_cast<double>(base::now_nanoseconds() - begin) * 1e-9;
   if (!steps) {
@@ -120,7 +121,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   return outcome;
 }
 
-// One thread a rank; a rank alone has no transport.
+// One thread a rank; a rank alone has no transport. `orders`: by rank.
 inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, const MakeCompute& make_compute, const MakeTransports& make_transports,
                                       const DataOfRank& data_of = {}, const Change& change = {}, const ChangePlan& change_plan = {},
                                       std::vector<run::OrderLog>* orders = nullptr) {
@@ -141,9 +142,8 @@ inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, cons
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       const auto compute = make_compute();
-      outcomes[static_cast<std::size_t>(rank)] =
-          train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(), Telemetry::on, data_of, nullptr, change,
-                     orders != nullptr && rank >= resolved.workers() ? &(*orders)[static_cast<std::size_t>(rank - resolved.workers())] : nullptr);
+      outcomes[static_cast<std::size_t>(rank)] = train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(), Telemetry::on,
+                                                            data_of, nullptr, change, orders != nullptr ? &(*orders)[static_cast<std::size_t>(rank)] : nullptr);
     });
   for (std::thread& thread : threads) thread.join();
   return outcomes;

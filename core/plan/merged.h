@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What several ranks wrote down, each for itself and in its own order, as one order that all of them can have gone by.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace trainyard::plan {
+
+template <class Event>
+class Merged {
+ public:
+  Merged() = default;
+  explicit Merged(std::vector<std::vector<Event>> logs) : logs_(std::move(logs)), at_(logs_.size()) {}
+
+  // The next event of a log that is possible after all that were taken; null: none is, or they are at their ends. A log is followed as far as it goes.
+  template <class Possible>
+  const Event* take(const Possible& possible) {
+    for (std::size_t i = 0; i < logs_.size(); ++i) {
+      const std::size_t log = (first_asked_ + i) % logs_.size();
+      if (!goes_on(log, possible)) continue;
+      first_asked_ = log;
+      return &logs_[log][at_[log]++];
+    }
+    return nullptr;
+  }
+  // Also where a run was killed, and one rank had come further than another wrote down.
+  template <class Possible>
+  bool over(const Possible& possible) const {
+    for (std::size_t log = 0; log < logs_.size(); ++log)
+      if (goes_on(log, possible)) return false;
+    return true;
+  }
+  std::size_t left() const {  // events that were not taken
+    std::size_t left = 0;
+    for (std::size_t log = 0; log < logs_.size(); ++log) left += logs_[log].size() - at_[log];
+    return left;
+  }
+
+ private:
+  template <class Possible>
+  bool goes_on(std::size_t log, const Possible& possible) const {
+    return at_[log] < logs_[log].size() && possible(logs_[log][at_[log]]);
+  }
+
+  std::vector<std::vector<Event>> logs_;
+  std::vector<std::size_t> at_;  // by log: the next
+  std::size_t first_asked_ = 0;
+};
+
+}  // namespace trainyard::plan

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Asynchronous gossip computed again, with real gradients: by what its ranks wrote down of a run of threads, to the bit; and not by another order.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/inproc/transport.h"
+#include "core/session/journal.h"
+#include "tests/conformance/pair_training.h"
+#include "tests/conformance/session_run.h"
+#include "tests/conformance/session_viewer.h"
+
+namespace trainyard::conformance {
+namespace {
+
+using experiment::Experiment;
+using experiment::OptimizerKind;
+using plan::Answer;
+using plan::StepPlace;
+using session::Command;
+using testing::HasSubstr;
+using Answers = std::vector<std::vector<Answer>>;  // by rank
+
+std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
+
+// As the machine has it happen.
+struct Real {
+  experiment::Resolved resolved;
+  std::vector<tests::RankOutcome> ranks;
+  Answers answers;
+};
+
+Real real_run(const Experiment& e) {
+  Real real{experiment::resolve(e, ".").value(), {}, {}};
+  std::vector<run::OrderLog> logs(static_cast<std::size_t>(real.resolved.world()));
+  real.ranks = tests::train(real.resolved, compute::reference::make, in_process, {}, {}, {}, &logs);
+  for (run::OrderLog& log : logs) {
+    const std::string bytes = log.take();
+    real.answers.push_back(plan::answers_of(std::as_bytes(std::span(bytes))).value());
+  }
+  return real;
+}
+
+struct Followed {
+  std::string problem;  // empty: there is none
+  std::vector<std::vector<double>> parameters;
+  std::int64_t steps = 0, left = 0;
+  bool over = false;
+};
+
+// What training needs, and so outlives it.
+struct Training {
+  plan::Plan plan;
+  run::Recipe recipe;
+  std::unique_ptr<run::PairTraining> training;
+
+  explicit Training(const experiment::Resolved& resolved) : plan(strategy::make_plan(resolved).value()), recipe(session::recipe(resolved)) {
+    auto parts = session::pair_training_parts(resolved, plan, recipe).value();
+    std::size_t most = 0;
+    for (int rank = 0; rank < plan.ranks; ++rank) {
+      parts.computes.push_back(compute::reference::make());
+      most = std::max(most, static_cast<std::size_t>(run::layout(plan.rank_plan(rank)).shared_bytes));
+    }
+    parts.transports = in_process(plan.ranks, most);
+    parts.swap_directory = std::filesystem::temp_directory_path().string();
+    training = run::PairTraining::make(std::move(parts)).value();
+  }
+};
+
+Followed follow(const experiment::Resolved& resolved, Answers answers) {
+  Training again(resolved);
+  Followed followed;
+  auto order = plan::RecordedAnswers::make(std::move(answers), 0).value();
+  for (auto event = order.next(); event && followed.problem.empty(); event = order.next())
+    if (const auto ok = again.training->follow(*event); !ok) followed.problem = base::to_string(ok.error());
+  followed.left = order.left();
+  followed.steps = again.training->steps();
+  followed.over = again.training->over();
+  for (int rank = 0; rank < resolved.world(); ++rank) followed.parameters.push_back(tests::values_of(again.training->parameters(rank)));
+  return followed;
+}
+
+void expect_the_same_to_the_bit(const Experiment& e) {
+  const Real real = real_run(e);
+  const Followed again = follow(real.resolved, real.answers);
+  ASSERT_EQ(again.problem, "");
+  EXPECT_TRUE(again.over);
+  EXPECT_EQ(again.left, 0);
+  EXPECT_EQ(again.steps, real.resolved.steps * real.resolved.world());
+  for (std::size_t rank = 0; rank < real.ranks.size(); ++rank) {
+    ASSERT_EQ(real.ranks[rank].problem, "");
+    EXPECT_EQ(again.parameters[rank], real.ranks[rank].parameters) << "rank " << rank;
+  }
+}
+
+// With tails of fewer samples, moments, clipping by each rank's own norm, and means in between.
+Experiment training(int ranks) {
+  Experiment e = tests::in_pairs(tests::small(ranks, 6 * ranks));
+  e.strategy.gossip.consensus_every_steps = 7;
+  e.training.optimizer.momentum = 0.9;
+  e.training.clip_norm = 5;
+  return e;
+}
+
+TEST(AsynchronousGossipOrder, computes_a_real_run_again_to_the_bit) {
+  for (const int ranks : {2, 4, 8}) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks");
+    expect_the_same_to_the_bit(training(ranks));
+  }
+}
+
+TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
+  Experiment adam = training(4), in_micro_steps = training(4), normalised = training(4), dropped = training(4);
+  adam.training.optimizer.kind = OptimizerKind::adamw;
+  adam.training.optimizer.learning_rate = 0.01;
+  in_micro_steps.training.accumulation_steps = 3;
+  normalised.model.layers.insert(normalised.model.layers.begin() + 1, {.kind = model::LayerKind::batch_norm});
+  dropped.model.layers.insert(dropped.model.layers.begin() + 2, {.kind = model::LayerKind::dropout, .probability = 0.3});
+  for (const Experiment* one : {&adam, &in_micro_steps, &normalised, &dropped}) expect_the_same_to_the_bit(*one);
+}
+
+TEST(AsynchronousGossipOrder, says_where_a_rank_was_when_it_answered) {
+  const Real real = real_run(training(4));
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    if (rank % 2 == 0) {
+      EXPECT_TRUE(real.answers[rank].empty()) << "it asks";
+      continue;
+    }
+    ASSERT_FALSE(real.answers[rank].empty());
+    EXPECT_TRUE(std::ranges::is_sorted(real.answers[rank], {}, &Answer::place));
+    EXPECT_EQ(real.answers[rank].back(), (Answer{Answer::Kind::ends, static_cast<std::int32_t>(rank), {100, 0}, -1, 0}));
+  }
+  EXPECT_EQ(real.answers[1].size() + real.answers[3].size(), 2U * 100 + 2) << "every step of those that ask is in one of them";
+}
+
+// The first answer that another follows in a later step of its own.
+Answer* movable(std::vector<Answer>& answers) {
+  for (std::size_t i = 0; i + 1 < answers.size(); ++i)
+    if (answers[i].place.step < answers[i + 1].place.step) return &answers[i];
+  return nullptr;
+}
+
+TEST(AsynchronousGossipOrder, of_an_answer_at_another_moment_comes_to_other_weights) {
+  Real real = real_run(training(2));
+  Answer* const moved = movable(real.answers[1]);
+  ASSERT_NE(moved, nullptr);
+  moved->place = (moved + 1)->place;
+  const Followed other = follow(real.resolved, real.answers);
+  ASSERT_EQ(other.problem, "");
+  EXPECT_TRUE(other.over);
+  EXPECT_NE(other.parameters[0], real.ranks[0].parameters);
+}
+
+// As of a run that was killed.
+TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_written_down) {
+  Real real = real_run(training(4));
+  real.answers[1].resize(real.answers[1].size() / 2);
+  const Followed once = follow(real.resolved, real.answers), again = follow(real.resolved, real.answers);
+  ASSERT_EQ(once.problem, "");
+  EXPECT_FALSE(once.over);
+  EXPECT_GT(once.steps, 0);
+  EXPECT_LT(once.steps, 400);
+  EXPECT_GT(once.left, 0) << "rank 3 wrote more than anything of follows without what rank 1 did";
+  EXPECT_EQ(once.parameters, again.parameters);
+}
+
+TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
+  const auto resolved = experiment::resolve(training(2), ".").value();
+  const auto why = [&](const std::vector<Answer>& events) {
+    Training again(resolved);
+    for (const Answer& event : events)
+      if (const auto ok = again.training->follow(event); !ok) return base::to_string(ok.error());
+    return std::string();
+  };
+  const auto answers = [](std::int64_t step, StepPlace place) { return Answer{Answer::Kind::answers, 1, place, 0, step}; };
+  const Answer ends{Answer::Kind::ends, 1, {3, 0}, -1, 0};
+  EXPECT_EQ(why({answers(0, {0, 2}), answers(1, {5, 0})}), "");
+  EXPECT_THAT(why({answers(0, {2, 1}), answers(1, {1, 9})}), HasSubstr("rank 1, op 9 of step 1: it was at op 1 of step 2 already"));
+  EXPECT_THAT(why({answers(1, {0, 0})}), HasSubstr("rank 0 did not ask it in step 1"));
+  EXPECT_THAT(why({answers(0, {0, 0}), answers(0, {0, 1})}), HasSubstr("rank 0 did not ask it in step 0"));
+  EXPECT_THAT(why({answers(0, {101, 0})}), HasSubstr("no more than 100 steps"));
+  EXPECT_THAT(why({answers(0, {0, 200})}), HasSubstr("it was at op 0 of step 1 already"));
+  EXPECT_THAT(why({Answer{Answer::Kind::answers, 0, {}, 1, 0}}), HasSubstr("there is no such rank that answers"));
+  EXPECT_THAT(why({ends, answers(0, {3, 0})}), HasSubstr("it goes on after its end"));
+  EXPECT_THAT(why({Answer{Answer::Kind::ends, 1, {3, 1}, -1, 0}}), HasSubstr("it ends within a step"));
+}
+
+// Sessions ------------------------------------------------------------------------------------------------------------------
+
+Experiment session_in_pairs(std::int64_t steps) {
+  Experiment e = session_experiment(4, steps);
+  e.strategy.kind = experiment::StrategyKind::gossip;
+  e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
+  return e;
+}
+
+void expect_computed_again(const session::CoordinatorResult& outcome) {
+  const auto again = session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
+  ASSERT_TRUE(again) << base::to_string(again.error());
+  EXPECT_EQ(again->left_over, 0);
+  EXPECT_EQ(again->weights.size(), 4u);
+  ASSERT_TRUE(again->compared());
+  for (const auto& rank : again->weights) EXPECT_EQ(rank.parameters_xxh64, rank.recorded_xxh64) << "rank " << rank.rank;
+}
+
+// A straggler answers while it is held back; and all meet in between, to evaluate and to measure how far they are apart.
+TEST(AsynchronousGossipOrder, has_what_a_straggler_answers_while_it_is_held_back) {
+  for (const std::size_t straggler : {0u, 1u}) {
+    Experiment e = session_in_pairs(60);
+    e.topology.hosts[0].devices[straggler].slow_down = 20;
+    e.run.evaluate_every_steps = 25;
+    e.strategy.gossip.consensus_every_steps = 9;
+    SessionRun run(e);
+    const auto outcome = run.result();
+    ASSERT_EQ(state_of(outcome), "finished");
+    expect_computed_again(outcome);
+  }
+}
+
+// At the gate ranks answer too, and what they end with is the mean where they stopped.
+TEST(AsynchronousGossipOrder, has_the_step_at_which_a_run_was_stopped) {
+  Experiment e = session_in_pairs(1'000'000);
+  e.run.evaluate_every_steps = 1'000'000;
+  e.topology.hosts[0].devices[2].slow_down = 3;
+  SessionRun run(e);
+  Viewer viewer(run.client());
+  viewer.wait_for_step(20);
+  viewer.ask(Command::pause);
+  const auto paused = viewer.wait_for(session::RunState::paused);
+  viewer.ask(Command::single_step);
+  viewer.wait_for_step(paused.step + 1);
+  viewer.ask(Command::stop);
+  const auto outcome = run.result();
+  ASSERT_EQ(state_of(outcome), "stopped");
+  expect_computed_again(outcome);
+}
+
+TEST(AsynchronousGossipOrder, of_another_experiment_is_refused) {
+  Experiment e = session_in_pairs(20);
+  SessionRun run(e);
+  const std::filesystem::path directory = run.result().result["run_directory"].get<std::string>();
+  Experiment other = e;
+  other.training.seed = 99;
+  SessionRun other_run(other);
+  const std::filesystem::path others = other_run.result().result["run_directory"].get<std::string>();
+  std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile, std::filesystem::copy_options::overwrite_existing);
+  const auto refused = session::recompute(directory, recompute_services());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, base::ProblemCode::refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("is the order of plan"));
+}
+
+}  // namespace
+}  // namespace trainyard::conformance

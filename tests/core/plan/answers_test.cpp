@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The order that ranks which answer wrote down, each for itself: as bytes, and as one order.
+#include "core/plan/answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace trainyard::plan {
+namespace {
+
+using Kind = Answer::Kind;
+
+Answer answers(int rank, int active, std::int64_t step, StepPlace place = {}) { return {Kind::answers, rank, place, active, step}; }
+Answer ends(int rank, std::int64_t step) { return {Kind::ends, rank, {step, 0}, -1, 0}; }
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+std::string why(const std::string& bytes) {
+  const auto read = answers_of(bytes_of(bytes));
+  return read ? "" : read.error().what;
+}
+
+TEST(Answers, are_read_as_they_were_written) {
+  const std::vector<Answer> written{answers(3, 0, 17, {16, 9}), answers(3, 2, std::int64_t{1} << 40, {5, 0}), ends(3, 60)};
+  std::string bytes;
+  for (const Answer& one : written) append(one, bytes);
+  EXPECT_EQ(bytes.size(), 3U * 32);
+  EXPECT_EQ(answers_of(bytes_of(bytes)).value(), written);
+}
+
+TEST(Answers, that_cannot_be_are_told) {
+  std::string bytes;
+  append(answers(3, 0, 17), bytes);
+  append(ends(3, 18), bytes);
+  EXPECT_EQ(why(bytes.substr(0, 40)), "its last event is cut off");
+  std::string other_kind = bytes, more_than_a_kind = bytes;
+  other_kind[32] = 2;
+  more_than_a_kind[33] = 1;
+  EXPECT_EQ(why(other_kind), "event 1 is none that there is");
+  EXPECT_EQ(why(more_than_a_kind), "event 1 is none that there is") << "bytes that nobody writes";
+}
+
+TEST(Answers, a_place_is_before_what_comes_later) {
+  EXPECT_LT((StepPlace{3, 9}), (StepPlace{4, 0}));
+  EXPECT_LT((StepPlace{4, 0}), (StepPlace{4, 1}));
+}
+
+// Each as who answered, whom and for which step; what follows on what was not written down is left.
+std::string merged(std::vector<std::vector<Answer>> ranks, std::int64_t first_step = 0) {
+  RecordedAnswers order = RecordedAnswers::make(std::move(ranks), first_step).value();
+  std::string text;
+  for (auto next = order.next(); next; next = order.next())
+    text += next->kind == Kind::ends ? "end" + std::to_string(next->rank) + " "
+                                     : std::to_string(next->rank) + "<" + std::to_string(next->active) + "." + std::to_string(next->step) + " ";
+  return text + (order.left() > 0 ? "left " + std::to_string(order.left()) : "");
+}
+
+// 0 and 2 ask, 1 and 3 answer.
+TEST(RecordedAnswers, a_rank_is_answered_for_a_step_once_it_was_for_all_before) {
+  EXPECT_EQ(merged({{}, {answers(1, 0, 1), ends(1, 2)}, {}, {answers(3, 0, 0), ends(3, 2)}}), "3<0.0 end3 1<0.1 end1 ");
+  EXPECT_EQ(merged({{}, {answers(1, 0, 0), answers(1, 2, 1)}, {}, {answers(3, 2, 0), answers(3, 0, 1)}}), "1<0.0 3<2.0 3<0.1 1<2.1 ");
+}
+
+TEST(RecordedAnswers, end_where_one_rank_wrote_less_than_another) {
+  EXPECT_EQ(merged({{}, {answers(1, 0, 0), answers(1, 0, 2), answers(1, 2, 0)}, {}, {}}), "1<0.0 left 2") << "nobody said who answered step 1";
+}
+
+TEST(RecordedAnswers, begin_where_the_run_began) { EXPECT_EQ(merged({{}, {answers(1, 0, 30)}}, 30), "1<0.30 "); }
+
+TEST(RecordedAnswers, of_ranks_that_are_not_there_are_refused) {
+  EXPECT_FALSE(RecordedAnswers::make({{}, {answers(0, 1, 0)}}, 0)) << "another's";
+  EXPECT_FALSE(RecordedAnswers::make({{}, {answers(1, 2, 0)}}, 0));
+  EXPECT_FALSE(RecordedAnswers::make({{}, {answers(1, -1, 0)}}, 0));
+  EXPECT_TRUE(RecordedAnswers::make({{}, {ends(1, 0)}}, 0));
+}
+
+}  // namespace
+}  // namespace trainyard::plan

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Asynchronous gossip computed again, by the programs themselves: what ranks of real runs wrote down comes to their weights.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/json.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::uintmax_t kEvent = 32;  // bytes
+
+// So many devices of one host, in a ring; the second, which answers, three times slower. All meet within the run.
+std::string in_pairs(const Home& home, int ranks) {
+  Json e = Json::parse(read(example("four_devices_mirrored_digits")));
+  Json& devices = e["topology"]["hosts"][0]["devices"];
+  const Json one = devices[0];
+  devices = Json::array();
+  for (int rank = 0; rank < ranks; ++rank) {
+    devices.push_back(one);
+    devices.back()["name"] = "cpu" + std::to_string(rank);
+  }
+  devices[1]["slow_down"] = 3;
+  e["strategy"]["kind"] = "gossip";
+  e["strategy"]["gossip"] = {{"graph", "ring"}, {"mode", "asynchronous"}, {"consensus_every_steps", 17}};
+  return home.scratch().write("in_pairs.json", e.dump());
+}
+
+std::vector<std::string> run_of(const Home& home, int ranks, const std::string& transport) {
+  return short_run(in_pairs(home, ranks), 60, {"run.transport=" + transport, "run.evaluate_every_steps=25"});
+}
+
+Ran recomputed(const fs::path& directory) { return cli({"replay", directory.string(), "--recompute", "--json"}); }
+fs::path directory_of(const Json& result) { return result["run_directory"].get<std::string>(); }
+
+class AsynchronousGossipOrder : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Run, AsynchronousGossipOrder, testing::Values("shm", "zmq", "inproc"));
+
+TEST_P(AsynchronousGossipOrder, computes_a_run_again_to_the_bit) {
+  for (const int ranks : {2, 4, 8}) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks");
+    const Home home;
+    const Json result = completed(run_of(home, ranks, GetParam()));
+    const Ran again = recomputed(directory_of(result));
+    ASSERT_EQ(again.exit_code, 0) << again.err << again.out;
+    EXPECT_EQ(again.result()["gradients"], 60 * ranks);
+    EXPECT_EQ(again.result()["left_over"], 0);
+    EXPECT_EQ(again.result()["same"], true);
+    ASSERT_EQ(again.result()["ranks"].size(), static_cast<std::size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Json& computed = again.result()["ranks"][static_cast<std::size_t>(rank)];
+      EXPECT_EQ(computed["parameters_xxh64"], result["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"]) << "rank " << rank;
+    }
+  }
+}
+
+// Nothing that was written down is of use once another run's ranks wrote it.
+TEST(AsynchronousGossipOrder, of_another_run_comes_to_other_weights_or_is_refused) {
+  const Home home;
+  const Json result = completed(run_of(home, 4, "shm")), other = completed(run_of(home, 4, "shm"));
+  const fs::path file = directory_of(result) / "order.try";
+  fs::copy_file(directory_of(other) / "order.try", file, fs::copy_options::overwrite_existing);
+  const Ran with_its_order = recomputed(directory_of(result));
+  EXPECT_EQ(with_its_order.exit_code, 3) << "the plan is the same, who came when is not";
+  EXPECT_EQ(with_its_order.result()["same"], false);
+  EXPECT_EQ(with_its_order.result()["parameters_xxh64"], other["ranks"][0]["parameters_xxh64"]);
+  auto arguments = run_of(home, 4, "shm");
+  arguments.insert(arguments.end(), {"--set", "training.seed=7"});
+  fs::copy_file(directory_of(completed(arguments)) / "order.try", file, fs::copy_options::overwrite_existing);
+  const Ran refused = recomputed(directory_of(result));
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(file.string()), HasSubstr("is the order of plan"), HasSubstr("resolved.json was changed since")));
+}
+
+TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
+  const Home home;
+  const Json result = completed(run_of(home, 4, "shm"));
+  const fs::path file = directory_of(result) / "order.try", whole = home / "whole.try";
+  fs::copy_file(file, whole);
+  const auto told = [&](const std::string& what) {
+    const Ran ran = recomputed(directory_of(result));
+    EXPECT_GT(ran.exit_code, 1);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr(what), HasSubstr("Copy " + file.string() + " again from where the run was made")));
+  };
+  {
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(fs::file_size(file) / 2));
+    const int was = bytes.peek();
+    bytes.put(static_cast<char>(was ^ 1));
+  }
+  told("is damaged (its checksum does not match)");
+  fs::copy_file(whole, file, fs::copy_options::overwrite_existing);
+  fs::resize_file(file, fs::file_size(file) / 2);
+  told("ends before the run did");
+  fs::remove(file);
+  told("cannot open");
+}
+
+// What was shipped by then is on disk, whoever is killed.
+TEST_P(AsynchronousGossipOrder, of_a_run_that_was_killed_computes_it_as_far_as_it_was_written_down) {
+  if (GetParam() == "inproc") GTEST_SKIP() << "ranks end with the run";
+  for (const bool whole_run : {true, false}) {
+    const Home home;
+    RunProgram run(home, endless_run(in_pairs(home, 4), {"run.transport=" + GetParam()}));
+    ASSERT_TRUE(run.wait_for_step(30));
+    const fs::path file = run.run_directory() / "order.try";
+    std::error_code none;
+    ASSERT_TRUE(wait_until(30, [&] { return fs::exists(file) && fs::file_size(file, none) > 64 * kEvent; })) << "it is written while the run goes on";
+    const auto ranks = run.ranks();
+    ASSERT_EQ(ranks.size(), 4u);
+    if (whole_run) run.signal(SIGKILL);
+    else ::kill(ranks[1].pid, SIGKILL);
+    run.wait();
+    for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
+    const Ran once = recomputed(run.run_directory()), again = recomputed(run.run_directory());
+    ASSERT_EQ(once.exit_code, 0) << once.err;
+    EXPECT_GT(once.result()["events"], 20);
+    EXPECT_GT(once.result()["gradients"], once.result()["events"].get<std::int64_t>()) << "those of who asked, and of who answered";
+    EXPECT_TRUE(once.result()["same"].is_null()) << "there is nothing to compare with";
+    EXPECT_EQ(once.result()["ranks"], again.result()["ranks"]);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::process
