@@ -162,7 +162,7 @@ base::Result<void> Interpreter::State::idle() {
   const bool comm_waits = transfers && !transfers->empty();
   if (comm_waits) {
     is_at(transfers->oldest().ready);
-    wait_for_peers(input_blocked || (swapping && swapping->under_way()) ? kInputSlice : kWaitSlice, transfers->waits_for());
+    wait_for_peers(input_blocked ? kInputSlice : kWaitSlice, transfers->waits_for());
   } else if (input_blocked && answering) {
     is_at(*frontier.next(input_lane));
     wait_for_peers(kInputSlice, -1);

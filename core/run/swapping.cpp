@@ -20,6 +20,10 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
   return {};
 }
 
+std::int64_t bytes_of(const BoundOp& op) {
+  return std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; });
+}
+
 }  // namespace
 
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
@@ -28,8 +32,8 @@ base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
   return {};
 }
 
-Swapping::Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, const Slowness* slowness)
-    : frontier_(frontier), lane_(lane), bound_(bound), compute_(compute), slowness_(slowness) {
+Swapping::Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, Exchange* peers, const Slowness* slowness)
+    : frontier_(frontier), lane_(lane), bound_(bound), compute_(compute), peers_(peers), slowness_(slowness) {
   ended_.reserve(kEndedAtOnce);
   thread_ = std::thread([this] { run(); });
 }
@@ -48,8 +52,7 @@ void Swapping::look_again() {
 void Swapping::run() {
   while (!stop_.load()) {
     const std::uint32_t seen = news_.load(std::memory_order_acquire);
-    under_way_.store(carry_out_next(), std::memory_order_relaxed);
-    if (!under_way()) news_.wait(seen, std::memory_order_acquire);
+    if (!carry_out_next()) news_.wait(seen, std::memory_order_acquire);
   }
 }
 
@@ -67,23 +70,27 @@ bool Swapping::carry_out_next() {
   if (failure_) return false;
   const auto ready = frontier_.next(lane_);
   if (!ready) return false;
-  const BoundOp& op = bound_.programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)];
   frontier_.start(lane_);
-  under_way_.store(true, std::memory_order_relaxed);
   const std::int64_t begin = base::now_nanoseconds();
-  const auto done = carry_out(op, compute_);
+  const auto done = carry_out(op_of(*ready), compute_);
   if (done) hold_back(*ready, begin);
-  const std::lock_guard lock(mutex_);
-  if (done) {
-    ended_.push_back(
-        {*ready, begin, base::now_nanoseconds(),
-         std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; })});
-    frontier_.finish(lane_, *ready);
-  } else {
-    failure_.emplace(*ready, done.error());
+  tell(*ready, done, begin);
+  return done.has_value();
+}
+
+// To whoever waits, for copies alone or for peers.
+void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done, std::int64_t begin_ns) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (done) {
+      ended_.push_back({ready, begin_ns, base::now_nanoseconds(), bytes_of(op_of(ready))});
+      frontier_.finish(lane_, ready);
+    } else {
+      failure_.emplace(ready, done.error());
+    }
   }
   changed_.notify_one();
-  return done.has_value();
+  if (peers_ != nullptr) peers_->wake();
 }
 
 bool Swapping::take(std::vector<Swapped>& ended) {
