@@ -141,11 +141,13 @@ std::string RankNames::token(int program, int op) const {
   return known ? known->token : "op " + std::to_string(program) + "." + std::to_string(op);
 }
 
+base::Result<plan::RankPlan> rank_from_plan(const std::string& text) {
+  return plan::parse(as_first_rank(text)).map([](const plan::Plan& plan) { return plan.ranks > 0 ? plan.rank_plan(0) : plan::RankPlan(); });
+}
+
 base::Result<RankNames> names_from_plan(const std::string& text) {
-  return plan::parse(as_first_rank(text)).map([](const plan::Plan& plan) {
+  return rank_from_plan(text).map([](const plan::RankPlan& rank) {
     RankNames names;
-    if (plan.ranks == 0) return names;
-    const plan::RankPlan rank = plan.rank_plan(0);
     for (const plan::Lane& lane : rank.lanes) names.lanes.push_back(lane.name);
     const auto lane_of_group = add_lanes_of_buckets(rank, names);
     for (const plan::Program& program : rank.programs) names.programs.push_back(named(program, lane_of_group));

@@ -58,7 +58,8 @@ struct RankNames {
   std::string token(int program, int op) const;
 };
 
-// From the text of one rank's plan, as a recording holds it.
+// From the text of one rank's plan, as a recording holds it; without any where it holds nothing.
+base::Result<plan::RankPlan> rank_from_plan(const std::string& text);
 base::Result<RankNames> names_from_plan(const std::string& text);
 
 }  // namespace trainyard::ui
