@@ -27,6 +27,7 @@ class MeshWriter : private UnitOps {
     }
     micro_ = -1;
     keep_own_parts();
+    if (m_.alike.group >= 0) sum_own_parts(m_.alike);
     if (clips()) add_clip();
     if (!updates_each()) update_all();
     if (m_.shards && !units().gathers) gather_updated();
@@ -244,11 +245,11 @@ class MeshWriter : private UnitOps {
   // Whether the rank tells of a segment: of one that all parts have the first does, of one that is split each of its part.
   bool tells(int s) const { return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none); }
 
-  // Each rank its part of the norm of the whole gradient; of replicas that have the same, the first.
+  // Each rank its part of the norm of the whole gradient; of those who have the same, the first.
   void add_clip() {
     std::vector<bool> counts(model_.segments.size(), false);
     const auto count = [&](int s, Op norm) {
-      if (m_.norms.group >= 0 && !(tells(s) && (m_.shards || m_.at.replica == 0))) return;
+      if (m_.norms.group >= 0 && !(tells(s) && m_.speaks)) return;
       counts[static_cast<std::size_t>(s)] = true;
       add(std::move(norm));
     };

@@ -105,6 +105,11 @@ void UnitOps::keep_own_part() {
   ops_.back().bucket = unit_number(UnitWay::gradients, u);
 }
 
+void UnitOps::sum_own_parts(const Line& alike) {
+  for (std::int32_t u = units().count() - 1; u >= 0; --u)
+    if (units().at(u).own.count > 0) collective(OpKind::all_reduce, alike, unit_number(UnitWay::replicas, u), own_gradient(units().at(u)));
+}
+
 plan::Op UnitOps::learn_nothing(int s) const {
   Op op = op_of(OpKind::zero, s);
   if (!has_parameters(s) || (micro_ > first_micro_ && adds_up(s))) return op;

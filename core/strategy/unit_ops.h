@@ -38,6 +38,7 @@ class UnitOps : protected OwnPartOps {
   void take_place_of_gradient(int s);
   void sum_gradient(int s);
   void keep_own_parts();  // of all that is summed
+  void sum_own_parts(const Line& alike);  // with whoever has the same parts, and shares them out with others
 
   // Whether what a segment learns is added to what earlier micro-steps left there.
   bool adds_up(int s) const { return shards_ == nullptr || units().gradients.stays(units().of(is_tied(s) ? segment(s).tied_to : s)); }
