@@ -6,12 +6,11 @@
 #include <thread>
 
 #include "core/base/clock.h"
-#include "core/plan/buffer_names.h"
 #include "core/plan/text.h"
-#include "core/run/arena.h"
 #include "core/run/held_out.h"
 #include "core/run/named_rows.h"
 #include "core/run/round_input.h"
+#include "core/run/served_binding.h"
 #include "core/run/served_share.h"
 #include "core/run/step_meter.h"
 #include "core/run/swapping.h"
@@ -35,81 +34,6 @@ base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
   return problem;
 }
 
-// A plan with everything it needs, and the memory that it lives in.
-struct Bound {
-  plan::RankPlan plan;
-  std::shared_ptr<std::byte> own;  // what no other rank reads
-  std::span<std::byte> shared;     // what others do
-  SwapSpace aside;
-  BoundPlan bound;
-
-  int program(const std::string& name) const { return plan.program(name); }
-  const BoundProgram& at(int number) const { return bound.programs[static_cast<std::size_t>(number)]; }
-};
-
-// What ranks read of each other, in one piece: many small ones would lie on many pages.
-struct Shared {
-  Memory memory;
-  std::int64_t taken = 0, all_bytes = 0;
-
-  static std::int64_t rounded(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-  Result<void> make(const plan::Plan& plan) {
-    for (int rank = 0; rank < plan.ranks; ++rank) all_bytes += rounded(layout(plan.rank_plan(rank)).shared_bytes);
-    return allocate(all_bytes, "the ranks").map([&](Memory made) { memory = std::move(made); });
-  }
-  std::span<std::byte> take(std::int64_t bytes) { return {memory.get() + std::exchange(taken, taken + rounded(bytes)), static_cast<std::size_t>(bytes)}; }
-};
-
-const plan::Op* of_bucket(const plan::Program& program, OpKind kind, int bucket) {
-  const auto found = std::ranges::find_if(program.ops, [&](const plan::Op& op) { return op.kind == kind && op.bucket == bucket; });
-  return found == program.ops.end() ? nullptr : &*found;
-}
-
-// A worker that only reads its parameters, and pulls each from the place that it has with the one server, need not copy them: it computes by them as soon as
-// it is given them, before the next update. Updates are made in place, of the server's first version.
-Lent lent_parameters(const plan::RankPlan& worker, const Bound& server) {
-  const plan::BufferId parameters = worker.buffer("params"), version = server.plan.buffer(plan::version_name(0));
-  const auto writes = [&](const plan::Op& op) { return std::ranges::any_of(op.writes, [&](const plan::Access& to) { return to.buffer == parameters; }); };
-  const auto pulls_in_place = [&](const plan::Op& op) {
-    if (op.kind != OpKind::pull) return false;
-    for (const char* name : {"answer", "named"}) {
-      const int number = server.plan.program(name);
-      const plan::Op* const gives = number < 0 ? nullptr : of_bucket(server.plan.programs[static_cast<std::size_t>(number)], OpKind::give, op.bucket);
-      if (gives != nullptr && gives->reads.front().buffer == version) return gives->reads.front().first == op.writes.front().first;
-    }
-    return false;
-  };
-  for (const plan::Program& program : worker.programs)
-    for (const plan::Op& op : program.ops)
-      if (writes(op) && !pulls_in_place(op)) return {};
-  return {parameters, server.bound.versions.front().data};
-}
-
-// In the own memory of `beside`, where there is one and it is as large.
-Result<void> bind_rank(Bound& to, const ServedTrainingParts& parts, int rank, const Bound* beside, Shared& shared, const Bound* lender = nullptr) {
-  to.plan = parts.plan->rank_plan(rank);
-  const Layout places = layout(to.plan);
-  const std::string where = "rank " + std::to_string(rank);
-  to.shared = shared.take(places.shared_bytes);
-  if (beside != nullptr && layout(beside->plan).private_bytes == places.private_bytes) {
-    to.own = beside->own;
-  } else {
-    auto own = allocate(places.private_bytes, where);
-    if (!own) return base::fail(own.error());
-    to.own = std::move(*own);
-    shared.all_bytes += places.private_bytes;
-  }
-  auto aside = SwapSpace::make(places, parts.swap_directory, where);
-  if (!aside) return base::fail(aside.error());
-  to.aside = std::move(*aside);
-  auto bound = bind(to.plan, parts.plan->groups, *parts.model, *parts.recipe, *parts.compute, {to.own.get(), static_cast<std::size_t>(places.private_bytes)},
-                    to.shared, &to.aside, lender == nullptr ? Lent{} : lent_parameters(to.plan, *lender));
-  if (!bound) return base::fail(bound.error());
-  to.bound = std::move(*bound);
-  parts.initialise(to.plan, to.bound);
-  return {};
-}
-
 bool is_table(const BoundOp& pushes) { return pushes.named.row_bytes > 0; }
 // All of it, of a table too.
 const std::byte* gradient_of(const BoundOp& pushes) { return pushes.kind == OpKind::pack ? pushes.own : pushes.data; }
@@ -129,7 +53,7 @@ std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgr
 
 struct ServedTraining::State {
   struct Worker {
-    std::unique_ptr<Bound> rank;
+    std::unique_ptr<BoundRank> rank;
     std::unique_ptr<StepMeter> meter;
     std::unique_ptr<RoundInput> input;
     std::unique_ptr<RowNames> names;
@@ -145,7 +69,7 @@ struct ServedTraining::State {
     std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
   };
   struct Server {
-    std::unique_ptr<Bound> rank;
+    std::unique_ptr<BoundRank> rank;
     std::unique_ptr<ServedShare> share;
     std::vector<int> held;            // in step: whose gradients wait for the update
     std::vector<std::int64_t> stale;  // of the gradients that are in the update
@@ -160,7 +84,7 @@ struct ServedTraining::State {
   // A worker computes as soon as it has parameters, and what it leaves is its gradient alone: all can do that in the same memory, which then stays in the
   // caches. Not where several servers give parts of them at several times, or a worker keeps a state of its own.
   bool one_at_a_time = false;
-  Shared shared;
+  SharedMemory shared;
   std::int64_t gradients = 0;
 
   explicit State(ServedTrainingParts p) : parts(std::move(p)), queue(parts.compute->make_queue()) {}
@@ -254,9 +178,9 @@ Result<void> ServedTraining::State::open() {
 
 Result<void> ServedTraining::State::add_worker(int rank) {
   Worker worker;
-  worker.rank = std::make_unique<Bound>();
-  const Bound* beside = one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
-  const Bound* lender = one_at_a_time ? servers.front().rank.get() : nullptr;
+  worker.rank = std::make_unique<BoundRank>();
+  const BoundRank* beside = one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
+  const BoundRank* lender = one_at_a_time ? servers.front().rank.get() : nullptr;
   if (auto ok = bind_rank(*worker.rank, parts, rank, beside, shared, lender); !ok) return ok;
   std::int64_t most = 1;
   for (const BoundProgram& program : worker.rank->bound.programs)
@@ -272,7 +196,7 @@ Result<void> ServedTraining::State::add_worker(int rank) {
 
 Result<void> ServedTraining::State::add_server(int rank) {
   Server server;
-  server.rank = std::make_unique<Bound>();
+  server.rank = std::make_unique<BoundRank>();
   if (auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
   server.share = std::make_unique<ServedShare>(
       ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute, parts.delay_compensation});
