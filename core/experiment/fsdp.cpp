@@ -171,8 +171,9 @@ std::optional<Problem> problem_of_hosts(const std::vector<int>& hosts) {
   if (counts.size() < 2) return std::nullopt;
   const auto [least, most] = std::minmax_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (least->second != most->second)
-    return of_group("hosts have " + format_count(least->second) + " to " + format_count(most->second) + " workers, and each of one sums with its like on the others",
-                    "equally many workers on every host", "Draw as many on each, or set it to world.");
+    return of_group(
+        "hosts have " + format_count(least->second) + " to " + format_count(most->second) + " workers, and each of one sums with its like on the others",
+        "equally many workers on every host", "Draw as many on each, or set it to world.");
   if (most->second > 1) return std::nullopt;
   return of_group("every host has one worker, which would keep a whole model: nothing is shared out", "two workers or more on every host",
                   "Set it to world, or take ddp.");

@@ -80,12 +80,16 @@ std::optional<Problem> of_shards(const Experiment& experiment) {
   return std::nullopt;
 }
 
-// One replica's weights would run ahead of another's.
-std::optional<Problem> updates_alone(const StrategySpec& strategy) {
-  if (strategy.stages.schedule != PipelineSchedule::pipedream) return std::nullopt;
+// Updates after every micro-batch.
+std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
+  if (strategy.stages.schedule != PipelineSchedule::pipedream || (strategy.mesh.pipeline > 1 && !strategy.mesh.shards_data)) return std::nullopt;
   return Problem{ProblemCode::bad_input, "strategy.stages.schedule",
-                 "pipedream updates after every micro-batch, by one pipeline's gradient: in hybrid a step has one update, by that of all replicas",
-                 "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1", "Take another schedule, or the strategy pipeline."};
+                 strategy.mesh.pipeline > 1
+                     ? "in pipedream a stage puts whole versions of its weights aside, and updates after every micro-batch: shared out among "
+                       "replicas, all of it would be scattered and gathered for each, to be kept whole all the same"
+                     : "pipedream updates after every micro-batch, and replicas of one stage have no pipeline to fill: they update once a step",
+                 "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1",
+                 strategy.mesh.pipeline > 1 ? "Take another schedule, or set strategy.mesh.shards_data to false." : "Take another schedule."};
 }
 
 }  // namespace
@@ -185,7 +189,7 @@ base::Problems mesh_problems(const Experiment& experiment) {
   if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica)) return {not_covered(mesh, workers)};
   if (const auto problem = apart(mesh_of(experiment), experiment.topology)) problems.push_back(*problem);
   if (const auto problem = of_shards(experiment)) problems.push_back(*problem);
-  if (const auto problem = updates_alone(experiment.strategy)) problems.push_back(*problem);
+  if (const auto problem = of_each_micro_batch(experiment.strategy)) problems.push_back(*problem);
   return problems;
 }
 

@@ -167,7 +167,8 @@ class MeshBytes {
       for (const auto& ranks : at.part == 0 ? sharing_among(e_, mesh_.stage(at.stage)) : std::vector<std::vector<int>>{}) add_statistics(ranks);
       return;
     }
-    for (const Bucket& bucket : buckets(own)) sent_.among(replicas, Payload{Collective::all_reduce, gradient_dtype(e_), bucket.count}, e_.steps);
+    const std::int64_t updates = updates_each_micro_batch(e_.document.strategy) ? count_micro_steps(e_) : e_.steps;
+    for (const Bucket& bucket : buckets(own)) sent_.among(replicas, Payload{Collective::all_reduce, gradient_dtype(e_), bucket.count}, updates);
   }
 
   const Resolved& e_;

@@ -74,9 +74,9 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
   }
   const auto told = [&](std::int64_t samples) { return rank.tells_of_samples() ? samples : 0; };
   for (const ProgramSize& program : training_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program.micro_batches)});
+    plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program)});
   for (const ProgramSize& program : evaluation_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program.micro_batches)});
+    plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program)});
   if (rank.schedule == experiment::PipelineSchedule::pipedream) keep_versions(plan);
   drop_unused_buffers(plan);
   order_by_data(plan);

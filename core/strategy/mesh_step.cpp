@@ -14,8 +14,10 @@ using experiment::Pass;
 
 class MeshWriter : private UnitOps {
  public:
-  MeshWriter(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches)
-      : UnitOps(replica, rank.shards ? &*rank.shards : nullptr, rank.replicas, micro_batches, rank.mesh.callers(rank.at)), m_(rank) {}
+  MeshWriter(const Replica& replica, const MeshRank& rank, const ProgramSize& size)
+      : UnitOps(replica, rank.shards ? &*rank.shards : nullptr, rank.replicas, size.micro_batches, rank.mesh.callers(rank.at)), m_(rank), size_(size) {
+    learns_each_ = updates_each();
+  }
 
   std::vector<Op> train() {
     const std::vector<Cell> cells = m_.cells(static_cast<std::int32_t>(micro_batches_.size()));
@@ -118,8 +120,9 @@ class MeshWriter : private UnitOps {
     else if (is_learnt) add_nothing_learnt(s);
     if (!is_learnt) return;
     sum_gradient(s);
-    for (std::int32_t b = 0; b < buckets() && !m_.shards && is_last_micro_step(); ++b)
-      if (span_of(b).first_segment == s) collective(OpKind::all_reduce, m_.replicas, b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
+    for (std::int32_t b = 0; b < buckets() && !m_.shards && (updates_each() || is_last_micro_step()); ++b)
+      if (span_of(b).first_segment == s)
+        collective(OpKind::all_reduce, m_.replicas, (updates_each() ? micro_ * buckets() : 0) + b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
   }
 
   void add_nothing_learnt(int s) {
@@ -165,7 +168,7 @@ class MeshWriter : private UnitOps {
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
     add(backward_weight(s, leaves_norms() && learns_last()));
-    if (adds_to_tied(s) || (micro_ > first_micro_ && !updates_each() && adds_up(s))) with_sum(ops_.back());
+    if (adds_to_tied(s) || (micro_ > first_micro_ && adds_up(s))) with_sum(ops_.back());
   }
 
   bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
@@ -183,6 +186,7 @@ class MeshWriter : private UnitOps {
   // Who is not to tell of samples says nothing of it: in evaluation it has nothing to do.
   void add_loss() {
     Op op = loss();
+    if (trains_ && updates_each() && m_.mesh.data > 1) op.weights = {{samples_}, size_.of_replicas[static_cast<std::size_t>(micro_)]};
     if (!m_.tells_of_samples()) std::erase(op.writes, b_.metrics);
     if (m_.summaries.buffer.valid()) {
       summarise();
@@ -288,17 +292,16 @@ class MeshWriter : private UnitOps {
   }
 
   const MeshRank& m_;
+  const ProgramSize& size_;
   bool separate_ = false;  // gradients of weights have cells of their own
   std::int32_t loaded_ = -1;
 };
 
 }  // namespace
 
-std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches) {
-  return MeshWriter(replica, rank, micro_batches).train();
-}
-std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches) {
-  return MeshWriter(replica, rank, micro_batches).evaluate();
+std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const ProgramSize& size) { return MeshWriter(replica, rank, size).train(); }
+std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const ProgramSize& size) {
+  return MeshWriter(replica, rank, size).evaluate();
 }
 
 }  // namespace trainyard::strategy

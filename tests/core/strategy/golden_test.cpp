@@ -377,6 +377,15 @@ TEST(Golden, hybrid_of_two_by_two_by_one_full) {
   expect_golden_plan("hybrid_2x2x1_full", e);
 }
 
+// Two pipelines of two, of which a stage sums the gradient of each micro-batch, and updates by it.
+TEST(Golden, hybrid_of_two_by_two_by_one_by_pipedream) {
+  auto e = tiny_mesh(2, 2, 1);
+  e.strategy.stages.schedule = experiment::PipelineSchedule::pipedream;
+  e.training.batch_per_rank = 2;
+  e.training.accumulation_steps = 2;
+  expect_golden_plan("hybrid_2x2x1_pipedream", e);
+}
+
 // Two hosts of two replicas: those of a host share gradients and moments out, and sum their parts with those of the other host once a step.
 TEST(Golden, hybrid_of_four_by_one_by_one_sharded_within_hosts) {
   auto e = tiny_mesh(4, 1, 1);
