@@ -29,11 +29,11 @@ enum class Purpose : std::uint32_t {
 class Random {
  public:
   // `item` names the tensor, the sample or the step the numbers belong to.
-  Random(std::uint64_t seed, Purpose purpose, std::uint32_t item);
+  constexpr Random(std::uint64_t seed, Purpose purpose, std::uint32_t item) : seed_(seed), purpose_(static_cast<std::uint32_t>(purpose)), item_(item) {}
 
   // Four independent 32-bit words of `element`.
-  std::array<std::uint32_t, 4> block(std::uint64_t element) const;
-  std::uint64_t bits(std::uint64_t element) const;
+  constexpr std::array<std::uint32_t, 4> block(std::uint64_t element) const;
+  constexpr std::uint64_t bits(std::uint64_t element) const;
   double uniform(std::uint64_t element) const;                            // [0, 1), 53 bits
   double uniform(std::uint64_t element, double low, double high) const;   // [low, high)
   double normal(std::uint64_t element) const;                             // mean 0, variance 1 (Box-Muller)
@@ -44,5 +44,25 @@ class Random {
   std::uint32_t purpose_;
   std::uint32_t item_;
 };
+
+// Here, so that devices draw the same.
+constexpr std::array<std::uint32_t, 4> Random::block(std::uint64_t element) const {
+  constexpr std::uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57, weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
+  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(element), static_cast<std::uint32_t>(element >> 32), item_, purpose_};
+  std::uint32_t key0 = static_cast<std::uint32_t>(seed_), key1 = static_cast<std::uint32_t>(seed_ >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = std::uint64_t{multiplier0} * c[0], product1 = std::uint64_t{multiplier1} * c[2];
+    c = {static_cast<std::uint32_t>(product1 >> 32) ^ c[1] ^ key0, static_cast<std::uint32_t>(product1), static_cast<std::uint32_t>(product0 >> 32) ^ c[3] ^ key1,
+         static_cast<std::uint32_t>(product0)};
+    key0 += weyl0;
+    key1 += weyl1;
+  }
+  return c;
+}
+
+constexpr std::uint64_t Random::bits(std::uint64_t element) const {
+  const auto words = block(element);
+  return (std::uint64_t{words[1]} << 32) | words[0];
+}
 
 }  // namespace trainyard::base

@@ -20,6 +20,8 @@ class Queue {
   virtual ~Queue() = default;
   virtual std::uint64_t record() = 0;            // a mark after everything enqueued so far
   virtual bool reached(std::uint64_t mark) = 0;  // whether everything before the mark has run
+  // What went wrong with anything enqueued so far: after that nothing runs, and every mark counts as reached.
+  virtual base::Result<void> state() { return {}; }
 };
 
 // An op with its shapes and addresses. It goes on queues of the Compute that prepared it, on one at a time.

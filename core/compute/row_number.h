@@ -10,7 +10,7 @@ constexpr std::int64_t kNoRow = -1, kElsewhere = -2;
 
 // kNoRow of what is not whole, or outside [0, rows).
 template <class T>
-std::int64_t row_number(T number, std::int64_t rows) {
+constexpr std::int64_t row_number(T number, std::int64_t rows) {
   if (!(number >= 0 && static_cast<double>(number) < static_cast<double>(rows))) return kNoRow;
   const auto row = static_cast<std::int64_t>(number);
   return static_cast<T>(row) == number ? row : kNoRow;
@@ -18,7 +18,7 @@ std::int64_t row_number(T number, std::int64_t rows) {
 
 // Of a table that has `rows` rows of `all`, from `first` on: which of its own, or kElsewhere. Of `all` 0 it is whole.
 template <class T>
-std::int64_t row_of_part(T number, std::int64_t rows, std::int64_t first, std::int64_t all) {
+constexpr std::int64_t row_of_part(T number, std::int64_t rows, std::int64_t first, std::int64_t all) {
   if (all == 0) return row_number(number, rows);
   const std::int64_t row = row_number(number, all);
   if (row == kNoRow) return kNoRow;

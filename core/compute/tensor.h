@@ -36,9 +36,9 @@ struct Tensor {
   Shape shape;
   std::byte* data = nullptr;
 
-  std::int64_t elements() const { return shape.elements(); }
-  std::int64_t bytes() const { return elements() * size_of(dtype); }
-  bool empty() const { return data == nullptr; }
+  constexpr std::int64_t elements() const { return shape.elements(); }
+  constexpr std::int64_t bytes() const { return elements() * size_of(dtype); }
+  constexpr bool empty() const { return data == nullptr; }
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data);

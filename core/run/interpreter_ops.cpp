@@ -121,6 +121,7 @@ base::Result<bool> Interpreter::State::run_compute() {
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   const std::uint64_t mark = queue->record();
   while (!queue->reached(mark)) std::this_thread::yield();
+  if (const auto ran = queue->state(); !ran) return base::fail(ran.error());
   const std::int64_t begin = lap();
   const auto imposed = hold_back(*ready, begin);
   if (!imposed) return base::fail(imposed.error());

@@ -10,7 +10,7 @@ namespace trainyard::compute::compression {
 
 // IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 mantissa bits.
 struct Fp16 {
-  static std::uint16_t encode(float value) {
+  static constexpr std::uint16_t encode(float value) {
     const auto bits = std::bit_cast<std::int32_t>(value);
     const std::int32_t sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7FFFFFFF;
     const std::int32_t normal = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
@@ -20,7 +20,7 @@ struct Fp16 {
     return static_cast<std::uint16_t>(sign | rounded | (magnitude > 0x7F800000 ? 0x200 : 0));
   }
 
-  static float decode(std::uint16_t half) {
+  static constexpr float decode(std::uint16_t half) {
     constexpr std::int32_t bias = 0x38000000;  // 127 - 15, where fp32 has its exponent; of Inf and NaN twice
     const std::int32_t sign = (half & 0x8000) << 16, magnitude = half & 0x7FFF;
     const std::int32_t normal = (magnitude << 13) + bias + (magnitude < 0x7C00 ? 0 : bias);
@@ -31,13 +31,13 @@ struct Fp16 {
 
 // The upper half of an fp32.
 struct Bf16 {
-  static std::uint16_t encode(float value) {
+  static constexpr std::uint16_t encode(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16, no_number = (bits >> 16) | 0x40u;
     return static_cast<std::uint16_t>((bits & 0x7FFFFFFFu) > 0x7F800000u ? no_number : rounded);
   }
 
-  static float decode(std::uint16_t half) { return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16); }
+  static constexpr float decode(std::uint16_t half) { return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16); }
 };
 
 }  // namespace trainyard::compute::compression
