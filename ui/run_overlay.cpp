@@ -131,7 +131,7 @@ void add(LinkOverlay& link, const PairRate& rate, bool forward) {
   (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate.total;
   for (const auto& [kind, bytes] : rate.cargo) {
     auto at = std::ranges::find(link.cargo, kind, &CargoRate::cargo);
-    if (at == link.cargo.end()) at = link.cargo.insert(at, {kind});
+    if (at == link.cargo.end()) at = link.cargo.insert(at, CargoRate{kind});
     (forward ? at->forward : at->backward) += bytes;
   }
 }

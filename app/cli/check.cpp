@@ -57,7 +57,7 @@ Json rank_json(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
   const auto number = static_cast<std::int32_t>(rank);
   const bool meet_at_times = plan.schedule.meets_at_times();
-  const std::int64_t bytes = meet_at_times            ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
+  const std::int64_t bytes = meet_at_times                    ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
                              : checked.report.traffic.empty() ? 0
                                                               : checked.report.traffic.front().bytes_from(number);
   const Json sent = engine_of(plan).empty() ? Json(bytes) : Json();

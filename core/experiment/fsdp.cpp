@@ -35,7 +35,8 @@ std::vector<int> hosts_of_workers(const topology::Topology& topology) {
 std::vector<std::vector<int>> places(const Resolved& resolved) {
   std::vector<std::vector<int>> list;
   if (!splits_model(resolved.document.strategy.kind)) {
-    std::iota(list.emplace_back(resolved.world()).begin(), list.back().end(), 0);
+    std::vector<int>& all = list.emplace_back(static_cast<std::size_t>(resolved.world()));
+    std::iota(all.begin(), all.end(), 0);
     return list;
   }
   const Mesh mesh = mesh_of(resolved);

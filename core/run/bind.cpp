@@ -263,9 +263,9 @@ class Binder {
   double maximum_norm() const { return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity(); }
 
   // Of which a loss makes the gradient: of the micro-batch that is an update of its own, with what it has on other ranks.
-  std::int64_t samples_of_update(const Op& loss) const {
+  std::int64_t samples_of_update(const Op& op) const {
     if (!updates_each_) return gradient_samples_;
-    return loss.weights.numerators.empty() ? samples_ : loss.weights.denominator;
+    return op.weights.numerators.empty() ? samples_ : op.weights.denominator;
   }
 
   // One that reads summaries goes by the classes of all ranks, of which it has some. The gradient is the mean over the samples of an update.

@@ -54,7 +54,8 @@ QStringList lines_of_picked(const Overlay& overlay, const Picked& picked) {
   if (picked.size() != 1) return {};
   if (!picked.links.empty()) {
     const auto at = overlay.links.find(*picked.links.begin());
-    return at == overlay.links.end() ? QStringList() : with_head(QObject::tr("%1 cross it, both ways together:"), at->second, lines_of_link(at->second, at->first));
+    return at == overlay.links.end() ? QStringList()
+                                     : with_head(QObject::tr("%1 cross it, both ways together:"), at->second, lines_of_link(at->second, at->first));
   }
   const auto at = overlay.buses.find(*picked.names.begin());
   return at == overlay.buses.end() ? QStringList() : with_head(QObject::tr("%1 cross its bus:"), at->second, lines_of_bus(at->second));

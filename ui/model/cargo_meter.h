@@ -35,7 +35,7 @@ class CargoMeter {
 
   std::vector<Rank> ranks_;
   std::map<std::pair<int, int>, std::map<Cargo, std::deque<Sent>>> sent_;  // from, to
-  std::uint64_t read_ = 0;                                                // ops of the history
+  std::uint64_t read_ = 0;                                                 // ops of the history
 };
 
 }  // namespace trainyard::ui

@@ -80,9 +80,8 @@ TEST_F(LinkLabels, what_crosses_is_named_and_of_one_that_is_asked_about_how_much
   LinkLook look{.link = drawn().links[0], .live = live, .speeds = {}, .marks = {}};
   look.marks.selected = true;
   const QString to = QString::fromStdString(look.link.to), from = QString::fromStdString(look.link.from);
-  EXPECT_THAT(link_label(shape, look).lines,
-              ElementsAre("4.5 MB/s, sum of both ways", "activations 3 MB/s to " + to, "gradients of activations 1 MB/s to " + from,
-                          "500 kB/s of what is not told", "1 Gbit/s, 50 µs"));
+  EXPECT_THAT(link_label(shape, look).lines, ElementsAre("4.5 MB/s, sum of both ways", "activations 3 MB/s to " + to,
+                                                         "gradients of activations 1 MB/s to " + from, "500 kB/s of what is not told", "1 Gbit/s, 50 µs"));
   look.marks.selected = false;
   document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 400; });
   EXPECT_THAT(link_label(view_.topology_scene().layout().links[0], look).lines,

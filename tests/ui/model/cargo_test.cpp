@@ -50,9 +50,8 @@ TEST(Cargo, of_a_pipeline_is_activations_one_way_and_their_gradients_the_other) 
 }
 
 TEST(Cargo, of_shards_is_gathered_parameters_and_reduce_scattered_gradients) {
-  EXPECT_THAT(carried("fsdp_2_full"),
-              UnorderedElementsAre("0>1 parameters, gathered", "1>0 parameters, gathered", "0>1 gradients, reduce-scattered", "1>0 gradients, reduce-scattered",
-                                   "0>1 statistics", "1>0 statistics"));
+  EXPECT_THAT(carried("fsdp_2_full"), UnorderedElementsAre("0>1 parameters, gathered", "1>0 parameters, gathered", "0>1 gradients, reduce-scattered",
+                                                           "1>0 gradients, reduce-scattered", "0>1 statistics", "1>0 statistics"));
 }
 
 TEST(Cargo, of_layers_that_are_split_is_partial_sums) {
@@ -99,8 +98,11 @@ TEST(Cargo, of_every_message_in_every_golden_plan_is_known) {
 
 std::string sender(const std::string& peer) {
   return "rank 0\nlane send.g0 send g0\nbuffer act.s0 fp32 100 shared\nbuffer grads fp32 100 shared\nprogram train samples 8 of 16\n"
-         "bucket BCAST.b0<r0 group g0 writes act.s0\nSEND.b0.t0.c0>r" + peer + " @send.g0 group g0 reads act.s0[0:100]\n"
-         "SEND.b1.t0.c0>r" + peer + " @send.g0 group g0 reads grads[0:100]\n";
+         "bucket BCAST.b0<r0 group g0 writes act.s0\nSEND.b0.t0.c0>r" +
+         peer +
+         " @send.g0 group g0 reads act.s0[0:100]\n"
+         "SEND.b1.t0.c0>r" +
+         peer + " @send.g0 group g0 reads grads[0:100]\n";
 }
 
 constexpr std::int64_t kSecond = 1'000'000'000;
