@@ -121,8 +121,7 @@ class MeshWriter : private UnitOps {
     if (!is_learnt) return;
     sum_gradient(s);
     for (std::int32_t b = 0; b < buckets() && !m_.shards && (updates_each() || is_last_micro_step()); ++b)
-      if (span_of(b).first_segment == s)
-        collective(OpKind::all_reduce, m_.replicas, (updates_each() ? micro_ * buckets() : 0) + b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
+      if (span_of(b).first_segment == s) collective(OpKind::all_reduce, m_.replicas, b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
   }
 
   void add_nothing_learnt(int s) {
