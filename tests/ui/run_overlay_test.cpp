@@ -264,8 +264,10 @@ TEST_F(TrafficOfRun, what_crosses_is_told_by_kind_and_way_as_ops_moved_it) {
   record_plan(1, stage("1", "act.s0", "2")), record_plan(2, stage("2", "grad.s0", "1"));
   send(1, 2, 2), send(2, 1, 2), send(0, 1, 2);
   for (int i = 0; i <= 20; ++i) record_op(1, i, i * 100'000'000LL, 400), record_op(2, i, i * 100'000'000LL, 300);
+  SpanStore names;
+  names.read(history_);
   CargoMeter cargo;
-  cargo.read(history_);
+  cargo.read(history_, names);
   const Overlay shown = overlay_.overlay(history_, &status_, true, &cargo);
   const LinkOverlay& link = shown.links.at({"host0", "host1"});
   ASSERT_EQ(link.cargo.size(), 2U);

@@ -5,18 +5,18 @@
 
 #include <deque>
 #include <map>
-#include <optional>
-#include <vector>
+#include <utility>
 
 #include "core/telemetry/history.h"
-#include "ui/model/cargo.h"
+#include "ui/model/span_store.h"
 
 namespace trainyard::ui {
 
 class CargoMeter {
  public:
-  // Takes what has come since the last call. Called often enough (after every frame) it misses nothing.
-  void read(const telemetry::History& history);
+  // Takes what has come since the last call; ops by the names that the store, which has read as much, has for them. Called often enough (after every frame) it
+  // misses nothing.
+  void read(const telemetry::History& history, const SpanStore& names);
 
   // Bytes that went from one rank to another from after `since` until `until`, seconds as in a series, to within 4 ms; of the last minute.
   std::map<Cargo, double> sent(int from, int to, double since, double until) const;
@@ -25,15 +25,8 @@ class CargoMeter {
   struct Sent {
     double until = 0, bytes = 0;
   };
-  struct Rank {
-    bool named = false;
-    std::vector<std::vector<OpCargo>> programs;  // by op
-    std::optional<plan::Pairing> pairing;
-  };
-  void name(Rank& rank, const std::string& plan_text);
-  void take(const telemetry::OpRecord& op);
+  void take(const telemetry::OpRecord& record, const RankNames& names);
 
-  std::vector<Rank> ranks_;
   std::map<std::pair<int, int>, std::map<Cargo, std::deque<Sent>>> sent_;  // from, to
   std::uint64_t read_ = 0;                                                 // ops of the history
 };

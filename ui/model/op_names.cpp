@@ -45,13 +45,13 @@ class BucketNaming {
   std::map<std::tuple<std::int32_t, std::int32_t, int>, int> buckets_;  // group, bucket, which of its collectives
 };
 
-NamedProgram named(const plan::Program& program, const std::map<std::int32_t, int>& lane_of_group) {
+NamedProgram named(const plan::RankPlan& rank, const plan::Program& program, const std::map<std::int32_t, int>& lane_of_group) {
   NamedProgram made{program.name, {}, {}};
   made.ops.reserve(program.ops.size());
   BucketNaming naming(lane_of_group);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const plan::Op& op = program.ops[i];
-    made.ops.push_back({plan::token(op), kind_of(op.kind), op.lane.value + 1});
+    made.ops.push_back({plan::token(op), kind_of(op.kind), op.lane.value + 1, -1, cargo_of(rank, program, op)});
     naming.add(program, op, i, made);
   }
   return made;
@@ -141,16 +141,15 @@ std::string RankNames::token(int program, int op) const {
   return known ? known->token : "op " + std::to_string(program) + "." + std::to_string(op);
 }
 
-base::Result<plan::RankPlan> rank_from_plan(const std::string& text) {
-  return plan::parse(as_first_rank(text)).map([](const plan::Plan& plan) { return plan.ranks > 0 ? plan.rank_plan(0) : plan::RankPlan(); });
-}
-
 base::Result<RankNames> names_from_plan(const std::string& text) {
-  return rank_from_plan(text).map([](const plan::RankPlan& rank) {
+  return plan::parse(as_first_rank(text)).map([](const plan::Plan& plan) {
     RankNames names;
+    if (plan.ranks == 0) return names;
+    const plan::RankPlan rank = plan.rank_plan(0);
     for (const plan::Lane& lane : rank.lanes) names.lanes.push_back(lane.name);
+    if (!rank.pairs.empty()) names.pairing = rank.pairs.front();
     const auto lane_of_group = add_lanes_of_buckets(rank, names);
-    for (const plan::Program& program : rank.programs) names.programs.push_back(named(program, lane_of_group));
+    for (const plan::Program& program : rank.programs) names.programs.push_back(named(rank, program, lane_of_group));
     return names;
   });
 }

@@ -46,7 +46,7 @@ bool Run::State::take_frames() {
     any = true;
     if (!history.take({frame->type, frame->rank, frame->payload})) damaged = true;
     spans.read(history);
-    cargo.read(history);
+    cargo.read(history, spans);
   }
   more = true;
   return any;

@@ -113,12 +113,12 @@ TEST(CargoMeter, adds_up_what_ops_moved_in_a_stretch_of_time_by_kind) {
   recorded.add(0, {{0, 0, 0, kSecond / 2, 0, 400}, {1, 0, 0, kSecond / 2, 0, 70}, {0, kSecond, kSecond, 3 * kSecond / 2, 1, 400}});
   recorded.add(0, {{1, kSecond, kSecond, 3 * kSecond / 2, 1, 30}, {0, 2 * kSecond, 2 * kSecond, 4 * kSecond, 2, 400}});
   CargoMeter meter;
-  meter.read(recorded.history());
+  meter.read(recorded.history(), recorded.store());
   EXPECT_THAT(meter.sent(0, 1, 0, 5), ElementsAre(Pair(Cargo::activations, 1200), Pair(Cargo::summed_gradients, 100)));
   EXPECT_THAT(meter.sent(0, 1, 1, 2), ElementsAre(Pair(Cargo::activations, 400), Pair(Cargo::summed_gradients, 30)));
   EXPECT_THAT(meter.sent(0, 1, 2, 3), IsEmpty());
   EXPECT_THAT(meter.sent(1, 0, 0, 5), IsEmpty()) << "nothing was recorded of it, whatever its plan says";
-  meter.read(recorded.history());
+  meter.read(recorded.history(), recorded.store());
   EXPECT_THAT(meter.sent(0, 1, 1, 2), ElementsAre(Pair(Cargo::activations, 400), Pair(Cargo::summed_gradients, 30))) << "each op once";
 }
 
@@ -127,7 +127,7 @@ TEST(CargoMeter, says_nothing_of_ops_that_it_cannot_name) {
   recorded.plan(0, "no plan at all");
   recorded.add(0, {{0, 0, 0, kSecond, 0, 400}});
   CargoMeter meter;
-  meter.read(recorded.history());
+  meter.read(recorded.history(), recorded.store());
   EXPECT_THAT(meter.sent(0, 1, 0, 5), IsEmpty());
 }
 
