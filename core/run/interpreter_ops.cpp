@@ -185,7 +185,7 @@ std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_
 void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
                                 std::int64_t imposed_ns) {
   frontier.finish(lane, ready);
-  if (swapping) swapping->look_again();
+  if (swapping) swapping->look_after(ready);
   tell(ready, begin, peer_ready, end, bytes, imposed_ns);
 }
 

@@ -20,6 +20,32 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
   return {};
 }
 
+using Marks = std::vector<std::vector<bool>>;  // by program and op
+
+// The op with which a dependency is met, in a program that it may look at.
+void mark(const plan::Dependency& dependency, const plan::Program& program, std::vector<bool>& marks) {
+  std::int32_t passed = 0;
+  std::size_t last = program.ops.size();
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (program.ops[i].lane != dependency.lane) continue;
+    last = i;
+    if (++passed == dependency.sequence) break;
+  }
+  if (last < program.ops.size()) marks[last] = true;
+}
+
+// For which ops those of a lane wait. A step back may have been one of any program.
+Marks awaited_by(const plan::RankPlan& plan, plan::LaneId lane) {
+  Marks marks;
+  for (const plan::Program& program : plan.programs) marks.emplace_back(program.ops.size(), false);
+  for (std::size_t p = 0; p < plan.programs.size(); ++p)
+    for (const plan::Op& op : plan.programs[p].ops)
+      for (const plan::Dependency& dependency : op.lane == lane ? op.after : std::vector<plan::Dependency>{})
+        for (std::size_t target = 0; target < plan.programs.size(); ++target)
+          if (target == p || dependency.steps_back > 0) mark(dependency, plan.programs[target], marks[target]);
+  return marks;
+}
+
 std::int64_t bytes_of(const BoundOp& op) {
   return std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; });
 }
@@ -32,8 +58,9 @@ base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
   return {};
 }
 
-Swapping::Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, Exchange* peers, const Slowness* slowness)
-    : frontier_(frontier), lane_(lane), bound_(bound), compute_(compute), peers_(peers), slowness_(slowness) {
+Swapping::Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, Exchange* peers,
+                   const Slowness* slowness)
+    : frontier_(frontier), lane_(lane), awaited_(awaited_by(plan, lane)), bound_(bound), compute_(compute), peers_(peers), slowness_(slowness) {
   ended_.reserve(kEndedAtOnce);
   thread_ = std::thread([this] { run(); });
 }

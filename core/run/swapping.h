@@ -32,13 +32,17 @@ class Swapping {
  public:
   // `peers`: in which the rank may wait just as well, and is woken when something has ended; null: of a rank alone. `slowness`: of a rank whose copies are
   // paced; null: they take what they take.
-  Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, Exchange* peers = nullptr,
-           const Slowness* slowness = nullptr);
+  Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute,
+           Exchange* peers = nullptr, const Slowness* slowness = nullptr);
   ~Swapping();  // at any moment; waits for the op that is under way, no longer
   Swapping(const Swapping&) = delete;
   Swapping& operator=(const Swapping&) = delete;
 
   void look_again();  // other lanes have come further, or an instance was admitted
+  // An op of another lane has ended. Nobody is woken for one that no copy waits for.
+  void look_after(const plan::Frontier::Ready& ended) {
+    if (awaited_[static_cast<std::size_t>(ended.program)][static_cast<std::size_t>(ended.op)]) look_again();
+  }
 
   // What has ended since it was last asked for, in order, into `ended`. True: there was something.
   bool take(std::vector<Swapped>& ended);
@@ -58,6 +62,7 @@ class Swapping {
 
   plan::Frontier& frontier_;
   const plan::LaneId lane_;
+  const std::vector<std::vector<bool>> awaited_;  // by program and op
   const BoundPlan& bound_;
   compute::Compute& compute_;
   Exchange* const peers_;

@@ -60,7 +60,7 @@ TEST(Swapping, wakes_who_waits_for_peers_once_a_copy_has_ended) {
   const auto compute = compute::reference::make();
   plan::Frontier frontier(plan);
   Waiting peers;
-  Swapping swapping(frontier, plan::LaneId(0), bound, *compute, &peers);
+  Swapping swapping(plan, frontier, plan::LaneId(0), bound, *compute, &peers);
   frontier.admit(0, 0);
   swapping.look_again();
   ASSERT_TRUE(peers.wait(std::chrono::seconds(20)));
