@@ -12,6 +12,7 @@
 #include "core/experiment/measured.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/partition.h"
+#include "core/experiment/rpc.h"
 #include "core/model/split.h"
 
 namespace trainyard::experiment {
