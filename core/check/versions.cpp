@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/check/cells.h"
 #include "core/check/proofs.h"
@@ -67,8 +68,13 @@ class Following {
     if (op.kind == OpKind::update) return update(op);
     if (op.kind == OpKind::stash) return put_aside(op);
     if (op.micro < 0) return true;
-    if (op.kind == OpKind::forward) forward_[{op.segment, op.micro}] = read_by(op);
+    if (op.kind == OpKind::forward || op.kind == OpKind::partial) go_forward(op);
     return !goes_back(op.kind) || finds_its_own(op);
+  }
+
+  // Of a layer that is split the part is made by them, and its activation by none.
+  void go_forward(const Op& op) {
+    if (Versions versions = read_by(op); !versions.empty()) forward_[{op.segment, op.micro}] = std::move(versions);
   }
 
   bool update(const Op& op) {
