@@ -175,11 +175,15 @@ class MeshWriter : private UnitOps {
   // Of pipedream, which keeps the versions that are asked for later (versions.h).
   void update_by_micro_batch() {
     add(count(micro_));
+    if (is_last_micro_step()) begin_telling();
     for (int s = last(); s >= 0; --s) {
       if (!has_parameters(s)) continue;
-      add(update(s));
-      ops_.back().micro = micro_;
+      Op op = update(s);
+      op.micro = micro_;
+      add(std::move(op));
+      if (is_last_micro_step()) tell_nothing_of_others(s);
     }
+    if (is_last_micro_step()) tell();
   }
 
   // Who is not to tell of samples says nothing of it: in evaluation it has nothing to do.
@@ -276,16 +280,27 @@ class MeshWriter : private UnitOps {
 
   // What is told of an update is that of whole segments.
   void update_all() {
-    const bool sums = m_.statistics.group >= 0;
-    if (sums) add(zero(b_.statistics));
+    begin_telling();
     const auto change = [&](int s, Op update) {
       add(std::move(update));
-      if (sums && !tells(s)) add(zero({b_.statistics.buffer, 3 * s, 3}));
+      tell_nothing_of_others(s);
     };
     if (m_.shards) for_each_own_part([&](const Unit& unit, int s) { change(s, update_of_part(unit, s)); });
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) change(s, update(s));
-    if (sums)
+    tell();
+  }
+
+  // Where ranks have parts of what is told of: each writes its own, and all are summed.
+  bool sums_statistics() const { return m_.statistics.group >= 0; }
+  void begin_telling() {
+    if (sums_statistics()) add(zero(b_.statistics));
+  }
+  void tell_nothing_of_others(int s) {
+    if (sums_statistics() && !tells(s)) add(zero({b_.statistics.buffer, 3 * s, 3}));
+  }
+  void tell() {
+    if (sums_statistics())
       collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? unit_number(UnitWay::norms, 1) : number_of(Way::statistics),
                  b_.statistics);
   }
