@@ -189,7 +189,7 @@ class MeshWriter : private UnitOps {
   // Who is not to tell of samples says nothing of it: in evaluation it has nothing to do.
   void add_loss() {
     Op op = loss();
-    if (trains_ && updates_each() && m_.mesh.data > 1) op.weights = {{samples_}, size_.of_replicas[static_cast<std::size_t>(micro_)]};
+    if (trains_ && updates_each() && m_.mesh.data * m_.mesh.tensor > 1) op.weights = {{samples_}, size_.of_replicas[static_cast<std::size_t>(micro_)]};
     if (!m_.tells_of_samples()) std::erase(op.writes, b_.metrics);
     if (m_.summaries.buffer.valid()) {
       summarise();
