@@ -11,6 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "ui/canvas/crossing_words.h"
 #include "ui/canvas/topology_tree.h"
 #include "ui/help.h"
 #include "ui/main_window.h"
@@ -56,6 +57,11 @@ void MainWindow::build_docks() {
   workspace_->add("inspector", tr("Inspector"), Workspace::Area::right, inspector_ = new Inspector(document_, selection_, this));
   connect(inspector_, &Inspector::picture_wanted, canvas_, &TopologyView::show_logical);
   connect(&inspector_->cost(), &CostLine::shards_known, canvas_, &TopologyView::show_shards);
+  inspector_->set_measured([this](const Picked& picked) {
+    const auto& overlay = canvas_->topology_scene().overlay();
+    return overlay ? lines_of_picked(*overlay, picked) : QStringList();
+  });
+  connect(&canvas_->topology_scene(), &TopologyScene::overlay_changed, inspector_, &Inspector::show_measured);
   inspector_->set_recorded_dealt([this] { return runs_.current() && trains_as_run() ? recorded_dealt(runs_.current()->history()) : Dealt(); });
   workspace_->add("charts", tr("Charts"), Workspace::Area::bottom, charts_ = new RunCharts(this));
   workspace_->add("timeline", tr("Timeline"), Workspace::Area::bottom, timeline_ = new TimelinePanel(this));

@@ -280,7 +280,8 @@ void MainWindow::show_live_state() {
   if (known && !as_drawn_) as_drawn_ = trains_as_run();
   if (overlay_ && drawing_fits_ && over) canvas_->set_overlay(overlay_->on(drawing, overlay_->failures(history)));
   if (overlay_ && status && drawing_fits_ && run->live())
-    canvas_->set_overlay(overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running), as_drawn_.value_or(false)));
+    canvas_->set_overlay(
+        overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running, &run->cargo()), as_drawn_.value_or(false)));
   const QStringList of_run = truths_of(history, run->drawing());
   std::vector<RunTruths> truths;
   for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), shown == run ? of_run : truths_of(shown->history(), shown->drawing())});

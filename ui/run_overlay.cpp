@@ -42,10 +42,19 @@ std::optional<Recent> recent(const Series* series, double now) {
   return found.seconds > 0 ? std::optional(found) : std::nullopt;
 }
 
-// Growth of a total by second.
-double rate_of(const Series* totals, double now) {
+// Growth of a total by second; and of that what ops tell apart.
+struct PairRate {
+  double total = 0;
+  std::map<Cargo, double> cargo = {};
+};
+PairRate rate_of(const telemetry::History& history, const telemetry::SeriesKey& sent, double now, const CargoMeter* cargo) {
+  const Series* totals = history.find(sent);
   const auto span = recent(totals, now);
-  return span ? (totals->values[span->last] - totals->values[span->first]) / span->seconds : 0;
+  if (!span) return {};
+  PairRate rate{(totals->values[span->last] - totals->values[span->first]) / span->seconds};
+  if (cargo != nullptr) rate.cargo = cargo->sent(sent.rank, sent.index, totals->seconds[span->first], totals->seconds[span->last]);
+  for (auto& [kind, bytes] : rate.cargo) bytes /= span->seconds;
+  return rate;
 }
 
 // Compute time as a share of the time from step to step, what a rank is held included, over the last second; negative when it is not known.
@@ -118,7 +127,16 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
 // How many steps the parameters had that were measured last; 0: none were.
 qint64 measured_step(const telemetry::History& history) { return history.held_out_loss().empty() ? 0 : history.held_out_loss().back().step + 1; }
 
-void add(LinkOverlay& link, double rate, bool forward) { (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate; }
+void add(LinkOverlay& link, const PairRate& rate, bool forward) {
+  (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate.total;
+  for (const auto& [kind, bytes] : rate.cargo) {
+    auto at = std::ranges::find(link.cargo, kind, &CargoRate::cargo);
+    if (at == link.cargo.end()) at = link.cargo.insert(at, CargoRate{kind});
+    (forward ? at->forward : at->backward) += bytes;
+  }
+}
+
+void most_first(std::vector<CargoRate>& cargo) { std::ranges::stable_sort(cargo, std::ranges::greater(), &CargoRate::total); }
 
 }  // namespace
 
@@ -151,7 +169,7 @@ double RunOverlay::now(const telemetry::History& history) {
   return latest_ + clock_() - heard_;
 }
 
-void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history, const session::Status* status, double now) {
+void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history, const session::Status* status, double now, const CargoMeter* cargo) {
   const auto away = [&](int rank) { return is_away(status_of(status, rank)); };
   const auto cut = [&](const Crossing& one) {
     const auto part = one.link ? overlay.link_parts.find(*one.link) : overlay.link_parts.end();
@@ -159,12 +177,14 @@ void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history
   };
   traffic_.visit(history, [&](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
     if (away(sent.rank) || away(sent.index) || std::ranges::any_of(route, cut)) return;
-    const double rate = rate_of(history.find(sent), now);
-    for (const Crossing& one : rate > 0 ? route : std::vector<Crossing>()) {
+    const PairRate rate = rate_of(history, sent, now, cargo);
+    for (const Crossing& one : rate.total > 0 ? route : std::vector<Crossing>()) {
       if (one.link) add(overlay.links[*one.link], rate, one.forward);
       else add(overlay.buses[one.host], rate, true);
     }
   });
+  for (auto& [name, link] : overlay.links) most_first(link.cargo);
+  for (auto& [host, bus] : overlay.buses) most_first(bus.cargo);
 }
 
 int RunOverlay::ranks(const telemetry::History& history) const { return std::min(history.ranks(), static_cast<int>(traffic_.ranks().size())); }
@@ -178,7 +198,7 @@ Overlay RunOverlay::failures(const telemetry::History& history) const {
   return overlay;
 }
 
-Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status, bool moving) {
+Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status, bool moving, const CargoMeter* cargo) {
   Overlay overlay;
   const experiment::RunSpec run = recorded_run(history);
   overlay.link_speeds = QString::fromStdString(experiment::link_speeds_said(run));
@@ -196,7 +216,7 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
         const topology::Link& link = drawn[static_cast<std::size_t>(harmed.link)];
         overlay.link_parts[{link.from, link.to}] = harmed.part;
       }
-  if (now) add_traffic(overlay, history, status, *now);
+  if (now) add_traffic(overlay, history, status, *now, cargo);
   return overlay;
 }
 

@@ -10,6 +10,7 @@
 #include "core/session/messages.h"
 #include "core/telemetry/history.h"
 #include "ui/canvas/overlay.h"
+#include "ui/model/cargo_meter.h"
 #include "ui/model/link_traffic.h"
 
 namespace trainyard::ui {
@@ -18,8 +19,8 @@ class RunOverlay {
  public:
   using Clock = std::function<double()>;                                      // seconds that go on
   explicit RunOverlay(const topology::Topology& topology, Clock clock = {});  // of the run; a valid one. `clock`: another than this machine's, for tests
-  // `status` may be null; `moving`: training goes on, so that what was measured last holds now.
-  Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving);
+  // `status` may be null; `moving`: training goes on, so that what was measured last holds now. `cargo`: what links carry; null: that is not told apart.
+  Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving, const CargoMeter* cargo = nullptr);
   Overlay failures(const telemetry::History& history) const;  // of a run that is over: the devices that ended it, if any
 
   // What is true on a drawing that is another one by now: not of a device that is of another kind or idle there. Names tell the rest.
@@ -32,7 +33,7 @@ class RunOverlay {
   const std::string& name_of(int rank) const { return drawn_device(rank).name; }
   int ranks(const telemetry::History& history) const;
   double now(const telemetry::History& history);  // seconds as in its series
-  void add_traffic(Overlay& overlay, const telemetry::History& history, const session::Status* status, double now);
+  void add_traffic(Overlay& overlay, const telemetry::History& history, const session::Status* status, double now, const CargoMeter* cargo);
 
   LinkTraffic traffic_;
   Clock clock_;

@@ -48,19 +48,20 @@ struct Checked {
   const experiment::Resolved& experiment;
   const plan::Plan& plan;
   const check::Report& report;
-  base::Problems of_room;
+  std::vector<run::MemoryUse> memory = session::memory_of(plan);  // by rank, as the next
+  std::vector<std::int64_t> lacking_bytes = session::lacking_bytes(experiment, memory);
 };
 
 Json rank_json(const Checked& checked, std::size_t rank) {
-  const auto& [experiment, plan, report, of_room] = checked;
-  const check::Memory& memory = report.memory[rank];
+  const plan::Plan& plan = checked.plan;
+  const check::Memory& memory = checked.report.memory[rank];
   const auto number = static_cast<std::int32_t>(rank);
   const bool meet_at_times = plan.schedule.meets_at_times();
-  const std::int64_t bytes = meet_at_times            ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
-                             : report.traffic.empty() ? 0
-                                                      : report.traffic.front().bytes_from(number);
+  const std::int64_t bytes = meet_at_times                    ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
+                             : checked.report.traffic.empty() ? 0
+                                                              : checked.report.traffic.front().bytes_from(number);
   const Json sent = engine_of(plan).empty() ? Json(bytes) : Json();
-  const run::MemoryUse use = session::memory_of(plan, number);
+  const run::MemoryUse& use = checked.memory[rank];
   Json parts;
   for (const auto& [part, name] : base::Names<run::MemoryPart>::table) parts[std::string(name)] = use.of(part);
   return {{"rank", rank},
@@ -70,11 +71,12 @@ Json rank_json(const Checked& checked, std::size_t rank) {
           {"peak_memory_bytes", memory.peak},
           {"memory_bytes", use.total()},
           {"memory_parts", parts},
-          {"lacking_bytes", session::lacking_bytes(experiment, plan, number)}};
+          {"lacking_bytes", checked.lacking_bytes[rank]}};
 }
 
-void print_json_report(const Checked& checked) {
-  const auto& [experiment, plan, report, of_room] = checked;
+void print_json_report(const Checked& checked, const base::Problems& of_room) {
+  const plan::Plan& plan = checked.plan;
+  const check::Report& report = checked.report;
   for (const Proof proof : report.proofs) print_json({{"type", "proof"}, {"name", check::name(proof)}, {"proved", true}});
   for (const check::ProgramTraffic& traffic : report.traffic) {
     Json line{{"type", "traffic"}, {"program", traffic.program}, {"rounds", traffic.rounds}, {"sent", Json::array()}};
@@ -97,12 +99,11 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
 
 // One number for what a rank takes: that of the layout, which is what has to fit. The most that lives at once is less by gaps between addresses.
 void print_memory(const Checked& checked, std::size_t rank) {
-  const auto number = static_cast<std::int32_t>(rank);
   const check::Memory& memory = checked.report.memory[rank];
-  std::printf("  rank %zu takes %s\n", rank, run::in_words(session::memory_of(checked.plan, number)).c_str());
+  std::printf("  rank %zu takes %s\n", rank, run::in_words(checked.memory[rank]).c_str());
   std::printf("    side by side its buffers would take %s; peers read %s\n", base::format_bytes(static_cast<double>(memory.buffers)).c_str(),
               base::format_bytes(static_cast<double>(memory.shared)).c_str());
-  if (const std::int64_t lacks = session::lacking_bytes(checked.experiment, checked.plan, number); lacks > 0)
+  if (const std::int64_t lacks = checked.lacking_bytes[rank]; lacks > 0)
     std::printf("    does not fit: %s more than its device has\n", base::format_bytes(static_cast<double>(lacks)).c_str());
 }
 
@@ -129,10 +130,11 @@ int run(const ExperimentArguments& arguments) {
     if (!report.grid.empty()) std::fprintf(stderr, "%s\n", report.grid.c_str());
     return complain(report.problems(), arguments.json);
   }
-  const Checked checked{*resolved, *plan, report, problems_of_room(*resolved, *plan)};
-  arguments.json ? print_json_report(checked) : print_report(checked);
+  const Checked checked{*resolved, *plan, report};
+  const base::Problems of_room = problems_of_room(*resolved, checked.memory);
+  arguments.json ? print_json_report(checked, of_room) : print_report(checked);
   std::fflush(stdout);
-  for (const base::Problem& problem : checked.of_room) std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
+  for (const base::Problem& problem : of_room) std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   return 0;
 }
 

@@ -98,11 +98,13 @@ base::Result<session::StepCost> cost_of_step(const experiment::Resolved& resolve
 
 }  // namespace
 
-base::Problems problems_of_room(const experiment::Resolved& resolved, const plan::Plan& plan) { return session::room_problems(resolved, plan, cost_of_step); }
+base::Problems problems_of_room(const experiment::Resolved& resolved, const std::vector<run::MemoryUse>& memory) {
+  return session::room_problems(resolved, memory, cost_of_step);
+}
 
 base::Problems problems_of_room(const experiment::Resolved& resolved) {
   const auto plan = strategy::make_plan(resolved);
-  return plan ? problems_of_room(resolved, *plan) : base::Problems{plan.error()};
+  return plan ? problems_of_room(resolved, session::memory_of(*plan)) : base::Problems{plan.error()};
 }
 
 std::string chosen_algorithm(const experiment::Resolved& resolved) { return resolved.algorithm_reason.empty() ? "" : "auto is " + resolved.algorithm_reason; }

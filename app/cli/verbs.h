@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
+#include "core/run/memory_use.h"
 #include "core/sim/simulator.h"
 #include "core/telemetry/history.h"
 
@@ -39,7 +40,7 @@ int complain(const base::Problems& problems, bool json);
 base::Json problems_json(const base::Problems& problems);
 // Why the drawn devices cannot hold what the strategy puts on them; or why it has no plan.
 base::Problems problems_of_room(const experiment::Resolved& resolved);
-base::Problems problems_of_room(const experiment::Resolved& resolved, const plan::Plan& plan);
+base::Problems problems_of_room(const experiment::Resolved& resolved, const std::vector<run::MemoryUse>& memory);
 void print_json(const base::Json& line);  // one NDJSON line on standard output
 
 // What most verbs take: an experiment file, overrides, --json.

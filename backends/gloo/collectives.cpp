@@ -159,6 +159,7 @@ class GlooCollectives final : public comm::Collectives {
   }
 
   bool wait(std::chrono::microseconds limit) override { return listener_.wait(limit); }
+  void wake() override { listener_.ring(); }
 
   void abort(const Problem& reason) override {
     if (!shared_.reason.give(reason)) return;

@@ -68,6 +68,7 @@ class MicroSteps {
       if (op.kind == OpKind::load && op.micro >= 0) all_.insert(op.micro);
       if (passes_own(op, has_columns(program_))) own_.insert(op.micro);
       if (op.kind == OpKind::backward_weight) add_gradients(op);
+      updates_each_ = updates_each_ || (op.kind == OpKind::update && op.micro >= 0);
     }
   }
 
@@ -110,7 +111,7 @@ class MicroSteps {
         const Place place{span.buffer, c};
         Sum& sum = sums_[place];
         if (!read.contains(place)) sum = {{}, op.columns.any(), false, false};
-        if (op.kind == OpKind::zero) sum.parts = of_all_learners(own_, place);
+        if (op.kind == OpKind::zero) sum.parts = of_all_learners(updates_each_ ? std::set{op.micro} : own_, place);
         else sum.twice |= !sum.parts.insert({op.micro, op.segment}).second;
       }
   }
@@ -152,6 +153,7 @@ class MicroSteps {
   int number_;
   Cells& cells_;
   Findings& findings_;
+  bool updates_each_ = false;                         // micro-step by itself
   std::set<std::int32_t> all_, own_;                  // micro-steps: with samples, with such of the rank itself
   std::set<std::size_t> gradients_;                   // buffers
   std::map<Place, std::set<std::int32_t>> learners_;  // segments

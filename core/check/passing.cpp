@@ -125,8 +125,9 @@ class Passing {
     return range_text(scope_.rank(at.rank), cells_[static_cast<std::size_t>(at.rank)].range(span.buffer, span.first));
   }
 
-  // What a replica with fewer samples than another does in the micro-batches that it has none for.
+  // What a replica with fewer samples than another does in the micro-batches that it has none for too.
   static bool without_samples(const Op& op) {
+    if (op.kind == OpKind::rate || op.kind == OpKind::stash || op.kind == OpKind::update) return true;
     const auto is_empty = [](const Access& write) { return write.count == 0; };
     return op.kind == OpKind::zero || (op.kind == OpKind::load && std::all_of(op.writes.begin(), op.writes.end(), is_empty));
   }

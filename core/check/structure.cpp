@@ -142,9 +142,14 @@ class Inspector {
              "columns that are there");
   }
 
-  // A weighted sum is of spans of one length, each with its weight; where ranks are named, one of each.
+  // A weighted sum is of spans of one length, each with its weight; where ranks are named, one of each. A loss may have the one of its samples.
   void inspect_weights(const Op& op) {
     const std::size_t weights = op.weights.numerators.size();
+    if (op.kind == OpKind::loss) {
+      if (weights > 1 || (weights == 1 && (op.weights.numerators[0] < 1 || op.weights.numerators[0] > op.weights.denominator)))
+        report("has weights that are no part of an update's samples", "one, as 4/8");
+      return;
+    }
     if (op.kind != OpKind::mix) {
       if (weights > 0 && op.kind != OpKind::answer) report("has weights", "none, as it is no weighted sum");
       return;

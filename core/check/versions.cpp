@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Versions, by symbolic execution of a rank's program, where every micro-batch is an update of its own (UPD.s2.m0). A version of a segment's parameters is how
 // many updates of the step it has seen; STASH puts one aside. A micro-batch goes back, and has outputs made again, by the version that it went forward by. The
-// updates of a segment are those of all its micro-batches, each once, in their order, and each is counted before (RATE.m0).
+// updates of a segment are those of all its micro-batches, each once, in their order, and each is counted before (RATE.m0). Where replicas learn from different
+// micro-batches of one number, their losses say which part of that update's samples each has (LOSS.m0 weights 4/8), and these are all of it.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/check/cells.h"
 #include "core/check/proofs.h"
@@ -41,7 +43,7 @@ class Following {
     std::set<std::int32_t> micros;
     for (std::size_t i = 0; i < program().ops.size(); ++i) {
       op_ = static_cast<int>(i);
-      if (program().ops[i].kind == OpKind::forward) micros.insert(program().ops[i].micro);
+      if (const Op& op = program().ops[i]; op.micro >= 0 && (op.kind == OpKind::forward || op.kind == OpKind::rate)) micros.insert(op.micro);
       if (!step(program().ops[i])) return;
     }
     op_ = -1;
@@ -66,8 +68,13 @@ class Following {
     if (op.kind == OpKind::update) return update(op);
     if (op.kind == OpKind::stash) return put_aside(op);
     if (op.micro < 0) return true;
-    if (op.kind == OpKind::forward) forward_[{op.segment, op.micro}] = read_by(op);
+    if (op.kind == OpKind::forward || op.kind == OpKind::partial) go_forward(op);
     return !goes_back(op.kind) || finds_its_own(op);
+  }
+
+  // Of a layer that is split the part is made by them, and its activation by none.
+  void go_forward(const Op& op) {
+    if (Versions versions = read_by(op); !versions.empty()) forward_[{op.segment, op.micro}] = std::move(versions);
   }
 
   bool update(const Op& op) {
@@ -131,6 +138,37 @@ class Following {
   std::int32_t counted_ = -1;
 };
 
+// Whose losses one number of micro-batch has, in programs of one name, and what they say.
+struct PartsOfUpdate {
+  std::vector<Spot> said;  // of each replica
+  std::int64_t samples = 0;
+  std::set<std::int64_t> of;
+};
+
+void add_parts(const plan::RankPlan& rank, const Program& program, std::map<std::pair<std::string, std::int32_t>, PartsOfUpdate>& parts) {
+  const plan::BufferId metrics = rank.buffer("metrics");  // of parts that share the layers, one tells
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    const bool tells = std::any_of(op.writes.begin(), op.writes.end(), [&](const plan::Access& write) { return write.buffer == metrics; });
+    if (op.kind != OpKind::loss || !tells) continue;
+    PartsOfUpdate& of_update = parts[{program.name, op.micro}];
+    of_update.said.push_back({rank.rank, program.name, static_cast<int>(i)});
+    of_update.samples += op.weights.numerators.empty() ? 0 : op.weights.numerators.front();
+    of_update.of.insert(op.weights.denominator);
+  }
+}
+
+void prove_parts_of_updates(const Scope& scope, Findings& findings) {
+  std::map<std::pair<std::string, std::int32_t>, PartsOfUpdate> parts;
+  for (const plan::RankPlan& rank : scope.ranks)
+    for (const Program& program : rank.programs)
+      if (updates_each(program)) add_parts(rank, program, parts);
+  for (const auto& [number, update] : parts)
+    if ((update.said.size() > 1 || update.samples > 0) && (update.of.size() != 1 || update.samples != *update.of.begin()))
+      return findings.add(Proof::versions, update.said.front(), "counts for another part of the update than the losses of other replicas leave to it",
+                          "parts that are together all samples of the update", "Let the loss of each say how many of all it has.");
+}
+
 }  // namespace
 
 bool has_versions(const Scope& scope) {
@@ -139,6 +177,7 @@ bool has_versions(const Scope& scope) {
 }
 
 void prove_versions(const Scope& scope, Findings& findings) {
+  prove_parts_of_updates(scope, findings);
   for (const plan::RankPlan& rank : scope.ranks) {
     if (std::none_of(rank.programs.begin(), rank.programs.end(), updates_each)) continue;
     const Cells cells(rank);

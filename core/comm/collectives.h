@@ -5,7 +5,7 @@
 // Each group has a lane of its own (a thread, a stream): its calls are carried out one after another, in the order in which they were
 // handed over, which must be the same on all its members. Groups do not wait for each other.
 //
-// Threads: one starts, asks and waits; `abort` and `state` may be called from any.
+// Threads: one starts, asks and waits; `wake`, `abort` and `state` may be called from any.
 //
 // Ends: destroying it is leaving. What peers still wait for then fails there, with a Problem that names this rank. So it does when
 // this process dies.
@@ -55,6 +55,7 @@ class Collectives {
   virtual base::Result<std::uint64_t> completed(int group) = 0;
   // Returns when more may be complete than this thread has asked for, at the latest after `limit`. False: the limit passed.
   virtual bool wait(std::chrono::microseconds limit) = 0;
+  virtual void wake() = 0;  // who waits, or waits next, returns at once
 
   // Ends all that is under way here, and every later call fails with `reason`; the first reason stays.
   virtual void abort(const base::Problem& reason) = 0;

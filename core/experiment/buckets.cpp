@@ -67,7 +67,8 @@ collective::Work largest_in_mesh(const Resolved& e) {
       }
   }
   if (gradients.elements == 0 && layers.elements == 0) return {};
-  return scatters || gradients.bytes() > layers.bytes() ? work_among(e, gradients, mesh.replicas_like(has_most)) : work_among(e, layers, mesh.parts_with(0));
+  const std::vector<int> replicas = mesh.replicas_like(has_most), among = scatters ? sharing_among(e, replicas).front() : replicas;
+  return scatters || gradients.bytes() > layers.bytes() ? work_among(e, gradients, among) : work_among(e, layers, mesh.parts_with(0));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "core/base/units.h"
 #include "core/collective/algorithm.h"
@@ -17,30 +18,31 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 
-// By host that has any: its workers.
-std::vector<std::int64_t> workers_by_host(const topology::Topology& topology) {
-  std::vector<std::int64_t> counts;
-  for (const topology::Host& host : topology.hosts) {
-    const auto workers = std::count_if(host.devices.begin(), host.devices.end(), [](const topology::Device& device) { return topology::works(device); });
-    if (workers > 0) counts.push_back(workers);
-  }
-  return counts;
-}
-
 Problem of_group(std::string what, std::string accepted, std::string advice) {
   return {ProblemCode::bad_input, "strategy.fsdp.group", std::move(what), std::move(accepted), std::move(advice)};
 }
 
-base::Problems problems_of_hosts(const topology::Topology& topology) {
-  const std::vector<std::int64_t> counts = workers_by_host(topology);
-  if (counts.size() < 2) return {};
-  const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
-  if (*least != *most)
-    return {of_group("hosts have " + format_count(*least) + " to " + format_count(*most) + " workers, and each of one sums with its like on the others",
-                     "equally many workers on every host", "Draw as many on each, or set it to world.")};
-  if (*most > 1) return {};
-  return {of_group("every host has one worker, which would keep a whole model: nothing is shared out", "two workers or more on every host",
-                   "Set it to world, or take ddp.")};
+// Of each worker.
+std::vector<int> hosts_of_workers(const topology::Topology& topology) {
+  std::vector<int> hosts;
+  for (std::size_t h = 0; h < topology.hosts.size(); ++h)
+    for (const topology::Device& device : topology.hosts[h].devices)
+      if (topology::works(device)) hosts.push_back(static_cast<int>(h));
+  return hosts;
+}
+
+// Groups of ranks that have the same of the model: of a mesh those of each place, else all.
+std::vector<std::vector<int>> places(const Resolved& resolved) {
+  std::vector<std::vector<int>> list;
+  if (!splits_model(resolved.document.strategy.kind)) {
+    std::vector<int>& all = list.emplace_back(static_cast<std::size_t>(resolved.world()));
+    std::iota(all.begin(), all.end(), 0);
+    return list;
+  }
+  const Mesh mesh = mesh_of(resolved);
+  for (int stage = 0; stage < mesh.pipeline; ++stage)
+    for (int part = 0; part < mesh.tensor; ++part) list.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
+  return list;
 }
 
 }  // namespace
@@ -55,20 +57,32 @@ bool shards_parameters(const Resolved& resolved) { return shards(resolved) && re
 
 bool keeps_a_part(const Resolved& resolved) { return splits_model(resolved.document.strategy.kind) || shards_parameters(resolved); }
 
-std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
-  if (splits_model(resolved.document.strategy.kind)) {
-    const Mesh mesh = mesh_of(resolved);
-    std::vector<std::vector<int>> groups;
-    for (int stage = 0; stage < mesh.pipeline; ++stage)
-      for (int part = 0; part < mesh.tensor; ++part) groups.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
-    return groups;
-  }
+std::vector<std::vector<int>> sharing_among(const Resolved& resolved, const std::vector<int>& ranks) {
   const bool apart = resolved.document.strategy.fsdp.group == ShardGroup::host;
   std::map<int, std::vector<int>> by_host;
-  for (int rank = 0; rank < resolved.world(); ++rank) by_host[apart ? resolved.hosts[static_cast<std::size_t>(rank)] : 0].push_back(rank);
+  for (const int rank : ranks) by_host[apart ? resolved.hosts[static_cast<std::size_t>(rank)] : 0].push_back(rank);
   std::vector<std::vector<int>> groups;
   groups.reserve(by_host.size());
-  for (auto& [host, ranks] : by_host) groups.push_back(std::move(ranks));
+  for (auto& [host, members] : by_host) groups.push_back(std::move(members));
+  return groups;
+}
+
+std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
+  std::vector<std::vector<int>> groups;
+  for (const std::vector<int>& ranks : places(resolved))
+    for (std::vector<int>& members : sharing_among(resolved, ranks)) groups.push_back(std::move(members));
+  return groups;
+}
+
+std::vector<std::vector<int>> part_groups(const Resolved& resolved) {
+  std::vector<std::vector<int>> groups;
+  for (const std::vector<int>& ranks : places(resolved)) {
+    const auto sharing = sharing_among(resolved, ranks);
+    for (std::size_t part = 0; sharing.size() > 1 && part < sharing.front().size(); ++part) {
+      std::vector<int>& alike = groups.emplace_back();
+      for (const std::vector<int>& members : sharing) alike.push_back(members[part]);
+    }
+  }
   return groups;
 }
 
@@ -152,10 +166,25 @@ HeldOutRounds held_out_rounds(const Resolved& resolved) {
   return {whole, all > whole * batch * takers};
 }
 
+std::optional<Problem> problem_of_hosts(const std::vector<int>& hosts) {
+  std::map<int, std::int64_t> counts;
+  for (const int host : hosts) ++counts[host];
+  if (counts.size() < 2) return std::nullopt;
+  const auto [least, most] = std::minmax_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (least->second != most->second)
+    return of_group(
+        "hosts have " + format_count(least->second) + " to " + format_count(most->second) + " workers, and each of one sums with its like on the others",
+        "equally many workers on every host", "Draw as many on each, or set it to world.");
+  if (most->second > 1) return std::nullopt;
+  return of_group("every host has one worker, which would keep a whole model: nothing is shared out", "two workers or more on every host",
+                  "Set it to world, or take ddp.");
+}
+
 base::Problems fsdp_problems(const Experiment& experiment) {
   if (experiment.strategy.kind != StrategyKind::fsdp) return {};
   base::Problems problems;
-  if (experiment.strategy.fsdp.group == ShardGroup::host) problems = problems_of_hosts(experiment.topology);
+  if (experiment.strategy.fsdp.group == ShardGroup::host)
+    if (const auto problem = problem_of_hosts(hosts_of_workers(experiment.topology))) problems.push_back(*problem);
   const collective::Algorithm algorithm = experiment.strategy.algorithm;
   if (algorithm != collective::Algorithm::ring && algorithm != collective::Algorithm::direct && algorithm != collective::Algorithm::automatic)
     problems.push_back({ProblemCode::bad_input, "strategy.algorithm",

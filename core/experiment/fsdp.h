@@ -3,6 +3,7 @@
 // (mesh.h) the replicas of one place are such a group, and what they share out is what that place has of the model.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/experiment/buckets.h"
@@ -24,8 +25,13 @@ bool keeps_a_part(const Resolved& resolved);
 // Ranks that end with the same parameters: all, or those that have the same part.
 std::vector<std::vector<int>> ranks_alike(const Resolved& resolved);
 
+// Of ranks that have the same of a model those who share it out among them: all, or with fsdp.group `host` those of each host.
+std::vector<std::vector<int>> sharing_among(const Resolved& resolved, const std::vector<int>& ranks);
+
 // Ranks that share out one model among them, or of a mesh one part of it, in order of rank.
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
+// Where several groups share out the same, each for itself: the ranks that have the same part of it; else none.
+std::vector<std::vector<int>> part_groups(const Resolved& resolved);
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);
 
 // The rank's own part of every unit, by number of the bucket: of n ranks part p of n, of which none has more than one element more than another. Parts of a
@@ -56,6 +62,8 @@ struct HeldOutRounds {
 };
 HeldOutRounds held_out_rounds(const Resolved& resolved);
 
+// Of ranks that have the same, by the host that each is on: whether they can share it out host by host.
+std::optional<base::Problem> problem_of_hosts(const std::vector<int>& hosts);
 base::Problems fsdp_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -6,6 +6,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/stages.h"
 #include "core/topology/network.h"
@@ -51,11 +52,25 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
   return std::nullopt;
 }
 
+// Of each place: whether its replicas can share it out host by host.
+std::optional<Problem> on_hosts(const Mesh& mesh, const topology::Topology& topology) {
+  const topology::Network network(topology);
+  const std::vector<int> hosts = hosts_of(network, network.workers());
+  for (int stage = 0; stage < mesh.pipeline; ++stage)
+    for (int part = 0; part < mesh.tensor; ++part) {
+      std::vector<int> of_place;
+      for (const int rank : mesh.replicas_like(mesh.rank_of({0, stage, part}))) of_place.push_back(hosts[static_cast<std::size_t>(rank)]);
+      if (auto problem = problem_of_hosts(of_place)) return problem;
+    }
+  return std::nullopt;
+}
+
 // What one replica keeps of what another has too.
-std::optional<Problem> of_shards(const StrategySpec& strategy) {
+std::optional<Problem> of_shards(const Experiment& experiment) {
+  const StrategySpec& strategy = experiment.strategy;
   if (!strategy.mesh.shards_data) return std::nullopt;
-  if (strategy.fsdp.group != ShardGroup::world)
-    return Problem{ProblemCode::bad_input, "strategy.fsdp.group", "in hybrid all replicas share out what is sharded", "world", "Set it to world."};
+  if (strategy.fsdp.group == ShardGroup::host)
+    if (auto problem = on_hosts(mesh_of(experiment), experiment.topology)) return problem;
   if (strategy.algorithm != collective::Algorithm::ring && strategy.algorithm != collective::Algorithm::direct &&
       strategy.algorithm != collective::Algorithm::automatic)
     return Problem{
@@ -65,12 +80,16 @@ std::optional<Problem> of_shards(const StrategySpec& strategy) {
   return std::nullopt;
 }
 
-// One replica's weights would run ahead of another's.
-std::optional<Problem> updates_alone(const StrategySpec& strategy) {
-  if (strategy.stages.schedule != PipelineSchedule::pipedream) return std::nullopt;
+// Updates after every micro-batch.
+std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
+  if (strategy.stages.schedule != PipelineSchedule::pipedream || (strategy.mesh.pipeline > 1 && !strategy.mesh.shards_data)) return std::nullopt;
   return Problem{ProblemCode::bad_input, "strategy.stages.schedule",
-                 "pipedream updates after every micro-batch, by one pipeline's gradient: in hybrid a step has one update, by that of all replicas",
-                 "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1", "Take another schedule, or the strategy pipeline."};
+                 strategy.mesh.pipeline > 1
+                     ? "in pipedream a stage puts whole versions of its weights aside, and updates after every micro-batch: shared out among "
+                       "replicas, all of it would be scattered and gathered for each, to be kept whole all the same"
+                     : "pipedream updates after every micro-batch, and replicas of one stage have no pipeline to fill: they update once a step",
+                 "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1",
+                 strategy.mesh.pipeline > 1 ? "Take another schedule, or set strategy.mesh.shards_data to false." : "Take another schedule."};
 }
 
 }  // namespace
@@ -169,8 +188,8 @@ base::Problems mesh_problems(const Experiment& experiment) {
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
   if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica)) return {not_covered(mesh, workers)};
   if (const auto problem = apart(mesh_of(experiment), experiment.topology)) problems.push_back(*problem);
-  if (const auto problem = of_shards(experiment.strategy)) problems.push_back(*problem);
-  if (const auto problem = updates_alone(experiment.strategy)) problems.push_back(*problem);
+  if (const auto problem = of_shards(experiment)) problems.push_back(*problem);
+  if (const auto problem = of_each_micro_batch(experiment.strategy)) problems.push_back(*problem);
   return problems;
 }
 

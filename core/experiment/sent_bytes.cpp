@@ -39,7 +39,24 @@ class Sent {
   }
   void add(int rank, std::int64_t bytes) { sent_[static_cast<std::size_t>(rank)] += bytes; }
 
-  // Of a model that these ranks share out: gathers and sums of its units.
+  // Of a model that these ranks have alike, and share out in groups: within each, and among those who have the same part.
+  void among_alike(const std::vector<int>& ranks, const Resolved& own) {
+    const auto groups = sharing_among(e_, ranks);
+    for (const auto& members : groups) among_sharers(members, own);
+    for (std::size_t p = 0; p < groups.front().size(); ++p) {
+      std::vector<int> with_part;
+      for (const auto& members : groups) with_part.push_back(members[p]);
+      for (const Bucket& unit : buckets(own)) {
+        const std::int64_t part = collective::part(unit.count, static_cast<int>(groups.front().size()), static_cast<int>(p)).second;
+        among(with_part, Payload{Collective::all_reduce, gradient_dtype(own), part}, own.steps);
+      }
+    }
+  }
+
+  std::vector<std::int64_t> take() { return std::move(sent_); }
+
+ private:
+  // Gathers and sums of units.
   void among_sharers(const std::vector<int>& ranks, const Resolved& own) {
     const bool gathers = own.document.strategy.fsdp.shard == Shard::full;
     const std::int64_t micro_steps = count_micro_steps(own), rounds = count_evaluations(own) * held_out_rounds(own).count();
@@ -50,9 +67,6 @@ class Sent {
     }
   }
 
-  std::vector<std::int64_t> take() { return std::move(sent_); }
-
- private:
   const Resolved& e_;
   std::vector<std::int64_t> sent_;
 };
@@ -63,12 +77,9 @@ class ShardedBytes {
   explicit ShardedBytes(const Resolved& e) : e_(e), groups_(shard_groups(e)), sent_(e) {}
 
   std::vector<std::int64_t> of_run() {
-    for (const auto& ranks : groups_) sent_.among_sharers(ranks, e_);
-    for (const Bucket& unit : buckets(e_))
-      for (std::size_t p = 0; groups_.size() > 1 && p < groups_.front().size(); ++p) {
-        const std::int64_t part = collective::part(unit.count, static_cast<int>(groups_.front().size()), static_cast<int>(p)).second;
-        sent_.among(with_part(p), Payload{Collective::all_reduce, gradient_dtype(e_), part}, e_.steps);
-      }
+    std::vector<int> everyone(static_cast<std::size_t>(e_.world()));
+    std::iota(everyone.begin(), everyone.end(), 0);
+    sent_.among_alike(everyone, e_);
     const std::int64_t segments = std::ssize(e_.model.segments);
     within_groups({Collective::all_reduce, base::DType::fp64, 3 * segments}, e_.steps);
     if (e_.document.training.judges_gradients()) within_groups({Collective::all_reduce, base::DType::fp64, segments}, e_.steps);
@@ -76,12 +87,6 @@ class ShardedBytes {
   }
 
  private:
-  std::vector<int> with_part(std::size_t position) const {
-    std::vector<int> ranks;
-    for (const auto& group : groups_) ranks.push_back(group[position]);
-    return ranks;
-  }
-
   void within_groups(const Payload& payload, std::int64_t times) {
     for (const auto& ranks : groups_) sent_.among(ranks, payload, times);
   }
@@ -158,11 +163,12 @@ class MeshBytes {
     const Resolved own = of_rank(e_, mesh_.rank_of(at));
     const std::vector<int> replicas = mesh_.replicas_like(mesh_.rank_of(at));
     if (shards(e_)) {
-      sent_.among_sharers(replicas, own);
-      if (at.part == 0) add_statistics(mesh_.stage(at.stage));
+      sent_.among_alike(replicas, own);
+      for (const auto& ranks : at.part == 0 ? sharing_among(e_, mesh_.stage(at.stage)) : std::vector<std::vector<int>>{}) add_statistics(ranks);
       return;
     }
-    for (const Bucket& bucket : buckets(own)) sent_.among(replicas, Payload{Collective::all_reduce, gradient_dtype(e_), bucket.count}, e_.steps);
+    const std::int64_t updates = updates_each_micro_batch(e_.document.strategy) ? count_micro_steps(e_) : e_.steps;
+    for (const Bucket& bucket : buckets(own)) sent_.among(replicas, Payload{Collective::all_reduce, gradient_dtype(e_), bucket.count}, updates);
   }
 
   const Resolved& e_;

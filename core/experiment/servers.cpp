@@ -238,11 +238,14 @@ namespace {
 // (Narayanan et al. 2019, with the pipeline empty at the beginning of a step).
 StalenessTheory staleness_of_stages(const Resolved& e) {
   const data::Shares shares = e.shares();
-  const std::int64_t batch = e.document.training.batch_per_rank, p = e.world();
+  const Mesh mesh = mesh_of(e);
+  const std::int64_t batch = e.document.training.batch_per_rank, p = mesh.pipeline;
   double sum = 0, gradients = 0;
   std::int64_t most = 0;
   for (const data::Stretch& stretch : shares.stretches()) {
-    const std::int64_t micro_batches = (shares.global_samples(stretch.first_step) + batch - 1) / batch;
+    std::int64_t most_samples = 0;  // of a replica
+    for (int replica = 0; replica < mesh.data; ++replica) most_samples = std::max(most_samples, shares.samples(stretch.first_step, replica));
+    const std::int64_t micro_batches = (most_samples + batch - 1) / batch;
     gradients += static_cast<double>(stretch.steps * micro_batches * p);
     for (std::int64_t stage = 0; stage < p; ++stage)
       for (std::int64_t i = 0; i < micro_batches; ++i) {

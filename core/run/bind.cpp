@@ -262,11 +262,17 @@ class Binder {
 
   double maximum_norm() const { return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity(); }
 
+  // Of which a loss makes the gradient: of the micro-batch that is an update of its own, with what it has on other ranks.
+  std::int64_t samples_of_update(const Op& op) const {
+    if (!updates_each_) return gradient_samples_;
+    return op.weights.numerators.empty() ? samples_ : op.weights.denominator;
+  }
+
   // One that reads summaries goes by the classes of all ranks, of which it has some. The gradient is the mean over the samples of an update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     const std::int64_t rows = op.reads.back().count;  // those of others too where the rank is given outputs
-    const double part = 1.0 / static_cast<double>(model_.labels()), scale = part / static_cast<double>(updates_each_ ? samples_ : gradient_samples_);
+    const double part = 1.0 / static_cast<double>(model_.labels()), scale = part / static_cast<double>(samples_of_update(op));
     const Tensor outputs = with_rows(activation(last), rows, model_.classes), labels = tensor(op.reads.back());
     const Tensor gradients = touches(op.writes, "grad.s" + std::to_string(last)) ? with_rows(gradient(last), rows, model_.classes) : Tensor{};
     const Tensor metrics = touches(op.writes, "metrics") ? named("metrics") : Tensor{};

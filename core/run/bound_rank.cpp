@@ -18,7 +18,6 @@ base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& 
                     rank.shared, &rank.aside, lent);
   if (!bound) return base::fail(bound.error());
   rank.bound = std::move(*bound);
-  (*parts.initialise)(rank.plan, rank.bound);
   return {};
 }
 

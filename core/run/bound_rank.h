@@ -2,7 +2,6 @@
 // A rank's plan with everything it needs, and the memory that it lives in: of one of several ranks that one thread has.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,8 +27,7 @@ struct BindingParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   compute::Compute* compute = nullptr;
-  const std::string* swap_directory = nullptr;                                                          // of what is put aside on disk
-  const std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>* initialise = nullptr;  // weights before the first step
+  const std::string* swap_directory = nullptr;  // of what is put aside on disk
 };
 
 // Of `rank`, the plan and what it shares are there, and its own memory where others have it too. A kernel that cannot be prepared, or memory that is not

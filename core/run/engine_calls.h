@@ -14,6 +14,7 @@ class EngineCalls final : public Exchange {
 
   int waits_for() const override { return -1; }
   bool wait(std::chrono::microseconds limit) override { return engine_.wait(limit); }
+  void wake() override { engine_.wake(); }
   base::Result<void> state() const override { return engine_.state(); }
 
  private:

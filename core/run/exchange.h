@@ -36,6 +36,8 @@ class Exchange {
   virtual int waits_for() const = 0;
   // Until more may move, at the latest after `limit`. False: the limit passed.
   virtual bool wait(std::chrono::microseconds limit) = 0;
+  // From any thread: who waits, or waits next, returns at once.
+  virtual void wake() = 0;
   // Fails once the rank or a peer has aborted, or a peer was found dead.
   virtual base::Result<void> state() const = 0;
 

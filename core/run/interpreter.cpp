@@ -77,7 +77,7 @@ Interpreter::State::State(InterpreterParts p)
     else if (kind == LaneKind::copy) copy_lane = LaneId(l);
     else comm_lanes.emplace_back(l);
   }
-  if (copy_lane.valid()) swapping = std::make_unique<Swapping>(frontier, copy_lane, *parts.bound, *parts.compute, parts.slowness);
+  if (copy_lane.valid()) swapping = std::make_unique<Swapping>(*parts.plan, frontier, copy_lane, *parts.bound, *parts.compute, transfers.get(), parts.slowness);
 }
 
 Interpreter::Interpreter(InterpreterParts parts) : state_(std::make_unique<State>(std::move(parts))) {}

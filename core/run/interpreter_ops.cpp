@@ -171,7 +171,7 @@ base::Result<void> Interpreter::State::idle() {
   const bool comm_waits = transfers && !transfers->empty();
   if (comm_waits) {
     is_at(transfers->oldest().ready);
-    wait_for_peers(input_blocked || (swapping && swapping->under_way()) ? kInputSlice : kWaitSlice, transfers->waits_for());
+    wait_for_peers(input_blocked ? kInputSlice : kWaitSlice, transfers->waits_for());
   } else if (input_blocked && answering) {
     is_at(*frontier.next(input_lane));
     wait_for_peers(kInputSlice, -1);
@@ -193,7 +193,7 @@ std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_
 void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
                                 std::int64_t imposed_ns) {
   frontier.finish(lane, ready);
-  if (swapping) swapping->look_again();
+  if (swapping) swapping->look_after(ready);
   tell(ready, begin, peer_ready, end, bytes, imposed_ns);
 }
 

@@ -98,7 +98,8 @@ Result<void> PairTraining::State::add_rank(int number) {
   rank.rank.plan = parts.plan->rank_plan(number);
   rank.rank.shared = parts.transports[n]->arena();
   compute::Compute* const compute = parts.computes[n].get();
-  if (auto ok = bind(rank.rank, {&parts.plan->groups, parts.model, parts.recipe, compute, &parts.swap_directory, &parts.initialise}); !ok) return ok;
+  if (auto ok = bind(rank.rank, {&parts.plan->groups, parts.model, parts.recipe, compute, &parts.swap_directory}); !ok) return ok;
+  parts.initialise(rank.rank.plan, rank.rank.bound);
   rank.gate.open(parts.plan->schedule.steps, true);
   rank.interpreter = std::make_unique<Interpreter>(interpreter_parts(rank));
   rank.interpreter->open(parts.first_step);

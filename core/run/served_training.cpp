@@ -6,12 +6,11 @@
 #include <thread>
 
 #include "core/base/clock.h"
-#include "core/plan/buffer_names.h"
 #include "core/plan/text.h"
-#include "core/run/bound_rank.h"
 #include "core/run/held_out.h"
 #include "core/run/named_rows.h"
 #include "core/run/round_input.h"
+#include "core/run/served_binding.h"
 #include "core/run/served_share.h"
 #include "core/run/step_meter.h"
 #include "core/run/swapping.h"
@@ -33,55 +32,6 @@ base::Problem impossible(const Served& event, const std::string& why) {
 base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
   problem.where = "rank " + std::to_string(rank) + ", step " + std::to_string(step) + ": " + problem.where;
   return problem;
-}
-
-// What ranks read of each other, in one piece: many small ones would lie on many pages.
-struct Shared {
-  Memory memory;
-  std::int64_t taken = 0, all_bytes = 0;
-
-  static std::int64_t rounded(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-  Result<void> make(const plan::Plan& plan) {
-    for (int rank = 0; rank < plan.ranks; ++rank) all_bytes += rounded(layout(plan.rank_plan(rank)).shared_bytes);
-    return allocate(all_bytes, "the ranks").map([&](Memory made) { memory = std::move(made); });
-  }
-  std::span<std::byte> take(std::int64_t bytes) { return {memory.get() + std::exchange(taken, taken + rounded(bytes)), static_cast<std::size_t>(bytes)}; }
-};
-
-const plan::Op* of_bucket(const plan::Program& program, OpKind kind, int bucket) {
-  const auto found = std::ranges::find_if(program.ops, [&](const plan::Op& op) { return op.kind == kind && op.bucket == bucket; });
-  return found == program.ops.end() ? nullptr : &*found;
-}
-
-// A worker that only reads its parameters, and pulls each from the place that it has with the one server, need not copy them: it computes by them as soon as
-// it is given them, before the next update. Updates are made in place, of the server's first version.
-Lent lent_parameters(const plan::RankPlan& worker, const BoundRank& server) {
-  const plan::BufferId parameters = worker.buffer("params"), version = server.plan.buffer(plan::version_name(0));
-  const auto writes = [&](const plan::Op& op) { return std::ranges::any_of(op.writes, [&](const plan::Access& to) { return to.buffer == parameters; }); };
-  const auto pulls_in_place = [&](const plan::Op& op) {
-    if (op.kind != OpKind::pull) return false;
-    for (const char* name : {"answer", "named"}) {
-      const int number = server.plan.program(name);
-      const plan::Op* const gives = number < 0 ? nullptr : of_bucket(server.plan.programs[static_cast<std::size_t>(number)], OpKind::give, op.bucket);
-      if (gives != nullptr && gives->reads.front().buffer == version) return gives->reads.front().first == op.writes.front().first;
-    }
-    return false;
-  };
-  for (const plan::Program& program : worker.programs)
-    for (const plan::Op& op : program.ops)
-      if (writes(op) && !pulls_in_place(op)) return {};
-  return {parameters, server.bound.versions.front().data};
-}
-
-// In the own memory of `beside`, where there is one and it is as large.
-Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank, const BoundRank* beside, Shared& shared, const BoundRank* lender = nullptr) {
-  to.plan = parts.plan->rank_plan(rank);
-  const Layout places = layout(to.plan);
-  to.shared = shared.take(places.shared_bytes);
-  if (beside != nullptr && layout(beside->plan).private_bytes == places.private_bytes) to.own = beside->own;
-  else shared.all_bytes += places.private_bytes;
-  return bind(to, {&parts.plan->groups, parts.model, parts.recipe, parts.compute, &parts.swap_directory, &parts.initialise},
-              lender == nullptr ? Lent{} : lent_parameters(to.plan, *lender));
 }
 
 bool is_table(const BoundOp& pushes) { return pushes.named.row_bytes > 0; }
@@ -134,7 +84,7 @@ struct ServedTraining::State {
   // A worker computes as soon as it has parameters, and what it leaves is its gradient alone: all can do that in the same memory, which then stays in the
   // caches. Not where several servers give parts of them at several times, or a worker keeps a state of its own.
   bool one_at_a_time = false;
-  Shared shared;
+  SharedMemory shared;
   std::int64_t gradients = 0;
 
   explicit State(ServedTrainingParts p) : parts(std::move(p)), queue(parts.compute->make_queue()) {}
@@ -222,6 +172,9 @@ Result<void> ServedTraining::State::open() {
     if (!parts.plan->rank_plan(rank).rule)
       if (auto ok = add_worker(rank); !ok) return ok;
   for (Worker& worker : workers) worker.has.resize(servers.size()), worker.owes.resize(servers.size());
+  // What a server begins with counts, where a worker computes by it in its place.
+  for (const Worker& worker : workers) parts.initialise(worker.rank->plan, worker.rank->bound);
+  for (const Server& server : servers) parts.initialise(server.rank->plan, server.rank->bound);
   for (Server& server : servers) server.dropped.resize(workers.size());
   return {};
 }

@@ -20,6 +20,36 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
   return {};
 }
 
+using Marks = std::vector<std::vector<bool>>;  // by program and op
+
+// The op with which a dependency is met, in a program that it may look at.
+void mark(const plan::Dependency& dependency, const plan::Program& program, std::vector<bool>& marks) {
+  std::int32_t passed = 0;
+  std::size_t last = program.ops.size();
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (program.ops[i].lane != dependency.lane) continue;
+    last = i;
+    if (++passed == dependency.sequence) break;
+  }
+  if (last < program.ops.size()) marks[last] = true;
+}
+
+// For which ops those of a lane wait. A step back may have been one of any program.
+Marks awaited_by(const plan::RankPlan& plan, plan::LaneId lane) {
+  Marks marks;
+  for (const plan::Program& program : plan.programs) marks.emplace_back(program.ops.size(), false);
+  for (std::size_t p = 0; p < plan.programs.size(); ++p)
+    for (const plan::Op& op : plan.programs[p].ops)
+      for (const plan::Dependency& dependency : op.lane == lane ? op.after : std::vector<plan::Dependency>{})
+        for (std::size_t target = 0; target < plan.programs.size(); ++target)
+          if (target == p || dependency.steps_back > 0) mark(dependency, plan.programs[target], marks[target]);
+  return marks;
+}
+
+std::int64_t bytes_of(const BoundOp& op) {
+  return std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; });
+}
+
 }  // namespace
 
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
@@ -28,8 +58,9 @@ base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
   return {};
 }
 
-Swapping::Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, const Slowness* slowness)
-    : frontier_(frontier), lane_(lane), bound_(bound), compute_(compute), slowness_(slowness) {
+Swapping::Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, Exchange* peers,
+                   const Slowness* slowness)
+    : frontier_(frontier), lane_(lane), awaited_(awaited_by(plan, lane)), bound_(bound), compute_(compute), peers_(peers), slowness_(slowness) {
   ended_.reserve(kEndedAtOnce);
   thread_ = std::thread([this] { run(); });
 }
@@ -48,8 +79,7 @@ void Swapping::look_again() {
 void Swapping::run() {
   while (!stop_.load()) {
     const std::uint32_t seen = news_.load(std::memory_order_acquire);
-    under_way_.store(carry_out_next(), std::memory_order_relaxed);
-    if (!under_way()) news_.wait(seen, std::memory_order_acquire);
+    if (!carry_out_next()) news_.wait(seen, std::memory_order_acquire);
   }
 }
 
@@ -67,23 +97,27 @@ bool Swapping::carry_out_next() {
   if (failure_) return false;
   const auto ready = frontier_.next(lane_);
   if (!ready) return false;
-  const BoundOp& op = bound_.programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)];
   frontier_.start(lane_);
-  under_way_.store(true, std::memory_order_relaxed);
   const std::int64_t begin = base::now_nanoseconds();
-  const auto done = carry_out(op, compute_);
+  const auto done = carry_out(op_of(*ready), compute_);
   if (done) hold_back(*ready, begin);
-  const std::lock_guard lock(mutex_);
-  if (done) {
-    ended_.push_back(
-        {*ready, begin, base::now_nanoseconds(),
-         std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; })});
-    frontier_.finish(lane_, *ready);
-  } else {
-    failure_.emplace(*ready, done.error());
+  tell(*ready, done, begin);
+  return done.has_value();
+}
+
+// To whoever waits, for copies alone or for peers.
+void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done, std::int64_t begin_ns) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (done) {
+      ended_.push_back({ready, begin_ns, base::now_nanoseconds(), bytes_of(op_of(ready))});
+      frontier_.finish(lane_, ready);
+    } else {
+      failure_.emplace(ready, done.error());
+    }
   }
   changed_.notify_one();
-  return done.has_value();
+  if (peers_ != nullptr) peers_->wake();
 }
 
 bool Swapping::take(std::vector<Swapped>& ended) {

@@ -14,6 +14,7 @@
 
 #include "core/plan/frontier.h"
 #include "core/run/bound_plan.h"
+#include "core/run/exchange.h"
 #include "core/run/slowness.h"
 
 namespace trainyard::run {
@@ -29,34 +30,45 @@ struct Swapped {
 
 class Swapping {
  public:
-  // `slowness`: of a rank whose copies are paced; null: they take what they take.
-  Swapping(plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, const Slowness* slowness = nullptr);
+  // `peers`: in which the rank may wait just as well, and is woken when something has ended; null: of a rank alone. `slowness`: of a rank whose copies are
+  // paced; null: they take what they take.
+  Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute,
+           Exchange* peers = nullptr, const Slowness* slowness = nullptr);
   ~Swapping();  // at any moment; waits for the op that is under way, no longer
   Swapping(const Swapping&) = delete;
   Swapping& operator=(const Swapping&) = delete;
 
   void look_again();  // other lanes have come further, or an instance was admitted
+  // An op of another lane has ended. Nobody is woken for one that no copy waits for.
+  void look_after(const plan::Frontier::Ready& ended) {
+    if (awaited_[static_cast<std::size_t>(ended.program)][static_cast<std::size_t>(ended.op)]) look_again();
+  }
 
   // What has ended since it was last asked for, in order, into `ended`. True: there was something.
   bool take(std::vector<Swapped>& ended);
-  bool under_way() const { return under_way_.load(std::memory_order_relaxed); }  // an op, or one may start
   // Until something has ended, at the latest after `limit`.
   void wait(std::chrono::microseconds limit);
   // The op that failed, and why. Nothing is carried out after it.
   std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure() const;
 
  private:
+  const BoundOp& op_of(const plan::Frontier::Ready& ready) const {
+    return bound_.programs[static_cast<std::size_t>(ready.program)].ops[static_cast<std::size_t>(ready.op)];
+  }
   void run();
   bool carry_out_next();
+  void tell(const plan::Frontier::Ready& ready, const base::Result<void>& done, std::int64_t begin_ns);
   void hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const;
 
   plan::Frontier& frontier_;
   const plan::LaneId lane_;
+  const std::vector<std::vector<bool>> awaited_;  // by program and op
   const BoundPlan& bound_;
   compute::Compute& compute_;
+  Exchange* const peers_;
   const Slowness* const slowness_;
   std::atomic<std::uint32_t> news_{0};
-  std::atomic<bool> stop_{false}, under_way_{false};
+  std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Swapped> ended_;

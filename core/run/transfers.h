@@ -18,6 +18,7 @@ class Transfers final : public Exchange {
 
   int waits_for() const override;
   bool wait(std::chrono::microseconds limit) override { return transport_.wait(limit); }
+  void wake() override { transport_.wake(); }
   base::Result<void> state() const override { return transport_.state(); }
 
  private:

@@ -106,12 +106,16 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 namespace {
 
-// Of several whole models the chief's, who has the running statistics; and what all call.
-bool is_of_chief(const experiment::Resolved& e, int rank) {
+// Who has in the chief's replica what the rank has in its own.
+int chief_at_place_of(const experiment::Resolved& e, int rank) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
-  const experiment::MeshPlace at = mesh.place_of(rank);
-  return mesh.is_called(at) || at.replica == mesh.place_of(e.chief).replica;
+  experiment::MeshPlace at = mesh.place_of(rank);
+  at.replica = mesh.place_of(e.chief).replica;
+  return mesh.rank_of(at);
 }
+
+// Of several whole models the chief's, who has the running statistics; and what all call.
+bool is_of_chief(const experiment::Resolved& e, int rank) { return chief_at_place_of(e, rank) == rank; }
 
 // Parts lie side by side; or it has all.
 std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int rank, const compute::Tensor& parameters) {
@@ -134,11 +138,12 @@ CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
 
 }  // namespace
 
+// Of parts that several have, those have the duty who share theirs out with the chief, or with the rank of its replica at their place.
 bool writes_part(const experiment::Resolved& e, int rank) {
-  if (experiment::splits_model(e.document.strategy.kind)) return experiment::shards_parameters(e) || is_of_chief(e, rank);
-  if (!experiment::shards_parameters(e)) return true;
+  const bool splits = experiment::splits_model(e.document.strategy.kind);
+  if (!experiment::shards_parameters(e)) return !splits || is_of_chief(e, rank);
   const auto groups = experiment::shard_groups(e);
-  const std::vector<int>& writers = experiment::group_with(groups, e.chief);
+  const std::vector<int>& writers = experiment::group_with(groups, splits ? chief_at_place_of(e, rank) : e.chief);
   return std::binary_search(writers.begin(), writers.end(), rank);
 }
 

@@ -2,6 +2,7 @@
 #include "core/session/room.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/units.h"
 #include "core/experiment/duties.h"
@@ -45,34 +46,33 @@ std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& co
   return text + ". Or give it more memory.";
 }
 
-const topology::Device& device_of(const experiment::Resolved& e, const topology::Network& network, int rank) {
-  return network.device(e.ranks[static_cast<std::size_t>(rank)]);
-}
-
-std::int64_t beyond(const run::MemoryUse& use, const topology::Device& device) { return std::max<std::int64_t>(0, use.total() - device.memory_bytes); }
-
 }  // namespace
 
-std::int64_t lacking_bytes(const experiment::Resolved& e, const plan::Plan& plan, int rank) {
+std::vector<std::int64_t> lacking_bytes(const experiment::Resolved& e, const std::vector<run::MemoryUse>& memory) {
   const topology::Network network(e.document.topology);
-  return beyond(memory_of(plan, rank), device_of(e, network, rank));
+  std::vector<std::int64_t> list;
+  for (std::size_t rank = 0; rank < memory.size(); ++rank)
+    list.push_back(std::max<std::int64_t>(0, memory[rank].total() - network.device(e.ranks[rank]).memory_bytes));
+  return list;
 }
 
-base::Problems room_problems(const experiment::Resolved& e, const plan::Plan& plan, const CostOfStep& cost) {
+base::Problems room_problems(const experiment::Resolved& e, const std::vector<run::MemoryUse>& memory, const CostOfStep& cost) {
   base::Problems problems;
   const topology::Network network(e.document.topology);
-  for (int rank = 0; rank < plan.ranks; ++rank) {
-    const topology::Device& device = device_of(e, network, rank);
-    const run::MemoryUse use = memory_of(plan, rank);
-    const std::int64_t lacks = beyond(use, device);
-    if (lacks == 0) continue;
+  const std::vector<std::int64_t> lacking = lacking_bytes(e, memory);
+  for (int rank = 0; std::cmp_less(rank, memory.size()); ++rank) {
+    const auto number = static_cast<std::size_t>(rank);
+    if (lacking[number] == 0) continue;
+    const topology::Device& device = network.device(e.ranks[number]);
     const std::string who = device.name + " (rank " + std::to_string(rank) + ", " + std::string(experiment::duty_of(e.document, rank)) + ")";
     problems.push_back({base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
-                        who + " would be out of memory: its buffers take " + run::in_words(use) + "; that is " + said(lacks) + " more than the " +
-                            said(device.memory_bytes) + " that it has",
-                        said(use.total()) + " or more", problems.empty() ? advice(e, rank, cost) : ""});
+                        who + " would be out of memory: its buffers take " + run::in_words(memory[number]) + "; that is " + said(lacking[number]) +
+                            " more than the " + said(device.memory_bytes) + " that it has",
+                        said(memory[number].total()) + " or more", problems.empty() ? advice(e, rank, cost) : ""});
   }
   return problems;
 }
+
+base::Problems room_problems(const experiment::Resolved& e, const plan::Plan& plan, const CostOfStep& cost) { return room_problems(e, memory_of(plan), cost); }
 
 }  // namespace trainyard::session

@@ -227,6 +227,12 @@ run::MemoryUse memory_of(const plan::Plan& plan, int rank) {
   return run::memory_use(one, run::layout(one));
 }
 
+std::vector<run::MemoryUse> memory_of(const plan::Plan& plan) {
+  std::vector<run::MemoryUse> list;
+  for (int rank = 0; rank < plan.ranks; ++rank) list.push_back(memory_of(plan, rank));
+  return list;
+}
+
 std::vector<Way> ways_to_fit(const Resolved& experiment, const CostOfStep& cost) {
   if (experiment.servers > 0 || experiment.evaluators > 0) return {};
   return WaysToFit(experiment, cost).find();

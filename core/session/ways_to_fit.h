@@ -13,8 +13,9 @@
 
 namespace trainyard::session {
 
-// What the buffers of a rank take.
+// What the buffers of a rank take; and of all, by rank.
 run::MemoryUse memory_of(const plan::Plan& plan, int rank);
+std::vector<run::MemoryUse> memory_of(const plan::Plan& plan);
 
 // Of a full step: its seconds as devices and links are drawn, and the payload that all ranks send; -1 where an engine does not say.
 struct StepCost {

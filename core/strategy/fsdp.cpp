@@ -27,7 +27,7 @@ class ShardWriter : private UnitOps {
     for (micro_ = 0; micro_ < std::ssize(taken_); ++micro_) micro_step();
     micro_ = -1;
     keep_own_parts();
-    if (s_.replicas.lane.valid()) sum_over_replicas();
+    if (s_.replicas.lane.valid()) sum_own_parts(s_.replicas);
     if (clips()) add_clip();
     update_own_parts();
     if (!units().gathers) gather_updated();
@@ -103,11 +103,6 @@ class ShardWriter : private UnitOps {
 
   // Once a step --------------------------------------------------------------------------------------------------------
 
-  void sum_over_replicas() {
-    for (std::int32_t u = units().count() - 1; u >= 0; --u)
-      if (units().at(u).own.count > 0) collective(OpKind::all_reduce, s_.replicas, unit_number(UnitWay::replicas, u), own_gradient(units().at(u)));
-  }
-
   void add_clip() {
     add(zero(b_.reduced_norms));
     for_each_own_part([&](const Unit& unit, int s) { add(norm_of_part(unit, s)); });
@@ -140,10 +135,7 @@ void add_programs(const experiment::Resolved& e, const Replica& parts, const Sha
 struct Groups {
   explicit Groups(const experiment::Resolved& e) : shards(experiment::shard_groups(e)) {
     for (const auto& ranks : shards) list.push_back({{ranks.begin(), ranks.end()}});
-    for (std::size_t p = 0; shards.size() > 1 && p < shards.front().size(); ++p) {
-      plan::Group& same = list.emplace_back();
-      for (const auto& ranks : shards) same.ranks.push_back(ranks[p]);
-    }
+    for (const auto& ranks : experiment::part_groups(e)) list.push_back({{ranks.begin(), ranks.end()}});
     if (experiment::synchronises(e)) list.push_back(everyone(e));
   }
 

@@ -19,14 +19,16 @@ void add_lines(const MeshGroups& groups, MeshRank& rank, plan::RankPlan& plan) {
     for (int replica = is_called ? 0 : rank.at.replica, end = is_called ? rank.mesh.data : replica + 1; replica < end; ++replica)
       lines.push_back(add_line(plan, groups.way(rank.at, static_cast<std::int32_t>(w), replica)));
   }
-  rank.parts = add_line(plan, groups.parts(rank.at));
-  rank.replicas = add_line(plan, groups.replicas(rank.at));
+  rank.parts = add_line(plan, groups.parts(rank.rank));
+  rank.replicas = add_line(plan, groups.replicas(rank.rank));
+  rank.alike = add_line(plan, groups.alike(rank.rank));
+  rank.speaks = groups.speaks(rank.rank);
   const auto known_or_new = [&](std::int32_t group) {
     for (const Line& line : {rank.parts, rank.replicas})
       if (line.group == group) return line;
     return add_line(plan, group);
   };
-  rank.statistics = known_or_new(groups.statistics(rank.at));
+  rank.statistics = known_or_new(groups.statistics(rank.rank));
   rank.norms = known_or_new(groups.norms());
 }
 
@@ -64,7 +66,7 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
                 {}, {}};
   parts.slots = slots_by_buffer(parts.buffers, slots, plan.buffers.size());
   parts.recomputation = recomputation;
-  if (rank.shards) add_own_parts(*rank.shards, experiment::gradient_dtype(e), false, plan);
+  if (rank.shards) add_own_parts(*rank.shards, experiment::gradient_dtype(e), rank.alike.group >= 0, plan);
   share(rank, e.model, parts.buffers, plan);
   if (model::splits_classes(e.model) && rank.has_loss()) {
     const std::int64_t rows = e.document.training.batch_per_rank * e.model.labels();
@@ -72,9 +74,9 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
   }
   const auto told = [&](std::int64_t samples) { return rank.tells_of_samples() ? samples : 0; };
   for (const ProgramSize& program : training_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program.micro_batches)});
+    plan.programs.push_back({program.name, told(program.samples), program.all, 1, mesh_training(parts, rank, program)});
   for (const ProgramSize& program : evaluation_of(e, number))
-    plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program.micro_batches)});
+    plan.programs.push_back({program.name, told(program.samples), program.all, program.repeats, mesh_evaluation(parts, rank, program)});
   if (rank.schedule == experiment::PipelineSchedule::pipedream) keep_versions(plan);
   drop_unused_buffers(plan);
   order_by_data(plan);

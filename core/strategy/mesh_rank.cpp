@@ -95,38 +95,62 @@ class Room {
 }  // namespace
 
 MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split) : mesh_(experiment::mesh_of(e)), ways_(split.ways), shards_(experiment::shards(e)) {
-  const auto next = [&] { return static_cast<std::int32_t>(list_.size()); };
   for (int replica = 0; replica < mesh_.data; ++replica)
     for (int part = 0; part < mesh_.tensor; ++part)
       for (const auto& [from, to] : ways_) list_.push_back({{mesh_.rank_of({replica, from, part}), mesh_.rank_of({replica, to, part})}});
-  if (mesh_.tensor > 1) parts_ = next();
-  for (int rank = 0; rank < mesh_.ranks() && mesh_.tensor > 1; rank += mesh_.tensor) list_.push_back(group_of(mesh_.parts_with(rank)));
-  if (sums(e, 0)) replicas_ = next();
-  for (int stage = 0; stage < mesh_.pipeline && sums(e, stage); ++stage)
-    for (int part = 0; part < mesh_.tensor; ++part) list_.push_back(group_of(mesh_.replicas_like(mesh_.rank_of({0, stage, part}))));
-  if (shards_ && mesh_.tensor > 1) stages_ = next();
-  for (int stage = 0; stage < mesh_.pipeline && stages_ >= 0; ++stage) list_.push_back(group_of(mesh_.stage(stage)));
+  std::vector<std::vector<int>> sharing_layers;
+  for (int rank = 0; rank < mesh_.ranks() && mesh_.tensor > 1; rank += mesh_.tensor) sharing_layers.push_back(mesh_.parts_with(rank));
+  parts_ = add(sharing_layers);
+  replicas_ = add(who_sums(e));
+  alike_ = add(shards_ ? experiment::part_groups(e) : std::vector<std::vector<int>>{});
+  stages_ = add(who_tells(e));
   if (!e.document.training.judges_gradients() || !mesh_.sums_norms(shards_)) return;
-  everyone_ = mesh_.tensor == mesh_.ranks() ? parts_ : next();
-  if (everyone_ != parts_) list_.push_back(everyone(e));
+  everyone_ = mesh_.tensor == mesh_.ranks() ? parts_.front() : static_cast<std::int32_t>(list_.size());
+  if (everyone_ != parts_.front()) list_.push_back(everyone(e));
 }
 
-// Whoever calls may keep nothing.
-bool MeshGroups::sums(const experiment::Resolved& e, int stage) const {
-  return mesh_.replicas(stage) > 1 && (!mesh_.calls || experiment::of_rank(e, 0).model.elements > 0);
+// The number of its group, by rank; -1: it is in none.
+MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) {
+  ByRank by_rank(static_cast<std::size_t>(mesh_.ranks()), -1);
+  for (const std::vector<int>& ranks : groups) {
+    for (const int rank : ranks) by_rank[static_cast<std::size_t>(rank)] = static_cast<std::int32_t>(list_.size());
+    list_.push_back(group_of(ranks));
+  }
+  return by_rank;
+}
+
+// Gradients. Whoever calls may keep nothing, and who is called is there once.
+std::vector<std::vector<int>> MeshGroups::who_sums(const experiment::Resolved& e) const {
+  if (shards_) return experiment::shard_groups(e);
+  std::vector<std::vector<int>> groups;
+  if (mesh_.calls && experiment::of_rank(e, 0).model.elements == 0) return groups;
+  for (int stage = 0; stage < mesh_.pipeline && mesh_.replicas(stage) > 1; ++stage)
+    for (int part = 0; part < mesh_.tensor; ++part) groups.push_back(mesh_.replicas_like(mesh_.rank_of({0, stage, part})));
+  return groups;
+}
+
+// Of a stage those who share out its layers' parts, and these among replicas.
+std::vector<std::vector<int>> MeshGroups::who_tells(const experiment::Resolved& e) const {
+  std::vector<std::vector<int>> groups;
+  for (int stage = 0; stage < mesh_.pipeline && shards_ && mesh_.tensor > 1; ++stage)
+    for (std::vector<int>& ranks : experiment::sharing_among(e, mesh_.stage(stage))) groups.push_back(std::move(ranks));
+  return groups;
 }
 
 std::int32_t MeshGroups::way(const MeshPlace& at, std::int32_t way, int replica) const {
   const auto& [from, to] = ways_[static_cast<std::size_t>(way)];
   return at.stage == from || at.stage == to ? (replica * mesh_.tensor + at.part) * static_cast<std::int32_t>(ways_.size()) + way : -1;
 }
-std::int32_t MeshGroups::parts(const MeshPlace& at) const { return number(parts_, at.stage * mesh_.data + at.replica); }
-std::int32_t MeshGroups::replicas(const MeshPlace& at) const { return mesh_.is_called(at) ? -1 : number(replicas_, at.stage * mesh_.tensor + at.part); }
-std::int32_t MeshGroups::statistics(const MeshPlace& at) const {
-  if (!shards_) return parts(at);
-  return mesh_.tensor > 1 ? number(stages_, at.stage) : replicas(at);
+
+std::int32_t MeshGroups::statistics(int rank) const {
+  if (!shards_) return parts(rank);
+  return mesh_.tensor > 1 ? stages_[static_cast<std::size_t>(rank)] : replicas(rank);
 }
-std::int32_t MeshGroups::norms() const { return everyone_; }
+
+bool MeshGroups::speaks(int rank) const {
+  if (!shards_) return mesh_.place_of(rank).replica == 0;
+  return alike(rank) < 0 || list_[static_cast<std::size_t>(alike(rank))].position(rank) == 0;
+}
 
 bool MeshRank::sends(int value, bool forward) const {
   return std::any_of(split.hops.begin(), split.hops.end(),

@@ -15,28 +15,34 @@
 
 namespace trainyard::strategy {
 
-// The groups of a mesh, by number: of every pipeline its ways; of every part of a stage; of all replicas of these; of a stage, where they share out what
-// replicas have alike; and of everybody, where norms are summed that no rank has whole.
+// The groups of a mesh, by number: of every pipeline its ways; of every part of a stage; of all replicas of these, or where they share out what they have alike
+// of those who do so among them, then of those who have the same part of it, and of all of a stage who have parts of one; and of everybody, where norms are
+// summed that no rank has whole.
 class MeshGroups {
  public:
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
   std::int32_t way(const experiment::MeshPlace& at, std::int32_t way, int replica) const;  // as the next ones, -1 where the rank is in none
-  std::int32_t parts(const experiment::MeshPlace& at) const;
-  std::int32_t replicas(const experiment::MeshPlace& at) const;
-  std::int32_t statistics(const experiment::MeshPlace& at) const;  // of who updates some of a segment that the rank updates
-  std::int32_t norms() const;
+  std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
+  std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
+  std::int32_t alike(int rank) const { return alike_[static_cast<std::size_t>(rank)]; }
+  std::int32_t statistics(int rank) const;  // of who updates some of a segment that the rank updates
+  std::int32_t norms() const { return everyone_; }
+  // Whether of those who update the same the rank is the first.
+  bool speaks(int rank) const;
 
  private:
-  std::int32_t number(std::int32_t first, int position) const { return first < 0 ? -1 : first + position; }
-
-  bool sums(const experiment::Resolved& e, int stage) const;  // replicas, what they learn of a stage
+  using ByRank = std::vector<std::int32_t>;
+  ByRank add(const std::vector<std::vector<int>>& groups);
+  std::vector<std::vector<int>> who_sums(const experiment::Resolved& e) const;
+  std::vector<std::vector<int>> who_tells(const experiment::Resolved& e) const;
 
   experiment::Mesh mesh_;
   std::vector<std::pair<int, int>> ways_;
   std::vector<plan::Group> list_;
-  std::int32_t parts_ = -1, replicas_ = -1, stages_ = -1, everyone_ = -1;  // the first of each kind
+  ByRank parts_, replicas_, alike_, stages_;
+  std::int32_t everyone_ = -1;
   bool shards_ = false;
 };
 
@@ -48,7 +54,8 @@ struct MeshRank {
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   std::vector<std::vector<Line>> ways = {};  // by way and replica, where the rank is called; else the rank's own
-  Line parts = {}, replicas = {}, statistics = {}, norms = {};
+  Line parts = {}, replicas = {}, alike = {}, statistics = {}, norms = {};
+  bool speaks = true;                 // of those who update the same, it is the first
   std::optional<Shards> shards = {};  // of what replicas have alike, where each updates but its part
   plan::Access summaries = {};        // of the logits, of all parts one after another; invalid where every rank has all classes
 

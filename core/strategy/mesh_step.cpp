@@ -14,8 +14,10 @@ using experiment::Pass;
 
 class MeshWriter : private UnitOps {
  public:
-  MeshWriter(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches)
-      : UnitOps(replica, rank.shards ? &*rank.shards : nullptr, rank.replicas, micro_batches, rank.mesh.callers(rank.at)), m_(rank) {}
+  MeshWriter(const Replica& replica, const MeshRank& rank, const ProgramSize& size)
+      : UnitOps(replica, rank.shards ? &*rank.shards : nullptr, rank.replicas, size.micro_batches, rank.mesh.callers(rank.at)), m_(rank), size_(size) {
+    learns_each_ = updates_each();
+  }
 
   std::vector<Op> train() {
     const std::vector<Cell> cells = m_.cells(static_cast<std::int32_t>(micro_batches_.size()));
@@ -27,6 +29,7 @@ class MeshWriter : private UnitOps {
     }
     micro_ = -1;
     keep_own_parts();
+    if (m_.alike.group >= 0) sum_own_parts(m_.alike);
     if (clips()) add_clip();
     if (!updates_each()) update_all();
     if (m_.shards && !units().gathers) gather_updated();
@@ -117,7 +120,7 @@ class MeshWriter : private UnitOps {
     else if (is_learnt) add_nothing_learnt(s);
     if (!is_learnt) return;
     sum_gradient(s);
-    for (std::int32_t b = 0; b < buckets() && !m_.shards && is_last_micro_step(); ++b)
+    for (std::int32_t b = 0; b < buckets() && !m_.shards && (updates_each() || is_last_micro_step()); ++b)
       if (span_of(b).first_segment == s) collective(OpKind::all_reduce, m_.replicas, b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
   }
 
@@ -164,7 +167,7 @@ class MeshWriter : private UnitOps {
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
     add(backward_weight(s, leaves_norms() && learns_last()));
-    if (adds_to_tied(s) || (micro_ > first_micro_ && !updates_each() && adds_up(s))) with_sum(ops_.back());
+    if (adds_to_tied(s) || (micro_ > first_micro_ && adds_up(s))) with_sum(ops_.back());
   }
 
   bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
@@ -172,16 +175,21 @@ class MeshWriter : private UnitOps {
   // Of pipedream, which keeps the versions that are asked for later (versions.h).
   void update_by_micro_batch() {
     add(count(micro_));
+    if (is_last_micro_step()) begin_telling();
     for (int s = last(); s >= 0; --s) {
       if (!has_parameters(s)) continue;
-      add(update(s));
-      ops_.back().micro = micro_;
+      Op op = update(s);
+      op.micro = micro_;
+      add(std::move(op));
+      if (is_last_micro_step()) tell_nothing_of_others(s);
     }
+    if (is_last_micro_step()) tell();
   }
 
   // Who is not to tell of samples says nothing of it: in evaluation it has nothing to do.
   void add_loss() {
     Op op = loss();
+    if (trains_ && updates_each() && m_.mesh.data * m_.mesh.tensor > 1) op.weights = {{samples_}, size_.of_replicas[static_cast<std::size_t>(micro_)]};
     if (!m_.tells_of_samples()) std::erase(op.writes, b_.metrics);
     if (m_.summaries.buffer.valid()) {
       summarise();
@@ -244,11 +252,11 @@ class MeshWriter : private UnitOps {
   // Whether the rank tells of a segment: of one that all parts have the first does, of one that is split each of its part.
   bool tells(int s) const { return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none); }
 
-  // Each rank its part of the norm of the whole gradient; of replicas that have the same, the first.
+  // Each rank its part of the norm of the whole gradient; of those who have the same, the first.
   void add_clip() {
     std::vector<bool> counts(model_.segments.size(), false);
     const auto count = [&](int s, Op norm) {
-      if (m_.norms.group >= 0 && !(tells(s) && (m_.shards || m_.at.replica == 0))) return;
+      if (m_.norms.group >= 0 && !(tells(s) && m_.speaks)) return;
       counts[static_cast<std::size_t>(s)] = true;
       add(std::move(norm));
     };
@@ -272,32 +280,42 @@ class MeshWriter : private UnitOps {
 
   // What is told of an update is that of whole segments.
   void update_all() {
-    const bool sums = m_.statistics.group >= 0;
-    if (sums) add(zero(b_.statistics));
+    begin_telling();
     const auto change = [&](int s, Op update) {
       add(std::move(update));
-      if (sums && !tells(s)) add(zero({b_.statistics.buffer, 3 * s, 3}));
+      tell_nothing_of_others(s);
     };
     if (m_.shards) for_each_own_part([&](const Unit& unit, int s) { change(s, update_of_part(unit, s)); });
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) change(s, update(s));
-    if (sums)
+    tell();
+  }
+
+  // Where ranks have parts of what is told of: each writes its own, and all are summed.
+  bool sums_statistics() const { return m_.statistics.group >= 0; }
+  void begin_telling() {
+    if (sums_statistics()) add(zero(b_.statistics));
+  }
+  void tell_nothing_of_others(int s) {
+    if (sums_statistics() && !tells(s)) add(zero({b_.statistics.buffer, 3 * s, 3}));
+  }
+  void tell() {
+    if (sums_statistics())
       collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? unit_number(UnitWay::norms, 1) : number_of(Way::statistics),
                  b_.statistics);
   }
 
   const MeshRank& m_;
+  const ProgramSize& size_;
   bool separate_ = false;  // gradients of weights have cells of their own
   std::int32_t loaded_ = -1;
 };
 
 }  // namespace
 
-std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches) {
-  return MeshWriter(replica, rank, micro_batches).train();
-}
-std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const std::vector<std::int64_t>& micro_batches) {
-  return MeshWriter(replica, rank, micro_batches).evaluate();
+std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const ProgramSize& size) { return MeshWriter(replica, rank, size).train(); }
+std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const ProgramSize& size) {
+  return MeshWriter(replica, rank, size).evaluate();
 }
 
 }  // namespace trainyard::strategy

@@ -2,6 +2,7 @@
 #include "core/strategy/same_samples.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
@@ -24,6 +25,16 @@ std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
   return list;
 }
 
+// By number, of all replicas together; where they call, each number is one's alone.
+std::vector<std::int64_t> of_all_replicas(const experiment::Resolved& e, const Samples& samples, std::int64_t most) {
+  const std::int64_t batch = e.document.training.batch_per_rank;
+  std::vector<std::int64_t> list;
+  for (std::int64_t first = 0; first < most; first += batch)
+    list.push_back(std::accumulate(samples.begin(), samples.end(), std::int64_t{0},
+                                   [&](std::int64_t sum, std::int64_t of_one) { return sum + std::clamp<std::int64_t>(of_one - first, 0, batch); }));
+  return list;
+}
+
 }  // namespace
 
 std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
@@ -35,8 +46,9 @@ std::vector<ProgramSize> training_of(const experiment::Resolved& e, int rank) {
     Samples samples;
     samples.reserve(static_cast<std::size_t>(mesh.data));
     for (int replica = 0; replica < mesh.data; ++replica) samples.push_back(shares.samples(stretch.first_step, replica));
+    const std::int64_t most = *std::max_element(samples.begin(), samples.end());
     list.push_back({list.empty() ? "train" : plan::Schedule::tail_name(list.size() - 1), mesh.is_called(at) ? 0 : samples[static_cast<std::size_t>(at.replica)],
-                    shares.global_samples(stretch.first_step), 1, micro_batches(e, rank, samples, *std::max_element(samples.begin(), samples.end()))});
+                    shares.global_samples(stretch.first_step), 1, micro_batches(e, rank, samples, most), of_all_replicas(e, samples, most)});
   }
   return list;
 }

@@ -17,6 +17,7 @@ struct ProgramSize {
   // By number, the samples of what passes the rank, or is another caller's. As many as the replica that takes most has: of a replica that takes fewer, the last
   // ones have none.
   std::vector<std::int64_t> micro_batches = {};
+  std::vector<std::int64_t> of_replicas = {};  // by number, of all replicas together
 
   std::int32_t count() const { return static_cast<std::int32_t>(micro_batches.size()); }
 };

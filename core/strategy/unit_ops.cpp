@@ -105,11 +105,16 @@ void UnitOps::keep_own_part() {
   ops_.back().bucket = unit_number(UnitWay::gradients, u);
 }
 
+void UnitOps::sum_own_parts(const Line& alike) {
+  for (std::int32_t u = units().count() - 1; u >= 0; --u)
+    if (units().at(u).own.count > 0) collective(OpKind::all_reduce, alike, unit_number(UnitWay::replicas, u), own_gradient(units().at(u)));
+}
+
 plan::Op UnitOps::learn_nothing(int s) const {
   Op op = op_of(OpKind::zero, s);
   if (!has_parameters(s) || (micro_ > first_micro_ && adds_up(s))) return op;
   op.writes.push_back(segment_of(b_.gradients, s));
-  if (leaves_norms()) op.writes.push_back({b_.local_norms.buffer, s, 1});
+  if (leaves_norms() && micro_ == first_micro_) op.writes.push_back({b_.local_norms.buffer, s, 1});
   return op;
 }
 

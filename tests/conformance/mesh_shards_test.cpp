@@ -30,6 +30,14 @@ Experiment ahead(Experiment e, std::int64_t prefetch) {
   return e;
 }
 
+// Within every host, and across hosts with those that have the same part.
+Experiment by_host(Experiment e, int hosts) {
+  const auto ranks = static_cast<int>(e.topology.hosts[0].devices.size());
+  e = on_hosts(e, hosts, ranks / hosts);
+  e.strategy.fsdp.group = experiment::ShardGroup::host;
+  return e;
+}
+
 class ShardedMesh : public testing::TestWithParam<Case> {};
 
 TEST_P(ShardedMesh, of_hundred_fp64_steps_equals_one_device) {
@@ -50,6 +58,20 @@ TEST_P(ShardedMesh, sends_what_its_formula_says_and_is_proved) {
 }
 
 Experiment rows(int ranks) { return strategy::small_rows(ranks); }
+
+INSTANTIATE_TEST_SUITE_P(
+    MeshesOnHosts, ShardedMesh,
+    testing::Values(Case{"moments_rows_4x1x1_clipped", by_host(sharded(with(meshed(rows(4), {4, 1, 1}, 2), O::adam, 0.3), kOptimizer), 2)},
+                    Case{"moments_gpt_4x1x2_clipped", by_host(sharded(with(meshed(gpt(8, 2, false), {4, 1, 2}, 2), O::adamw, 0.3), kOptimizer), 2)},
+                    Case{"gradients_rows_4x2x1_zb", by_host(sharded(with(meshed(rows(8), {4, 2, 1}, 3, S::zb_h1), O::adam), kGradients), 4)},
+                    Case{"gradients_tied_4x1x2_direct",
+                         by_host(sharded(with(meshed(gpt(8, 4, true), {4, 1, 2}, 3), O::adam, 0, Algorithm::direct), kGradients), 2)},
+                    Case{"full_uneven_6x1x1", by_host(sharded(with(meshed(small(6, 24), {6, 1, 1}, 2), O::adamw), kFull), 3)},
+                    Case{"full_rows_4x2x1_clipped", by_host(sharded(with(meshed(rows(8), {4, 2, 1}, 3), O::adam, 0.3), kFull), 4)},
+                    Case{"full_uneven_4x1x2", by_host(sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adam, 0.3), kFull), 2)},
+                    Case{"full_rows_2x2x1_stage_by_stage", by_host(sharded(with(meshed(rows(4), {2, 2, 1}, 3, S::gpipe), O::adam), kFull), 2)},
+                    Case{"kept_gpt_4x2x1", by_host(kept_gathered(sharded(with(meshed(gpt(8, 2, false), {4, 2, 1}, 3), O::adam), kFull), 1), 4)}),
+    name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Meshes, ShardedMesh,
@@ -191,6 +213,33 @@ TEST(ShardedMeshBytes, of_full_are_those_of_every_cell) {
   EXPECT_EQ(total(sharded(e, kGradients)), (1 + 3) * s + told);
   EXPECT_EQ(total(sharded(e, kFull)), 3 * 3 * s + told);
   EXPECT_EQ(total(kept_gathered(sharded(e, kFull), 1)), (1 + 3) * s + told);
+}
+
+// Each pair of replicas on a host shares a model out, 2 (2 - 1) s for the moments, and sums its parts with the other pair's: s more, of both parts.
+TEST(ShardedMeshBytes, of_hosts_are_those_within_each_and_of_parts_across) {
+  Experiment e = with(meshed(rows(4), {4, 1, 1}, 1), O::adam);
+  e.data.held_out_samples = 0;
+  e.training.steps = 1;
+  e = by_host(sharded(e, kOptimizer), 2);
+  const experiment::Resolved resolved = experiment::resolve(e, ".").value();
+  const auto sent = experiment::sent_bytes(resolved).value();
+  const std::int64_t s = 8 * resolved.model.elements, told = 2 * 2 * 3 * std::ssize(resolved.model.segments) * 8;
+  EXPECT_EQ(std::accumulate(sent.begin(), sent.end(), std::int64_t{0}), 2 * 2 * s + 2 * s + told);
+  EXPECT_EQ(experiment::shard_groups(resolved), (std::vector<std::vector<int>>{{0, 1}, {2, 3}}));
+  EXPECT_EQ(experiment::part_groups(resolved), (std::vector<std::vector<int>>{{0, 2}, {1, 3}}));
+}
+
+TEST(ShardedMeshOnHosts, is_the_fsdp_of_hosts_to_the_bit_and_the_byte) {
+  for (const Shard shard : {kOptimizer, kGradients, kFull}) {
+    Experiment e = by_host(sharded(with(meshed(small(4, 24), {4, 1, 1}, 2), O::adam), shard), 2);
+    e.training.steps = 30;
+    const auto mesh = trained(e), fsdp = trained(as_fsdp(e));
+    for (std::size_t r = 0; r < mesh.size(); ++r) {
+      ASSERT_EQ(mesh[r].problem + fsdp[r].problem, "");
+      EXPECT_EQ(mesh[r].parameters, fsdp[r].parameters);
+    }
+    EXPECT_EQ(experiment::sent_bytes(experiment::resolve(e, ".").value()), experiment::sent_bytes(experiment::resolve(as_fsdp(e), ".").value()));
+  }
 }
 
 // What is computed again of a stage finds its unit gathered.

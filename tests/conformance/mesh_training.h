@@ -2,18 +2,14 @@
 // Ranks that have but parts of a model, as one device would: what they end with is put together again, and what they say of it added up.
 #pragma once
 
-#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/sent_bytes.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
-
-inline std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-inline std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
 
 struct MeshCase {
   const char* name;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Pipelines whose stages update after every micro-batch learn just what the published formula says (Narayanan et al. 2019): stage s of p, from 0, has
 // w(i+1) = w(i) - step of the gradient of micro-batch i, taken where every stage has the weights that the micro-batch went forward by, max(0, i - (p-1-s))
-// updates of the step old. Beside it that formula alone, on one device, with an optimizer of its own.
+// updates of the step old; of replicas, the mean over the samples that all of them have in their i-th. Beside it that formula alone, on one device, with an
+// optimizer of its own.
 #include <cmath>
 
 #include "core/experiment/cells.h"
@@ -9,6 +10,7 @@
 #include "core/run/arena.h"
 #include "core/run/round_input.h"
 #include "core/telemetry/staleness_counts.h"
+#include "tests/conformance/mesh_training.h"
 #include "tests/conformance/stage_training.h"
 
 namespace trainyard::tests {
@@ -22,7 +24,7 @@ using experiment::StagePlace;
 using experiment::StrategyKind;
 using Values = std::vector<double>;
 
-// Gradients of one micro-batch after the other, each at whatever weights.
+// Gradients of one sample, each at whatever weights.
 class Gradients {
  public:
   explicit Gradients(const Experiment& e)
@@ -44,10 +46,10 @@ class Gradients {
   const experiment::Resolved& resolved() const { return resolved_; }
   Values parameters() const { return values_of(bound_.parameters); }
 
-  Values of(std::int64_t micro_batch, const Values& weights) {
+  Values of(std::int64_t sample, const Values& weights) {
     std::copy(weights.begin(), weights.end(), bound_.parameters.as<double>());
-    const run::BoundProgram& program = bound_.programs[static_cast<std::size_t>(plan_.program(schedule_.program(micro_batch)))];
-    run::load(*compute_, input_->take(micro_batch, 0), program.loads.front());
+    const run::BoundProgram& program = bound_.programs[static_cast<std::size_t>(plan_.program(schedule_.program(sample)))];
+    run::load(*compute_, input_->take(sample, 0), program.loads.front());
     for (const run::BoundOp& op : program.ops)
       for (std::size_t k = 0; k < op.kernels.size() && op.kind != plan::OpKind::update; ++k) op.kernels[k]->enqueue(*queue_);
     return values_of({base::DType::fp64, {resolved_.model.elements}, gradients_});
@@ -113,14 +115,29 @@ void PrintTo(const Case& c, std::ostream* out) {
   *out << c.ranks << " ranks, optimizer " << static_cast<int>(c.optimizer.kind) << ", " << c.places.size() << " places";
 }
 
+// Of the replica that has most: the first.
 int micro_batches_of(const experiment::Resolved& e, std::int64_t step) {
   const std::int64_t batch = e.document.training.batch_per_rank;
-  return static_cast<int>((e.shares().global_samples(step) + batch - 1) / batch);
+  return static_cast<int>((e.shares().samples(step, 0) + batch - 1) / batch);
+}
+
+// Of all replicas the samples of their i-th micro-batches in a step, from its first on.
+std::vector<std::int64_t> samples_of_update(const experiment::Resolved& e, std::int64_t step, int i) {
+  const std::int64_t batch = e.document.training.batch_per_rank;
+  std::vector<std::int64_t> list;
+  std::int64_t first = 0;
+  for (int replica = 0; replica < experiment::mesh_of(e).data; ++replica) {
+    const std::int64_t own = e.shares().samples(step, replica);
+    for (std::int64_t sample = i * batch; sample < std::min(own, (i + 1) * batch); ++sample) list.push_back(first + sample);
+    first += own;
+  }
+  return list;
 }
 
 // All by the formula.
 Values by_formula(const Experiment& e) {
   Experiment one = alone(e);
+  one.training.batch_per_rank = 1;
   one.training.accumulation_steps = 1;
   one.training.recompute_segments = 0;
   one.training.steps = 1'000'000;
@@ -129,7 +146,8 @@ Values by_formula(const Experiment& e) {
   const std::vector<int> owners = experiment::owners_of(piped);
   Values newest = gradients.parameters();
   Optimizer optimizer(e.training.optimizer, newest.size());
-  std::int64_t taken = 0;  // micro-batches of earlier steps
+  const int stages = experiment::mesh_of(piped).pipeline;
+  std::int64_t taken = 0;  // samples of earlier steps
   for (std::int64_t step = 0; step < e.training.steps; ++step) {
     std::vector<Values> versions{newest};
     const int m = micro_batches_of(piped, step);
@@ -137,13 +155,19 @@ Values by_formula(const Experiment& e) {
       Values went_by(newest.size());
       for (std::size_t s = 0; s < owners.size(); ++s) {
         const model::Segment& segment = piped.model.segments[s];
-        const Values& version = versions[static_cast<std::size_t>(std::max(0, i - (piped.world() - 1 - owners[s])))];
+        const Values& version = versions[static_cast<std::size_t>(std::max(0, i - (stages - 1 - owners[s])))];
         std::copy_n(version.begin() + segment.first, segment.elements, went_by.begin() + segment.first);
       }
-      optimizer.step(newest, gradients.of(taken + i, went_by));
+      Values mean(newest.size());
+      const std::vector<std::int64_t> samples = samples_of_update(piped, step, i);
+      for (const std::int64_t sample : samples) {
+        const Values of_sample = gradients.of(taken + sample, went_by);
+        for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += of_sample[k] / static_cast<double>(samples.size());
+      }
+      optimizer.step(newest, mean);
       versions.push_back(newest);
     }
-    taken += m;
+    taken += piped.shares().global_samples(step);
   }
   return newest;
 }
@@ -185,6 +209,49 @@ INSTANTIATE_TEST_SUITE_P(Training, PipeDream,
                          testing::Values(Case{1}, Case{2}, Case{3, kAdam}, Case{4, {.learning_rate = 0.02, .weight_decay = 0.01}}, Case{4, kAdam},
                                          Case{3, {.learning_rate = 0.05, .momentum = 0}, {{"0", 0}, {"2", 1}, {"3", 2}}}, Case{2, kAdam, {{"0", 0}, {"7", 1}}},
                                          Case{8}, Case{3, {.learning_rate = 0.02}, {}, 2}));
+
+// Replicas of pipelines, and parts of their stages: an update takes what all of them have learnt from their i-th micro-batches.
+Experiment hybrid(experiment::Mesh mesh, int micro_batches, OptimizerSpec optimizer, std::int64_t samples = 250) {
+  Experiment e = meshed(strategy::small_rows(mesh.ranks()), mesh, micro_batches, PipelineSchedule::pipedream);
+  e.training.optimizer = optimizer;
+  e.training.steps = 25;
+  e.data.train_samples = samples;
+  return e;
+}
+
+class PipeDreamMesh : public testing::TestWithParam<MeshCase> {};
+
+TEST_P(PipeDreamMesh, learns_what_the_formula_says) {
+  const Experiment& e = GetParam().experiment;
+  expect_valid(e);
+  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::parameters), by_formula(e)), 1e-10);
+}
+
+TEST_P(PipeDreamMesh, sends_what_its_formula_says_and_is_proved) {
+  expect_sent_bytes(GetParam().experiment);
+  expect_proved(GetParam().experiment);
+}
+
+// Of 241 samples, 24 at a step, the last one is replica 0's alone; of 245 one replica takes a micro-batch more.
+INSTANTIATE_TEST_SUITE_P(
+    Meshes, PipeDreamMesh,
+    testing::Values(MeshCase{"two_by_two", hybrid({2, 2, 1}, 3, kAdam)}, MeshCase{"three_by_two", hybrid({3, 2, 1}, 4, {.learning_rate = 0.02})},
+                    MeshCase{"two_by_three_by_two", hybrid({2, 3, 2}, 3, kAdam)}, MeshCase{"one_by_two_by_two", hybrid({1, 2, 2}, 6, kAdam)},
+                    MeshCase{"with_one_sample_left", hybrid({2, 2, 1}, 3, kAdam, 241)}, MeshCase{"with_a_micro_batch_more", hybrid({2, 2, 2}, 3, kAdam, 245)}),
+    name_of);
+
+TEST(PipeDreamMesh, whose_losses_count_for_too_much_is_found_out) {
+  const experiment::Resolved resolved = experiment::resolve(hybrid({2, 2, 1}, 3, kAdam), ".").value();
+  const plan::Plan plan = strategy::coarse_plan(resolved).value();
+  std::vector<plan::RankPlan> ranks;
+  for (std::int32_t r = 0; r < plan.ranks; ++r) ranks.push_back(plan.rank_plan(r));
+  for (plan::Program& program : ranks[3].programs)
+    for (plan::Op& op : program.ops)
+      if (op.kind == plan::OpKind::loss && !op.weights.numerators.empty()) op.weights.denominator = op.weights.numerators.front();
+  const base::Problems found = check::check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
+  ASSERT_FALSE(found.empty());
+  EXPECT_NE(found.front().what.find("another part of the update"), std::string::npos) << base::to_string(found.front());
+}
 
 // Of stage s of p, p - s versions at most of what goes back by its weights: the newest and those that are put aside.
 TEST(PipeDreamMemory, is_of_so_many_versions_as_stages_follow) {

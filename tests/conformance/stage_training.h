@@ -4,14 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/stages.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
-
-inline std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-inline std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
 
 // Six micro-batches of 4 samples a step; an epoch of 250 ends with 10 in three.
 inline experiment::Experiment split(experiment::Experiment e, experiment::StrategyKind kind, experiment::PipelineSchedule schedule) {

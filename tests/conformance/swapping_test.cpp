@@ -61,6 +61,72 @@ constexpr std::int64_t kWidth = 16, kOutput = 4 * kWidth * 4, kLayer = (kWidth +
 
 plan::RankPlan plan_of(const Experiment& e, std::int32_t rank = 0) { return strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank); }
 
+// A device that does nothing else to a first copy until an op has begun to compute meanwhile.
+class Meanwhile final : public compute::Compute {
+ public:
+  explicit Meanwhile(std::unique_ptr<compute::Compute> inner) : inner_(std::move(inner)) {}
+  std::string name() const override { return "meanwhile"; }
+  std::unique_ptr<compute::Queue> make_queue() override { return inner_->make_queue(); }
+  base::Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
+    return inner_->prepare(op).map([this](std::unique_ptr<compute::Kernel>&& kernel) -> std::unique_ptr<compute::Kernel> {
+      return std::make_unique<Counted>(std::move(kernel), begun_);
+    });
+  }
+  void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+    inner_->sum(dtype, destination, sources, elements);
+  }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    if (!copied_.exchange(true)) await_another();
+    inner_->copy(destination, source, bytes);
+  }
+  void load(const compute::Tensor& destination, std::span<const float> source) override { inner_->load(destination, source); }
+
+ private:
+  class Counted final : public compute::Kernel {
+   public:
+    Counted(std::unique_ptr<compute::Kernel> inner, std::atomic<int>& begun) : inner_(std::move(inner)), begun_(begun) {}
+    void enqueue(compute::Queue& queue) override {
+      ++begun_;
+      inner_->enqueue(queue);
+    }
+
+   private:
+    std::unique_ptr<compute::Kernel> inner_;
+    std::atomic<int>& begun_;
+  };
+
+  void await_another() {
+    const std::int64_t give_up = base::now_nanoseconds() + 10'000'000'000;
+    for (const int before = begun_; begun_ == before && base::now_nanoseconds() < give_up;) std::this_thread::yield();
+  }
+
+  std::unique_ptr<compute::Compute> inner_;
+  std::atomic<int> begun_{0};
+  std::atomic<bool> copied_{false};
+};
+
+// As the recording has it.
+TEST(Swapping, copies_while_the_rank_computes) {
+  Experiment e = strategy::small_gpt(1);
+  e.strategy.kind = StrategyKind::one_device;
+  e = with_swap(e, SwapTo::host, SwapTo::nowhere);
+  const auto outcomes = train(experiment::resolve(e, ".").value(), [] { return std::make_unique<Meanwhile>(compute::reference::make()); }, nullptr);
+  ASSERT_EQ(outcomes[0].problem, "");
+  const plan::RankPlan plan = plan_of(e);
+  const auto op_of = [&](const telemetry::Event& event) -> const plan::Op& { return plan.programs[event.index].ops[event.subject]; };
+  std::vector<telemetry::Event> copies, computed;
+  for (const telemetry::Event& event : outcomes[0].events) {
+    if (event.kind != telemetry::EventKind::op) continue;
+    if (op_of(event).kind == plan::OpKind::swap_out) copies.push_back(event);
+    else if (plan.lanes[op_of(event).lane.index()].kind == plan::LaneKind::compute) computed.push_back(event);
+  }
+  ASSERT_FALSE(copies.empty());
+  const telemetry::Event& first = copies.front();
+  EXPECT_TRUE(std::any_of(computed.begin(), computed.end(), [&](const telemetry::Event& op) {
+    return std::max(op.begin_ns, first.begin_ns) < std::min(op.end_ns, first.end_ns);
+  })) << "nothing was computed between begin and end of " << plan::token(op_of(first));
+}
+
 run::MemoryUse use_of(const Experiment& e, std::int32_t rank = 0) {
   const plan::RankPlan plan = plan_of(e, rank);
   return run::memory_use(plan, run::layout(plan));

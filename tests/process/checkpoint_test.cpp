@@ -114,15 +114,19 @@ TEST(Checkpoints, a_run_that_failed_without_any_says_that_nothing_is_kept_and_ho
 }
 
 TEST(Checkpoints, asynchronous_runs_go_on_and_what_servers_did_since_computes_them_again) {
-  const Home home;
-  const Json half = completed(short_run(kServed, 100, {kTwoServers, "run.checkpoint_every_steps=30"}));
-  const Json rest = completed(resumed(short_run(kServed, 160, {kTwoServers}), directory(half)));
-  EXPECT_EQ(rest["first_step"], 100);
-  EXPECT_EQ(rest["steps"], 60);
-  const Ran again = cli({"replay", directory(rest), "--recompute", "--json"});
-  ASSERT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_EQ(again.result()["parameters_xxh64"], weights(rest));
-  EXPECT_EQ(again.result()["gradients"], 60);
+  for (const auto& drawing : {std::vector<std::string>{}, std::vector<std::string>{kTwoServers}}) {
+    const Home home;
+    std::vector<std::string> saving = drawing;
+    saving.emplace_back("run.checkpoint_every_steps=30");
+    const Json half = completed(short_run(kServed, 100, saving));
+    const Json rest = completed(resumed(short_run(kServed, 160, drawing), directory(half)));
+    EXPECT_EQ(rest["first_step"], 100);
+    EXPECT_EQ(rest["steps"], 60);
+    const Ran again = cli({"replay", directory(rest), "--recompute", "--json"});
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(again.result()["parameters_xxh64"], weights(rest));
+    EXPECT_EQ(again.result()["gradients"], 60);
+  }
 }
 
 TEST(Checkpoints, what_models_keep_besides_parameters_is_saved_by_a_worker_that_is_there) {

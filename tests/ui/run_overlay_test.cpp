@@ -44,6 +44,16 @@ class RunOverlayTest : public testing::Test {
     event.index = static_cast<std::uint16_t>(index);
     EXPECT_TRUE(history_.take({FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
   }
+  void record_plan(int rank, const std::string& text) { EXPECT_TRUE(history_.take({FrameType::plan, rank, std::as_bytes(std::span(text))})); }
+  // The first op of the first program.
+  void record_op(int rank, int step, std::int64_t time_ns, double bytes) {
+    telemetry::Event event;
+    event.begin_ns = event.ready_ns = event.end_ns = time_ns;
+    event.value = bytes;
+    event.step = step;
+    event.kind = telemetry::EventKind::op;
+    EXPECT_TRUE(history_.take({FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
+  }
   static std::vector<std::string> failed(const Overlay& overlay) {
     std::vector<std::string> names;
     for (const auto& [name, device] : overlay.devices)
@@ -243,6 +253,32 @@ TEST_F(TrafficOfRun, nothing_of_a_rank_that_is_lost_is_in_any_sum) {
     EXPECT_NEAR(across(), 1e7, 1) << state;
     EXPECT_NEAR(near(), 1e7, 1) << state << ": neither what it sent nor what others sent to it";
   }
+}
+
+// Rank 1 sends rank 2, over the link, 400 bytes of activations in each tenth of a second, and rank 2 it back 300 of their gradients.
+TEST_F(TrafficOfRun, what_crosses_is_told_by_kind_and_way_as_ops_moved_it) {
+  const auto stage = [](const std::string& rank, const std::string& buffer, const std::string& peer) {
+    return "rank " + rank + "\nlane send.g0 send g0\nbuffer " + buffer + " fp32 100 shared\nprogram train samples 8 of 16\nbucket BCAST.b0<r" + rank +
+           " group g0 writes " + buffer + "\nSEND.b0.t0.c0>r" + peer + " @send.g0 group g0 reads " + buffer + "\n";
+  };
+  record_plan(1, stage("1", "act.s0", "2")), record_plan(2, stage("2", "grad.s0", "1"));
+  send(1, 2, 2), send(2, 1, 2), send(0, 1, 2);
+  for (int i = 0; i <= 20; ++i) record_op(1, i, i * 100'000'000LL, 400), record_op(2, i, i * 100'000'000LL, 300);
+  SpanStore names;
+  names.read(history_);
+  CargoMeter cargo;
+  cargo.read(history_, names);
+  const Overlay shown = overlay_.overlay(history_, &status_, true, &cargo);
+  const LinkOverlay& link = shown.links.at({"host0", "host1"});
+  ASSERT_EQ(link.cargo.size(), 2U);
+  EXPECT_EQ(link.cargo[0].cargo, Cargo::activations) << "most first";
+  EXPECT_NEAR(link.cargo[0].forward, 4000, 1);
+  EXPECT_EQ(link.cargo[0].backward, 0);
+  EXPECT_EQ(link.cargo[1].cargo, Cargo::activation_gradients);
+  EXPECT_NEAR(link.cargo[1].backward, 3000, 1);
+  EXPECT_EQ(shown.buses.at("host0").cargo.size(), 2U) << "it crosses the bus, too";
+  EXPECT_NEAR(shown.buses.at("host0").total(), 3e7, 1) << "what the counters say stays what is said of all";
+  EXPECT_TRUE(overlay_.overlay(history_, &status_, true).links.at({"host0", "host1"}).cargo.empty());
 }
 
 TEST_F(TrafficOfRun, what_would_cross_a_cut_link_is_in_no_bus_either) {

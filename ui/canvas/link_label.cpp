@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/canvas/crossing_words.h"
 #include "ui/canvas/writing.h"
 #include "ui/model/topology_words.h"
 #include "ui/theme/theme.h"
@@ -19,11 +20,18 @@ QString harm(const LinkLook& look) {
   return look.part > 0 ? QObject::tr("SLOWED to %1 %").arg(std::lround(look.part * 100)) : QObject::tr("CUT");
 }
 
-// Up to four lines.
+// What crosses it: each kind and way of one that is asked about, else just what they are.
+QStringList crossing(const LinkLook& look) {
+  if (!look.live || look.live->cargo.empty()) return {};
+  if (look.marks.selected || look.marks.hovered) return lines_of_link(*look.live, {look.link.from, look.link.to});
+  return {kinds_crossing(*look.live)};
+}
+
 QStringList everything(const LinkLook& look) {
   QStringList lines;
   if (const QString befell = harm(look); !befell.isEmpty()) lines << befell;
   if (look.live) lines << QObject::tr("%1, sum of both ways").arg(rate(look.live->total()));
+  lines << crossing(look);
   lines << speed_words(look.link.bandwidth_bits_per_second, look.link.latency_seconds);
   if (!look.speeds.isEmpty()) lines << look.speeds;
   return lines;

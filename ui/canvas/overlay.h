@@ -6,7 +6,9 @@
 #include <QtGlobal>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "ui/model/cargo.h"
 #include "ui/model/topology_selection.h"
 
 namespace trainyard::ui {
@@ -28,11 +30,26 @@ struct DeviceOverlay {
   bool operator==(const DeviceOverlay&) const = default;
 };
 
+// Bytes each second of one kind, in each direction.
+struct CargoRate {
+  Cargo cargo = Cargo::other;
+  double forward = 0, backward = 0;
+
+  double total() const { return forward + backward; }
+  bool operator==(const CargoRate&) const = default;
+};
+
 // Of the last second, in each direction; forward is from the link's `from` to its `to`. A bus counts everything as forward.
 struct LinkOverlay {
   double bytes_per_second_forward = 0, bytes_per_second_backward = 0;
+  std::vector<CargoRate> cargo = {};  // of it what recorded ops tell apart, most first; empty where none does
 
   double total() const { return bytes_per_second_forward + bytes_per_second_backward; }
+  double told() const {
+    double sum = 0;
+    for (const CargoRate& one : cargo) sum += one.total();
+    return sum;
+  }
   bool operator==(const LinkOverlay&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/units.h"
+#include "ui/canvas/crossing_words.h"
 #include "ui/canvas/flow.h"
 #include "ui/canvas/writing.h"
 #include "ui/model/counted.h"
@@ -194,17 +195,23 @@ void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, strong);
 }
 
+// How much, at what drawn speed, and below it of what.
+void write_crossing(QPainter& painter, const QRectF& bus, const LinkOverlay& live, const QString& speeds) {
+  const QString kinds = kinds_crossing(live), bytes = rate(live.total());
+  const QRectF row(bus.left(), bus.top() + (kinds.isEmpty() ? 17 : 14), bus.width(), kinds.isEmpty() ? 20 : 13);
+  write(painter, row, Qt::AlignLeft, bytes, kSmallSize, colours().text, true);
+  write(painter, row.adjusted(width_of(bytes, kSmallSize, true) + 12, 0, 0, 0), Qt::AlignRight, QObject::tr("speed %1").arg(speeds), kSmallSize, colours().dim);
+  if (!kinds.isEmpty()) write(painter, row.translated(0, 12), Qt::AlignLeft, kinds, kSmallSize, colours().text);
+}
+
 void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, double clock_seconds) {
   QPainterPath line(QPointF(bus.left(), bus.top() + 12));
   line.lineTo(bus.right(), bus.top() + 12);
   stroke(painter, line, QPen(colours().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine, Qt::FlatCap));
   const QString drawn = QObject::tr("bus") + " " + speed_words(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
-  const QRectF row(bus.left(), bus.top() + 17, bus.width(), 20);
-  if (!look.live) return write(painter, row, Qt::AlignLeft, drawn, kSmallSize, colours().dim);
+  if (!look.live) return write(painter, QRectF(bus.left(), bus.top() + 17, bus.width(), 20), Qt::AlignLeft, drawn, kSmallSize, colours().dim);
   paint_flow(painter, line, look.live->total(), true, clock_seconds);
-  write(painter, row, Qt::AlignLeft, rate(look.live->total()), kSmallSize, colours().text, true);
-  const double used = width_of(rate(look.live->total()), kSmallSize, true) + 12;
-  write(painter, row.adjusted(used, 0, 0, 0), Qt::AlignRight, QObject::tr("speed %1").arg(look.speeds), kSmallSize, colours().dim);
+  write_crossing(painter, bus, *look.live, look.speeds);
 }
 
 }  // namespace

@@ -113,6 +113,7 @@ void TopologyScene::set_overlay(const Overlay& overlay) {
   sync();
   show_logical();
   start_or_stop_clock();
+  emit overlay_changed();
 }
 
 void TopologyScene::clear_overlay() {
@@ -120,6 +121,7 @@ void TopologyScene::clear_overlay() {
   sync();
   show_logical();
   start_or_stop_clock();
+  emit overlay_changed();
 }
 
 void TopologyScene::set_logical(const LogicalPicture& picture) {

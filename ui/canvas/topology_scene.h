@@ -54,6 +54,7 @@ class TopologyScene : public QGraphicsScene {
  signals:
   void layout_changed();
   void current_changed();
+  void overlay_changed();
 
  private:
   void document_changed();

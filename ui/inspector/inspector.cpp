@@ -146,6 +146,8 @@ QWidget* Inspector::build_item() {
   item_title_->setTextFormat(Qt::PlainText);
   item_title_->setWordWrap(true);
   column->addWidget(item_hint_ = paragraph(Tint::dim, page));
+  column->addWidget(item_measured_ = paragraph(Tint::text, page));
+  item_measured_->setTextFormat(Qt::PlainText);
   column->addSpacing(kGrid);
   column->addWidget(item_form_ = new FieldForm({.hidden = {"devices"}, .without_default = {"x", "y"}}, page));  // a place is where a thing was put
   column->addStretch(1);
@@ -248,6 +250,7 @@ void Inspector::refresh_item() {
                                              : QString());
   item_hint_->setVisible(!item_hint_->text().isEmpty());
   item_form_->setVisible(!target_.kind.isEmpty());
+  show_measured();
   std::vector<base::FieldDescription> fields = target_.fields;
   if (several) std::erase_if(fields, [](const base::FieldDescription& field) { return field.name == "name"; });  // names are unique
   item_form_->show_fields(fields, target_.values);
@@ -256,6 +259,14 @@ void Inspector::refresh_item() {
     item_form_->set_note(name, target_.differing.contains(name) ? tr("Others differ") : QString());
   }
 }
+
+void Inspector::show_measured() {
+  const QStringList lines = measured_ ? measured_(selection_.picked()) : QStringList();
+  item_measured_->setText(lines.join("\n"));
+  item_measured_->setVisible(!lines.empty());
+}
+
+QString Inspector::measured() const { return item_measured_->text(); }
 
 void Inspector::show_problems() {
   base::Problems told;

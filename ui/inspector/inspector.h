@@ -36,6 +36,10 @@ class Inspector : public QWidget {
   const ShardView& shards() const { return *shards_; }
   // Asked where what the document deals to its ranks cannot be reckoned, as its data is not there: what a run of it recorded, or nothing.
   void set_recorded_dealt(std::function<Dealt()> recorded) { recorded_dealt_ = std::move(recorded); }
+  // Asked, while something is selected, for what is measured of it now: lines that stand above its fields; none: nothing is.
+  void set_measured(std::function<QStringList(const Picked&)> measured) { measured_ = std::move(measured); }
+  void show_measured();  // it may have changed
+  QString measured() const;
   bool shows_experiment() const;
   // The text that was typed and not taken, while it stands: a problem of the document too.
   std::optional<base::Problem> refused() const;
@@ -81,7 +85,8 @@ class Inspector : public QWidget {
   QString split_said_;   // how layers themselves are split; empty: they are not
   FailureView* failures_;
   std::function<Dealt()> recorded_dealt_;
-  TintedLabel *item_title_, *item_kind_, *item_hint_;
+  std::function<QStringList(const Picked&)> measured_;
+  TintedLabel *item_title_, *item_kind_, *item_hint_, *item_measured_;
 };
 
 }  // namespace trainyard::ui

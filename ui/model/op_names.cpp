@@ -45,13 +45,13 @@ class BucketNaming {
   std::map<std::tuple<std::int32_t, std::int32_t, int>, int> buckets_;  // group, bucket, which of its collectives
 };
 
-NamedProgram named(const plan::Program& program, const std::map<std::int32_t, int>& lane_of_group) {
+NamedProgram named(const plan::RankPlan& rank, const plan::Program& program, const std::map<std::int32_t, int>& lane_of_group) {
   NamedProgram made{program.name, {}, {}};
   made.ops.reserve(program.ops.size());
   BucketNaming naming(lane_of_group);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const plan::Op& op = program.ops[i];
-    made.ops.push_back({plan::token(op), kind_of(op.kind), op.lane.value + 1});
+    made.ops.push_back({plan::token(op), kind_of(op.kind), op.lane.value + 1, -1, cargo_of(rank, program, op)});
     naming.add(program, op, i, made);
   }
   return made;
@@ -147,8 +147,9 @@ base::Result<RankNames> names_from_plan(const std::string& text) {
     if (plan.ranks == 0) return names;
     const plan::RankPlan rank = plan.rank_plan(0);
     for (const plan::Lane& lane : rank.lanes) names.lanes.push_back(lane.name);
+    if (!rank.pairs.empty()) names.pairing = rank.pairs.front();
     const auto lane_of_group = add_lanes_of_buckets(rank, names);
-    for (const plan::Program& program : rank.programs) names.programs.push_back(named(program, lane_of_group));
+    for (const plan::Program& program : rank.programs) names.programs.push_back(named(rank, program, lane_of_group));
     return names;
   });
 }

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
+#include "ui/model/cargo.h"
 
 namespace trainyard::ui {
 
@@ -24,6 +26,7 @@ struct NamedOp {
   SpanKind kind = SpanKind::other;
   int lane = 0;     // of RankNames
   int bucket = -1;  // of its program; -1: it is part of none, or all of it
+  OpCargo cargo = {};
 };
 
 // A collective of a program, whose ops are chunks of it.
@@ -49,6 +52,7 @@ struct RankNames {
   std::vector<int> shown{0};  // all of them, as they are to stand below each other: whole collectives above their chunks
   int first_of_buckets = 1;   // of these lanes
   std::vector<NamedProgram> programs;
+  std::optional<plan::Pairing> pairing = {};  // of a rank that averages with a partner of the step
 
   bool of_buckets(int lane) const { return lane >= first_of_buckets; }
   const NamedBucket* bucket(int program, int op) const;  // null where the op is part of none

@@ -23,6 +23,7 @@ struct Run::State {
   QString directory, name;
   telemetry::History history;
   SpanStore spans;
+  CargoMeter cargo;
   topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
@@ -45,6 +46,7 @@ bool Run::State::take_frames() {
     any = true;
     if (!history.take({frame->type, frame->rank, frame->payload})) damaged = true;
     spans.read(history);
+    cargo.read(history, spans);
   }
   more = true;
   return any;
@@ -111,6 +113,7 @@ void Run::take_news() {
 
 const telemetry::History& Run::history() const { return state_->history; }
 const SpanStore& Run::spans() const { return state_->spans; }
+const CargoMeter& Run::cargo() const { return state_->cargo; }
 const std::optional<session::Status>& Run::status() const { return state_->status; }
 const topology::Topology& Run::drawing() const { return state_->drawing; }
 bool Run::live() const { return state_->was_live; }

@@ -11,6 +11,7 @@
 #include "core/experiment/experiment.h"
 #include "core/session/control.h"
 #include "core/telemetry/history.h"
+#include "ui/model/cargo_meter.h"
 #include "ui/model/span_store.h"
 
 namespace trainyard::ui {
@@ -38,6 +39,7 @@ class Run : public QObject {
 
   const telemetry::History& history() const;             // grows on the GUI thread only, between two `updated`
   const SpanStore& spans() const;                        // of its ops; likewise
+  const CargoMeter& cargo() const;                       // what ranks sent each other lately; likewise
   const std::optional<session::Status>& status() const;  // the last word of the coordinator; nothing for an old run
   const topology::Topology& drawing() const;             // that it was started on; empty while that is not known
   bool live() const;

@@ -103,6 +103,16 @@ TEST(Mesh, refuses_what_it_cannot_do) {
     sharded.strategy.fsdp.shard = shard;
     EXPECT_EQ(first_problem(sharded).what, "");
   }
+  sharded.strategy.fsdp.group = ShardGroup::host;
+  EXPECT_EQ(first_problem(sharded).what, "") << "all replicas of a place are on the one host";
+  Experiment alone = on(sharded, tests::drawn_hosts(4, 1));
+  EXPECT_EQ(first_problem(alone).where, "strategy.fsdp.group");
+  EXPECT_THAT(first_problem(alone).what, HasSubstr("nothing is shared out"));
+  Experiment uneven = on(meshed(3, 1, 1), tests::drawn_hosts(2, 2));
+  uneven.topology.hosts[1].devices.pop_back();
+  uneven.strategy.mesh.shards_data = true;
+  uneven.strategy.fsdp.group = ShardGroup::host;
+  EXPECT_THAT(first_problem(uneven).what, HasSubstr("hosts have 1 to 2 workers"));
   sharded.strategy.algorithm = collective::Algorithm::binary_tree;
   EXPECT_EQ(first_problem(sharded).where, "strategy.algorithm");
   Experiment deep = meshed(1, 9, 1);
@@ -164,6 +174,10 @@ TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_part
   Experiment sharded = meshed(2, 2, 2);
   sharded.strategy.mesh.shards_data = true;
   EXPECT_EQ(ranks_alike(strategy::resolved(sharded)).size(), 8U) << "of all parameters each has but its part";
+  Experiment on_hosts = on(meshed(4, 1, 2), tests::drawn_hosts(2, 4));
+  on_hosts.strategy.mesh.shards_data = true;
+  on_hosts.strategy.fsdp.group = ShardGroup::host;
+  EXPECT_EQ(ranks_alike(strategy::resolved(on_hosts)), (std::vector<std::vector<int>>{{0, 4}, {2, 6}, {1, 5}, {3, 7}})) << "one of each host";
   for (int replica = 0; replica < 2; ++replica) {
     std::int64_t elements = 0;
     for (int stage = 0; stage < 2; ++stage)

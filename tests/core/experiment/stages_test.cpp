@@ -147,6 +147,16 @@ TEST(Schedule, of_an_update_a_micro_batch_is_refused_where_a_step_has_one) {
   EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: pipedream updates after every micro-batch"));
 }
 
+TEST(Schedule, of_an_update_a_micro_batch_keeps_whole_versions_and_so_is_not_shared_out) {
+  Experiment e = deep(4, {9, 9});
+  e.strategy.stages.schedule = PipelineSchedule::pipedream;
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
+  EXPECT_EQ(problem_of(e), "");
+  e.strategy.mesh.shards_data = true;
+  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: in pipedream a stage puts whole versions of its weights aside"));
+}
+
 TEST(Partition, by_measured_times_is_by_cost_until_they_are_known_and_says_so) {
   Experiment e = deep(3, {40, 3, 3, 3, 3, 50});
   const Resolved by_cost = strategy::resolved(e);

@@ -26,6 +26,20 @@ TEST(WritersOfParts, are_where_the_chief_is) {
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(writes_part(resolved, rank), rank >= 2) << rank;
 }
 
+// Of a mesh, whose replicas share out what each place has within their hosts, likewise.
+TEST(WritersOfParts, of_a_mesh_are_on_the_host_of_the_chiefs_replica) {
+  experiment::Experiment e = strategy::small(8);
+  e.topology = tests::drawn_hosts(2, 4);
+  e.topology.hosts[1].devices[1].role = topology::Role::chief;
+  e.strategy.kind = experiment::StrategyKind::hybrid;
+  e.strategy.mesh = {.data = 4, .pipeline = 1, .tensor = 2, .shards_data = true};
+  e.strategy.fsdp.group = experiment::ShardGroup::host;
+  const experiment::Resolved resolved = strategy::resolved(e);
+  ASSERT_EQ(resolved.chief, 5);
+  EXPECT_EQ(count_parts(resolved), 4);
+  for (int rank = 0; rank < 8; ++rank) EXPECT_EQ(writes_part(resolved, rank), rank >= 4) << rank;
+}
+
 // Servers write what they keep, whichever trainer is the chief, who writes what trainers have.
 TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
   experiment::Experiment e = strategy::called(strategy::small_clicks(1), 3, 2);

@@ -377,6 +377,27 @@ TEST(Golden, hybrid_of_two_by_two_by_one_full) {
   expect_golden_plan("hybrid_2x2x1_full", e);
 }
 
+// Two pipelines of two, of which a stage sums the gradient of each micro-batch, and updates by it.
+TEST(Golden, hybrid_of_two_by_two_by_one_by_pipedream) {
+  auto e = tiny_mesh(2, 2, 1);
+  e.strategy.stages.schedule = experiment::PipelineSchedule::pipedream;
+  e.training.batch_per_rank = 2;
+  e.training.accumulation_steps = 2;
+  expect_golden_plan("hybrid_2x2x1_pipedream", e);
+}
+
+// Two hosts of two replicas: those of a host share gradients and moments out, and sum their parts with those of the other host once a step.
+TEST(Golden, hybrid_of_four_by_one_by_one_sharded_within_hosts) {
+  auto e = tiny_mesh(4, 1, 1);
+  e.topology = tests::drawn_hosts(2, 2);
+  e.strategy.mesh.shards_data = true;
+  e.strategy.fsdp.shard = experiment::Shard::gradients;
+  e.strategy.fsdp.group = experiment::ShardGroup::host;
+  e.training.batch_per_rank = 2;
+  e.training.accumulation_steps = 2;
+  expect_golden_plan("hybrid_4x1x1_hosts_gradients", e);
+}
+
 // What a pair's first layer makes of its columns is given up, what the second adds up over ranks stays.
 TEST(Golden, hybrid_of_one_by_one_by_two_recomputed) {
   auto e = tiny_mesh(1, 1, 2);

@@ -6,6 +6,7 @@
 
 #include "core/experiment/document.h"
 #include "tests/ui/canvas/canvas_fixture.h"
+#include "ui/canvas/crossing_words.h"
 
 namespace trainyard::ui {
 namespace {
@@ -71,6 +72,33 @@ TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_i
   look.marks.hovered = false;
   document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 160; });
   EXPECT_EQ(link_label(view_.topology_scene().layout().links[0], look).lines, whole);
+}
+
+TEST_F(LinkLabels, what_crosses_is_named_and_of_one_that_is_asked_about_how_much_of_each_goes_where) {
+  const LinkShape& shape = view_.topology_scene().layout().links[0];
+  LinkOverlay live{3e6, 1.5e6, {{Cargo::activations, 3e6, 0}, {Cargo::activation_gradients, 0, 1e6}}};
+  LinkLook look{.link = drawn().links[0], .live = live, .speeds = {}, .marks = {}};
+  look.marks.selected = true;
+  const QString to = QString::fromStdString(look.link.to), from = QString::fromStdString(look.link.from);
+  EXPECT_THAT(link_label(shape, look).lines, ElementsAre("4.5 MB/s, sum of both ways", "activations 3 MB/s to " + to,
+                                                         "gradients of activations 1 MB/s to " + from, "500 kB/s of what is not told", "1 Gbit/s, 50 µs"));
+  look.marks.selected = false;
+  document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 400; });
+  EXPECT_THAT(link_label(view_.topology_scene().layout().links[0], look).lines,
+              ElementsAre("4.5 MB/s, sum of both ways", "activations, gradients of activations", "1 Gbit/s, 50 µs"));
+}
+
+TEST_F(LinkLabels, what_crosses_the_one_link_or_bus_that_is_picked_is_said_with_its_sum) {
+  Overlay overlay;
+  const LinkName name{"a", "b"};
+  overlay.links[name] = {2e6, 0, {{Cargo::gathered_parameters, 2e6, 0}}};
+  overlay.buses["host0"] = {3e6, 0, {{Cargo::scattered_gradients, 3e6, 0}}};
+  overlay.buses["host1"] = {3e6, 0};
+  EXPECT_THAT(lines_of_picked(overlay, {{}, {name}}), ElementsAre("2 MB/s cross it, both ways together:", "parameters, gathered 2 MB/s to b"));
+  EXPECT_THAT(lines_of_picked(overlay, {{"host0"}, {}}), ElementsAre("3 MB/s cross its bus:", "gradients, reduce-scattered 3 MB/s"));
+  EXPECT_TRUE(lines_of_picked(overlay, {{"host1"}, {}}).empty()) << "what they are is not known";
+  EXPECT_TRUE(lines_of_picked(overlay, {{"host0"}, {name}}).empty());
+  EXPECT_TRUE(lines_of_picked(overlay, {{"cpu0"}, {}}).empty());
 }
 
 TEST_F(LinkLabels, a_line_shorter_than_the_words_shows_none) {

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/partition.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "core/experiment/buckets.h"
+#include "core/experiment/cells.h"
+#include "core/experiment/mesh.h"
+#include "core/experiment/precision.h"
+#include "core/experiment/rpc.h"
+#include "core/experiment/stages.h"
+#include "core/topology/network.h"
+
+namespace trainyard::experiment {
+namespace {
+
+double flops_per_second(const topology::Device& device) { return device.peak_flops / (device.slow_down * (1 + device.jitter / 2)); }
+
+// Of a stage, by its slowest device, which has one part of its layers.
+std::vector<double> speeds_of_stages(const Resolved& e) {
+  const topology::Network network(e.document.topology);
+  const std::vector<topology::DeviceId> ranks = network.ranks();
+  const Mesh mesh = mesh_of(e);
+  std::vector<double> speeds;
+  for (int stage = 0; stage < mesh.pipeline; ++stage) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const int rank : mesh.stage(stage)) slowest = std::min(slowest, flops_per_second(network.device(ranks[static_cast<std::size_t>(rank)])));
+    speeds.push_back(mesh.tensor * slowest);
+  }
+  return speeds;
+}
+
+int moments_of(const OptimizerSpec& optimizer) {
+  if (optimizer.kind != OptimizerKind::sgd) return 2;
+  return optimizer.momentum > 0 ? 1 : 0;
+}
+
+// Runs of segments, one after the other, go to the ranks in turn.
+struct Turns {
+  int ranks = 1, runs = 1, first = 0;
+  int rank_of(int run) const { return first + run % ranks; }
+};
+
+Turns turns_of(const Resolved& e, int segments) {
+  const bool interleaves = schedule_of(e.document.strategy) == PipelineSchedule::interleaved_1f1b;
+  const int first = first_place(e.document.strategy), ranks = std::min(mesh_of(e).pipeline - first, segments),
+            chunks = interleaves ? static_cast<int>(e.document.strategy.stages.chunks) : 1;
+  return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
+}
+
+// What a segment would take in a run.
+using CostOf = std::function<double(int run, int segment)>;
+
+CostOf seconds_of(const Resolved& e, const Turns& turns) {
+  const std::vector<double> speeds = speeds_of_stages(e);
+  const auto speed_of = [speeds, turns](int run) { return speeds[static_cast<std::size_t>(turns.rank_of(run))]; };
+  const StageSpec& stages = e.document.strategy.stages;
+  if (stages.partition == Partition::measured && !stages.times.empty())
+    return [&times = stages.times, speed_of, fastest = *std::max_element(speeds.begin(), speeds.end())](int run, int s) {
+      return times[static_cast<std::size_t>(s)].seconds * fastest / speed_of(run);
+    };
+  return [&model = e.model, speed_of](int run, int s) { return static_cast<double>(flops_of_sample(model, s)) / speed_of(run); };
+}
+
+CostOf bytes_of(const Resolved& e, const Turns& turns) {
+  const TrainingSpec& training = e.document.training;
+  const std::int64_t width = base::size_of(gradient_dtype(e)), passing = base::size_of(activation_dtype(e)), copies = 2 + moments_of(training.optimizer);
+  std::vector<int> ranks, held;  // by run
+  for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
+  const bool keeps_versions = updates_each_micro_batch(e.document.strategy);
+  const Callers callers = mesh_of(e).callers({0, turns.first, 0});
+  const int micro_batches = callers.count * static_cast<int>(training.accumulation_steps);
+  for (int run = 0; run < turns.runs; ++run)
+    held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), micro_batches, callers), run));
+  const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
+  return [&e, width, passing, copies, keeps_versions, held, k](int run, int s) {
+    const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
+    const std::int64_t older = keeps_versions ? held[static_cast<std::size_t>(run)] - 1 : 0;
+    const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) * e.document.training.batch_per_rank) / static_cast<double>(k);
+    return static_cast<double>(width * (copies + older) * segment.elements) + static_cast<double>(passing) * samples * static_cast<double>(segment.outputs);
+  };
+}
+
+struct Worst {
+  double most = 0, squares = 0;
+  bool operator<(const Worst& other) const { return most < other.most || (most == other.most && squares < other.squares); }
+};
+
+// Cuts `segments` in a row into so many runs, none of them empty.
+class Cut {
+ public:
+  Cut(int segments, int runs, const CostOf& cost) : segments_(segments), runs_(runs), sums_(static_cast<std::size_t>(runs)) {
+    for (int r = 0; r < runs; ++r) {
+      auto& sums = sums_[static_cast<std::size_t>(r)];
+      sums.push_back(0);
+      for (int s = 0; s < segments; ++s) sums.push_back(sums.back() + cost(r, s));
+    }
+  }
+
+  // By run, its first segment.
+  std::vector<int> firsts() {
+    const double most = search(kNever, [](const Worst& a, const Worst& b) { return a.most < b.most; });
+    search(most, [](const Worst& a, const Worst& b) { return a.squares < b.squares; });
+    std::vector<int> firsts(static_cast<std::size_t>(runs_));
+    for (int r = runs_ - 1, end = segments_; r >= 0; --r) firsts[static_cast<std::size_t>(r)] = end = first_[index(r, end)];
+    return firsts;
+  }
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  std::size_t index(int run, int end) const { return static_cast<std::size_t>(run) * static_cast<std::size_t>(segments_ + 1) + static_cast<std::size_t>(end); }
+  double cost(int run, int first, int end) const {
+    const auto& sums = sums_[static_cast<std::size_t>(run)];
+    return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
+  }
+
+  // Of runs that take no more than `limit` each, the best: what its worst takes.
+  template <class Better>
+  double search(double limit, Better better) {
+    first_.assign(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(segments_ + 1), 0);
+    std::vector<Worst> worst(first_.size(), {kNever, kNever});
+    const auto consider = [&](int run, int first, int end, const Worst& before) {
+      const double own = cost(run, first, end);
+      const Worst now{std::max(before.most, own), before.squares + own * own};
+      if (now.most > limit || !better(now, worst[index(run, end)])) return;
+      worst[index(run, end)] = now;
+      first_[index(run, end)] = first;
+    };
+    for (int end = 1; end <= segments_; ++end) consider(0, 0, end, {});
+    for (int run = 1; run < runs_; ++run)
+      for (int end = run + 1; end <= segments_; ++end)
+        for (int first = run; first < end; ++first) consider(run, first, end, worst[index(run - 1, first)]);
+    return worst[index(runs_ - 1, segments_)].most;
+  }
+
+  int segments_, runs_;
+  std::vector<std::vector<double>> sums_;  // by run: of the first so many segments
+  std::vector<int> first_;                 // by run and its end
+};
+
+}  // namespace
+
+int first_place(const StrategySpec& strategy) { return strategy.kind == StrategyKind::rpc ? 1 : 0; }
+
+int segment_named(const model::Model& model, const std::string& name) {
+  const auto at = std::find_if(model.segments.begin(), model.segments.end(), [&](const model::Segment& segment) { return place_name(segment) == name; });
+  return at == model.segments.end() ? -1 : static_cast<int>(at - model.segments.begin());
+}
+
+std::vector<int> owners_by(const std::vector<StagePlace>& places, const model::Model& model) {
+  std::vector<int> owners(model.segments.size(), 0);
+  for (const StagePlace& place : places)
+    std::fill(owners.begin() + std::max(0, segment_named(model, place.segment)), owners.end(), static_cast<int>(place.rank));
+  return owners;
+}
+
+bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks) {
+  for (std::size_t k = 0; k < stages.size(); ++k)
+    if (stages[k].rank != stages[k % static_cast<std::size_t>(ranks)].rank) return false;
+  return static_cast<std::int64_t>(stages.size()) % ranks == 0;
+}
+
+// What is tied to the first segment goes with it, at no cost of another run.
+std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
+  const auto& segments = e.model.segments;
+  const bool ties = e.model.ties();
+  const int tied = static_cast<int>(segments.size()) - 1;
+  const std::vector<int> shared = shared_out(e.document.strategy, e.model);
+  const int count = static_cast<int>(shared.size());
+  std::vector<int> owners(segments.size(), 0);
+  if (count > 0) {
+    const Turns turns = turns_of(e, count);
+    const CostOf cost = by == Partition::memory ? bytes_of(e, turns) : seconds_of(e, turns);
+    const CostOf with_tied = [&](int run, int i) {
+      const int s = shared[static_cast<std::size_t>(i)];
+      return cost(run, s) + (ties && s == 0 ? cost(run, tied) : 0);
+    };
+    int run = 0;
+    for (const int first : Cut(count, turns.runs, with_tied).firsts()) {
+      for (int i = first; i < count; ++i) owners[static_cast<std::size_t>(shared[static_cast<std::size_t>(i)])] = turns.rank_of(run);
+      ++run;
+    }
+  }
+  if (ties) owners.back() = owners.front();
+  std::vector<StagePlace> places;
+  for (const model::Stage& stage : model::stages_of(owners)) places.push_back({place_name(segments[static_cast<std::size_t>(stage.first)]), stage.rank});
+  return places;
+}
+
+}  // namespace trainyard::experiment
