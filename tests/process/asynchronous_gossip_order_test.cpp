@@ -51,14 +51,14 @@ TEST_P(AsynchronousGossipOrder, computes_a_run_again_to_the_bit) {
     const Json result = completed(run_of(home, ranks, GetParam()));
     const Ran again = recomputed(directory_of(result));
     ASSERT_EQ(again.exit_code, 0) << again.err << again.out;
-    EXPECT_EQ(again.result()["gradients"], 60 * ranks);
-    EXPECT_EQ(again.result()["left_over"], 0);
-    EXPECT_EQ(again.result()["same"], true);
-    ASSERT_EQ(again.result()["ranks"].size(), static_cast<std::size_t>(ranks));
-    for (int rank = 0; rank < ranks; ++rank) {
-      const Json& computed = again.result()["ranks"][static_cast<std::size_t>(rank)];
-      EXPECT_EQ(computed["parameters_xxh64"], result["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"]) << "rank " << rank;
-    }
+    const Json made = again.result();
+    EXPECT_EQ(made["gradients"], 60 * ranks);
+    EXPECT_EQ(made["left_over"], 0);
+    EXPECT_EQ(made["same"], true);
+    ASSERT_EQ(made["ranks"].size(), static_cast<std::size_t>(ranks));
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(made["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"], result["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"])
+          << "rank " << rank;
   }
 }
 
