@@ -109,7 +109,7 @@ struct Op {
   std::int32_t segment = -1, micro = -1, bucket = -1, round = -1, chunk = -1, peer = -1, group = -1;
   std::int32_t chunks = 1;             // from `chunk` on, where there is one
   std::vector<std::int32_t> summands;  // of reduce_many, where it is not all of the group; of mix, by span that it reads
-  Weights weights = {};                // of mix, by span that it reads
+  Weights weights = {};                // of mix, by span that it reads; of loss, where each micro-batch is an update, its samples of that's on all ranks
   Columns columns;                     // of load, partial and backward_weight, where a rank has but some features
   std::int64_t row = 1;                // of what shares out chunks: so many elements lie in one row, which is never cut
   bool named = false;                  // of pack, push, pull, take and give: of a table only the rows that the last access it reads names, `row` elements each

@@ -37,7 +37,7 @@ class UnitOps : protected OwnPartOps {
   // What segments learn: before and after each, from the last to the first.
   void take_place_of_gradient(int s);
   void sum_gradient(int s);
-  void keep_own_parts();  // of all that is summed
+  void keep_own_parts();                  // of all that is summed
   void sum_own_parts(const Line& alike);  // with whoever has the same parts, and shares them out with others
 
   // Whether what a segment learns is added to what earlier micro-steps left there.

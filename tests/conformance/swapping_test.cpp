@@ -68,9 +68,8 @@ class Meanwhile final : public compute::Compute {
   std::string name() const override { return "meanwhile"; }
   std::unique_ptr<compute::Queue> make_queue() override { return inner_->make_queue(); }
   base::Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
-    return inner_->prepare(op).map([this](std::unique_ptr<compute::Kernel>&& kernel) -> std::unique_ptr<compute::Kernel> {
-      return std::make_unique<Counted>(std::move(kernel), begun_);
-    });
+    return inner_->prepare(op).map(
+        [this](std::unique_ptr<compute::Kernel>&& kernel) -> std::unique_ptr<compute::Kernel> { return std::make_unique<Counted>(std::move(kernel), begun_); });
   }
   void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
     inner_->sum(dtype, destination, sources, elements);
@@ -110,7 +109,8 @@ TEST(Swapping, copies_while_the_rank_computes) {
   Experiment e = strategy::small_gpt(1);
   e.strategy.kind = StrategyKind::one_device;
   e = with_swap(e, SwapTo::host, SwapTo::nowhere);
-  const auto outcomes = train(experiment::resolve(e, ".").value(), [] { return std::make_unique<Meanwhile>(compute::reference::make()); }, nullptr);
+  const auto outcomes = train(
+      experiment::resolve(e, ".").value(), [] { return std::make_unique<Meanwhile>(compute::reference::make()); }, nullptr);
   ASSERT_EQ(outcomes[0].problem, "");
   const plan::RankPlan plan = plan_of(e);
   const auto op_of = [&](const telemetry::Event& event) -> const plan::Op& { return plan.programs[event.index].ops[event.subject]; };
@@ -122,9 +122,9 @@ TEST(Swapping, copies_while_the_rank_computes) {
   }
   ASSERT_FALSE(copies.empty());
   const telemetry::Event& first = copies.front();
-  EXPECT_TRUE(std::any_of(computed.begin(), computed.end(), [&](const telemetry::Event& op) {
-    return std::max(op.begin_ns, first.begin_ns) < std::min(op.end_ns, first.end_ns);
-  })) << "nothing was computed between begin and end of " << plan::token(op_of(first));
+  EXPECT_TRUE(std::any_of(computed.begin(), computed.end(),
+                          [&](const telemetry::Event& op) { return std::max(op.begin_ns, first.begin_ns) < std::min(op.end_ns, first.end_ns); }))
+      << "nothing was computed between begin and end of " << plan::token(op_of(first));
 }
 
 run::MemoryUse use_of(const Experiment& e, std::int32_t rank = 0) {

@@ -74,6 +74,7 @@ const std::map<std::string_view, Holds>& all_buffers() {
                                                      {"summaries", statistics},
                                                      {"spread", statistics},
                                                      {"metrics", statistics},
+                                                     {"loss_scale", statistics},
                                                      {"squared_errors", statistics},
                                                      {"wish", turns},
                                                      {"turn", turns}};
