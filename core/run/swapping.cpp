@@ -79,7 +79,9 @@ void Swapping::look_again() {
 void Swapping::run() {
   while (!stop_.load()) {
     const std::uint32_t seen = news_.load(std::memory_order_acquire);
-    if (!carry_out_next()) news_.wait(seen, std::memory_order_acquire);
+    if (carry_out_next()) continue;
+    settled_.store(seen, std::memory_order_release);
+    news_.wait(seen, std::memory_order_acquire);
   }
 }
 

@@ -46,6 +46,8 @@ class Swapping {
 
   // What has ended since it was last asked for, in order, into `ended`. True: there was something.
   bool take(std::vector<Swapped>& ended);
+  // An op, or one may start: not all that is new has been looked at.
+  bool under_way() const { return settled_.load(std::memory_order_acquire) != news_.load(std::memory_order_acquire); }
   // Until something has ended, at the latest after `limit`.
   void wait(std::chrono::microseconds limit);
   // The op that failed, and why. Nothing is carried out after it.
@@ -67,7 +69,7 @@ class Swapping {
   compute::Compute& compute_;
   Exchange* const peers_;
   const Slowness* const slowness_;
-  std::atomic<std::uint32_t> news_{0};
+  std::atomic<std::uint32_t> news_{0}, settled_{0};  // up to which nothing can start any more
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
