@@ -251,6 +251,7 @@ Result<CoordinatorResult> Coordination::close() {
   if (const auto strange = p_.server->malformed(); strange > 0)
     say("warning", std::to_string(strange) + " control messages were not ours or could not be read; they were dropped");
   if (ended_well(state_) && p_.simulated_step_seconds) simulated_step_seconds_ = p_.simulated_step_seconds();
+  journal_->conclude();
   journal_->result(result(now));
   journal_->close();
   look_at_journal();
@@ -302,7 +303,6 @@ Json Coordination::result(std::int64_t now) const {
   for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));
   const topology::Network network(p_.resolved.document.topology);
   for (const topology::DeviceId device : p_.resolved.ranks) facts.emulated.push_back(experiment::is_emulated(network.device(device)));
-  journal_->conclude();
   return run_result(facts, journal_->history());
 }
 
