@@ -200,8 +200,17 @@ std::optional<BadGradients> History::bad_gradients() const {
   return BadGradients{step, rank, segment < segments_.size() ? segments_[segment] : std::to_string(segment), skipped_updates_};
 }
 
+namespace {
+
+// The last step of a series that were told; -1: none.
+std::int32_t told_until(const std::vector<StepValue>& losses, const std::vector<StepValue>& accuracies) {
+  return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step, accuracies.empty() ? -1 : accuracies.back().step));
+}
+
+}  // namespace
+
 void History::Gathering::take(const Event& event, Metric metric, double seconds) {
-  if (stride > 0 && event.step < next) return;  // told, or given up
+  if (stride > 0 && event.step <= told_until(losses, accuracies)) return;  // told, or given up
   if (metric == loss) {
     open[event.step].loss.add(event.value);
   } else if (metric == correct) {
@@ -226,13 +235,13 @@ void History::Gathering::finish(std::int32_t step, double seconds) {
   tell_ahead(kept_ahead);
 }
 
-// Those that follow at once on what was told; and the first ones, where more than `kept` wait.
+// Those that follow at once on what was told; and the first ones, where more than `kept` wait. What is measured after the last step may lie between two others.
 void History::Gathering::tell_ahead(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();
     told_seconds = std::max(told_seconds, whole.seconds);
-    if (step >= next) tell(step, told_seconds, whole.reports);  // else it came after it was given up
-    next = std::max(next, step + stride);
+    if (step > told_until(losses, accuracies)) tell(step, told_seconds, whole.reports);  // else it came after it was given up
+    next = std::max(next, ((step + 1) / stride + 1) * stride - 1);
     ahead.erase(ahead.begin());
   }
 }
