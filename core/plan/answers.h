@@ -21,7 +21,7 @@ namespace trainyard::plan {
 struct StepPlace {
   std::int64_t step = 0;
   std::int32_t ops = 0;
-  auto operator<=>(const StepPlace&) const = default;
+  auto operator<=>(const StepPlace&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0 in it
 };
 
 struct Answer {

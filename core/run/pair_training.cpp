@@ -52,7 +52,7 @@ struct PairTraining::State {
 
   explicit State(PairTrainingParts p) : parts(std::move(p)) {}
 
-  Result<void> add_rank(int rank);
+  Result<void> add_rank(int number);
   InterpreterParts interpreter_parts(Rank& rank);
   Result<void> bring(Rank& rank, const Answer& event);
   Result<void> begin_step(Rank& rank) const;

@@ -29,7 +29,9 @@ std::vector<Backend> backends() {
 }
 
 TEST(Gpu, is_here_or_it_is_said_why_not) {
-  if (const auto found = cuda::gpus(); !found) GTEST_SKIP() << base::to_string(found.error());
+  const auto found = cuda::gpus();
+  if (!found) GTEST_SKIP() << base::to_string(found.error());
+  EXPECT_EQ(backends().size(), found->size());
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ComputeConformance);

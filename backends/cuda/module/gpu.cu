@@ -110,12 +110,7 @@ class GpuCompute final : public compute::Compute {
     finish();
   }
   void load(const Tensor& destination, std::span<const float> source) override {
-    if (destination.bytes() > room_bytes_) {
-      auto more = allocate_on_host(destination.bytes());
-      if (!more) return;
-      room_ = std::move(*more);
-      room_bytes_ = destination.bytes();
-    }
+    if (destination.bytes() > room_bytes_) make_room(destination.bytes());
     convert(destination.dtype, source, room_.get());
     copy(destination.data, room_.get(), destination.bytes());
   }
@@ -134,6 +129,12 @@ class GpuCompute final : public compute::Compute {
     Stream none_;
   };
 
+  // Where nothing more can be locked, plain memory does, slower.
+  void make_room(std::int64_t bytes) {
+    auto locked = allocate_on_host(bytes);
+    room_ = locked ? std::move(*locked) : Memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+    room_bytes_ = bytes;
+  }
   void finish() { cudaStreamSynchronize(queue_->stream().handle); }
 
   Gpu gpu_;
