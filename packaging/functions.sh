@@ -25,12 +25,11 @@ elapsed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { s = to - from; if (
 # Compilers at once: one a core, but no more than the memory holds at about 1 GiB each.
 jobs_at_once() { awk -v cores="$(nproc)" '/^MemAvailable/ { fit = int($2 / 1048576); n = cores < fit ? cores : fit; print (n > 1 ? n : 1) }' /proc/meminfo; }
 
-# build PRESET [TARGET...]: configures and builds it in build/PRESET; what is up to date stays.
-build() {
+# configure PRESET: in build/PRESET.
+configure() {
   local preset=$1 log=$root/build/$1-configure.log launcher=()
-  shift
   if command -v ccache >/dev/null; then  # what one checkout compiled serves the next
-    launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
   fi
   mkdir -p "$root/build"
@@ -38,6 +37,13 @@ build() {
     cat "$log" >&2
     return 1
   }
+}
+
+# build PRESET [TARGET...]: configures and builds it; what is up to date stays.
+build() {
+  local preset=$1
+  shift
+  configure "$preset" || return
   (cd "$root" && cmake --build --preset "$preset" --parallel "$(jobs_at_once)" ${1:+--target "$@"})
 }
 

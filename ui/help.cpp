@@ -20,7 +20,7 @@
 namespace trainyard::ui {
 namespace {
 
-QString tr(const char* text) { return QCoreApplication::translate("help", text); }
+QString help_text(const char* text) { return QCoreApplication::translate("help", text); }
 
 void add_actions(QTreeWidgetItem& parent, const QMenu& menu) {
   for (const QAction* action : menu.actions()) {
@@ -30,10 +30,10 @@ void add_actions(QTreeWidgetItem& parent, const QMenu& menu) {
   }
 }
 
-using Gesture = std::pair<const char*, const char*>;  // what it does, and how
-void add_gestures(QTreeWidget& list, const QString& where, std::initializer_list<Gesture> gestures) {
+using GestureKeys = std::pair<const char*, const char*>;  // what it does, and how
+void add_gestures(QTreeWidget& list, const QString& where, std::initializer_list<GestureKeys> gestures) {
   auto* group = new QTreeWidgetItem(&list, {where});
-  for (const auto& [what, keys] : gestures) new QTreeWidgetItem(group, {tr(what), tr(keys)});
+  for (const auto& [what, keys] : gestures) new QTreeWidgetItem(group, {help_text(what), help_text(keys)});
 }
 
 void show(QDialog& dialog, QWidget* content, const QSize& size) {
@@ -47,15 +47,17 @@ void show(QDialog& dialog, QWidget* content, const QSize& size) {
 }
 
 QString about_text() {
-  return tr("<h2>Trainyard %1</h2>"
-            "<p>A workbench for distributed training: draw machines, pick a model and a strategy, press Run, and watch every gradient and byte.</p>"
-            "<p>Free software under the GNU General Public License, version 3 or later, with the additional permission (section 7) to link CUDA, cuDNN and "
-            "NCCL. "
-            "It comes without any warranty.</p>"
-            "<h3>What it stands on</h3>"
-            "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD 3-clause)</li>"
-            "<li>nlohmann/json, spdlog, fmt, CLI11 and tl-expected (MIT, BSD 3-clause, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib licence)</li></ul>"
-            "<p>Icons are Trainyard's own. Colours of lines after M. Okabe and K. Ito, \"Color Universal Design\" (2008).</p>")
+  return help_text(
+             "<h2>Trainyard %1</h2>"
+             "<p>A workbench for distributed training: draw machines, pick a model and a strategy, press Run, and watch every gradient and byte.</p>"
+             "<p>Free software under the GNU General Public License, version 3 or later, with the additional permission (section 7) to link CUDA, cuDNN and "
+             "NCCL. "
+             "It comes without any warranty.</p>"
+             "<h3>What it stands on</h3>"
+             "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD "
+             "3-clause)</li>"
+             "<li>nlohmann/json, spdlog, fmt, CLI11 and tl-expected (MIT, BSD 3-clause, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib licence)</li></ul>"
+             "<p>Icons are Trainyard's own. Colours of lines after M. Okabe and K. Ito, \"Color Universal Design\" (2008).</p>")
       .arg(TRAINYARD_VERSION);
 }
 
@@ -63,37 +65,37 @@ QString about_text() {
 
 void show_shortcuts(QMainWindow& window) {
   QDialog dialog(&window);
-  dialog.setWindowTitle(tr("Keyboard shortcuts"));
+  dialog.setWindowTitle(help_text("Keyboard shortcuts"));
   auto* list = new QTreeWidget(&dialog);
-  list->setHeaderLabels({tr("Action"), tr("Keys")});
+  list->setHeaderLabels({help_text("Action"), help_text("Keys")});
   for (const QAction* action : window.menuBar()->actions()) {
     if (!action->menu()) continue;
     auto* group = new QTreeWidgetItem(list, {QString(action->text()).remove('&')});
     add_actions(*group, *action->menu());
   }
-  add_gestures(*list, tr("On the canvas"),
+  add_gestures(*list, help_text("On the canvas"),
                {{"Go to the next thing", "Tab, arrows"}, {"Move what is selected", "Ctrl+arrows"}, {"Select nothing", "Esc"}, {"Pan", "Space and drag"}});
-  add_gestures(*list, tr("On a chart"),
+  add_gestures(*list, help_text("On a chart"),
                {{"Read the next point", "Arrows"},
                 {"Zoom", "Drag, Ctrl+wheel, +, -"},
                 {"Zoom the values", "Ctrl+Shift+wheel"},
                 {"Pan", "Shift and drag, Shift+arrows"},
                 {"Show everything", "Home, double click"}});
-  add_gestures(*list, tr("In the stepper"),
+  add_gestures(*list, help_text("In the stepper"),
                {{"A step back, a step", "Left, Right"},
                 {"A round back, a round", "Page Up, Page Down"},
                 {"To the start, to the end", "Home, End"},
                 {"Play, stop", "Space, Esc"},
                 {"Select a rank, a chunk", "Up, Down, Ctrl+Left, Ctrl+Right"},
                 {"Type a number, at the start", "F2, double click"}});
-  add_gestures(*list, tr("In the model"),
+  add_gestures(*list, help_text("In the model"),
                {{"Go to the next layer", "Up, Down"},
                 {"Select several layers", "Shift+Up, Shift+Down, Ctrl+click, Shift+click"},
                 {"Select a block", "Click beside it"},
                 {"Move layers to another device", "Drag, Alt+Left, Alt+Right"},
                 {"Show all layers at once, or their words", "0, Ctrl+wheel, +, -"},
                 {"Select nothing", "Esc"}});
-  add_gestures(*list, tr("On the timeline"),
+  add_gestures(*list, help_text("On the timeline"),
                {{"Go from op to op, from lane to lane", "Arrows"},
                 {"Go to the first or the last op of a lane", "Home, End"},
                 {"Show the selected op in the plan", "Enter"},
@@ -103,7 +105,7 @@ void show_shortcuts(QMainWindow& window) {
                 {"Choose a step", "Click on its number"},
                 {"Show everything", "0, Ctrl+Home, double click"},
                 {"Follow the run, or let go", "F"}});
-  add_gestures(*list, tr("On a pipeline's cells"),
+  add_gestures(*list, help_text("On a pipeline's cells"),
                {{"Go from cell to cell, from rank to rank", "Arrows"},
                 {"Go to the first or the last cell of a rank", "Home, End"},
                 {"Show the step before, the step after", "Page Up, Page Down"},
@@ -115,7 +117,7 @@ void show_shortcuts(QMainWindow& window) {
 
 void show_about(QMainWindow& window) {
   QDialog dialog(&window);
-  dialog.setWindowTitle(tr("About Trainyard"));
+  dialog.setWindowTitle(help_text("About Trainyard"));
   auto* text = new QTextBrowser(&dialog);
   text->setHtml(about_text());
   show(dialog, text, {520, 480});

@@ -9,11 +9,11 @@
 namespace trainyard::ui {
 namespace {
 
-QString tr(const char* text) { return QCoreApplication::translate("questions", text); }
-QString filter() { return tr("Trainyard experiments (*.json)"); }
+QString question_text(const char* text) { return QCoreApplication::translate("questions", text); }
+QString filter() { return question_text("Trainyard experiments (*.json)"); }
 
 SaveAnswer ask_to_save(QWidget* parent, const QString& title) {
-  QMessageBox box(QMessageBox::Question, tr("Save changes?"), tr("\"%1\" has changes that are not saved.").arg(title),
+  QMessageBox box(QMessageBox::Question, question_text("Save changes?"), question_text("\"%1\" has changes that are not saved.").arg(title),
                   QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, parent);
   box.setDefaultButton(QMessageBox::Save);
   const int answer = box.exec();
@@ -21,10 +21,10 @@ SaveAnswer ask_to_save(QWidget* parent, const QString& title) {
 }
 
 LiveRunAnswer ask_about_run(QWidget* parent, const QString& run) {
-  QMessageBox box(QMessageBox::Question, tr("A run is alive"), tr("\"%1\" is still training.").arg(run), QMessageBox::Cancel, parent);
-  box.setInformativeText(tr("Left running, it goes on without this window; the next start offers to attach to it."));
-  const QPushButton* leave = box.addButton(tr("Leave it running"), QMessageBox::AcceptRole);
-  const QPushButton* stop = box.addButton(tr("Stop it"), QMessageBox::DestructiveRole);
+  QMessageBox box(QMessageBox::Question, question_text("A run is alive"), question_text("\"%1\" is still training.").arg(run), QMessageBox::Cancel, parent);
+  box.setInformativeText(question_text("Left running, it goes on without this window; the next start offers to attach to it."));
+  const QPushButton* leave = box.addButton(question_text("Leave it running"), QMessageBox::AcceptRole);
+  const QPushButton* stop = box.addButton(question_text("Stop it"), QMessageBox::DestructiveRole);
   box.exec();
   if (box.clickedButton() == leave) return LiveRunAnswer::leave_running;
   return box.clickedButton() == stop ? LiveRunAnswer::stop : LiveRunAnswer::cancel;
@@ -39,7 +39,7 @@ bool confirm(QWidget* parent, const QString& title, const QString& text, const Q
 }
 
 QString ask_where_to_save(QWidget* parent, const QString& suggested) {
-  QString file = QFileDialog::getSaveFileName(parent, tr("Save experiment"), suggested, filter());
+  QString file = QFileDialog::getSaveFileName(parent, question_text("Save experiment"), suggested, filter());
   if (!file.isEmpty() && !file.endsWith(".json", Qt::CaseInsensitive)) file += ".json";
   return file;
 }
@@ -49,9 +49,9 @@ QString ask_where_to_save(QWidget* parent, const QString& suggested) {
 Questions dialogs(QWidget* parent) {
   return {[parent](const QString& title) { return ask_to_save(parent, title); },
           [parent](const QString& run) { return ask_about_run(parent, run); },
-          [parent] { return QFileDialog::getOpenFileName(parent, tr("Open experiment"), {}, filter()); },
+          [parent] { return QFileDialog::getOpenFileName(parent, question_text("Open experiment"), {}, filter()); },
           [parent](const QString& suggested) { return ask_where_to_save(parent, suggested); },
-          [parent](const QString& start) { return QFileDialog::getExistingDirectory(parent, tr("Open the directory of a run"), start); },
+          [parent](const QString& start) { return QFileDialog::getExistingDirectory(parent, question_text("Open the directory of a run"), start); },
           [parent](const QString& title, const QString& text, const QString& yes) { return confirm(parent, title, text, yes); }};
 }
 

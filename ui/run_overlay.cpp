@@ -72,7 +72,7 @@ bool held(const session::Status& status, const session::RankStatus& rank) {
   return status.seconds_per_step > 0 && rank.state == "running" && rank.step >= status.horizon && rank.step < status.steps;
 }
 
-QString text(const char* source) { return QCoreApplication::translate("overlay", source); }
+QString overlay_text(const char* source) { return QCoreApplication::translate("overlay", source); }
 
 // Null where nothing is known of it.
 const session::RankStatus* status_of(const session::Status* status, int rank) {
@@ -120,8 +120,8 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
     return;
   }
   device.failed = failed.empty() ? device.state == "lost" : failed.contains(device.rank);
-  if (!failed.empty() && device.failed) device.state = text("failed");
-  else if (!failed.empty() && device.state == "lost") device.state = text("stopped");
+  if (!failed.empty() && device.failed) device.state = overlay_text("failed");
+  else if (!failed.empty() && device.state == "lost") device.state = overlay_text("stopped");
 }
 
 // How many steps the parameters had that were measured last; 0: none were.
@@ -151,7 +151,7 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   if (steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
   if (now) device.utilisation = utilisation_of(history, rank, *now);
   if (const session::RankStatus* one = status_of(status, rank)) {
-    device.state = held(*status, *one) ? text("held") : QString::fromStdString(one->state);
+    device.state = held(*status, *one) ? overlay_text("held") : QString::fromStdString(one->state);
     device.step = one->step;
   }
   device.at_step =

@@ -22,7 +22,7 @@ namespace {
 constexpr double kFactors[] = {1, 2, 5, 10};
 constexpr double kJitters[] = {0, 0.5};
 
-QString text(const char* source) { return QCoreApplication::translate("slow_menu", source); }
+QString slow_text(const char* source) { return QCoreApplication::translate("slow_menu", source); }
 
 QAction* add_choice(QMenu& menu, const QString& name, const QString& words, const std::function<void()>& choose) {
   QAction* action = menu.addAction(words, choose);
@@ -81,7 +81,7 @@ void add_number(QMenu& menu, const QString& name, const QString& words, const ba
 }  // namespace
 
 void add_slow_menu(QMenu& menu, const session::Slow& now, const std::function<void(const session::Slow&)>& slow) {
-  QMenu& choices = *menu.addMenu(text("Slow rank %1 down in this run").arg(now.rank));
+  QMenu& choices = *menu.addMenu(slow_text("Slow rank %1 down in this run").arg(now.rank));
   choices.setObjectName("slow");
   std::vector<std::pair<QAction*, double>> factors, jitters;
   const auto asked = std::make_shared<session::Slow>(now);  // what was asked for last: the numbers are, one after the other, while the menu is open
@@ -90,16 +90,16 @@ void add_slow_menu(QMenu& menu, const session::Slow& now, const std::function<vo
   const auto factor = [ask](double times) { ask(&session::Slow::slow_down, times); };
   const auto jitter = [ask](double share) { ask(&session::Slow::jitter, share); };
   for (const double times : kFactors) {
-    const QString words = times == 1 ? text("Not slowed down") : text("%1 times slower").arg(times);
+    const QString words = times == 1 ? slow_text("Not slowed down") : slow_text("%1 times slower").arg(times);
     factors.emplace_back(add_choice(choices, QString("slow_%1").arg(times), words, [=] { factor(times); }), times);
   }
-  add_number(choices, "factor", text("Times slower"), range_of("slow_down"), 0.5, now.slow_down, factor);
+  add_number(choices, "factor", slow_text("Times slower"), range_of("slow_down"), 0.5, now.slow_down, factor);
   choices.addSeparator();
   for (const double share : kJitters) {
-    const QString words = share == 0 ? text("Without jitter") : text("Each step up to %1 of that longer, at random").arg(share);
+    const QString words = share == 0 ? slow_text("Without jitter") : slow_text("Each step up to %1 of that longer, at random").arg(share);
     jitters.emplace_back(add_choice(choices, QString("jitter_%1").arg(share), words, [=] { jitter(share); }), share);
   }
-  add_number(choices, "jitter", text("Jitter"), range_of("jitter"), 0.1, now.jitter, jitter);
+  add_number(choices, "jitter", slow_text("Jitter"), range_of("jitter"), 0.1, now.jitter, jitter);
   *tick = [=] {
     for (const auto& [action, times] : factors) action->setChecked(asked->slow_down == times);
     for (const auto& [action, share] : jitters) action->setChecked(asked->jitter == share);

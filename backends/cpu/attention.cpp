@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Causal attention, head by head and a tile of rows at a time: scores exist for one tile only. Products are OpenBLAS's, which takes matrices where they lie,
 // rows of all heads side by side, and needs no memory of its own; what is between them are our loops.
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/blas.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/queue.h"
@@ -28,8 +27,6 @@ struct Matrix {
   Matrix from_row(std::int64_t row) const { return {data + row * stride, stride}; }
 };
 
-blasint to_blas(std::int64_t extent) { return static_cast<blasint>(extent); }
-
 // result [m,n] = left [m,k] right [k,n], or with `adds` the sum of it and what is there; either may be transposed.
 template <class T>
 void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix<T>& left, const Matrix<T>& right,
@@ -44,8 +41,8 @@ void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m,
                 result.data, to_blas(result.stride));
 }
 
-struct Sizes {
-  Sizes(const Tensor& input, std::int64_t of_heads)
+struct AttentionSizes {
+  AttentionSizes(const Tensor& input, std::int64_t of_heads)
       : samples(input.shape[0]), rows(input.shape[1]), together(input.shape[2] / 3), heads(of_heads), width(together / heads) {}
 
   // body(first row among those of all samples, first column of the head)
@@ -79,20 +76,21 @@ T* scratch(Queue& queue, std::int64_t elements) {
 }
 
 template <class T>
-T scale_of(const Sizes& s) {
+T scale_of(const AttentionSizes& s) {
   return static_cast<T>(1 / std::sqrt(static_cast<double>(s.width)));
 }
 
 // Of a tile: how much of every row that it sees goes into each of its own.
 template <class T>
-void attend(const Sizes& s, const Matrix<T>& query, const Matrix<T>& key, std::int64_t first, std::int64_t rows, std::int64_t seen, const Matrix<T>& parts) {
+void attend(const AttentionSizes& s, const Matrix<T>& query, const Matrix<T>& key, std::int64_t first, std::int64_t rows, std::int64_t seen,
+            const Matrix<T>& parts) {
   multiply(CblasNoTrans, CblasTrans, rows, seen, s.width, query.from_row(first), key, parts, false);
   kernels<T>().causal_softmax(parts.data, rows, seen, first + 1, scale_of<T>(s));
 }
 
 template <class T>
 PreparedKernel prepare_forward(const compute::AttentionForward& op) {
-  return make_kernel([op, s = Sizes(op.input, op.heads)](Queue& queue) {
+  return make_kernel([op, s = AttentionSizes(op.input, op.heads)](Queue& queue) {
     T* const tile = scratch<T>(queue, s.tile_elements());
     s.for_heads([&](std::int64_t row, std::int64_t column) {
       const auto query = at<T>(op.input, row, column), key = at<T>(op.input, row, s.together + column), value = at<T>(op.input, row, 2 * s.together + column);
@@ -108,7 +106,7 @@ PreparedKernel prepare_forward(const compute::AttentionForward& op) {
 
 template <class T>
 PreparedKernel prepare_backward(const compute::AttentionBackward& op) {
-  return make_kernel([op, s = Sizes(op.input, op.heads)](Queue& queue) {
+  return make_kernel([op, s = AttentionSizes(op.input, op.heads)](Queue& queue) {
     T* const tile = scratch<T>(queue, 2 * s.tile_elements());
     std::fill_n(op.input_gradient.as<T>(), op.input_gradient.elements(), T{0});
     s.for_heads([&](std::int64_t row, std::int64_t column) {

@@ -17,7 +17,7 @@ using Descriptor = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 using Layout = dnnl::memory::format_tag;
 
-constexpr const char* kWhat = "convolution";
+constexpr const char* kConvolution = "convolution";
 constexpr auto kFloat = dnnl::memory::data_type::f32;
 
 // oneDNN names extents [B,C,H,W] wherever they lie.
@@ -89,7 +89,7 @@ std::unique_ptr<compute::Kernel> make_forward(const compute::Conv2dForward& op, 
   const Weight kernel(op.weight, description.weights_desc(), device);
   Factors factors(op.multiplies, device.cores);
   factors.add(op.weight, kernel.plain());
-  Primitive convolution(dnnl::convolution_forward(description), description, device.engine, device.cores, kWhat);
+  Primitive convolution(dnnl::convolution_forward(description), description, device.engine, device.cores, kConvolution);
   bind_image(convolution, DNNL_ARG_SRC, description.src_desc(), op.input, device, factors);
   convolution.bind(DNNL_ARG_WEIGHTS, kernel.best());
   convolution.bind(DNNL_ARG_BIAS, description.bias_desc(), op.bias.data);
@@ -106,7 +106,7 @@ std::unique_ptr<compute::Kernel> make_backward_input(const compute::Conv2dBackwa
   const Weight kernel(op.weight, description.weights_desc(), device);
   Factors factors(op.multiplies, device.cores);
   factors.add(op.weight, kernel.plain());
-  Primitive convolution(dnnl::convolution_backward_data(description), description, device.engine, device.cores, kWhat);
+  Primitive convolution(dnnl::convolution_backward_data(description), description, device.engine, device.cores, kConvolution);
   bind_image(convolution, DNNL_ARG_DIFF_DST, description.diff_dst_desc(), op.output_gradient, device, factors);
   convolution.bind(DNNL_ARG_WEIGHTS, kernel.best());
   convolution.bind(DNNL_ARG_DIFF_SRC, description.diff_src_desc(), op.input_gradient.data);
@@ -136,7 +136,7 @@ std::unique_ptr<compute::Kernel> make_backward_weight(const compute::Conv2dBackw
   const auto description = describe_backward(op, device);
   const Weight kernel(op.weight_gradient, description.diff_weights_desc(), device);
   Factors factors(op.multiplies, device.cores);
-  Primitive convolution(dnnl::convolution_backward_weights(description), description, device.engine, device.cores, kWhat);
+  Primitive convolution(dnnl::convolution_backward_weights(description), description, device.engine, device.cores, kConvolution);
   bind_image(convolution, DNNL_ARG_SRC, description.src_desc(), op.input, device, factors);
   bind_image(convolution, DNNL_ARG_DIFF_DST, description.diff_dst_desc(), op.output_gradient, device, factors);
   convolution.bind(DNNL_ARG_DIFF_WEIGHTS, kernel.best());
@@ -168,19 +168,19 @@ PreparedKernel prepare_nothing() {
 PreparedKernel prepare(const compute::Conv2dForward& op, const Device& device) {
   if (op.output.elements() == 0) return prepare_nothing();
   if (op.input.dtype == DType::fp64) return prepare_columns(op);
-  return prepare_with_dnnl(device.cores, kWhat, [&] { return make_forward(op, device); });
+  return prepare_with_dnnl(device.cores, kConvolution, [&] { return make_forward(op, device); });
 }
 
 PreparedKernel prepare(const compute::Conv2dBackwardInput& op, const Device& device) {
   if (op.input_gradient.elements() == 0) return prepare_nothing();
   if (op.weight.dtype == DType::fp64) return prepare_columns(op);
-  return prepare_with_dnnl(device.cores, kWhat, [&] { return make_backward_input(op, device); });
+  return prepare_with_dnnl(device.cores, kConvolution, [&] { return make_backward_input(op, device); });
 }
 
 PreparedKernel prepare(const compute::Conv2dBackwardWeight& op, const Device& device) {
   if (op.input.elements() == 0) return prepare_zeros(op, device);
   if (op.input.dtype == DType::fp64) return prepare_columns(op, device.cores);
-  return prepare_with_dnnl(device.cores, kWhat, [&] { return make_backward_weight(op, device); });
+  return prepare_with_dnnl(device.cores, kConvolution, [&] { return make_backward_weight(op, device); });
 }
 
 }  // namespace trainyard::cpu

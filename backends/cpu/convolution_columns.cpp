@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Convolution in fp64, sample by sample, as a matrix product: the columns of a sample are [H'W', K K I], for each pixel of the
 // result what its window sees.
-#include <cblas.h>
-
 #include <algorithm>
 
 #include "backends/cpu/activation.h"
+#include "backends/cpu/blas.h"
 #include "backends/cpu/convolution.h"
 #include "backends/cpu/norm.h"
 
@@ -16,8 +15,8 @@ using compute::Queue;
 using compute::Tensor;
 
 // What the loops know of a convolution.
-struct Sizes {
-  Sizes(const Tensor& image, const Tensor& result, const compute::Window& w)
+struct ConvolutionSizes {
+  ConvolutionSizes(const Tensor& image, const Tensor& result, const compute::Window& w)
       : samples(image.shape[0]),
         height(image.shape[1]),
         width(image.shape[2]),
@@ -39,7 +38,7 @@ struct Sizes {
 
 // visit(column, pixel of the image or null where the window is outside): `channels` numbers each.
 template <class Image, class Visit>
-void for_columns(const Sizes& s, Image* image, double* columns, const Visit& visit) {
+void for_columns(const ConvolutionSizes& s, Image* image, double* columns, const Visit& visit) {
   for (std::int64_t row = 0; row < s.rows; ++row)
     for (std::int64_t column = 0; column < s.columns; ++column)
       for (std::int64_t r = 0; r < s.window.kernel; ++r)
@@ -50,14 +49,14 @@ void for_columns(const Sizes& s, Image* image, double* columns, const Visit& vis
         }
 }
 
-void lay_columns(const Sizes& s, const double* image, double* columns) {
+void lay_columns(const ConvolutionSizes& s, const double* image, double* columns) {
   for_columns(s, image, columns, [&](double* to, const double* from) {
     if (from != nullptr) std::copy_n(from, s.channels, to);
     else std::fill_n(to, s.channels, 0.0);
   });
 }
 
-void add_columns(const Sizes& s, double* columns, double* image) {
+void add_columns(const ConvolutionSizes& s, double* columns, double* image) {
   for_columns(s, image, columns, [&](const double* from, double* to) {
     if (to != nullptr) std::transform(from, from + s.channels, to, to, std::plus<>());
   });
@@ -65,19 +64,17 @@ void add_columns(const Sizes& s, double* columns, double* image) {
 
 // Between weights [O,I,K,K] and [O, K K I].
 template <class Copy>
-void for_weights(const Sizes& s, const Copy& copy) {
+void for_weights(const ConvolutionSizes& s, const Copy& copy) {
   const std::int64_t square = s.window.kernel * s.window.kernel;
   for (std::int64_t o = 0; o < s.outputs; ++o)
     for (std::int64_t i = 0; i < s.channels; ++i)
       for (std::int64_t k = 0; k < square; ++k) copy((o * s.channels + i) * square + k, (o * square + k) * s.channels + i);
 }
 
-blasint to_blas(std::int64_t extent) { return static_cast<blasint>(extent); }
-
 }  // namespace
 
 PreparedKernel prepare_columns(const compute::Conv2dForward& op) {
-  return make_kernel([op, s = Sizes(op.input, op.output, op.window)](Queue& queue) {
+  return make_kernel([op, s = ConvolutionSizes(op.input, op.output, op.window)](Queue& queue) {
     auto* const weight = reinterpret_cast<double*>(static_cast<CpuQueue&>(queue).scratch(s.scratch_bytes()));
     double* const columns = weight + s.outputs * s.seen();
     for_weights(s, [&](std::int64_t plain, std::int64_t laid) { weight[laid] = op.weight.as<double>()[plain]; });
@@ -93,7 +90,7 @@ PreparedKernel prepare_columns(const compute::Conv2dForward& op) {
 }
 
 PreparedKernel prepare_columns(const compute::Conv2dBackwardInput& op) {
-  return make_kernel([op, s = Sizes(op.input_gradient, op.output_gradient, op.window)](Queue& queue) {
+  return make_kernel([op, s = ConvolutionSizes(op.input_gradient, op.output_gradient, op.window)](Queue& queue) {
     auto* const weight = reinterpret_cast<double*>(static_cast<CpuQueue&>(queue).scratch(s.scratch_bytes()));
     double* const columns = weight + s.outputs * s.seen();
     for_weights(s, [&](std::int64_t plain, std::int64_t laid) { weight[laid] = op.weight.as<double>()[plain]; });
@@ -107,7 +104,7 @@ PreparedKernel prepare_columns(const compute::Conv2dBackwardInput& op) {
 }
 
 PreparedKernel prepare_columns(const compute::Conv2dBackwardWeight& op, int cores) {
-  auto run = [op, cores, s = Sizes(op.input, op.output_gradient, op.window),
+  auto run = [op, cores, s = ConvolutionSizes(op.input, op.output_gradient, op.window),
               norm = GradientNorm<double>(op.weight_gradient, op.bias_gradient, op.squared_norm, cores)](Queue& queue) mutable {
     auto* const weight = reinterpret_cast<double*>(static_cast<CpuQueue&>(queue).scratch(s.scratch_bytes()));
     double* const columns = weight + s.outputs * s.seen();

@@ -127,5 +127,9 @@ const Kernels<T>& kernels_v4();  // AVX-512
 // The best that this CPU runs.
 template <class T>
 const Kernels<T>& kernels();
+template <>
+const Kernels<float>& kernels();
+template <>
+const Kernels<double>& kernels();
 
 }  // namespace trainyard::cpu

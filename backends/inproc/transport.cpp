@@ -13,14 +13,14 @@ using base::Result;
 using comm::Descriptor;
 using comm::MemoryMap;
 
-struct Shared {
+struct Arenas {
   MemoryMap block;
   std::vector<MemoryMap> arenas;
 };
 
 class Transport final : public comm::MailboxTransport {
  public:
-  Transport(std::unique_ptr<comm::Mailbox> mailbox, std::shared_ptr<Shared> shared) : MailboxTransport(std::move(mailbox)), shared_(std::move(shared)) {}
+  Transport(std::unique_ptr<comm::Mailbox> mailbox, std::shared_ptr<Arenas> shared) : MailboxTransport(std::move(mailbox)), shared_(std::move(shared)) {}
   ~Transport() override { leave(); }
 
   std::span<std::byte> arena() override { return shared_->arenas[static_cast<std::size_t>(rank())].bytes(); }
@@ -35,11 +35,11 @@ class Transport final : public comm::MailboxTransport {
   }
 
  private:
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<Arenas> shared_;
 };
 
-Result<std::shared_ptr<Shared>> share(int ranks, std::size_t arena_bytes_each, int channels) {
-  auto shared = std::make_shared<Shared>();
+Result<std::shared_ptr<Arenas>> share(int ranks, std::size_t arena_bytes_each, int channels) {
+  auto shared = std::make_shared<Arenas>();
   auto block = MemoryMap::anonymous(comm::MailboxBlock::bytes(ranks, channels));
   if (!block) return base::fail(block.error());
   shared->block = std::move(*block);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLingerMilliseconds = 1000;
 
-int milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
+int in_milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
 
 // A message that borrows its bytes: with no function to free them, ZeroMQ takes them as constant and copies nothing.
 ::zmq::message_t borrow(std::span<const std::byte> bytes) {
@@ -33,9 +33,9 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
   socket.set(sockopt::backlog, 1024);
-  socket.set(sockopt::heartbeat_ivl, milliseconds(options.heartbeat_interval));
-  socket.set(sockopt::heartbeat_timeout, milliseconds(options.heartbeat_limit));
-  socket.set(sockopt::heartbeat_ttl, milliseconds(options.heartbeat_limit));
+  socket.set(sockopt::heartbeat_ivl, in_milliseconds(options.heartbeat_interval));
+  socket.set(sockopt::heartbeat_timeout, in_milliseconds(options.heartbeat_limit));
+  socket.set(sockopt::heartbeat_ttl, in_milliseconds(options.heartbeat_limit));
 }
 
 Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer, const TransportOptions& options)

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/base/fields.h"
+#include "core/base/file.h"
 #include "core/base/shortened.h"
 
 namespace trainyard::base {
@@ -171,6 +172,10 @@ Result<void> set_value_at(Json& document, const std::string& path, Json value) {
   *at = std::move(value);
   document = std::move(changed);
   return {};
+}
+
+Result<Json> read_json(const std::filesystem::path& path) {
+  return read_file(path, kMaximumBytes).and_then([&](const std::string& text) { return parse_json(text, path.string()); });
 }
 
 }  // namespace trainyard::base

@@ -12,6 +12,7 @@
 namespace trainyard::compute {
 
 std::string to_text(DType dtype, const Shape& shape);  // "fp32 [128, 784]"
+inline std::int64_t last_extent(const Tensor& tensor) { return tensor.shape.dimensions > 0 ? tensor.shape[tensor.shape.dimensions - 1] : 0; }
 
 class OpCheck {
  public:

@@ -9,8 +9,6 @@
 namespace trainyard::compute {
 namespace {
 
-std::int64_t last_extent(const Tensor& tensor) { return tensor.shape.dimensions > 0 ? tensor.shape[tensor.shape.dimensions - 1] : 0; }
-
 void check_window(const Window& window, OpCheck& check) {
   check.require(window.kernel >= 1, "kernel", "is " + std::to_string(window.kernel), "1 or more");
   check.require(window.stride >= 1, "stride", "is " + std::to_string(window.stride), "1 or more");

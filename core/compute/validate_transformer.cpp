@@ -6,8 +6,6 @@
 namespace trainyard::compute {
 namespace {
 
-std::int64_t last_extent(const Tensor& tensor) { return tensor.shape.dimensions > 0 ? tensor.shape[tensor.shape.dimensions - 1] : 0; }
-
 template <class AnyRowNorm>
 void check_statistics(const AnyRowNorm& op, OpCheck& check) {
   check.require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");

@@ -24,7 +24,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 31;
+constexpr std::size_t kMostTableBytes = std::size_t{1} << 31;
 constexpr double kLargest = std::numeric_limits<float>::max();
 
 struct Table {
@@ -180,10 +180,10 @@ class CsvSet : public StoredSet {
 Result<Table> read_table(const DataSpec& spec, const std::filesystem::path& path) {
   auto source = ByteSource::open(path);
   if (!source) return fail(source.error());
-  return source->read_all(kMostBytes).and_then([&](const std::string& text) { return Reader(path, text).read(spec.label_column); });
+  return source->read_all(kMostTableBytes).and_then([&](const std::string& text) { return Reader(path, text).read(spec.label_column); });
 }
 
-Problem with_advice(Problem problem) {
+Problem with_other_points(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
     problem.advice = "Put it there, name another in data.file, or set data.kind to blobs or spirals, which need no file";
   return problem;
@@ -194,7 +194,7 @@ Problem with_advice(Problem problem) {
 Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec, const std::filesystem::path& directory) {
   if (spec.file.empty()) return fail({ProblemCode::bad_input, "data.file", "no file is named", "the path of a CSV file", ""});
   const auto path = (directory / spec.file).lexically_normal();
-  auto table = read_table(spec, path).map_error(with_advice);
+  auto table = read_table(spec, path).map_error(with_other_points);
   if (!table) return fail(table.error());
   const std::int64_t samples = std::ssize(table->labels);
   auto split = FileSplit::make(spec, samples, path);

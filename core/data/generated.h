@@ -10,6 +10,8 @@
 
 namespace trainyard::data {
 
+inline std::size_t as_size(std::int64_t count) { return static_cast<std::size_t>(count); }
+
 // Drawn on first use and kept, so that a run starts at once and later epochs cost a copy.
 std::shared_ptr<const Dataset> make_digits(const DataSpec& spec);
 // Arms of an Archimedean spiral, one a class, three quarters of a turn long.

@@ -128,7 +128,7 @@ Result<Labels> read_labels(const std::filesystem::path& path) {
 
 std::filesystem::path place(const std::filesystem::path& directory, const std::string& name) { return (directory / name).lexically_normal(); }
 
-Problem with_advice(Problem problem) {
+Problem with_place_of_mnist(Problem problem) {
   if (problem.code != ProblemCode::unavailable || !problem.advice.empty()) return problem;
   const auto folder = std::filesystem::path(problem.where).parent_path();
   problem.advice = kWhereToGetMnist + (folder.empty() ? "this folder" : folder.string()) + "; or set data.kind to digits, which needs no file";
@@ -147,9 +147,9 @@ Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& direct
     if (name->empty())
       return fail({ProblemCode::bad_input, field, "no file is named", "the path of an IDX file", "Or set data.kind to digits, which needs no file"});
   const auto images_path = place(directory, spec.images), labels_path = place(directory, spec.labels);
-  auto images = open_file(images_path, 2, 4).map_error(with_advice);
+  auto images = open_file(images_path, 2, 4).map_error(with_place_of_mnist);
   if (!images) return fail(images.error());
-  auto labels = read_labels(labels_path).map_error(with_advice);
+  auto labels = read_labels(labels_path).map_error(with_place_of_mnist);
   if (!labels) return fail(labels.error());
   const std::int64_t samples = images->extents[0];
   if (samples != std::ssize(labels->values))

@@ -13,8 +13,6 @@ namespace {
 using base::Purpose;
 using base::Random;
 
-std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
-
 // Sets whose samples are cheap to make anew each time.
 class Points : public Dataset {
  public:
@@ -23,10 +21,10 @@ class Points : public Dataset {
   const DataSummary& summary() const override { return summary_; }
 
   void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
-    const std::size_t width = size(summary_.features());
+    const std::size_t width = as_size(summary_.features());
     for (std::size_t row = 0; row < indices.size(); ++row) {
       labels[row] = static_cast<std::int32_t>(indices[row] % summary_.classes);
-      make(Random(seed_, Purpose::generate, item_of(split, indices[row])), size(labels[row]), features.subspan(row * width, width));
+      make(Random(seed_, Purpose::generate, item_of(split, indices[row])), as_size(labels[row]), features.subspan(row * width, width));
     }
   }
 
@@ -85,7 +83,7 @@ std::vector<double> spread_centres(std::uint64_t seed, std::size_t classes, std:
 
 class Blobs : public Points {
  public:
-  explicit Blobs(const DataSpec& spec) : Points(spec), centres_(spread_centres(seed_, size(summary_.classes), size(summary_.features()))) {
+  explicit Blobs(const DataSpec& spec) : Points(spec), centres_(spread_centres(seed_, as_size(summary_.classes), as_size(summary_.features()))) {
     centre_and_scale();
   }
 
@@ -96,7 +94,7 @@ class Blobs : public Points {
 
   // Moves the centres to mean zero, and scales so that centre and cloud together have unit variance.
   void centre_and_scale() {
-    const std::size_t width = size(summary_.features());
+    const std::size_t width = as_size(summary_.features());
     const double classes = static_cast<double>(summary_.classes);
     double square = 0;
     for (std::size_t i = 0; i < width; ++i) {

@@ -18,7 +18,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 31;
+constexpr std::size_t kMostTextBytes = std::size_t{1} << 31;
 
 class TextSet final : public Dataset {
  public:
@@ -64,7 +64,7 @@ Result<std::shared_ptr<const Dataset>> cut(Characters characters, const DataSpec
   return std::make_shared<TextSet>(std::move(characters), spec, train, spec.held_out_samples);
 }
 
-Problem with_advice(Problem problem) {
+Problem with_other_texts(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
     problem.advice = "Put it there, name another in data.file, or set data.kind to grammar, which needs no file";
   return problem;
@@ -92,8 +92,8 @@ Result<std::shared_ptr<const Dataset>> open_text(const DataSpec& spec, const std
   if (spec.file.empty()) return fail({ProblemCode::bad_input, "data.file", "no file is named", "the path of a text file", ""});
   const std::string path = (directory / spec.file).lexically_normal().string();
   auto source = ByteSource::open(path);
-  if (!source) return fail(with_advice(source.error()));
-  return source->read_all(kMostBytes).and_then([&](const std::string& text) { return characters_of(text, path); }).and_then([&](Characters characters) {
+  if (!source) return fail(with_other_texts(source.error()));
+  return source->read_all(kMostTextBytes).and_then([&](const std::string& text) { return characters_of(text, path); }).and_then([&](Characters characters) {
     return cut(std::move(characters), spec, path);
   });
 }

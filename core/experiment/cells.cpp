@@ -35,7 +35,7 @@ std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches, const
 
 // `count` passes each way, the first backward one after so many forward ones and one more; which cell the i-th of a way is, `forward` and `backward` say.
 template <class Forward, class Backward>
-void in_turn(int count, int ahead, Forward forward, Backward backward) {
+void forward_then_backward(int count, int ahead, Forward forward, Backward backward) {
   for (int i = 0; i < std::min(ahead, count); ++i) forward(i);
   for (int i = 0; i < count; ++i) {
     if (i + ahead < count) forward(i + ahead);
@@ -53,7 +53,7 @@ std::vector<Cell> one_f_one_b(int stage, int stages, int micro_batches, bool wei
     add(Pass::backward, m);
     if (weights_apart) add(Pass::backward_weight, m - stage);
   };
-  in_turn(
+  forward_then_backward(
       micro_batches, stages - 1 - stage, [&](int m) { add(Pass::forward, m); }, back);
   for (int m = std::max(0, micro_batches - stage); weights_apart && m < micro_batches; ++m) add(Pass::backward_weight, m);
   return cells;
@@ -68,7 +68,7 @@ std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, 
   };
   const auto micro = [&](int i) { return i / (p * v) * p + i % p; };
   std::vector<Cell> cells;
-  in_turn(
+  forward_then_backward(
       all, 2 * (p - 1 - position) + (v - 1) * p,
       [&](int i) {
         cells.push_back({Pass::forward, stage(i, true), micro(i)});

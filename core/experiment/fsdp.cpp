@@ -9,6 +9,7 @@
 #include "core/collective/algorithm.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/mesh.h"
+#include "core/experiment/placement.h"
 #include "core/experiment/stages.h"
 
 namespace trainyard::experiment {
@@ -20,15 +21,6 @@ using base::ProblemCode;
 
 Problem of_group(std::string what, std::string accepted, std::string advice) {
   return {ProblemCode::bad_input, "strategy.fsdp.group", std::move(what), std::move(accepted), std::move(advice)};
-}
-
-// Of each worker.
-std::vector<int> hosts_of_workers(const topology::Topology& topology) {
-  std::vector<int> hosts;
-  for (std::size_t h = 0; h < topology.hosts.size(); ++h)
-    for (const topology::Device& device : topology.hosts[h].devices)
-      if (topology::works(device)) hosts.push_back(static_cast<int>(h));
-  return hosts;
 }
 
 // Groups of ranks that have the same of the model: of a mesh those of each place, else all.

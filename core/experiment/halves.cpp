@@ -8,8 +8,6 @@
 namespace trainyard::experiment {
 namespace {
 
-std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-
 // From rank 0 outwards, nearest first: on which side of an edge a rank lies, and from where it was reached.
 class Walk {
  public:
@@ -17,11 +15,11 @@ class Walk {
     std::vector<int> reached;
     if (!graph.empty()) reached.push_back(0), side_[0] = 0;
     for (std::size_t i = 0; i < reached.size(); ++i)
-      for (const int next : graph[index(reached[i])]) {
-        if (side_[index(next)] < 0) {
-          side_[index(next)] = 1 - side_[index(reached[i])], from_[index(next)] = reached[i];
+      for (const int next : graph[at_rank(reached[i])]) {
+        if (side_[at_rank(next)] < 0) {
+          side_[at_rank(next)] = 1 - side_[at_rank(reached[i])], from_[at_rank(next)] = reached[i];
           reached.push_back(next);
-        } else if (circle_.empty() && side_[index(next)] == side_[index(reached[i])]) {
+        } else if (circle_.empty() && side_[at_rank(next)] == side_[at_rank(reached[i])]) {
           circle_ = circle(reached[i], next);
         }
       }
@@ -42,7 +40,7 @@ class Walk {
   }
   std::vector<int> way_back(int rank) const {
     std::vector<int> way;
-    for (; rank >= 0; rank = from_[index(rank)]) way.push_back(rank);
+    for (; rank >= 0; rank = from_[at_rank(rank)]) way.push_back(rank);
     return way;
   }
 

@@ -26,7 +26,6 @@ constexpr std::int64_t kMostDenominator = 1'000'000'000'000;
 constexpr std::int64_t kMostRanks = 512;  // whose matrix is worth having
 const char* const kWeights = "strategy.gossip.weights";
 
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 int size(const Graph& graph) { return static_cast<int>(graph.size()); }
 std::string of_rank(int rank) { return "rank " + std::to_string(rank); }
 
@@ -34,12 +33,12 @@ std::string of_rank(int rank) { return "rank " + std::to_string(rank); }
 
 class Drawing {
  public:
-  explicit Drawing(int ranks) : neighbours_(index(ranks)) {}
+  explicit Drawing(int ranks) : neighbours_(at_rank(ranks)) {}
 
   void join(int a, int b) {
     if (a == b) return;
-    neighbours_[index(a)].insert(b);
-    neighbours_[index(b)].insert(a);
+    neighbours_[at_rank(a)].insert(b);
+    neighbours_[at_rank(b)].insert(a);
   }
   Graph graph() const {
     Graph graph;
@@ -84,28 +83,23 @@ Graph of_all(int ranks) {
 Graph as_drawn(const topology::Topology& topology, const std::vector<int>& hosts) {
   std::set<std::pair<std::string, std::string>> linked;
   for (const topology::Link& link : topology.links) linked.insert({link.from, link.to}), linked.insert({link.to, link.from});
-  const auto name = [&](int rank) { return topology.hosts[index(hosts[index(rank)])].name; };
+  const auto name = [&](int rank) { return topology.hosts[at_rank(hosts[at_rank(rank)])].name; };
   Drawing drawing(static_cast<int>(hosts.size()));
   for (int i = 0; i < static_cast<int>(hosts.size()); ++i)
     for (int j = 0; j < i; ++j)
-      if (hosts[index(i)] == hosts[index(j)] || linked.contains({name(i), name(j)})) drawing.join(i, j);
+      if (hosts[at_rank(i)] == hosts[at_rank(j)] || linked.contains({name(i), name(j)})) drawing.join(i, j);
   return drawing.graph();
-}
-
-std::vector<int> hosts_of_workers(const topology::Topology& topology) {
-  const topology::Network network(topology);
-  return hosts_of(network, network.workers());
 }
 
 // Weights -----------------------------------------------------------------------------------------------------------------
 
-std::int64_t metropolis_parts(const Graph& graph, int i, int j) { return 1 + std::max(std::ssize(graph[index(i)]), std::ssize(graph[index(j)])); }
+std::int64_t metropolis_parts(const Graph& graph, int i, int j) { return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)])); }
 
 // The least common multiple of what the weights divide by, where it is small enough to be exact.
 std::int64_t common_denominator(const Graph& graph) {
   std::int64_t common = 1;
   for (int i = 0; i < size(graph); ++i)
-    for (const int j : graph[index(i)]) {
+    for (const int j : graph[at_rank(i)]) {
       common = std::lcm(common, metropolis_parts(graph, i, j));
       if (common > kMostDenominator) return kMostDenominator;
     }
@@ -114,9 +108,9 @@ std::int64_t common_denominator(const Graph& graph) {
 
 class Writer {
  public:
-  Writer(int ranks, std::int64_t denominator) : made_{ranks, denominator, std::vector<std::int64_t>(index(ranks) * index(ranks), 0)} {}
+  Writer(int ranks, std::int64_t denominator) : made_{ranks, denominator, std::vector<std::int64_t>(at_rank(ranks) * at_rank(ranks), 0)} {}
 
-  std::int64_t& at(int i, int j) { return made_.numerators[index(i) * index(made_.ranks) + index(j)]; }
+  std::int64_t& at(int i, int j) { return made_.numerators[at_rank(i) * at_rank(made_.ranks) + at_rank(j)]; }
 
   // What the others leave of one.
   void set_rest(int rank) {
@@ -139,7 +133,7 @@ class Writer {
 
 void weigh_by_metropolis(const Graph& graph, std::int64_t denominator, Writer& writer) {
   for (int i = 0; i < size(graph); ++i)
-    for (const int j : graph[index(i)]) {
+    for (const int j : graph[at_rank(i)]) {
       const std::int64_t parts = metropolis_parts(graph, i, j);
       writer.at(i, j) = (denominator + parts / 2) / parts;
     }
@@ -219,7 +213,7 @@ std::optional<Problem> other_sum(const Mixing& m, const std::string& where) {
 
 // By rank: 0 and 1 for the side of the step that it is reached on; -1 where it is not.
 std::vector<int> sides_from_first(const Mixing& m, bool& two_sided) {
-  std::vector<int> side(index(m.ranks), -1), open{0};
+  std::vector<int> side(at_rank(m.ranks), -1), open{0};
   side[0] = 0;
   two_sided = true;
   while (!open.empty()) {
@@ -227,8 +221,8 @@ std::vector<int> sides_from_first(const Mixing& m, bool& two_sided) {
     open.pop_back();
     for (int j = 0; j < m.ranks; ++j) {
       if (m.at(i, j) == 0 && m.at(j, i) == 0) continue;
-      if (side[index(j)] < 0) side[index(j)] = 1 - side[index(i)], open.push_back(j);
-      else if (side[index(j)] == side[index(i)]) two_sided = false;
+      if (side[at_rank(j)] < 0) side[at_rank(j)] = 1 - side[at_rank(i)], open.push_back(j);
+      else if (side[at_rank(j)] == side[at_rank(i)]) two_sided = false;
     }
   }
   return side;
@@ -248,7 +242,7 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
 Problem cut_off(const std::vector<int>& side, const std::string& where) {
   std::vector<int> lost;
   for (int i = 0; i < static_cast<int>(side.size()); ++i)
-    if (side[index(i)] < 0) lost.push_back(i);
+    if (side[at_rank(i)] < 0) lost.push_back(i);
   return unsound(where,
                  ranks_in_words(lost) + (lost.size() == 1 ? " is" : " are") + " cut off: nothing of what " + (lost.size() == 1 ? "it learns" : "they learn") +
                      " ever reaches rank 0",
@@ -287,7 +281,7 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
 // A symmetric matrix that rotations make diagonal, and the product of the rotations, whose columns become eigenvectors.
 class Jacobi {
  public:
-  explicit Jacobi(const Mixing& m) : n_(m.ranks), a_(index(n_) * index(n_)), v_(a_.size(), 0) {
+  explicit Jacobi(const Mixing& m) : n_(m.ranks), a_(at_rank(n_) * at_rank(n_)), v_(a_.size(), 0) {
     for (int i = 0; i < n_; ++i) {
       v(i, i) = 1;
       for (int j = 0; j < n_; ++j) a(i, j) = m.weight(i, j);
@@ -302,16 +296,16 @@ class Jacobi {
         for (int q = p + 1; q < n_; ++q) rotate(p, q);
   }
 
-  double value(int i) const { return a_[index(i) * index(n_) + index(i)]; }
+  double value(int i) const { return a_[at_rank(i) * at_rank(n_) + at_rank(i)]; }
   std::vector<double> vector(int i) const {
-    std::vector<double> column(index(n_));
-    for (int row = 0; row < n_; ++row) column[index(row)] = v_[index(row) * index(n_) + index(i)];
+    std::vector<double> column(at_rank(n_));
+    for (int row = 0; row < n_; ++row) column[at_rank(row)] = v_[at_rank(row) * at_rank(n_) + at_rank(i)];
     return column;
   }
 
  private:
-  double& a(int i, int j) { return a_[index(i) * index(n_) + index(j)]; }
-  double& v(int i, int j) { return v_[index(i) * index(n_) + index(j)]; }
+  double& a(int i, int j) { return a_[at_rank(i) * at_rank(n_) + at_rank(j)]; }
+  double& v(int i, int j) { return v_[at_rank(i) * at_rank(n_) + at_rank(j)]; }
 
   double off_diagonal() {
     double sum = 0;
@@ -414,7 +408,7 @@ Problems gossip_problems(const Experiment& experiment) {
 Spectrum spectrum(const Mixing& mixing) {
   Jacobi jacobi(mixing);
   jacobi.run();
-  std::vector<int> order(index(mixing.ranks));
+  std::vector<int> order(at_rank(mixing.ranks));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return std::abs(jacobi.value(a)) > std::abs(jacobi.value(b)); });
   Spectrum spectrum;
@@ -426,7 +420,7 @@ Spectrum spectrum(const Mixing& mixing) {
 }
 
 SecondEigenvalue second_eigenvalue(const Mixing& mixing) {
-  if (mixing.ranks < 2) return {0, std::vector<double>(index(mixing.ranks), 0)};
+  if (mixing.ranks < 2) return {0, std::vector<double>(at_rank(mixing.ranks), 0)};
   const Spectrum all = spectrum(mixing);
   return {std::abs(all.values[1]), all.vectors[1]};
 }

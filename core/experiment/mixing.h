@@ -35,6 +35,7 @@ struct Mixing {
 //   complete     all others
 //   drawn        those on one's own host, and those on hosts that a drawn link joins with it
 using Graph = std::vector<std::vector<int>>;
+inline std::size_t at_rank(int rank) { return static_cast<std::size_t>(rank); }
 Graph graph_of(const Experiment& experiment);
 
 // Metropolis and Hastings (Xiao, Boyd, Lall 2005, "max degree" form): W_ij = 1 / (1 + max(degree i, degree j)) between neighbours, W_ii the rest; a ring has

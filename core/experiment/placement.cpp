@@ -194,6 +194,11 @@ std::vector<int> hosts_of(const Network& network, const std::vector<DeviceId>& r
   return hosts;
 }
 
+std::vector<int> hosts_of_workers(const Topology& topology) {
+  const Network network(topology);
+  return hosts_of(network, network.workers());
+}
+
 std::int64_t count_workers(const Topology& topology) {
   return sum_over_ranks(topology, [](const Device& device) { return works(device) ? 1 : 0; });
 }

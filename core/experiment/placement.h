@@ -14,6 +14,7 @@ namespace trainyard::experiment {
 
 // The host of each rank, by its index.
 std::vector<int> hosts_of(const topology::Network& network, const std::vector<topology::DeviceId>& ranks);
+std::vector<int> hosts_of_workers(const topology::Topology& topology);
 
 std::int64_t count_workers(const topology::Topology& topology);
 std::int64_t count_servers(const topology::Topology& topology);

@@ -46,7 +46,7 @@ std::vector<Share> balanced(const Resolved& e) {
   return shares;
 }
 
-std::vector<Share> in_turn(const Resolved& e) {
+std::vector<Share> by_turns(const Resolved& e) {
   std::vector<Share> shares;
   for (std::size_t v = 0; v < e.model.parameters.size(); ++v) {
     const model::Parameter& variable = e.model.parameters[v];
@@ -78,7 +78,7 @@ std::vector<Share> by_hand(const Resolved& e) {
 std::vector<Share> placed(const Resolved& e) {
   switch (e.document.strategy.servers.placement) {
     case VariablePlacement::balanced: return balanced(e);
-    case VariablePlacement::round_robin: return in_turn(e);
+    case VariablePlacement::round_robin: return by_turns(e);
     case VariablePlacement::by_hand: return by_hand(e);
   }
   return {};

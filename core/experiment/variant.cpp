@@ -85,11 +85,6 @@ base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& 
                      "hosts with equally many ranks", ""});
 }
 
-std::vector<int> hosts_of_workers(const topology::Topology& topology) {
-  const topology::Network network(topology);
-  return hosts_of(network, network.workers());
-}
-
 Problem another_all_reduce(const StrategySpec& strategy, const FixedAlgorithm& only) {
   const std::string name(base::name_of(only.algorithm));
   return {ProblemCode::bad_input, "strategy.algorithm",

@@ -16,7 +16,7 @@ using compute::Tensor;
 compute::Activation activation_of(LayerKind kind) { return kind == LayerKind::relu ? compute::Activation::relu : compute::Activation::tanh; }
 
 std::string between(std::int64_t inputs, std::int64_t outputs) { return " " + std::to_string(inputs) + "-" + std::to_string(outputs); }
-std::string square(std::int64_t side) { return " " + std::to_string(side) + "x" + std::to_string(side); }
+std::string extents(std::int64_t side) { return " " + std::to_string(side) + "x" + std::to_string(side); }
 
 std::string shortened(double number) {
   std::string text = std::to_string(number);
@@ -30,9 +30,9 @@ std::string details(const Segment& s) {
     case LayerKind::linear: return between(s.inputs_of_output(), s.channels());
     case LayerKind::embedding: return between(s.vocabulary[0], s.vocabulary[1]);
     case LayerKind::attention: return " " + std::to_string(s.heads);
-    case LayerKind::conv2d: return between(s.input_shape[2], s.output_shape[2]) + square(s.window.kernel);
+    case LayerKind::conv2d: return between(s.input_shape[2], s.output_shape[2]) + extents(s.window.kernel);
     case LayerKind::max_pool:
-    case LayerKind::average_pool: return square(s.window.kernel);
+    case LayerKind::average_pool: return extents(s.window.kernel);
     case LayerKind::batch_norm:
     case LayerKind::layer_norm:
     case LayerKind::rms_norm: return " " + std::to_string(s.channels());

@@ -5,15 +5,13 @@
 #include <array>
 #include <cstring>
 
+#include "core/plan/merged.h"
+
 namespace trainyard::plan {
 namespace {
 
-constexpr std::size_t kBytes = 32;
+constexpr std::size_t kAnswerBytes = 32;
 constexpr std::size_t kUnused = 3;  // after the kind
-
-base::Problem damaged(const std::string& what) {
-  return {base::ProblemCode::bad_input, "the order of a run", what, "", "It was damaged; run again to have it."};
-}
 
 bool is_answer(std::span<const std::byte> record) {
   const auto unused = record.subspan(1, kUnused);
@@ -35,7 +33,7 @@ Answer answer_in(std::span<const std::byte> record) {
 }  // namespace
 
 void append(const Answer& event, std::string& bytes) {
-  std::array<char, kBytes> record{};
+  std::array<char, kAnswerBytes> record{};
   record[0] = static_cast<char>(event.kind);
   std::memcpy(&record[4], &event.rank, 4);
   std::memcpy(&record[8], &event.active, 4);
@@ -46,12 +44,12 @@ void append(const Answer& event, std::string& bytes) {
 }
 
 base::Result<std::vector<Answer>> answers_of(std::span<const std::byte> bytes) {
-  if (bytes.size() % kBytes != 0) return base::fail(damaged("its last event is cut off"));
+  if (bytes.size() % kAnswerBytes != 0) return base::fail(damaged_order("its last event is cut off"));
   std::vector<Answer> events;
-  events.reserve(bytes.size() / kBytes);
-  for (std::size_t at = 0; at < bytes.size(); at += kBytes) {
-    const auto record = bytes.subspan(at, kBytes);
-    if (!is_answer(record)) return base::fail(damaged("event " + std::to_string(events.size()) + " is none that there is"));
+  events.reserve(bytes.size() / kAnswerBytes);
+  for (std::size_t at = 0; at < bytes.size(); at += kAnswerBytes) {
+    const auto record = bytes.subspan(at, kAnswerBytes);
+    if (!is_answer(record)) return base::fail(damaged_order("event " + std::to_string(events.size()) + " is none that there is"));
     events.push_back(answer_in(record));
   }
   return events;
@@ -62,7 +60,8 @@ base::Result<RecordedAnswers> RecordedAnswers::make(std::vector<std::vector<Answ
   for (std::int32_t rank = 0; rank < count; ++rank)
     for (const Answer& event : ranks[static_cast<std::size_t>(rank)])
       if (event.rank != rank || (event.kind == Answer::Kind::answers && (event.active < 0 || event.active >= count)))
-        return base::fail(damaged("rank " + std::to_string(event.rank) + " that answers and rank " + std::to_string(event.active) + " are not both there"));
+        return base::fail(
+            damaged_order("rank " + std::to_string(event.rank) + " that answers and rank " + std::to_string(event.active) + " are not both there"));
   RecordedAnswers order;
   order.asks_.assign(ranks.size(), first_step);
   order.merged_ = Merged<Answer>(std::move(ranks));

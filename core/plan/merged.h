@@ -3,10 +3,17 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
+
 namespace trainyard::plan {
+
+inline base::Problem damaged_order(const std::string& what) {
+  return {base::ProblemCode::bad_input, "the order of a run", what, "", "It was damaged; run again to have it."};
+}
 
 template <class Event>
 class Merged {

@@ -5,22 +5,20 @@
 #include <array>
 #include <cstring>
 
+#include "core/plan/merged.h"
+
 namespace trainyard::plan {
 namespace {
 
-constexpr std::size_t kBytes = 56;
+constexpr std::size_t kServedBytes = 56;
 constexpr unsigned kFlags = 4;
 
 std::array<std::int64_t, 5> numbers_of(const Served& event) { return {event.step, event.version, event.staleness, event.done, event.time_ns}; }
 
-base::Problem damaged(const std::string& what) {
-  return {base::ProblemCode::bad_input, "the order of a run", what, "", "It was damaged; run again to have it."};
-}
-
 }  // namespace
 
 void append(const Served& event, std::string& bytes) {
-  std::array<char, kBytes> record{};
+  std::array<char, kServedBytes> record{};
   record[0] = static_cast<char>(event.kind);
   const std::array<bool, kFlags> flags{event.dropped, event.completes, event.evaluates, event.last};
   for (unsigned i = 0; i < kFlags; ++i) record[1 + i] = flags[i] ? 1 : 0;
@@ -32,13 +30,13 @@ void append(const Served& event, std::string& bytes) {
 }
 
 base::Result<std::vector<Served>> served_of(std::span<const std::byte> bytes) {
-  if (bytes.size() % kBytes != 0) return base::fail(damaged("its last event is cut off"));
+  if (bytes.size() % kServedBytes != 0) return base::fail(damaged_order("its last event is cut off"));
   std::vector<Served> events;
-  for (std::size_t at = 0; at < bytes.size(); at += kBytes) {
-    const auto record = bytes.subspan(at, kBytes);
+  for (std::size_t at = 0; at < bytes.size(); at += kServedBytes) {
+    const auto record = bytes.subspan(at, kServedBytes);
     const auto is_flag = [](std::byte flag) { return std::to_integer<int>(flag) <= 1; };
     if (std::to_integer<int>(record[0]) > static_cast<int>(Served::Kind::leaves) || !std::all_of(record.begin() + 1, record.begin() + 1 + kFlags, is_flag))
-      return base::fail(damaged("event " + std::to_string(events.size()) + " is none that there is"));
+      return base::fail(damaged_order("event " + std::to_string(events.size()) + " is none that there is"));
     Served& event = events.emplace_back();
     event.kind = static_cast<Served::Kind>(record[0]);
     bool* const flags[] = {&event.dropped, &event.completes, &event.evaluates, &event.last};
@@ -56,7 +54,7 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<Served>>
   for (std::size_t s = 0; s < servers.size(); ++s)
     for (const Served& event : servers[s])
       if (event.server != static_cast<std::int32_t>(s) || event.worker < 0 || event.worker >= workers)
-        return base::fail(damaged("server " + std::to_string(event.server) + " and worker " + std::to_string(event.worker) + " are not both there"));
+        return base::fail(damaged_order("server " + std::to_string(event.server) + " and worker " + std::to_string(event.worker) + " are not both there"));
   order.between_ = std::vector<std::vector<Between>>(static_cast<std::size_t>(workers), std::vector<Between>(servers.size()));
   order.servers_ = Merged<Served>(std::move(servers));
   return order;

@@ -8,7 +8,7 @@
 namespace trainyard::run {
 
 namespace {
-constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
+constexpr std::chrono::microseconds kAbortSlice{2000};  // the abort word is looked at between slices
 }  // namespace
 
 CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound, Exchange& exchange, std::int64_t mean_of)
@@ -19,7 +19,7 @@ base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
   while (!frontier_.instance_complete(frontier_.admitted() - 1)) {
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
-    if (!*moved) exchange_.wait(kWaitSlice);
+    if (!*moved) exchange_.wait(kAbortSlice);
   }
   if (mean_of_ > 1) divide(program);
   return {};

@@ -7,6 +7,7 @@
 #include "core/plan/text.h"
 #include "core/run/interpreter_state.h"
 #include "core/run/loss_scale.h"
+#include "core/run/slowness.h"
 
 namespace trainyard::run {
 namespace {
@@ -16,8 +17,7 @@ using plan::LaneId;
 using plan::OpKind;
 
 constexpr std::chrono::microseconds kInputSlice{100};
-constexpr std::int64_t kAwakeBefore = 60'000;      // nanoseconds: a sleeper gets up that late, as a rule
-constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks whether it was told to stop
+constexpr std::int64_t kAwakeBefore = 60'000;  // nanoseconds: a sleeper gets up that late, as a rule
 
 }  // namespace
 

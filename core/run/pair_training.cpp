@@ -22,30 +22,21 @@ base::Problem impossible(const Answer& event, const std::string& why) {
           "It was damaged, or is of another experiment."};
 }
 
-struct Rank {
-  BoundRank rank;
-  Gate gate;
-  Whereabouts whereabouts;
-  std::unique_ptr<Interpreter> interpreter;
-  std::unique_ptr<Answering> answering;  // null: it asks
-  bool ended = false;
-
-  StepPlace place() const { return interpreter->place(); }
-  int number() const { return rank.plan.rank; }
-};
-
-// Whatever it can do without its peers; false: nothing.
-Result<bool> go_on(Rank& rank) {
-  for (bool any = false;; any = true) {
-    const auto moved = rank.interpreter->progress();
-    if (!moved) return base::fail(moved.error());
-    if (!*moved) return any;
-  }
-}
-
 }  // namespace
 
 struct PairTraining::State {
+  struct Rank {
+    BoundRank rank;
+    Gate gate;
+    Whereabouts whereabouts;
+    std::unique_ptr<Interpreter> interpreter;
+    std::unique_ptr<Answering> answering;  // null: it asks
+    bool ended = false;
+
+    StepPlace place() const { return interpreter->place(); }
+    int number() const { return rank.plan.rank; }
+  };
+
   PairTrainingParts parts;
   std::vector<std::unique_ptr<Rank>> ranks;
   bool over = false;
@@ -53,6 +44,7 @@ struct PairTraining::State {
   explicit State(PairTrainingParts p) : parts(std::move(p)) {}
 
   Result<void> add_rank(int number);
+  static Result<bool> go_on(Rank& rank);
   InterpreterParts interpreter_parts(Rank& rank);
   Result<void> bring(Rank& rank, const Answer& event);
   Result<void> begin_step(Rank& rank) const;
@@ -107,6 +99,15 @@ Result<void> PairTraining::State::add_rank(int number) {
   rank.answering = std::make_unique<Answering>(AnsweringParts{&rank.rank.plan, &rank.rank.at(rank.rank.program("answer")), parts.transports[n].get(), compute,
                                                               kGeneration, parts.first_step, parts.plan->schedule.steps});
   return {};
+}
+
+// Whatever it can do without its peers; false: nothing.
+Result<bool> PairTraining::State::go_on(Rank& rank) {
+  for (bool any = false;; any = true) {
+    const auto moved = rank.interpreter->progress();
+    if (!moved) return base::fail(moved.error());
+    if (!*moved) return any;
+  }
 }
 
 InterpreterParts PairTraining::State::interpreter_parts(Rank& rank) {

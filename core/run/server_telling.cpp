@@ -6,14 +6,9 @@
 #include "core/base/clock.h"
 #include "core/plan/text.h"
 #include "core/run/server_state.h"
+#include "core/run/slowness.h"
 
 namespace trainyard::run {
-namespace {
-
-constexpr std::int64_t kLongestSleep = 2'000'000;  // nanoseconds: then it looks whether it was told to stop
-
-}  // namespace
-
 using telemetry::Metric;
 
 // What a worker's gradient was, its own report says, which is of the same step: where gradients are dropped that is the version it was computed by.

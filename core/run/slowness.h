@@ -16,6 +16,8 @@ struct OpTimes {
   std::vector<std::vector<std::int64_t>> nanoseconds;
 };
 
+inline constexpr std::int64_t kLongestSleep = 2'000'000;  // ns, of what is held back: then it looks whether it was told to stop
+
 class Slowness {
  public:
   Slowness(std::int64_t seed, int rank, double slow_down, double jitter, OpTimes drawn = {});

@@ -11,7 +11,7 @@ namespace trainyard::run {
 namespace {
 
 constexpr std::size_t kEndedAtOnce = 1024;
-constexpr std::chrono::milliseconds kLongestSleep{10};  // before it looks whether it shall stop
+constexpr std::chrono::milliseconds kLongestHold{10};  // before it looks whether it shall stop
 
 base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compute) {
   const auto bytes = static_cast<std::size_t>(copy.bytes);
@@ -91,7 +91,7 @@ void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_
   const auto slowed_ns = static_cast<double>(slowness_->shall_take(ready.program, ready.op, ready.step, 0));
   const std::int64_t end_ns = begin_ns + std::llround(slowed_ns / slowness_->factor(ready.step));
   for (std::int64_t left = end_ns - base::now_nanoseconds(); left > 0 && !stop_.load(); left = end_ns - base::now_nanoseconds())
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLongestSleep));
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLongestHold));
 }
 
 // False: none may start, or one has failed.

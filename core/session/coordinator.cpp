@@ -15,6 +15,7 @@
 #include "core/experiment/mixing.h"
 #include "core/experiment/placement.h"
 #include "core/session/coordination.h"
+#include "core/session/patience.h"
 #include "core/session/run_result.h"
 
 namespace trainyard::session {
@@ -29,8 +30,7 @@ constexpr std::chrono::milliseconds kTick{10};
 constexpr std::int64_t kSecond = 1'000'000'000;      // ns
 constexpr std::int64_t kFlushPeriod = kSecond / 20;  // between two flushes of the recording
 constexpr std::int64_t kObservePeriod = kSecond / 5;
-constexpr std::int64_t kKeepAlive = kSecond;  // between two words to the ranks
-constexpr std::int64_t kStartLimit = 60 * kSecond;
+constexpr std::int64_t kKeepAlive = kSecond;        // between two words to the ranks
 constexpr std::int64_t kTableTime = kSecond;        // for the other ranks to say what they have, once one has something else
 constexpr std::int64_t kEndLimit = 5 * kSecond;     // for ranks to leave once they have finished
 constexpr std::int64_t kAbortLimit = kSecond;       // for ranks to leave once told to

@@ -9,7 +9,7 @@
 namespace trainyard::session {
 namespace {
 
-std::int64_t bytes_put_aside(const plan::RankPlan& rank, const plan::Program& program) {
+std::int64_t bytes_copied(const plan::RankPlan& rank, const plan::Program& program) {
   std::int64_t bytes = 0;
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::swap_out) continue;
@@ -24,7 +24,7 @@ std::int64_t bytes_put_aside(const plan::Plan& plan) {
   std::int64_t most = 0;
   for (std::int32_t number = 0; number < plan.ranks; ++number) {
     const plan::RankPlan rank = plan.rank_plan(number);
-    for (const plan::Program& program : rank.programs) most = std::max(most, bytes_put_aside(rank, program));
+    for (const plan::Program& program : rank.programs) most = std::max(most, bytes_copied(rank, program));
   }
   return most;
 }

@@ -25,6 +25,7 @@
 #include "core/session/checkpoint_pieces.h"
 #include "core/session/evaluator.h"
 #include "core/session/heart.h"
+#include "core/session/patience.h"
 #include "core/session/rank_link.h"
 #include "core/session/recipe.h"
 #include "core/session/resume.h"
@@ -37,8 +38,6 @@ namespace {
 using base::Problem;
 using base::ProblemCode;
 using base::Result;
-
-constexpr auto kStartLimit = std::chrono::seconds(60);  // for the coordinator to answer while everything starts
 
 using run::allocate;
 using run::Memory;
@@ -64,7 +63,7 @@ struct Prepared {
 
 template <class Wanted>
 Result<Wanted> await(ControlClient& client, int rank) {
-  const std::int64_t end = base::now_nanoseconds() + std::chrono::nanoseconds(kStartLimit).count();
+  const std::int64_t end = base::now_nanoseconds() + kStartLimit;
   while (base::now_nanoseconds() < end) {
     const auto received = client.receive(std::chrono::milliseconds(100));
     if (!received) return base::fail(received.error());

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/session/patience.h"
 
 namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
-constexpr std::int64_t kLease = 10'000'000'000;      // ns without a word from the coordinator
 constexpr std::int64_t kOwnGap = 1'000'000'000;      // a pause of our own longer than this is not the coordinator's silence
 constexpr std::int64_t kCloseLimit = 2'000'000'000;  // ns for the last events to leave
 constexpr std::size_t kBatch = 16'384;

@@ -22,19 +22,13 @@ using base::ProblemCode;
 using base::Result;
 using compute::Tensor;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of a JSON file
-
-Result<base::Json> read_json(const std::filesystem::path& path) {
-  return base::read_file(path, kMostBytes).and_then([&](const std::string& text) { return base::parse_json(text, path.string()); });
-}
-
 Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_directory) {
-  return read_json(run_directory / "resolved.json").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
+  return base::read_json(run_directory / "resolved.json").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
 }
 
 // By rank; empty of one that was not there at the end, or keeps no parameters, and nothing where the run did not come to its end.
 std::vector<std::string> recorded_hashes(const std::filesystem::path& run_directory) {
-  const auto json = read_json(run_directory / "result.json");
+  const auto json = base::read_json(run_directory / "result.json");
   const auto ranks = json.and_then([](const base::Json& result) { return base::value_at(result, "ranks"); });
   std::vector<std::string> hashes;
   if (!ranks || !ranks->is_array()) return hashes;
@@ -77,16 +71,16 @@ void weigh(Recomputed& outcome, const Again& run, int ranks, const Parameters& p
 }
 
 template <class Event>
-struct Events {
+struct ReadEvents {
   std::vector<std::vector<Event>> ranks;
   bool torn = false;
 };
 
 template <class Event>
-Result<Events<Event>> events_of(const Again& run, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
+Result<ReadEvents<Event>> events_of(const Again& run, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
   const auto written = read_order(run.order_path(), run.plan);
   if (!written) return base::fail(written.error());
-  Events<Event> events{{}, written->torn};
+  ReadEvents<Event> events{{}, written->torn};
   for (const std::string& bytes : written->ranks) {
     auto own = read(std::as_bytes(std::span(bytes)));
     if (!own) return base::fail(unreadable_order(own.error(), run.order_path()));

@@ -45,16 +45,15 @@ std::string time_and_name(const std::string& experiment_name) {
   return std::string(text.data()) + "_" + (slug.empty() ? "untitled" : slug);
 }
 
-// Nothing is written among files of somebody else. What the workbench puts down for the run that it starts may be there.
-std::string use_of(const fs::path& directory) {
+}  // namespace
+
+std::string use_of(const fs::path& directory, const char* file, const std::string& of_what) {
   std::error_code error;
-  if (fs::exists(directory / telemetry::kRecordingFile, error)) return "holds a run already";
+  if (fs::exists(directory / file, error)) return "holds " + of_what + " already";
   for (const auto& entry : fs::directory_iterator(directory, error))
     if (const auto name = entry.path().filename(); name != "experiment.json" && name != "console.log") return "holds " + name.string() + ": it is not empty";
   return "";
 }
-
-}  // namespace
 
 fs::path default_runs_directory() {
   if (const char* data = environment("XDG_DATA_HOME")) return fs::path(data) / "trainyard" / "runs";
@@ -89,7 +88,7 @@ base::Result<fs::path> make_run_directory(const fs::path& directory, const std::
   auto path =
       directory.empty() ? make_new_run_directory(default_runs_directory(), experiment_name) : make_directories(directory).map([&] { return directory; });
   if (!path) return path;
-  if (const std::string in_use = use_of(*path); !in_use.empty())
+  if (const std::string in_use = use_of(*path, telemetry::kRecordingFile, "a run"); !in_use.empty())
     return base::fail({ProblemCode::bad_input, path->string(), in_use, "a new or empty directory", "Choose another --out."});
   if (const auto made = make_directories(*path / "logs"); !made) return base::fail(made.error());
   return fs::absolute(*path);

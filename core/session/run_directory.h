@@ -21,6 +21,10 @@ std::filesystem::path default_runs_directory();  // $XDG_DATA_HOME/trainyard/run
 // belongs to another user.
 base::Result<std::filesystem::path> make_runtime_directory();
 
+// What a directory is in use for: "holds a run already" where it has `file`, which is `of_what`; empty: for nothing. Nothing is written among files of somebody
+// else; what the workbench puts down for what it starts may be there.
+std::string use_of(const std::filesystem::path& directory, const char* file, const std::string& of_what);
+
 // `directory`, or a new one named after time and experiment under the default; with logs/ in it. A directory that holds
 // a run or other files already is refused.
 base::Result<std::filesystem::path> make_run_directory(const std::filesystem::path& directory, const std::string& experiment_name);

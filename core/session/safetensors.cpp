@@ -18,7 +18,7 @@ using compute::Shape;
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kMostHeaderBytes = std::size_t{16} << 20;
+constexpr std::size_t kMostTensorHeader = std::size_t{16} << 20;
 constexpr const char* kMetadata = "__metadata__";
 
 struct Entry {
@@ -136,7 +136,7 @@ Result<std::vector<NamedTensor>> read_safetensors(std::string_view file, const s
   if (file.size() < kLengthBytes) return base::fail(bad(where, "is shorter than 8 bytes"));
   std::memcpy(&length, file.data(), kLengthBytes);
   file.remove_prefix(kLengthBytes);
-  if (length > file.size() || length > kMostHeaderBytes) return base::fail(bad(where, "claims a header of " + std::to_string(length) + " bytes"));
+  if (length > file.size() || length > kMostTensorHeader) return base::fail(bad(where, "claims a header of " + std::to_string(length) + " bytes"));
   const std::string_view text = file.substr(0, length), data = file.substr(length);
   if (!text.starts_with('{')) return base::fail(bad(where, "has a header that is no JSON object"));
   return base::parse_json(text, where + ", header")

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using base::Problem;
 using base::ProblemCode;
 
-constexpr std::size_t kMostBytes = 64u << 20;
+constexpr std::size_t kMostSweepBytes = 64u << 20;
 constexpr const char* kLockFile = "sweep.lock";
 
 // The same at whatever hand: what was written can be told from what was changed.
@@ -46,15 +46,6 @@ base::Result<Sweep> parse(const std::string& text, const fs::path& path) {
   return sweep;
 }
 
-// What the workbench puts down for the sweep that it starts may be there.
-std::string use_of(const fs::path& directory) {
-  std::error_code error;
-  if (fs::exists(directory / kSweepFile, error)) return "holds a sweep already";
-  for (const auto& entry : fs::directory_iterator(directory, error))
-    if (const auto name = entry.path().filename(); name != "experiment.json" && name != "console.log") return "holds " + name.string() + ": it is not empty";
-  return "";
-}
-
 struct flock whole_file(short kind) {
   struct flock lock {};
   lock.l_type = kind;
@@ -71,7 +62,7 @@ base::Result<fs::path> make_sweep_directory(const fs::path& directory, const std
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) return base::fail(base::system_problem(directory.string(), "cannot make this directory", error.value()));
-  if (const std::string in_use = use_of(directory); !in_use.empty())
+  if (const std::string in_use = use_of(directory, kSweepFile, "a sweep"); !in_use.empty())
     return base::fail({ProblemCode::bad_input, directory.string(), in_use, "a new or empty directory", "Choose another --out."});
   return fs::absolute(directory);
 }
@@ -80,7 +71,7 @@ base::Result<void> write_sweep(const Sweep& sweep, const fs::path& directory) { 
 
 base::Result<Sweep> read_sweep(const fs::path& directory) {
   const fs::path path = directory / kSweepFile;
-  return base::read_file(path, kMostBytes).and_then([&](const std::string& text) { return parse(text, path); });
+  return base::read_file(path, kMostSweepBytes).and_then([&](const std::string& text) { return parse(text, path); });
 }
 
 base::Result<SweepLock> SweepLock::take(const fs::path& directory) {

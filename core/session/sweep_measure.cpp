@@ -19,12 +19,7 @@ using base::Json;
 using base::ProblemCode;
 using telemetry::Metric;
 
-constexpr std::size_t kMostBytes = 256u << 20;
 constexpr std::size_t kMostPrinted = 16u << 20;
-
-base::Result<Json> read_json(const fs::path& path) {
-  return base::read_file(path, kMostBytes).and_then([&](const std::string& text) { return base::parse_json(text, path.string()); });
-}
 
 base::Problem not_done(const fs::path& directory, const std::string& why) { return {ProblemCode::failed, directory.string(), why, "", "See its run.log."}; }
 
@@ -116,10 +111,10 @@ FullSteps full_steps(const telemetry::History& history, std::int64_t from_step) 
 }
 
 base::Result<void> measure(SweepVariant& variant, const Sweep& sweep, const fs::path& run_directory) {
-  const auto result = read_json(run_directory / "result.json");
+  const auto result = base::read_json(run_directory / "result.json");
   if (!result) return base::fail(result.error());
   if (auto ok = check_ended_well(*result, sweep.steps, run_directory); !ok) return ok;
-  const auto resolved = read_json(run_directory / "resolved.json").and_then(experiment::resolved_from_json);
+  const auto resolved = base::read_json(run_directory / "resolved.json").and_then(experiment::resolved_from_json);
   if (!resolved) return base::fail(resolved.error());
   const auto history = telemetry::History::load(run_directory);
   if (!history) return base::fail(history.error());

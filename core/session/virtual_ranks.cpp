@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/plan/text.h"
 #include "core/session/checkpoint.h"
+#include "core/session/patience.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
 
@@ -23,13 +24,11 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::int64_t kServePeriod = 5'000'000;        // ns between two looks at the line
-constexpr std::int64_t kBeatPeriod = 200'000'000;       // ns between two heartbeats
-constexpr std::int64_t kLease = 10'000'000'000;         // ns without a word from the coordinator
-constexpr std::int64_t kShipLimit = 2'000'000'000;      // ns for the last events to leave
-constexpr auto kStartLimit = std::chrono::seconds(60);  // for the coordinator to answer while everything starts
-constexpr int kShipEvery = 16;                          // events of servers, at most: a round leaves its ops and metrics in a ring
-constexpr std::size_t kRingEvents = 1 << 14;            // of a rank, between two looks
+constexpr std::int64_t kServePeriod = 5'000'000;    // ns between two looks at the line
+constexpr std::int64_t kBeatPeriod = 200'000'000;   // ns between two heartbeats
+constexpr std::int64_t kShipLimit = 2'000'000'000;  // ns for the last events to leave
+constexpr int kShipEvery = 16;                      // events of servers, at most: a round leaves its ops and metrics in a ring
+constexpr std::size_t kRingEvents = 1 << 14;        // of a rank, between two looks
 
 class VirtualRanks {
  public:
@@ -162,7 +161,7 @@ class VirtualRanks {
 
   template <class Wanted>
   Result<Wanted> await() {
-    const std::int64_t end = base::now_nanoseconds() + std::chrono::nanoseconds(kStartLimit).count();
+    const std::int64_t end = base::now_nanoseconds() + kStartLimit;
     while (base::now_nanoseconds() < end) {
       const auto received = client_->receive(std::chrono::milliseconds(100));
       if (!received) return base::fail(received.error());

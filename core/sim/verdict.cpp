@@ -40,12 +40,12 @@ double slowest_compute(const Outcome& outcome) { return computing(*std::ranges::
 double most(const Outcome& outcome, double RankUse::*seconds) { return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds; }
 
 // A part of what distributing costs: "moves 610 kB over 1 Gbit/s links" as `does`, "moving ..." as `doing`.
-struct Part {
+struct Cost {
   double seconds;
   std::string does, doing;
 };
 
-Part wire_part(const Bound& wire) {
+Cost wire_part(const Bound& wire) {
   if (wire.kind == BoundKind::latency) {
     const std::string what = base::format_count(wire.rounds) + " messages one after another";
     return {wire.seconds, "sends " + what, "sending " + what};
@@ -57,13 +57,13 @@ Part wire_part(const Bound& wire) {
 }
 
 // Transfer, latency, adding and encoding may follow one another, so that none alone costs what was saved.
-Part largest_part(const Outcome& plan) {
-  std::vector<Part> parts{
+Cost largest_part(const Outcome& plan) {
+  std::vector<Cost> parts{
       {most(plan, &RankUse::adding_seconds), "adds up what arrives", "adding up what arrives"},
       {most(plan, &RankUse::encoding_seconds), "encodes what it sends and decodes what arrives", "encoding what is sent and decoding what arrives"}};
   const auto wire = std::find_if(plan.bounds.begin(), plan.bounds.end(), [](const Bound& bound) { return bound.kind != BoundKind::device; });
   if (wire != plan.bounds.end()) parts.push_back(wire_part(*wire));
-  return *std::ranges::max_element(parts, {}, &Part::seconds);
+  return *std::ranges::max_element(parts, {}, &Cost::seconds);
 }
 
 // Why a plan is not faster, and what of a global batch that costs.
@@ -89,7 +89,7 @@ Reason waits_for_one(const Outcome& plan) {
 
 Reason exchanges(const Outcome& plan, const Outcome& one_device) {
   const double saved = slowest_compute(one_device) - slowest_compute(plan), spent = plan.median_step_seconds - slowest_compute(plan);
-  const Part part = largest_part(plan);
+  const Cost part = largest_part(plan);
   const std::string takes = base::format_seconds(part.seconds);
   const std::string cost = part.seconds * kAsFast > saved
                                ? "each step " + part.does + ", " + takes

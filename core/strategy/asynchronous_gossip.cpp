@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/experiment/halves.h"
+#include "core/strategy/lanes.h"
 #include "core/strategy/own_parameters.h"
 #include "core/strategy/strategy.h"
 
@@ -22,8 +23,7 @@ using plan::Op;
 using plan::OpKind;
 using plan::Pairing;
 
-constexpr std::int32_t kPairs = 0, kMean = 1;  // groups
-const LaneId kCompute{1};
+constexpr std::int32_t kPairs = 0, kMeanOfAll = 1;  // groups
 
 struct InPairs {
   experiment::Resolved experiment;
@@ -45,13 +45,13 @@ struct InPairs {
 
 bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
 
-class RankWriter {
+class PairWriter {
  public:
-  RankWriter(const InPairs& pairs, std::int32_t rank) : p_(pairs), plan_(replica(pairs.experiment, rank, pairs.buckets, -1)) {
+  PairWriter(const InPairs& pairs, std::int32_t rank) : p_(pairs), plan_(replica(pairs.experiment, rank, pairs.buckets, -1)) {
     plan_.pairs = p_.pairs_of(rank);
     parameters_ = whole(plan_, "params");
     add_buffers();
-    mean_.emplace(plan_, p_.experiment, p_.buckets, kMean);
+    mean_.emplace(plan_, p_.experiment, p_.buckets, kMeanOfAll);
   }
 
   plan::RankPlan make() {
@@ -156,7 +156,7 @@ base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experim
   steps.average_every_steps = experiment.document.strategy.gossip.consensus_every_steps;
   return plan::Plan{
       experiment.world(), {all, all}, steps, [pairs = InPairs{experiment, buckets(experiment), graph, experiment::halves_of(graph)}](std::int32_t rank) {
-        return RankWriter(pairs, rank).make();
+        return PairWriter(pairs, rank).make();
       }};
 }
 

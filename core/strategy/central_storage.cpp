@@ -82,7 +82,7 @@ void order_after_parameters(const Central& c, plan::Program& program) {
     if (op.kind == OpKind::forward && op.segment == 0) op.after.push_back({c.parameters, plan::Dependency::end, 1});
 }
 
-plan::RankPlan rank_of(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets) {
+plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets) {
   plan::RankPlan made = replica(e, rank, buckets, kSums);
   const Central c{e, buckets, plan::LaneId(1), add_comm_lane(made, kParameters), made.buffer("params")};
   made.buffers[c.variables.index()].shared = rank == e.storage_rank;  // peers read it in place
@@ -110,7 +110,7 @@ base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment)
   if (auto refused = refusal(experiment)) return base::fail(*refused);
   const plan::Group all = everyone(experiment);
   return plan::Plan{experiment.world(), {all, all}, schedule(experiment), [experiment, cuts = buckets(experiment)](std::int32_t rank) {
-                      return rank_of(experiment, rank, cuts);
+                      return rank_beside_storage(experiment, rank, cuts);
                     }};
 }
 

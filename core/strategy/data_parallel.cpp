@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/strategy/edit.h"
+#include "core/strategy/lanes.h"
 #include "core/strategy/replica.h"
 #include "core/strategy/strategy.h"
 
@@ -19,7 +20,6 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr std::int32_t kEverybody = 0;
-const LaneId kInput{0}, kCompute{1};
 
 // Rows of the global batch that a rank computes in a step.
 struct Rows {

@@ -13,6 +13,7 @@
 
 #include "core/experiment/halves.h"
 #include "core/experiment/mixing.h"
+#include "core/strategy/lanes.h"
 #include "core/strategy/own_parameters.h"
 #include "core/strategy/strategy.h"
 
@@ -26,7 +27,6 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr std::int32_t kNeighbours = 0, kMean = 1;  // groups
-const LaneId kCompute{1};
 
 struct Gossip {
   experiment::Resolved experiment;
@@ -34,7 +34,7 @@ struct Gossip {
   experiment::Mixing mixing;
 };
 
-Op op_of(OpKind kind, LaneId lane, std::int32_t bucket) {
+Op op_of_bucket(OpKind kind, LaneId lane, std::int32_t bucket) {
   Op op;
   op.kind = kind;
   op.lane = lane;
@@ -135,7 +135,7 @@ class RankWriter {
 
   // After so many compute ops of the step before.
   Op transfer(OpKind kind, LaneId lane, std::int32_t number, int peer, std::int32_t computed) const {
-    Op op = op_of(kind, lane, number);
+    Op op = op_of_bucket(kind, lane, number);
     op.group = kNeighbours;
     op.round = op.chunk = 0;
     op.peer = peer;

@@ -5,6 +5,7 @@
 // One group, of all ranks: of the mean.
 #include "core/experiment/local_sgd.h"
 
+#include "core/strategy/lanes.h"
 #include "core/strategy/own_parameters.h"
 #include "core/strategy/strategy.h"
 
@@ -16,17 +17,15 @@ using plan::Dependency;
 using plan::Op;
 using plan::OpKind;
 
-const plan::LaneId kCompute{1};
-
 struct LocalSgd {
   experiment::Resolved experiment;
   std::vector<Bucket> buckets;
   std::optional<experiment::Elasticity> elasticity;  // without: every rank takes the mean
 };
 
-class RankWriter {
+class RoundWriter {
  public:
-  RankWriter(const LocalSgd& local, std::int32_t rank)
+  RoundWriter(const LocalSgd& local, std::int32_t rank)
       : l_(local), plan_(replica(local.experiment, rank, local.buckets, -1)), mean_(plan_, local.experiment, local.buckets, 0) {
     parameters_ = whole(plan_, "params");
     kept_ = local.elasticity ? add_buffer(plan_, "centre", plan_.buffers[parameters_.buffer.index()].dtype, parameters_.count) : mean_.buffer();
@@ -109,7 +108,7 @@ base::Result<plan::Plan> local_sgd(const experiment::Resolved& experiment) {
       experiment.world(),
       {everyone(experiment)},
       steps,
-      [local = LocalSgd{experiment, buckets(experiment), experiment::elasticity(experiment)}](std::int32_t rank) { return RankWriter(local, rank).make(); }};
+      [local = LocalSgd{experiment, buckets(experiment), experiment::elasticity(experiment)}](std::int32_t rank) { return RoundWriter(local, rank).make(); }};
 }
 
 }  // namespace trainyard::strategy

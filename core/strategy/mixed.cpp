@@ -8,6 +8,7 @@
 #include "core/experiment/precision.h"
 #include "core/plan/overlap.h"
 #include "core/strategy/edit.h"
+#include "core/strategy/lanes.h"
 
 namespace trainyard::strategy {
 namespace {
@@ -18,8 +19,7 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-const LaneId kCompute{1};
-constexpr std::array<std::string_view, 5> kParameters = {"mean", "centre", "snapshot", "stash", "params"};
+constexpr std::array<std::string_view, 5> kParameterBuffers = {"mean", "centre", "snapshot", "stash", "params"};
 
 // Of one rank.
 class Caster {
@@ -46,7 +46,7 @@ class Caster {
     const model::LayerKind kind = model_.segments[static_cast<std::size_t>(op.segment)].kind;
     if (kind != model::LayerKind::linear && kind != model::LayerKind::conv2d) return nullptr;
     const auto is_parameters = [&](const Access& read) {
-      return std::find(kParameters.begin(), kParameters.end(), rank_.buffers[read.buffer.index()].name) != kParameters.end();
+      return std::find(kParameterBuffers.begin(), kParameterBuffers.end(), rank_.buffers[read.buffer.index()].name) != kParameterBuffers.end();
     };
     const auto at = std::find_if(op.reads.begin(), op.reads.end(), is_parameters);
     return at == op.reads.end() ? nullptr : &*at;

@@ -15,7 +15,7 @@ using plan::Dependency;
 using plan::Op;
 
 // By the op with this number on its lane, counted from 1.
-struct Touch {
+struct OrderedTouch {
   Access access;
   bool writes = false;
   plan::LaneId lane;
@@ -23,8 +23,8 @@ struct Touch {
   bool gathers =
       false;  // then what it waits for on its own lane is said too: of the place the rank itself has written but its part, and peers may read the rest
 
-  bool conflicts(const Touch& other) const { return (lane != other.lane || gathers) && (writes || other.writes) && plan::overlap(access, other.access); }
-  bool same_place(const Touch& other) const { return access == other.access && writes == other.writes && lane == other.lane; }
+  bool conflicts(const OrderedTouch& other) const { return (lane != other.lane || gathers) && (writes || other.writes) && plan::overlap(access, other.access); }
+  bool same_place(const OrderedTouch& other) const { return access == other.access && writes == other.writes && lane == other.lane; }
 };
 
 // The last of a program to touch each place, by buffer.
@@ -33,25 +33,25 @@ class Touches {
   explicit Touches(std::size_t buffers) : by_buffer_(buffers) {}
 
   template <class Visit>
-  void for_conflicts(const Touch& touch, Visit visit) const {
-    for (const Touch& other : by_buffer_[touch.access.buffer.index()])
+  void for_conflicts(const OrderedTouch& touch, Visit visit) const {
+    for (const OrderedTouch& other : by_buffer_[touch.access.buffer.index()])
       if (touch.conflicts(other)) visit(other);
   }
 
-  void add(const Touch& touch) {
+  void add(const OrderedTouch& touch) {
     auto& list = by_buffer_[touch.access.buffer.index()];
-    const auto at = std::find_if(list.begin(), list.end(), [&](const Touch& known) { return known.same_place(touch); });
+    const auto at = std::find_if(list.begin(), list.end(), [&](const OrderedTouch& known) { return known.same_place(touch); });
     if (at == list.end()) list.push_back(touch);
     else at->sequence = std::max(at->sequence, touch.sequence);
   }
 
  private:
-  std::vector<std::vector<Touch>> by_buffer_;
+  std::vector<std::vector<OrderedTouch>> by_buffer_;
 };
 
 // Whoever broadcasts reads, and all others write.
-std::vector<Touch> touches_of(const Op& op, std::int32_t rank, std::int32_t sequence) {
-  std::vector<Touch> list;
+std::vector<OrderedTouch> touches_of(const Op& op, std::int32_t rank, std::int32_t sequence) {
+  std::vector<OrderedTouch> list;
   const bool broadcasts = op.kind == plan::OpKind::broadcast, gathers = op.kind == plan::OpKind::all_gather;
   for (const Access& read : op.reads)
     if (read.count > 0 && !(broadcasts && op.peer != rank)) list.push_back({read, false, op.lane, sequence, gathers});
@@ -62,14 +62,14 @@ std::vector<Touch> touches_of(const Op& op, std::int32_t rank, std::int32_t sequ
 
 // What the ops of each lane have waited for so far, and what the next one is still to wait for. Who reads what a collective brings waits for what it receives;
 // who overwrites it, also until peers have read what it sends (collective/expand.h). So a wait of the one kind tells nothing of the other.
-class Waits {
+class WaitsOfLanes {
  public:
-  explicit Waits(const plan::RankPlan& rank) : rank_(rank), known_(rank.lanes.size()) {}
+  explicit WaitsOfLanes(const plan::RankPlan& rank) : rank_(rank), known_(rank.lanes.size()) {}
 
-  void here(Op& op, const Touch& own, const Touch& other) { wait(op, own.writes, {other.lane, other.sequence, 0}); }
+  void here(Op& op, const OrderedTouch& own, const OrderedTouch& other) { wait(op, own.writes, {other.lane, other.sequence, 0}); }
 
   // Of a lane some op of which was waited for in this instance, all before is over. Collectives are counted anew when they are expanded: all of them.
-  void before(Op& op, const Touch& own, const Touch& other) {
+  void before(Op& op, const OrderedTouch& own, const OrderedTouch& other) {
     if (known_[op.lane.index()].contains({other.lane.value, 0, own.writes && communicates(other.lane)})) return;
     wait(op, own.writes, {other.lane, communicates(other.lane) ? Dependency::end : other.sequence, 1});
   }
@@ -102,12 +102,12 @@ void for_each_op(std::size_t lanes, Ops& ops, Visit visit) {
 
 void order(const plan::RankPlan& rank, const Touches& of_all, plan::Program& program) {
   Touches so_far(rank.buffers.size());
-  Waits waits(rank);
+  WaitsOfLanes waits(rank);
   for_each_op(rank.lanes.size(), program.ops, [&](Op& op, std::int32_t sequence) {
-    const std::vector<Touch> own = touches_of(op, rank.rank, sequence);
-    for (const Touch& touch : own) so_far.for_conflicts(touch, [&](const Touch& other) { waits.here(op, touch, other); });
-    for (const Touch& touch : own) of_all.for_conflicts(touch, [&](const Touch& other) { waits.before(op, touch, other); });
-    for (const Touch& touch : own) so_far.add(touch);
+    const std::vector<OrderedTouch> own = touches_of(op, rank.rank, sequence);
+    for (const OrderedTouch& touch : own) so_far.for_conflicts(touch, [&](const OrderedTouch& other) { waits.here(op, touch, other); });
+    for (const OrderedTouch& touch : own) of_all.for_conflicts(touch, [&](const OrderedTouch& other) { waits.before(op, touch, other); });
+    for (const OrderedTouch& touch : own) so_far.add(touch);
   });
 }
 
@@ -117,7 +117,7 @@ void order_by_data(plan::RankPlan& rank) {
   Touches of_all(rank.buffers.size());  // the furthest that any program goes
   for (const plan::Program& program : rank.programs)
     for_each_op(rank.lanes.size(), program.ops, [&](const Op& op, std::int32_t sequence) {
-      for (const Touch& touch : touches_of(op, rank.rank, sequence)) of_all.add(touch);
+      for (const OrderedTouch& touch : touches_of(op, rank.rank, sequence)) of_all.add(touch);
     });
   for (plan::Program& program : rank.programs) order(rank, of_all, program);
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/strategy/lanes.h"
+
 namespace trainyard::strategy {
 namespace {
 
@@ -11,8 +13,6 @@ using plan::Dependency;
 using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
-
-const LaneId kCompute{1};
 
 }  // namespace
 

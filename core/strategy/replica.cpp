@@ -14,6 +14,12 @@
 #include "core/strategy/vertical.h"
 
 namespace trainyard::strategy {
+
+int moments(const experiment::OptimizerSpec& optimizer) {
+  if (optimizer.kind != experiment::OptimizerKind::sgd) return 2;
+  return optimizer.momentum > 0 ? 1 : 0;
+}
+
 namespace {
 
 std::int32_t count_sums(const SummedStatistics& statistics) {

@@ -10,6 +10,8 @@
 
 namespace trainyard::strategy {
 
+int moments(const experiment::OptimizerSpec& optimizer);  // running averages that it keeps of each parameter
+
 using experiment::Bucket;
 
 // The plan of one rank: programs train, and where needed tail, tail2, ..., evaluate and evaluate_tail. A step of each stretch of an epoch

@@ -11,11 +11,6 @@
 namespace trainyard::strategy {
 namespace {
 
-int moments(const experiment::OptimizerSpec& optimizer) {
-  if (optimizer.kind != experiment::OptimizerKind::sgd) return 2;
-  return optimizer.momentum > 0 ? 1 : 0;
-}
-
 std::int64_t largest_segment(const model::Model& model) {
   std::int64_t most = 0;
   for (const model::Segment& segment : model.segments) most = std::max(most, segment.elements);

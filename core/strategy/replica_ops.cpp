@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/strategy/replica_ops.h"
 
+#include "core/strategy/lanes.h"
 #include "core/strategy/vertical.h"
 
 namespace trainyard::strategy {
 namespace {
-
-const plan::LaneId kInput{0}, kCompute{1};
 
 plan::Op made(plan::OpKind kind, plan::LaneId lane, int s = -1, std::int32_t micro = -1) {
   plan::Op op;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/strategy/compression.h"
+#include "core/strategy/lanes.h"
 #include "core/strategy/replica_ops.h"
 #include "core/strategy/vertical.h"
 
@@ -17,7 +18,7 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-const LaneId kInput{0}, kCompute{1}, kComm{2}, kStatistics{3};
+const LaneId kComm{2}, kStatistics{3};
 
 class StepWriter : private ReplicaOps {
  public:

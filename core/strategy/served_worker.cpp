@@ -2,6 +2,7 @@
 // A worker of parameter servers (parameter_server.cpp says what it does when).
 #include <algorithm>
 
+#include "core/strategy/lanes.h"
 #include "core/strategy/replica.h"
 #include "core/strategy/serving.h"
 
@@ -14,8 +15,6 @@ using plan::Dependency;
 using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
-
-const LaneId kInput{0}, kCompute{1};
 
 bool overlap(const Share& share, const Access& span) { return share.first < span.first + span.count && span.first < share.first + share.count; }
 

@@ -5,6 +5,7 @@
 
 #include "core/experiment/buckets.h"
 #include "core/plan/buffer_names.h"
+#include "core/strategy/replica.h"
 #include "core/strategy/serving.h"
 
 namespace trainyard::strategy {
@@ -17,11 +18,6 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr int kVersions = 3;  // that a server keeps: one is read, one may still be crossing, one is written
-
-int moments(const experiment::OptimizerSpec& optimizer) {
-  if (optimizer.kind != experiment::OptimizerKind::sgd) return 2;
-  return optimizer.momentum > 0 ? 1 : 0;
-}
 
 class ServerPlan {
  public:

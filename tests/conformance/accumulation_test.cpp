@@ -5,10 +5,9 @@
 
 #include <numeric>
 
-#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
@@ -16,19 +15,9 @@ namespace {
 using experiment::OptimizerKind;
 using experiment::StrategyKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
-
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
-
 // A global batch of 24 in `micro_steps` of a rank. 250 samples leave a tail of 10: with four ranks of two micro-steps of 3, ranks take 3, 3, 2
 // and 2 samples in one micro-step; with one rank of eight micro-steps of 3, the tail has three of 3 and one of 1.
-experiment::Experiment in_micro_steps(experiment::Experiment e, std::int64_t micro_steps) {
-  e.training.accumulation_steps = micro_steps;
-  e.training.batch_per_rank /= micro_steps;
-  return e;
-}
-
-struct Case {
+struct AccumulationCase {
   StrategyKind kind;
   int ranks;
   std::int64_t micro_steps;
@@ -43,12 +32,12 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const AccumulationCase& c, std::ostream* out) {
   *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << c.micro_steps << " micro-steps, " << base::name_of(c.optimizer)
        << (c.clip_norm > 0 ? ", clipped" : "");
 }
 
-experiment::Experiment in_one(const Case& c) {
+experiment::Experiment in_one(const AccumulationCase& c) {
   experiment::Experiment e = small(1, 24);
   e.strategy.kind = StrategyKind::one_device;
   e.training.optimizer.kind = c.optimizer;
@@ -56,7 +45,7 @@ experiment::Experiment in_one(const Case& c) {
   return e;
 }
 
-class Accumulation : public testing::TestWithParam<Case> {};
+class Accumulation : public testing::TestWithParam<AccumulationCase> {};
 
 TEST_P(Accumulation, hundred_fp64_steps_equal_one_device_with_the_whole_batch) {
   const auto one = trained(in_one(GetParam())), ranks = trained(GetParam().training(small(GetParam().ranks, 24)));
@@ -85,7 +74,7 @@ std::map<std::pair<int, int>, double> metrics_of(const RankOutcome& rank, std::i
 // The same ranks with the whole batch at once: loss, hits and norms of each rank, before and after reduction.
 TEST_P(Accumulation, says_the_figures_of_the_whole_batch) {
   using telemetry::Metric;
-  Case whole_case = GetParam();
+  AccumulationCase whole_case = GetParam();
   whole_case.micro_steps = 1;
   const auto parts = trained(GetParam().training(small(GetParam().ranks, 24))), whole = trained(whole_case.training(small(GetParam().ranks, 24)));
   int compared = 0;
@@ -120,7 +109,7 @@ TEST_P(Accumulation, every_sample_is_used_once_an_epoch) {
 }
 
 TEST_P(Accumulation, sends_what_one_batch_sends) {
-  Case whole_case = GetParam();
+  AccumulationCase whole_case = GetParam();
   whole_case.micro_steps = 1;
   experiment::Experiment parts = GetParam().training(small(GetParam().ranks, 24)), whole = whole_case.training(small(GetParam().ranks, 24));
   for (auto* e : {&parts, &whole}) e->training.steps = 12;
@@ -133,11 +122,12 @@ TEST_P(Accumulation, sends_what_one_batch_sends) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Accumulation,
-                         testing::Values(Case{StrategyKind::one_device, 1, 2}, Case{StrategyKind::one_device, 1, 8, OptimizerKind::adam},
-                                         Case{StrategyKind::mirrored, 1, 3}, Case{StrategyKind::mirrored, 2, 2, OptimizerKind::sgd, 0.5},
-                                         Case{StrategyKind::mirrored, 3, 4, OptimizerKind::adamw}, Case{StrategyKind::mirrored, 4, 2},
-                                         Case{StrategyKind::ddp, 2, 4, OptimizerKind::adam, 0.5}, Case{StrategyKind::ddp, 3, 2},
-                                         Case{StrategyKind::ddp, 4, 3}));
+                         testing::Values(AccumulationCase{StrategyKind::one_device, 1, 2},
+                                         AccumulationCase{StrategyKind::one_device, 1, 8, OptimizerKind::adam}, AccumulationCase{StrategyKind::mirrored, 1, 3},
+                                         AccumulationCase{StrategyKind::mirrored, 2, 2, OptimizerKind::sgd, 0.5},
+                                         AccumulationCase{StrategyKind::mirrored, 3, 4, OptimizerKind::adamw}, AccumulationCase{StrategyKind::mirrored, 4, 2},
+                                         AccumulationCase{StrategyKind::ddp, 2, 4, OptimizerKind::adam, 0.5}, AccumulationCase{StrategyKind::ddp, 3, 2},
+                                         AccumulationCase{StrategyKind::ddp, 4, 3}));
 
 // Of one epoch in micro-steps of five samples: a rank whose shard ends in the midst of a step takes fewer.
 TEST(Accumulated, shards_of_unequal_size_train_in_micro_steps) {

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/session/journal.h"
 #include "tests/conformance/pair_training.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -18,9 +18,8 @@ using plan::Answer;
 using plan::StepPlace;
 using session::Command;
 using testing::HasSubstr;
+using tests::in_process;
 using Answers = std::vector<std::vector<Answer>>;  // by rank
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
 
 // As the machine has it happen.
 struct Real {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backends/inproc/transport.h"
-#include "core/telemetry/recording.h"
 #include "tests/conformance/pair_training.h"
+#include "tests/conformance/recorded.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -21,10 +21,9 @@ using experiment::OptimizerKind;
 using session::Command;
 using session::RunState;
 using telemetry::Metric;
+using tests::in_process;
 using tests::RankOutcome;
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return tests::trained_by(e, in_process); }
+using tests::trained;
 
 TEST(AsynchronousGossip, without_gradients_keeps_the_mean_and_comes_together) { tests::expect_pairs(in_process); }
 
@@ -66,13 +65,6 @@ TEST(AsynchronousGossip, more_steps_allocate_nothing_more) {
 }
 
 // Sessions ------------------------------------------------------------------------------------------------------------------
-
-telemetry::History recorded(const session::CoordinatorResult& outcome) {
-  telemetry::History history;
-  auto reader = telemetry::RecordingReader::open(std::filesystem::path(outcome.result["run_directory"].get<std::string>()) / "recording.try").value();
-  for (auto frame = reader.next(); frame && *frame; frame = reader.next()) EXPECT_TRUE(history.take(**frame));
-  return history;
-}
 
 double median_step(const telemetry::History& history, int rank) {
   const auto* series = history.find({Metric::step_seconds, rank, 0});

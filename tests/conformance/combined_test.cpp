@@ -5,6 +5,7 @@
 #include "core/check/check.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/sent_bytes.h"
+#include "tests/conformance/mesh_training.h"
 #include "tests/conformance/swapped_training.h"
 #include "tests/core/strategy/rpc_experiments.h"
 
@@ -19,7 +20,7 @@ using experiment::StrategyKind;
 using experiment::SwapTo;
 
 // 24 samples a step; an epoch of 250 ends with 10.
-Experiment meshed(int ranks, experiment::MeshSpec mesh, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+Experiment combined_mesh(int ranks, experiment::MeshSpec mesh, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
   Experiment e = strategy::small_gpt(ranks);
   e.model.layers[1].blocks = 2;
   e.strategy.kind = StrategyKind::hybrid;
@@ -43,24 +44,12 @@ Experiment remote(experiment::RemoteLayers layers, int servers) {
   return e;
 }
 
-Experiment sharded(Experiment e, experiment::Shard shard) {
-  e.strategy.mesh.shards_data = true;
-  e.strategy.fsdp.shard = shard;
-  return e;
-}
-
 Experiment pipedream() {
   Experiment e = recomputed::in_stages(strategy::small_gpt(3), PipelineSchedule::pipedream, 6);
   e.training.steps = 22;
   e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.005, .epsilon = 1e-4};
   return e;
 }
-
-struct Case {
-  const char* name;
-  Experiment experiment;
-};
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 Experiment in_bf16(Experiment e) {
   e.training.precision = Precision::bf16;
@@ -72,9 +61,7 @@ Experiment all_at_once(const Experiment& e) {
   return all;
 }
 
-std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, recomputed::in_process); }
-
-class Combined : public testing::TestWithParam<Case> {};
+class Combined : public testing::TestWithParam<MeshCase> {};
 
 TEST_P(Combined, is_valid_and_proved) {
   const Experiment e = all_at_once(GetParam().experiment);
@@ -119,17 +106,17 @@ TEST_P(Combined, sends_what_the_formula_says) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, Combined,
-                         testing::Values(Case{"replicas_of_stages", meshed(4, {.data = 2, .pipeline = 2, .tensor = 1})},
-                                         Case{"replicas_of_parts", meshed(4, {.data = 2, .pipeline = 1, .tensor = 2})},
-                                         Case{"stages_of_parts_gpipe", meshed(4, {.data = 1, .pipeline = 2, .tensor = 2}, PipelineSchedule::gpipe)},
-                                         Case{"all_three_zb", meshed(8, {.data = 2, .pipeline = 2, .tensor = 2}, PipelineSchedule::zb_h1)},
-                                         Case{"moments_in_parts", meshed(4, {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true})},
-                                         Case{"gradients_in_parts", sharded(meshed(8, {.data = 2, .pipeline = 2, .tensor = 2}), Shard::gradients)},
-                                         Case{"all_in_parts", sharded(meshed(4, {.data = 2, .pipeline = 2, .tensor = 1}), Shard::full)},
-                                         Case{"all_in_parts_of_layers", sharded(meshed(4, {.data = 2, .pipeline = 1, .tensor = 2}), Shard::full)},
-                                         Case{"remote_table", remote(experiment::RemoteLayers::embeddings, 1)},
-                                         Case{"remote_layers", remote(experiment::RemoteLayers::all, 2)}, Case{"pipedream", pipedream()}),
-                         [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+                         testing::Values(MeshCase{"replicas_of_stages", combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1})},
+                                         MeshCase{"replicas_of_parts", combined_mesh(4, {.data = 2, .pipeline = 1, .tensor = 2})},
+                                         MeshCase{"stages_of_parts_gpipe", combined_mesh(4, {.data = 1, .pipeline = 2, .tensor = 2}, PipelineSchedule::gpipe)},
+                                         MeshCase{"all_three_zb", combined_mesh(8, {.data = 2, .pipeline = 2, .tensor = 2}, PipelineSchedule::zb_h1)},
+                                         MeshCase{"moments_in_parts", combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true})},
+                                         MeshCase{"gradients_in_parts", sharded(combined_mesh(8, {.data = 2, .pipeline = 2, .tensor = 2}), Shard::gradients)},
+                                         MeshCase{"all_in_parts", sharded(combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1}), Shard::full)},
+                                         MeshCase{"all_in_parts_of_layers", sharded(combined_mesh(4, {.data = 2, .pipeline = 1, .tensor = 2}), Shard::full)},
+                                         MeshCase{"remote_table", remote(experiment::RemoteLayers::embeddings, 1)},
+                                         MeshCase{"remote_layers", remote(experiment::RemoteLayers::all, 2)}, MeshCase{"pipedream", pipedream()}),
+                         name_of);
 
 }  // namespace
 }  // namespace trainyard::tests

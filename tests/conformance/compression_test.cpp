@@ -9,10 +9,9 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
@@ -22,13 +21,7 @@ using collective::Collective;
 using compute::compression::Scheme;
 using telemetry::Metric;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
-
-std::vector<RankOutcome> trained(const experiment::Experiment& e, const DataOfRank& data_of = {}) {
-  return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, data_of);
-}
-
-struct Case {
+struct CompressionCase {
   Scheme kind;
   int ranks;
   Algorithm algorithm;
@@ -37,12 +30,12 @@ struct Case {
   experiment::StrategyKind strategy = experiment::StrategyKind::mirrored;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const CompressionCase& c, std::ostream* out) {
   *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << base::name_of(c.algorithm) << (c.clip > 0 ? ", clipped" : "")
        << (c.error_feedback ? "" : ", nothing kept");
 }
 
-experiment::Experiment compressed(const Case& c, std::int64_t steps) {
+experiment::Experiment compressed(const CompressionCase& c, std::int64_t steps) {
   experiment::Experiment e = small(c.ranks, 8 * c.ranks);
   e.training.precision = experiment::Precision::fp32;
   e.training.steps = steps;
@@ -53,23 +46,16 @@ experiment::Experiment compressed(const Case& c, std::int64_t steps) {
   return e;
 }
 
-std::vector<double> values_of(const RankOutcome& rank, Metric metric) {
-  std::vector<double> values;
-  for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
-  return values;
-}
-
 std::uint64_t sent(const RankOutcome& rank) {
   std::uint64_t bytes = 0;
   for (const comm::Traffic& traffic : rank.traffic) bytes += traffic.sent_payload_bytes;
   return bytes;
 }
 
-class Compressed : public testing::TestWithParam<Case> {};
+class Compressed : public testing::TestWithParam<CompressionCase> {};
 
 TEST_P(Compressed, ranks_are_bit_identical_and_send_the_bytes_of_the_formula) {
-  const Case& c = GetParam();
+  const CompressionCase& c = GetParam();
   constexpr std::int64_t steps = 25;
   const experiment::Experiment e = compressed(c, steps);
   const auto resolved = experiment::resolve(e, ".").value();
@@ -92,32 +78,35 @@ TEST_P(Compressed, ranks_are_bit_identical_and_send_the_bytes_of_the_formula) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
     EXPECT_TRUE(std::isfinite(norm(rank.parameters)));
-    EXPECT_THAT(values_of(rank, Metric::compression_ratio),
+    EXPECT_THAT(values_of_metric(rank, Metric::compression_ratio),
                 testing::AllOf(testing::SizeIs(steps), testing::Each(static_cast<double>(gradient) / static_cast<double>(of_a_rank))));
-    EXPECT_THAT(values_of(rank, Metric::residual_norm), testing::AllOf(testing::SizeIs(steps), testing::Each(testing::Gt(0))));
+    EXPECT_THAT(values_of_metric(rank, Metric::residual_norm), testing::AllOf(testing::SizeIs(steps), testing::Each(testing::Gt(0))));
     all += sent(rank);
   }
   EXPECT_EQ(all, static_cast<std::uint64_t>(steps * of_a_step + at_start));
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, Compressed,
-                         testing::Values(Case{Scheme::fp16, 2, Algorithm::ring}, Case{Scheme::fp16, 5, Algorithm::all_to_all},
-                                         Case{Scheme::fp16, 4, Algorithm::halving_doubling, 0.5}, Case{Scheme::fp16, 3, Algorithm::double_binary_tree},
-                                         Case{Scheme::bf16, 3, Algorithm::direct}, Case{Scheme::bf16, 5, Algorithm::binary_tree},
-                                         Case{Scheme::bf16, 4, Algorithm::star, 0, true, experiment::StrategyKind::ddp}, Case{Scheme::int8, 2, Algorithm::ring},
-                                         Case{Scheme::int8, 5, Algorithm::direct, 0.5}, Case{Scheme::int8, 3, Algorithm::automatic, 0, false},
-                                         Case{Scheme::sign, 3, Algorithm::ring},
-                                         Case{Scheme::sign, 4, Algorithm::direct, 0, true, experiment::StrategyKind::ddp},
-                                         Case{Scheme::top_k, 2, Algorithm::direct}, Case{Scheme::top_k, 5, Algorithm::ring, 0.5},
-                                         Case{Scheme::top_k, 4, Algorithm::ring, 0, false}, Case{Scheme::random_k, 2, Algorithm::ring},
-                                         Case{Scheme::random_k, 5, Algorithm::torus}, Case{Scheme::random_k, 3, Algorithm::leader_hierarchical, 0, false},
-                                         Case{Scheme::power_sgd, 2, Algorithm::ring}, Case{Scheme::power_sgd, 3, Algorithm::direct, 0.5},
-                                         Case{Scheme::power_sgd, 4, Algorithm::halving_doubling, 0, false}, Case{Scheme::power_sgd, 5, Algorithm::all_to_all}));
+                         testing::Values(CompressionCase{Scheme::fp16, 2, Algorithm::ring}, CompressionCase{Scheme::fp16, 5, Algorithm::all_to_all},
+                                         CompressionCase{Scheme::fp16, 4, Algorithm::halving_doubling, 0.5},
+                                         CompressionCase{Scheme::fp16, 3, Algorithm::double_binary_tree}, CompressionCase{Scheme::bf16, 3, Algorithm::direct},
+                                         CompressionCase{Scheme::bf16, 5, Algorithm::binary_tree},
+                                         CompressionCase{Scheme::bf16, 4, Algorithm::star, 0, true, experiment::StrategyKind::ddp},
+                                         CompressionCase{Scheme::int8, 2, Algorithm::ring}, CompressionCase{Scheme::int8, 5, Algorithm::direct, 0.5},
+                                         CompressionCase{Scheme::int8, 3, Algorithm::automatic, 0, false}, CompressionCase{Scheme::sign, 3, Algorithm::ring},
+                                         CompressionCase{Scheme::sign, 4, Algorithm::direct, 0, true, experiment::StrategyKind::ddp},
+                                         CompressionCase{Scheme::top_k, 2, Algorithm::direct}, CompressionCase{Scheme::top_k, 5, Algorithm::ring, 0.5},
+                                         CompressionCase{Scheme::top_k, 4, Algorithm::ring, 0, false}, CompressionCase{Scheme::random_k, 2, Algorithm::ring},
+                                         CompressionCase{Scheme::random_k, 5, Algorithm::torus},
+                                         CompressionCase{Scheme::random_k, 3, Algorithm::leader_hierarchical, 0, false},
+                                         CompressionCase{Scheme::power_sgd, 2, Algorithm::ring}, CompressionCase{Scheme::power_sgd, 3, Algorithm::direct, 0.5},
+                                         CompressionCase{Scheme::power_sgd, 4, Algorithm::halving_doubling, 0, false},
+                                         CompressionCase{Scheme::power_sgd, 5, Algorithm::all_to_all}));
 
-const Scheme kAll[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
+const Scheme kSchemes[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
 
 TEST(Compression, of_more_steps_allocates_nothing_more) {
-  for (const Scheme kind : kAll)
+  for (const Scheme kind : kSchemes)
     EXPECT_THAT(allocated_by_more_steps(compressed({kind, 2, Algorithm::direct}, 0), in_process), testing::Each(0)) << base::name_of(kind);
 }
 
@@ -142,8 +131,8 @@ experiment::Experiment digits(int ranks, Scheme kind) {
 double held_out_accuracy(const std::vector<RankOutcome>& ranks) {
   double correct = 0, samples = 0;
   for (const RankOutcome& rank : ranks) {
-    correct += values_of(rank, Metric::held_out_correct).back();
-    samples += values_of(rank, Metric::held_out_samples).back();
+    correct += values_of_metric(rank, Metric::held_out_correct).back();
+    samples += values_of_metric(rank, Metric::held_out_samples).back();
   }
   return correct / samples;
 }
@@ -152,7 +141,7 @@ TEST(Compression, learns_digits_nearly_as_well_as_without) {
   const double whole = held_out_accuracy(trained(digits(2, Scheme::none)));
   RecordProperty("none", std::to_string(whole));
   EXPECT_GE(whole, 0.85);
-  for (const Scheme kind : kAll) {
+  for (const Scheme kind : kSchemes) {
     const auto ranks = trained(digits(2, kind));
     ASSERT_EQ(ranks[0].problem, "") << base::name_of(kind);
     const double accuracy = held_out_accuracy(ranks);
@@ -172,7 +161,7 @@ TEST(Compression, that_sends_everything_changes_nothing) {
   for (const Scheme kind : {Scheme::top_k, Scheme::random_k}) {
     const auto ranks = one_step(kind);
     EXPECT_EQ(ranks[0].parameters, whole[0].parameters) << base::name_of(kind);
-    EXPECT_THAT(values_of(ranks[0], Metric::residual_norm), testing::ElementsAre(0)) << base::name_of(kind);
+    EXPECT_THAT(values_of_metric(ranks[0], Metric::residual_norm), testing::ElementsAre(0)) << base::name_of(kind);
   }
 }
 
@@ -191,12 +180,12 @@ class Poisoned final : public data::Dataset {
 };
 
 TEST(Compression, a_gradient_that_is_no_number_reaches_all_ranks) {
-  for (const Scheme kind : kAll) {
-    const auto ranks =
-        trained(compressed({kind, 3, Algorithm::ring}, 2), [](int rank, std::shared_ptr<const data::Dataset> whole) -> std::shared_ptr<const data::Dataset> {
-          if (rank != 1) return whole;
-          return std::make_shared<Poisoned>(whole);
-        });
+  for (const Scheme kind : kSchemes) {
+    const auto ranks = train(experiment::resolve(compressed({kind, 3, Algorithm::ring}, 2), ".").value(), compute::reference::make, in_process,
+                             [](int rank, std::shared_ptr<const data::Dataset> whole) -> std::shared_ptr<const data::Dataset> {
+                               if (rank != 1) return whole;
+                               return std::make_shared<Poisoned>(whole);
+                             });
     for (const RankOutcome& rank : ranks) {
       ASSERT_EQ(rank.problem, "");
       EXPECT_FALSE(std::isfinite(norm(rank.parameters))) << base::name_of(kind);

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
@@ -15,10 +14,6 @@ using compute::compression::Scheme;
 using experiment::Experiment;
 using experiment::OptimizerKind;
 using experiment::StrategyKind;
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-
-std::vector<RankOutcome> trained(const Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
 
 // 24 samples a step leave a tail of 10 in an epoch of 250.
 Experiment clicks(int ranks, bool wide = false) {
@@ -52,7 +47,7 @@ topology::Topology drawn_for(StrategyKind kind, int ranks) {
   }
 }
 
-struct Case {
+struct EmbeddingCase {
   StrategyKind kind;
   int ranks;  // that compute
   OptimizerKind optimizer = OptimizerKind::sgd;
@@ -60,7 +55,7 @@ struct Case {
   std::int64_t micro_steps = 1;
   bool wide = false;  // with a wide layer
 
-  Case widened() const { return {kind, ranks, optimizer, clip, micro_steps, true}; }
+  EmbeddingCase widened() const { return {kind, ranks, optimizer, clip, micro_steps, true}; }
   Experiment with_optimizer(Experiment e) const {
     e.training.optimizer.kind = optimizer;
     e.training.clip_norm = clip;
@@ -77,30 +72,30 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const EmbeddingCase& c, std::ostream* out) {
   *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << base::name_of(c.optimizer) << (c.clip > 0 ? ", clipped" : "") << ", micro-steps "
        << c.micro_steps << (c.wide ? ", wide" : "");
 }
 
-class Embedding : public testing::TestWithParam<Case> {};
+class Embedding : public testing::TestWithParam<EmbeddingCase> {};
 
-const std::vector<Case> kCases{Case{StrategyKind::mirrored, 2},
-                               Case{StrategyKind::mirrored, 4, OptimizerKind::adam, 0.5},
-                               Case{StrategyKind::mirrored, 12},
-                               Case{StrategyKind::mirrored, 3, OptimizerKind::sgd, 0, 4},
-                               Case{StrategyKind::multi_worker_mirrored, 3, OptimizerKind::adamw},
-                               Case{StrategyKind::ddp, 4},
-                               Case{StrategyKind::ddp, 2, OptimizerKind::sgd, 0, 3},
-                               Case{StrategyKind::central_storage, 3},
-                               Case{StrategyKind::central_storage, 2, OptimizerKind::adam, 0.5},
-                               Case{StrategyKind::data_parallel, 3},
-                               Case{StrategyKind::data_parallel, 12, OptimizerKind::adam},
-                               Case{StrategyKind::parameter_server, 3},
-                               Case{StrategyKind::parameter_server, 2, OptimizerKind::adam, 0, 3}};
+const std::vector<EmbeddingCase> kCases{EmbeddingCase{StrategyKind::mirrored, 2},
+                                        EmbeddingCase{StrategyKind::mirrored, 4, OptimizerKind::adam, 0.5},
+                                        EmbeddingCase{StrategyKind::mirrored, 12},
+                                        EmbeddingCase{StrategyKind::mirrored, 3, OptimizerKind::sgd, 0, 4},
+                                        EmbeddingCase{StrategyKind::multi_worker_mirrored, 3, OptimizerKind::adamw},
+                                        EmbeddingCase{StrategyKind::ddp, 4},
+                                        EmbeddingCase{StrategyKind::ddp, 2, OptimizerKind::sgd, 0, 3},
+                                        EmbeddingCase{StrategyKind::central_storage, 3},
+                                        EmbeddingCase{StrategyKind::central_storage, 2, OptimizerKind::adam, 0.5},
+                                        EmbeddingCase{StrategyKind::data_parallel, 3},
+                                        EmbeddingCase{StrategyKind::data_parallel, 12, OptimizerKind::adam},
+                                        EmbeddingCase{StrategyKind::parameter_server, 3},
+                                        EmbeddingCase{StrategyKind::parameter_server, 2, OptimizerKind::adam, 0, 3}};
 
-std::vector<Case> all_widened() {
-  std::vector<Case> cases;
-  for (const Case& c : kCases) cases.push_back(c.widened());
+std::vector<EmbeddingCase> all_widened() {
+  std::vector<EmbeddingCase> cases;
+  for (const EmbeddingCase& c : kCases) cases.push_back(c.widened());
   return cases;
 }
 

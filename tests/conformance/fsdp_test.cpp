@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
@@ -20,16 +19,13 @@ using experiment::Shard;
 using experiment::ShardGroup;
 using experiment::StrategyKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, in_process); }
-
-Experiment sharded(Experiment e, Shard shard) {
+Experiment by_fsdp(Experiment e, Shard shard) {
   e.strategy.kind = StrategyKind::fsdp;
   e.strategy.fsdp.shard = shard;
   return e;
 }
 
-Experiment alone(const Experiment& e) {
+Experiment unsharded(const Experiment& e) {
   Experiment one = e;
   one.topology = drawn_hosts(1, 1);
   one.strategy = {};
@@ -39,7 +35,7 @@ Experiment alone(const Experiment& e) {
 }
 
 // What the ranks that share a model have of it, as one device would; parts lie side by side on a rank.
-std::vector<double> gathered(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
+std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   std::vector<double> whole(static_cast<std::size_t>(all.model.elements));
   const auto groups = experiment::shard_groups(all);
@@ -57,11 +53,11 @@ std::vector<double> gathered(const Experiment& e, const std::vector<RankOutcome>
   return whole;
 }
 
-void expect_equal_one_device(const Experiment& e) {
-  const RankOutcome one = trained(alone(e))[0];
+void expect_fsdp_equals_one_device(const Experiment& e) {
+  const RankOutcome one = trained(unsharded(e))[0];
   ASSERT_EQ(one.problem, "");
   const auto many = trained(e);
-  EXPECT_LE(distance(gathered(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
+  EXPECT_LE(distance(gathered_parts(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
   if (!one.state.empty()) {
     EXPECT_LE(distance(many[0].state, one.state), 1e-10);
   }
@@ -76,7 +72,7 @@ void expect_equal_one_device(const Experiment& e) {
       EXPECT_NEAR(sum_of({rank}, metric, last), sum_of({one}, metric, last), 1e-6) << "charts tell of the whole gradient, not of parts";
 }
 
-struct Case {
+struct FsdpCase {
   int ranks;
   Shard shard = Shard::full;
   OptimizerKind optimizer = OptimizerKind::sgd;
@@ -89,7 +85,7 @@ struct Case {
   Algorithm algorithm = Algorithm::ring;
 
   Experiment training() const {
-    Experiment e = sharded(small(ranks, 24), shard);
+    Experiment e = by_fsdp(small(ranks, 24), shard);
     e.topology = drawn_hosts(hosts, ranks / hosts);
     e.strategy.algorithm = algorithm;
     e.strategy.fsdp.group = group;
@@ -102,7 +98,7 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const FsdpCase& c, std::ostream* out) {
   *out << c.ranks << " ranks, " << base::name_of(c.shard) << ", " << base::name_of(c.optimizer) << (c.clip_norm > 0 ? ", clipped" : "") << ", " << c.hosts
        << " hosts, " << base::name_of(c.group) << ", " << c.accumulation << " micro-steps" << (c.reshards ? "" : ", kept") << ", prefetch " << c.prefetch
        << ", " << base::name_of(c.algorithm);
@@ -111,20 +107,20 @@ void PrintTo(const Case& c, std::ostream* out) {
 // Of 241 samples, 24 at a step, the last one is rank 0's alone; in the next epoch each takes its own again.
 TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
   for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
-    Experiment e = Case{3, shard}.training();
+    Experiment e = FsdpCase{3, shard}.training();
     e.data.train_samples = 241;
-    expect_equal_one_device(e);
+    expect_fsdp_equals_one_device(e);
   }
 }
 
-class ShardedTraining : public testing::TestWithParam<Case> {};
+class ShardedTraining : public testing::TestWithParam<FsdpCase> {};
 
-TEST_P(ShardedTraining, of_hundred_fp64_steps_equals_one_device) { expect_equal_one_device(GetParam().training()); }
+TEST_P(ShardedTraining, of_hundred_fp64_steps_equals_one_device) { expect_fsdp_equals_one_device(GetParam().training()); }
 
 TEST_P(ShardedTraining, has_the_gradients_of_one_device_in_fp32) {
   Experiment e = one_step(GetParam().training());
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(gathered(e, trained(e), &RankOutcome::gradients), trained(alone(e))[0].gradients), 1e-5);
+  EXPECT_LE(distance(gathered_parts(e, trained(e), &RankOutcome::gradients), trained(unsharded(e))[0].gradients), 1e-5);
 }
 
 TEST_P(ShardedTraining, is_proved) {
@@ -138,18 +134,19 @@ TEST_P(ShardedTraining, is_proved) {
 using O = OptimizerKind;
 constexpr ShardGroup kWorld = ShardGroup::world, kHost = ShardGroup::host;
 INSTANTIATE_TEST_SUITE_P(Strategies, ShardedTraining,
-                         testing::Values(Case{2}, Case{3, Shard::full, O::adam}, Case{4, Shard::full, O::sgd, 0.3}, Case{8, Shard::full, O::adamw},
-                                         Case{2, Shard::gradients, O::adam}, Case{3, Shard::gradients, O::sgd, 0.3}, Case{2, Shard::optimizer},
-                                         Case{4, Shard::optimizer, O::adamw, 0.3}, Case{4, Shard::full, O::adam, 0, 2, kHost},
-                                         Case{6, Shard::full, O::sgd, 0.3, 2, kHost}, Case{4, Shard::gradients, O::adam, 0, 2, kHost},
-                                         Case{6, Shard::optimizer, O::sgd, 0.3, 3, kHost}, Case{4, Shard::full, O::adam, 0, 2, kWorld},
-                                         Case{2, Shard::full, O::adam, 0, 1, kWorld, 3}, Case{3, Shard::gradients, O::sgd, 0.3, 1, kWorld, 2},
-                                         Case{2, Shard::optimizer, O::adam, 0, 1, kWorld, 3}, Case{4, Shard::full, O::adam, 0, 2, kHost, 2},
-                                         Case{3, Shard::full, O::adam, 0, 1, kWorld, 1, false}, Case{2, Shard::full, O::sgd, 0, 1, kWorld, 3, false},
-                                         Case{3, Shard::full, O::sgd, 0, 1, kWorld, 1, true, 0}, Case{3, Shard::full, O::adam, 0, 1, kWorld, 2, true, 7},
-                                         Case{4, Shard::full, O::sgd, 0, 1, kWorld, 1, true, 1, Algorithm::direct},
-                                         Case{5, Shard::gradients, O::adam, 0, 1, kWorld, 1, true, 1, Algorithm::direct},
-                                         Case{8, Shard::full, O::sgd, 0, 2, kHost, 1, true, 2}));
+                         testing::Values(FsdpCase{2}, FsdpCase{3, Shard::full, O::adam}, FsdpCase{4, Shard::full, O::sgd, 0.3},
+                                         FsdpCase{8, Shard::full, O::adamw}, FsdpCase{2, Shard::gradients, O::adam}, FsdpCase{3, Shard::gradients, O::sgd, 0.3},
+                                         FsdpCase{2, Shard::optimizer}, FsdpCase{4, Shard::optimizer, O::adamw, 0.3},
+                                         FsdpCase{4, Shard::full, O::adam, 0, 2, kHost}, FsdpCase{6, Shard::full, O::sgd, 0.3, 2, kHost},
+                                         FsdpCase{4, Shard::gradients, O::adam, 0, 2, kHost}, FsdpCase{6, Shard::optimizer, O::sgd, 0.3, 3, kHost},
+                                         FsdpCase{4, Shard::full, O::adam, 0, 2, kWorld}, FsdpCase{2, Shard::full, O::adam, 0, 1, kWorld, 3},
+                                         FsdpCase{3, Shard::gradients, O::sgd, 0.3, 1, kWorld, 2}, FsdpCase{2, Shard::optimizer, O::adam, 0, 1, kWorld, 3},
+                                         FsdpCase{4, Shard::full, O::adam, 0, 2, kHost, 2}, FsdpCase{3, Shard::full, O::adam, 0, 1, kWorld, 1, false},
+                                         FsdpCase{2, Shard::full, O::sgd, 0, 1, kWorld, 3, false}, FsdpCase{3, Shard::full, O::sgd, 0, 1, kWorld, 1, true, 0},
+                                         FsdpCase{3, Shard::full, O::adam, 0, 1, kWorld, 2, true, 7},
+                                         FsdpCase{4, Shard::full, O::sgd, 0, 1, kWorld, 1, true, 1, Algorithm::direct},
+                                         FsdpCase{5, Shard::gradients, O::adam, 0, 1, kWorld, 1, true, 1, Algorithm::direct},
+                                         FsdpCase{8, Shard::full, O::sgd, 0, 2, kHost, 1, true, 2}));
 
 TEST(ShardedModels, equal_one_device) {
   const std::pair<const char*, Experiment> cases[] = {
@@ -162,13 +159,13 @@ TEST(ShardedModels, equal_one_device) {
   for (const auto& [name, experiment] : cases)
     for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer}) {
       SCOPED_TRACE(std::string(name) + ", " + std::string(base::name_of(shard)));
-      Experiment e = sharded(experiment, shard);
+      Experiment e = by_fsdp(experiment, shard);
       e.training.precision = experiment::Precision::fp64;
       e.training.steps = 60;
       e.training.optimizer.learning_rate = 0.01;
       const auto problems = experiment::validate(e, ".");
       ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-      expect_equal_one_device(e);
+      expect_fsdp_equals_one_device(e);
       const base::Problems flaws = check::check(strategy::make_plan(experiment::resolve(e, ".").value()).value());
       EXPECT_TRUE(flaws.empty()) << base::to_string(flaws.front());
     }

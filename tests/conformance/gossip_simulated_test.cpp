@@ -4,6 +4,7 @@
 
 #include "core/sim/simulator.h"
 #include "core/strategy/strategy.h"
+#include "tests/conformance/simulated_steps.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::tests {
@@ -12,7 +13,7 @@ namespace {
 using sim::Options;
 using sim::Outcome;
 
-experiment::Experiment gossiping(int ranks, experiment::GossipGraph graph) {
+experiment::Experiment gossip_of(int ranks, experiment::GossipGraph graph) {
   experiment::Experiment e = strategy::small(ranks);
   e.strategy.kind = experiment::StrategyKind::gossip;
   e.strategy.gossip.graph = graph;
@@ -20,16 +21,9 @@ experiment::Experiment gossiping(int ranks, experiment::GossipGraph graph) {
   return e;
 }
 
-Outcome simulated_steps(const experiment::Experiment& e, std::int64_t steps) {
-  const auto resolved = experiment::resolve(e, ".").value();
-  Options options;
-  options.steps = steps;
-  return sim::simulate(strategy::make_plan(resolved).value(), topology::Network(resolved.document.topology), options).value();
-}
-
 TEST(GossipSimulated, a_step_sends_the_parameters_to_every_neighbour) {
   for (const auto& [graph, neighbours] : {std::pair{experiment::GossipGraph::ring, 2}, {experiment::GossipGraph::complete, 4}}) {
-    const experiment::Experiment e = gossiping(5, graph);
+    const experiment::Experiment e = gossip_of(5, graph);
     EXPECT_EQ(simulated_steps(e, 3).step_wire_bytes(), 5 * neighbours * experiment::resolve(e, ".")->model.elements * 4);
   }
 }
@@ -38,7 +32,7 @@ TEST(GossipSimulated, a_step_sends_the_parameters_to_every_neighbour) {
 TEST(GossipSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_steps) {
   for (const std::int64_t every : {0, 3, 7, 14})
     for (const std::int64_t held_out : {0, 53}) {
-      experiment::Experiment e = gossiping(5, experiment::GossipGraph::ring);
+      experiment::Experiment e = gossip_of(5, experiment::GossipGraph::ring);
       e.strategy.gossip.consensus_every_steps = every;
       e.data.held_out_samples = held_out;
       const Outcome few = simulated_steps(e, 4), all = simulated_steps(e, 60);
@@ -51,7 +45,7 @@ TEST(GossipSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_s
 
 // One message is late by a pause: it holds up neighbours at once, and who is far away only many steps later.
 TEST(GossipSimulated, a_straggler_is_felt_by_its_neighbours_first) {
-  experiment::Experiment e = gossiping(8, experiment::GossipGraph::ring);
+  experiment::Experiment e = gossip_of(8, experiment::GossipGraph::ring);
   e.data.held_out_samples = 0;
   e.data.train_samples = 8 * 8 * 100;
   e.topology.hosts[0].devices[0].slow_down = 3;

@@ -3,17 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "tests/conformance/gossip_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
 
 using experiment::GossipGraph;
 using experiment::OptimizerKind;
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
 
 experiment::Experiment gossiping(int ranks, GossipGraph graph, std::int64_t global_batch = 24) {
   experiment::Experiment e = small(ranks, global_batch);

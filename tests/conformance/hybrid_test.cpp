@@ -16,9 +16,7 @@ using experiment::Experiment;
 using experiment::OptimizerKind;
 using experiment::PipelineSchedule;
 
-using Case = MeshCase;
-
-class MeshTraining : public testing::TestWithParam<Case> {};
+class MeshTraining : public testing::TestWithParam<MeshCase> {};
 
 TEST_P(MeshTraining, of_hundred_fp64_steps_equals_one_device) {
   const Experiment& e = GetParam().experiment;
@@ -38,23 +36,23 @@ TEST_P(MeshTraining, is_proved) { expect_proved(GetParam().experiment); }
 using S = PipelineSchedule;
 using O = OptimizerKind;
 INSTANTIATE_TEST_SUITE_P(Meshes, MeshTraining,
-                         testing::Values(Case{"rows_2x2x2", meshed(on_hosts(strategy::small_rows(8), 2, 4), {2, 2, 2}, 3)},
-                                         Case{"rows_2x1x2_adam", with(meshed(strategy::small_rows(4), {2, 1, 2}), O::adam)},
-                                         Case{"rows_2x2x1_gpipe_clipped", with(meshed(strategy::small_rows(4), {2, 2, 1}, 3, S::gpipe), O::sgd, 0.2)},
-                                         Case{"uneven_1x2x4", meshed(small(8, 24), {1, 2, 4}, 3)},
-                                         Case{"uneven_4x1x2_direct", with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct)},
-                                         Case{"uneven_2x1x3_tree_clipped", with(meshed(small(6, 24), {2, 1, 3}, 2), O::sgd, 0.2, Algorithm::binary_tree)},
-                                         Case{"rows_3x2x1_zb", with(meshed(strategy::small_rows(6), {3, 2, 1}, 4, S::zb_h1), O::adam)},
-                                         Case{"rows_2x4x1", meshed(strategy::small_rows(8), {2, 4, 1}, 4)},
-                                         Case{"rows_1x3x2_clipped", with(meshed(strategy::small_rows(6), {1, 3, 2}, 6), O::adamw, 0.3)},
-                                         Case{"rows_2x2x2_zb_clipped", with(meshed(on_hosts(strategy::small_rows(8), 2, 4), {2, 2, 2}, 3, S::zb_h1), O::adam,
-                                                                            0.3, Algorithm::halving_doubling)},
-                                         Case{"gpt_1x2x2", meshed(gpt(4, 4, false), {1, 2, 2}, 4)},
-                                         Case{"gpt_2x2x2_interleaved", meshed(on_hosts(gpt(8, 2, false), 4, 2), {2, 2, 2}, 4, S::interleaved_1f1b)},
-                                         Case{"tied_2x2x2_gpipe", with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3)},
-                                         Case{"rows_4x1x1_clipped", with(meshed(strategy::small_rows(4), {4, 1, 1}, 2), O::sgd, 0.3)},
-                                         Case{"clicks_2x2x1", meshed(strategy::small_clicks(4), {2, 2, 1}, 2, S::naive)},
-                                         Case{"images_2x2x2", meshed(images(strategy::small_images(8), 1), {2, 2, 2}, 2)}),
+                         testing::Values(MeshCase{"rows_2x2x2", meshed(on_hosts(strategy::small_rows(8), 2, 4), {2, 2, 2}, 3)},
+                                         MeshCase{"rows_2x1x2_adam", with(meshed(strategy::small_rows(4), {2, 1, 2}), O::adam)},
+                                         MeshCase{"rows_2x2x1_gpipe_clipped", with(meshed(strategy::small_rows(4), {2, 2, 1}, 3, S::gpipe), O::sgd, 0.2)},
+                                         MeshCase{"uneven_1x2x4", meshed(small(8, 24), {1, 2, 4}, 3)},
+                                         MeshCase{"uneven_4x1x2_direct", with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct)},
+                                         MeshCase{"uneven_2x1x3_tree_clipped", with(meshed(small(6, 24), {2, 1, 3}, 2), O::sgd, 0.2, Algorithm::binary_tree)},
+                                         MeshCase{"rows_3x2x1_zb", with(meshed(strategy::small_rows(6), {3, 2, 1}, 4, S::zb_h1), O::adam)},
+                                         MeshCase{"rows_2x4x1", meshed(strategy::small_rows(8), {2, 4, 1}, 4)},
+                                         MeshCase{"rows_1x3x2_clipped", with(meshed(strategy::small_rows(6), {1, 3, 2}, 6), O::adamw, 0.3)},
+                                         MeshCase{"rows_2x2x2_zb_clipped", with(meshed(on_hosts(strategy::small_rows(8), 2, 4), {2, 2, 2}, 3, S::zb_h1),
+                                                                                O::adam, 0.3, Algorithm::halving_doubling)},
+                                         MeshCase{"gpt_1x2x2", meshed(gpt(4, 4, false), {1, 2, 2}, 4)},
+                                         MeshCase{"gpt_2x2x2_interleaved", meshed(on_hosts(gpt(8, 2, false), 4, 2), {2, 2, 2}, 4, S::interleaved_1f1b)},
+                                         MeshCase{"tied_2x2x2_gpipe", with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3)},
+                                         MeshCase{"rows_4x1x1_clipped", with(meshed(strategy::small_rows(4), {4, 1, 1}, 2), O::sgd, 0.3)},
+                                         MeshCase{"clicks_2x2x1", meshed(strategy::small_clicks(4), {2, 2, 1}, 2, S::naive)},
+                                         MeshCase{"images_2x2x2", meshed(images(strategy::small_images(8), 1), {2, 2, 2}, 2)}),
                          name_of);
 
 // Of 241 samples, 24 at a step, the last one is replica 0's alone: the others learn nothing from it, and sum with it.

@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/sim/simulator.h"
-#include "core/strategy/strategy.h"
+#include "tests/conformance/simulated_steps.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::tests {
 namespace {
 
-using sim::Options;
 using sim::Outcome;
 
 experiment::Experiment meeting(int ranks, std::int64_t every, experiment::LocalRule rule = experiment::LocalRule::average) {
@@ -19,13 +18,6 @@ experiment::Experiment meeting(int ranks, std::int64_t every, experiment::LocalR
   e.strategy.local_sgd.rule = rule;
   e.training.steps = 60;
   return e;
-}
-
-Outcome simulated_steps(const experiment::Experiment& e, std::int64_t steps) {
-  const auto resolved = experiment::resolve(e, ".").value();
-  Options options;
-  options.steps = steps;
-  return sim::simulate(strategy::make_plan(resolved).value(), topology::Network(resolved.document.topology), options).value();
 }
 
 // Of S bytes all ranks together send 2 (n - 1) S when they meet.

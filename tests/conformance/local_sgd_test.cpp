@@ -3,18 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/sent_bytes.h"
 #include "tests/conformance/local_sgd_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
 
 using experiment::LocalRule;
 using experiment::OptimizerKind;
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
 
 void expect_all_end_alike(const std::vector<RankOutcome>& ranks) {
   for (const RankOutcome& rank : ranks) {

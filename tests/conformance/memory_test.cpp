@@ -2,10 +2,10 @@
 // What the buffers of ranks take, by what they are for: by the plan, and in memory while they train.
 #include <gmock/gmock.h>
 
-#include "backends/inproc/transport.h"
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 #include "tests/conformance/served_case.h"
+#include "tests/conformance/trained_in_process.h"
 #include "tests/core/strategy/rpc_experiments.h"
 
 namespace trainyard::tests {
@@ -63,10 +63,6 @@ TEST(MemoryUse, of_attention_is_linear_in_the_context) {
     for (const std::int64_t context : {128, 256, 512, 1024})
       EXPECT_NEAR(activations(context, recompute) / static_cast<double>(context), by_character, 0.03 * by_character) << context << ", recompute " << recompute;
   }
-}
-
-std::vector<RankOutcome> trained(const Experiment& e) {
-  return trained_by(e, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); });
 }
 
 // Of every rank, part by part: what is in memory, as the system says, and what the plan says that its buffers take.

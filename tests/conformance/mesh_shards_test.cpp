@@ -14,7 +14,6 @@ using collective::Algorithm;
 using experiment::Experiment;
 using experiment::Mesh;
 using experiment::Shard;
-using Case = MeshCase;
 using O = experiment::OptimizerKind;
 using S = experiment::PipelineSchedule;
 
@@ -38,7 +37,7 @@ Experiment by_host(Experiment e, int hosts) {
   return e;
 }
 
-class ShardedMesh : public testing::TestWithParam<Case> {};
+class ShardedMesh : public testing::TestWithParam<MeshCase> {};
 
 TEST_P(ShardedMesh, of_hundred_fp64_steps_equals_one_device) {
   const Experiment& e = GetParam().experiment;
@@ -61,41 +60,42 @@ Experiment rows(int ranks) { return strategy::small_rows(ranks); }
 
 INSTANTIATE_TEST_SUITE_P(
     MeshesOnHosts, ShardedMesh,
-    testing::Values(Case{"moments_rows_4x1x1_clipped", by_host(sharded(with(meshed(rows(4), {4, 1, 1}, 2), O::adam, 0.3), kOptimizer), 2)},
-                    Case{"moments_gpt_4x1x2_clipped", by_host(sharded(with(meshed(gpt(8, 2, false), {4, 1, 2}, 2), O::adamw, 0.3), kOptimizer), 2)},
-                    Case{"gradients_rows_4x2x1_zb", by_host(sharded(with(meshed(rows(8), {4, 2, 1}, 3, S::zb_h1), O::adam), kGradients), 4)},
-                    Case{"gradients_tied_4x1x2_direct",
-                         by_host(sharded(with(meshed(gpt(8, 4, true), {4, 1, 2}, 3), O::adam, 0, Algorithm::direct), kGradients), 2)},
-                    Case{"full_uneven_6x1x1", by_host(sharded(with(meshed(small(6, 24), {6, 1, 1}, 2), O::adamw), kFull), 3)},
-                    Case{"full_rows_4x2x1_clipped", by_host(sharded(with(meshed(rows(8), {4, 2, 1}, 3), O::adam, 0.3), kFull), 4)},
-                    Case{"full_uneven_4x1x2", by_host(sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adam, 0.3), kFull), 2)},
-                    Case{"full_rows_2x2x1_stage_by_stage", by_host(sharded(with(meshed(rows(4), {2, 2, 1}, 3, S::gpipe), O::adam), kFull), 2)},
-                    Case{"kept_gpt_4x2x1", by_host(kept_gathered(sharded(with(meshed(gpt(8, 2, false), {4, 2, 1}, 3), O::adam), kFull), 1), 4)}),
+    testing::Values(MeshCase{"moments_rows_4x1x1_clipped", by_host(sharded(with(meshed(rows(4), {4, 1, 1}, 2), O::adam, 0.3), kOptimizer), 2)},
+                    MeshCase{"moments_gpt_4x1x2_clipped", by_host(sharded(with(meshed(gpt(8, 2, false), {4, 1, 2}, 2), O::adamw, 0.3), kOptimizer), 2)},
+                    MeshCase{"gradients_rows_4x2x1_zb", by_host(sharded(with(meshed(rows(8), {4, 2, 1}, 3, S::zb_h1), O::adam), kGradients), 4)},
+                    MeshCase{"gradients_tied_4x1x2_direct",
+                             by_host(sharded(with(meshed(gpt(8, 4, true), {4, 1, 2}, 3), O::adam, 0, Algorithm::direct), kGradients), 2)},
+                    MeshCase{"full_uneven_6x1x1", by_host(sharded(with(meshed(small(6, 24), {6, 1, 1}, 2), O::adamw), kFull), 3)},
+                    MeshCase{"full_rows_4x2x1_clipped", by_host(sharded(with(meshed(rows(8), {4, 2, 1}, 3), O::adam, 0.3), kFull), 4)},
+                    MeshCase{"full_uneven_4x1x2", by_host(sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adam, 0.3), kFull), 2)},
+                    MeshCase{"full_rows_2x2x1_stage_by_stage", by_host(sharded(with(meshed(rows(4), {2, 2, 1}, 3, S::gpipe), O::adam), kFull), 2)},
+                    MeshCase{"kept_gpt_4x2x1", by_host(kept_gathered(sharded(with(meshed(gpt(8, 2, false), {4, 2, 1}, 3), O::adam), kFull), 1), 4)}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Meshes, ShardedMesh,
-    testing::Values(Case{"moments_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kOptimizer)},
-                    Case{"moments_uneven_4x1x2_direct", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct), kOptimizer)},
-                    Case{"moments_rows_3x2x1_gpipe", sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kOptimizer)},
-                    Case{"moments_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam, 0.3), kOptimizer)},
-                    Case{"moments_rows_4x1x1_clipped", sharded(with(meshed(rows(4), {4, 1, 1}, 2), O::adam, 0.3), kOptimizer)},
-                    Case{"gradients_rows_3x1x1", sharded(with(meshed(rows(3), {3, 1, 1}, 2), O::adam), kGradients)},
-                    Case{"gradients_uneven_2x1x2_clipped", sharded(with(meshed(small(4, 24), {2, 1, 2}, 3), O::adamw, 0.3), kGradients)},
-                    Case{"gradients_rows_2x2x1_zb", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam), kGradients)},
-                    Case{"gradients_tied_2x2x2_gpipe", sharded(with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3), kGradients)},
-                    Case{"full_uneven_2x1x1", sharded(meshed(small(2, 24), {2, 1, 1}, 2), kFull)},
-                    Case{"full_uneven_3x1x1_direct", ahead(sharded(with(meshed(small(3, 24), {3, 1, 1}, 2), O::adam, 0, Algorithm::direct), kFull), 0)},
-                    Case{"full_gpt_2x1x2", sharded(with(meshed(gpt(4, 4, false), {2, 1, 2}, 3), O::adamw, 0.3), kFull)},
-                    Case{"full_rows_2x2x1_zb_clipped", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam, 0.3), kFull)},
-                    Case{"full_rows_3x2x1_gpipe", ahead(sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kFull), 3)},
-                    Case{"full_uneven_4x1x2", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw), kFull)},
-                    Case{"full_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kFull)},
-                    Case{"full_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam), kFull)},
-                    Case{"full_tied_2x2x1_gpipe", sharded(with(meshed(gpt(4, 4, true), {2, 2, 1}, 2, S::gpipe), O::adam, 0.3), kFull)},
-                    Case{"full_images_2x2x1", sharded(meshed(images(strategy::small_images(4), 1), {2, 2, 1}, 2), kFull)},
-                    Case{"kept_rows_2x2x1_naive", kept_gathered(sharded(with(meshed(rows(4), {2, 2, 1}, 2, S::naive), O::adam), kFull), 2)},
-                    Case{"kept_gpt_2x2x1", kept_gathered(sharded(with(meshed(gpt(4, 2, false), {2, 2, 1}, 4), O::adam, 0.3), kFull), 1)}),
+    testing::Values(MeshCase{"moments_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kOptimizer)},
+                    MeshCase{"moments_uneven_4x1x2_direct", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw, 0, Algorithm::direct), kOptimizer)},
+                    MeshCase{"moments_rows_3x2x1_gpipe", sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kOptimizer)},
+                    MeshCase{"moments_gpt_2x2x2_interleaved",
+                             sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam, 0.3), kOptimizer)},
+                    MeshCase{"moments_rows_4x1x1_clipped", sharded(with(meshed(rows(4), {4, 1, 1}, 2), O::adam, 0.3), kOptimizer)},
+                    MeshCase{"gradients_rows_3x1x1", sharded(with(meshed(rows(3), {3, 1, 1}, 2), O::adam), kGradients)},
+                    MeshCase{"gradients_uneven_2x1x2_clipped", sharded(with(meshed(small(4, 24), {2, 1, 2}, 3), O::adamw, 0.3), kGradients)},
+                    MeshCase{"gradients_rows_2x2x1_zb", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam), kGradients)},
+                    MeshCase{"gradients_tied_2x2x2_gpipe", sharded(with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3), kGradients)},
+                    MeshCase{"full_uneven_2x1x1", sharded(meshed(small(2, 24), {2, 1, 1}, 2), kFull)},
+                    MeshCase{"full_uneven_3x1x1_direct", ahead(sharded(with(meshed(small(3, 24), {3, 1, 1}, 2), O::adam, 0, Algorithm::direct), kFull), 0)},
+                    MeshCase{"full_gpt_2x1x2", sharded(with(meshed(gpt(4, 4, false), {2, 1, 2}, 3), O::adamw, 0.3), kFull)},
+                    MeshCase{"full_rows_2x2x1_zb_clipped", sharded(with(meshed(rows(4), {2, 2, 1}, 4, S::zb_h1), O::adam, 0.3), kFull)},
+                    MeshCase{"full_rows_3x2x1_gpipe", ahead(sharded(with(meshed(rows(6), {3, 2, 1}, 4, S::gpipe), O::adam), kFull), 3)},
+                    MeshCase{"full_uneven_4x1x2", sharded(with(meshed(small(8, 24), {4, 1, 2}, 2), O::adamw), kFull)},
+                    MeshCase{"full_rows_2x2x2_clipped", sharded(with(meshed(on_hosts(rows(8), 2, 4), {2, 2, 2}, 3), O::adam, 0.3), kFull)},
+                    MeshCase{"full_gpt_2x2x2_interleaved", sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::interleaved_1f1b), O::adam), kFull)},
+                    MeshCase{"full_tied_2x2x1_gpipe", sharded(with(meshed(gpt(4, 4, true), {2, 2, 1}, 2, S::gpipe), O::adam, 0.3), kFull)},
+                    MeshCase{"full_images_2x2x1", sharded(meshed(images(strategy::small_images(4), 1), {2, 2, 1}, 2), kFull)},
+                    MeshCase{"kept_rows_2x2x1_naive", kept_gathered(sharded(with(meshed(rows(4), {2, 2, 1}, 2, S::naive), O::adam), kFull), 2)},
+                    MeshCase{"kept_gpt_2x2x1", kept_gathered(sharded(with(meshed(gpt(4, 2, false), {2, 2, 1}, 4), O::adam, 0.3), kFull), 1)}),
     name_of);
 
 // Of 241 samples, 24 at a step, the last one is replica 0's alone, and of 245 one replica takes a micro-batch more: all come to every gather and every sum.

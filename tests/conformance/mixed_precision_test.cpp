@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/fsdp.h"
@@ -12,7 +11,7 @@
 #include "core/experiment/stages.h"
 #include "core/run/loss_scale.h"
 #include "core/run/memory_use.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
@@ -25,16 +24,6 @@ using experiment::StrategyKind;
 using telemetry::Metric;
 using testing::HasSubstr;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, in_process); }
-
-std::vector<double> metric(const RankOutcome& rank, Metric metric) {
-  std::vector<double> values;
-  for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
-  return values;
-}
-
 // 24 samples a step, whatever the ranks; an epoch ends with 10.
 Experiment training(Experiment e, StrategyKind kind, Precision precision, int ranks) {
   e.strategy.kind = kind;
@@ -45,7 +34,7 @@ Experiment training(Experiment e, StrategyKind kind, Precision precision, int ra
   return e;
 }
 
-Experiment alone(Experiment e) {
+Experiment by_one_device(Experiment e) {
   e.topology = drawn_hosts(1, 1);
   e.strategy = {};
   e.strategy.kind = StrategyKind::one_device;
@@ -54,15 +43,15 @@ Experiment alone(Experiment e) {
   return e;
 }
 
-struct Case {
+struct MixedCase {
   const char* name;
   Experiment experiment;
   bool sums_outputs = false;  // in 16 bits, over ranks
   double bound = 5e-3;        // after some steps
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const MixedCase& c, std::ostream* out) { *out << c.name; }
 
-Experiment sharded(Experiment e, Shard shard) {
+Experiment in_shards(Experiment e, Shard shard) {
   e.strategy.fsdp.shard = shard;
   e.strategy.bucket_bytes = 150;
   return e;
@@ -80,13 +69,7 @@ Experiment with_storage(Experiment e) {
   return e;
 }
 
-Experiment in_micro_steps(Experiment e, std::int64_t count) {
-  e.training.batch_per_rank /= count;
-  e.training.accumulation_steps = count;
-  return e;
-}
-
-std::vector<Case> cases(Precision p) {
+std::vector<MixedCase> cases(Precision p) {
   using enum StrategyKind;
   using namespace strategy;
   return {{"mirrored", training(small_rows(3), mirrored, p, 3)},
@@ -102,10 +85,10 @@ std::vector<Case> cases(Precision p) {
           {"ddp_normalised", training(synchronised(small_normalised_images(2)), ddp, p, 2), false, 3e-2},
           {"central_storage", with_storage(training(strategy::small(3), central_storage, p, 3))},
           {"data_parallel", training(small_rows(3), data_parallel, p, 3)},
-          {"fsdp_full", sharded(training(small_gpt(3), fsdp, p, 3), Shard::full)},
-          {"fsdp_full_micro", in_micro_steps(sharded(training(strategy::small(3), fsdp, p, 3), Shard::full), 2)},
-          {"fsdp_gradients", sharded(training(small_tied_gpt(2), fsdp, p, 2), Shard::gradients)},
-          {"fsdp_optimizer", sharded(training(small_rows(2), fsdp, p, 2), Shard::optimizer)},
+          {"fsdp_full", in_shards(training(small_gpt(3), fsdp, p, 3), Shard::full)},
+          {"fsdp_full_micro", in_micro_steps(in_shards(training(strategy::small(3), fsdp, p, 3), Shard::full), 2)},
+          {"fsdp_gradients", in_shards(training(small_tied_gpt(2), fsdp, p, 2), Shard::gradients)},
+          {"fsdp_optimizer", in_shards(training(small_rows(2), fsdp, p, 2), Shard::optimizer)},
           {"model_parallel", in_stages(training(small_rows(3), model_parallel, p, 3), PipelineSchedule::naive)},
           {"gpipe", in_stages(training(small_gpt(2), pipeline, p, 2), PipelineSchedule::gpipe)},
           {"zb_h1", in_stages(training(small_rows(3), pipeline, p, 3), PipelineSchedule::zb_h1)},
@@ -114,7 +97,7 @@ std::vector<Case> cases(Precision p) {
 }
 
 // What ranks have of the model, each element from a rank that has it.
-std::vector<double> gathered(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
+std::vector<double> gathered_elements(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   std::vector<double> whole(static_cast<std::size_t>(all.model.elements));
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -132,7 +115,7 @@ std::vector<double> gathered(const Experiment& e, const std::vector<RankOutcome>
 
 // Of fsdp: parts of units lie side by side.
 std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
-  if (e.strategy.kind != StrategyKind::fsdp) return gathered(e, ranks, part);
+  if (e.strategy.kind != StrategyKind::fsdp) return gathered_elements(e, ranks, part);
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   std::vector<double> whole(static_cast<std::size_t>(all.model.elements));
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -146,13 +129,13 @@ std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>
   return whole;
 }
 
-class MixedTraining : public testing::TestWithParam<Case> {};
+class MixedTraining : public testing::TestWithParam<MixedCase> {};
 
 // A row is rounded by itself, so it is the same wherever it passes: gradients differ by the order of their fp32 sums alone. Where outputs are summed over
 // ranks, each sum is rounded besides: by 2^-9 of what it is, of which a few lie between a gradient and the loss.
 TEST_P(MixedTraining, has_the_gradients_of_one_device_that_rounds_alike) {
   const Experiment e = one_step(GetParam().experiment);
-  const auto ranks = trained(e), one = trained(alone(e));
+  const auto ranks = trained(e), one = trained(by_one_device(e));
   for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
   if (e.strategy.kind == StrategyKind::central_storage) return;  // whose gradients are parts of a sum
   const double bound = GetParam().sums_outputs ? 8 * 0x1p-9 : 1e-5;
@@ -162,8 +145,8 @@ TEST_P(MixedTraining, has_the_gradients_of_one_device_that_rounds_alike) {
 // A sum that differs in its last bits makes, once in a while, a weight that is cast to the other of two neighbours, 2^-8 away; of images, another maximum.
 TEST_P(MixedTraining, goes_on_as_one_device_that_rounds_alike) {
   const Experiment& e = GetParam().experiment;
-  const auto ranks = trained(e), one = trained(alone(e));
-  Experiment full = alone(e);
+  const auto ranks = trained(e), one = trained(by_one_device(e));
+  Experiment full = by_one_device(e);
   full.training.precision = Precision::fp32;
   const auto in_fp32 = trained(full);
   for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
@@ -210,7 +193,7 @@ TEST(LossScale, follows_the_rule_of_torch) {
 
 // Of every step: whether a weight changed follows from the metrics, and the next scale from that.
 void expect_rule(const RankOutcome& rank, const run::LossScaling& rule) {
-  const auto scales = metric(rank, Metric::loss_scale), skipped = metric(rank, Metric::skipped_updates);
+  const auto scales = values_of_metric(rank, Metric::loss_scale), skipped = values_of_metric(rank, Metric::skipped_updates);
   run::LossScale expected{rule.initial, 0};
   std::size_t skips = 0;
   for (std::size_t step = 0; step < scales.size(); ++step) {
@@ -228,13 +211,13 @@ TEST(LossScale, that_is_too_large_is_halved_until_it_fits_and_no_weight_has_chan
     const auto of_ranks = trained(e);
     for (const RankOutcome& rank : of_ranks) {
       ASSERT_EQ(rank.problem, "");
-      const auto scales = metric(rank, Metric::loss_scale);
+      const auto scales = values_of_metric(rank, Metric::loss_scale);
       ASSERT_EQ(scales.size(), 24u);
       EXPECT_LT(scales.back(), 0x1p28) << "where fp16 has infinities";
       EXPECT_GT(scales.back(), 0x1p8);
-      EXPECT_GT(metric(rank, Metric::skipped_updates).back(), 8) << "2^30 of a gradient of 1 / 24 does not fit, nor do half and quarter of it";
+      EXPECT_GT(values_of_metric(rank, Metric::skipped_updates).back(), 8) << "2^30 of a gradient of 1 / 24 does not fit, nor do half and quarter of it";
       expect_rule(rank, {0x1p30, 8, 1});
-      EXPECT_EQ(scales, metric(of_ranks[0], Metric::loss_scale)) << "the same everywhere";
+      EXPECT_EQ(scales, values_of_metric(of_ranks[0], Metric::loss_scale)) << "the same everywhere";
       EXPECT_TRUE(std::all_of(rank.parameters.begin(), rank.parameters.end(), [](double value) { return std::isfinite(value); }));
     }
   }
@@ -248,7 +231,7 @@ TEST(LossScale, of_steps_that_are_skipped_leaves_weights_as_they_are) {
   Experiment none = e;
   none.training.steps = 1;
   EXPECT_EQ(trained(e)[0].parameters, trained(none)[0].parameters);
-  EXPECT_EQ(metric(trained(e)[1], Metric::skipped_updates), (std::vector<double>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(values_of_metric(trained(e)[1], Metric::skipped_updates), (std::vector<double>{1, 2, 3, 4, 5}));
 }
 
 TEST(LossScale, below_the_least_ends_the_run_at_its_step) {
@@ -291,11 +274,11 @@ TEST(LossScale, is_no_part_of_the_norms_that_are_told) {
   full.training.steps = 1;
   const Experiment half = scaled(full, 1024, 1000);
   for (const Metric of : {Metric::local_gradient_norm, Metric::reduced_gradient_norm}) {
-    const auto expected = metric(trained(full)[0], of), found = metric(trained(half)[0], of);
+    const auto expected = values_of_metric(trained(full)[0], of), found = values_of_metric(trained(half)[0], of);
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t s = 0; s < found.size(); ++s) EXPECT_NEAR(found[s], expected[s], 0.02 * expected[s]);
   }
-  EXPECT_TRUE(metric(trained(full)[0], Metric::loss_scale).empty());
+  EXPECT_TRUE(values_of_metric(trained(full)[0], Metric::loss_scale).empty());
 }
 
 // Clipping judges the true norm.

@@ -5,8 +5,7 @@
 
 #include <limits>
 
-#include "backends/inproc/transport.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
@@ -17,8 +16,6 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kStep = 3;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
 
 // In the batch of one step, the first feature of the last sample is another number.
 class Spoilt : public data::Dataset {
@@ -37,7 +34,7 @@ class Spoilt : public data::Dataset {
   mutable std::int64_t batches_ = 0;  // by the one thread that prefetches
 };
 
-std::vector<RankOutcome> trained(const experiment::Experiment& e, int spoilt_rank, double number) {
+std::vector<RankOutcome> trained_on_spoilt(const experiment::Experiment& e, int spoilt_rank, double number) {
   return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, [&](int rank, std::shared_ptr<const data::Dataset> set) {
     return rank == spoilt_rank ? std::make_shared<const Spoilt>(std::move(set), number) : set;
   });
@@ -55,7 +52,7 @@ bool all_finite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
 
-std::vector<double> metric(const RankOutcome& rank, Metric metric, std::int64_t step) {
+std::vector<double> values_of_step(const RankOutcome& rank, Metric metric, std::int64_t step) {
   std::vector<double> values;
   for (const telemetry::Event& event : rank.events)
     if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == step) values.push_back(event.value);
@@ -65,14 +62,14 @@ std::vector<double> metric(const RankOutcome& rank, Metric metric, std::int64_t 
 class NonFiniteGradient : public testing::TestWithParam<double> {};
 
 TEST_P(NonFiniteGradient, spoils_the_weights_where_the_run_goes_on) {
-  for (const RankOutcome& rank : trained(small_with(NonFinite::go_on, 3), 1, GetParam())) {
+  for (const RankOutcome& rank : trained_on_spoilt(small_with(NonFinite::go_on, 3), 1, GetParam())) {
     EXPECT_EQ(rank.problem, "");
     EXPECT_FALSE(all_finite(rank.parameters));
   }
 }
 
 TEST_P(NonFiniteGradient, stops_the_run_at_its_rank_step_and_segment) {
-  for (const RankOutcome& rank : trained(small_with(NonFinite::stop, 3), 1, GetParam())) {
+  for (const RankOutcome& rank : trained_on_spoilt(small_with(NonFinite::stop, 3), 1, GetParam())) {
     EXPECT_THAT(rank.problem, HasSubstr("rank 1, step 3, op W.s")) << "and not a rank that got it from rank 1";
     EXPECT_THAT(rank.problem, testing::ContainsRegex("segment [0-9] linear .*: this rank's gradient holds NaN or an infinite number"));
   }
@@ -88,7 +85,7 @@ TEST_P(NonFiniteGradient, changes_no_weight_where_updates_are_skipped) {
         e.training.clip_norm = clip;
         return e;
       };
-      const auto alone = trained(with(1), 0, GetParam()), many = trained(with(3), 2, GetParam()), sound = trained(with(3), -1, 0);
+      const auto alone = trained_on_spoilt(with(1), 0, GetParam()), many = trained_on_spoilt(with(3), 2, GetParam()), sound = trained_on_spoilt(with(3), -1, 0);
       for (const RankOutcome& rank : many) {
         ASSERT_EQ(rank.problem, "");
         ASSERT_TRUE(all_finite(rank.parameters));
@@ -100,15 +97,15 @@ TEST_P(NonFiniteGradient, changes_no_weight_where_updates_are_skipped) {
 }
 
 TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
-  const auto ranks = trained(small_with(NonFinite::skip, 3), 1, GetParam());
-  EXPECT_TRUE(all_finite(metric(ranks[0], Metric::local_gradient_norm, kStep)));
-  EXPECT_FALSE(all_finite(metric(ranks[1], Metric::local_gradient_norm, kStep)));
+  const auto ranks = trained_on_spoilt(small_with(NonFinite::skip, 3), 1, GetParam());
+  EXPECT_TRUE(all_finite(values_of_step(ranks[0], Metric::local_gradient_norm, kStep)));
+  EXPECT_FALSE(all_finite(values_of_step(ranks[1], Metric::local_gradient_norm, kStep)));
   for (const RankOutcome& rank : ranks) {
-    EXPECT_FALSE(all_finite(metric(rank, Metric::reduced_gradient_norm, kStep)));
-    EXPECT_THAT(metric(rank, Metric::update_ratio, kStep), testing::Each(0));
-    EXPECT_TRUE(metric(rank, Metric::skipped_updates, kStep - 1).empty());
-    EXPECT_THAT(metric(rank, Metric::skipped_updates, kStep), testing::ElementsAre(1));
-    EXPECT_THAT(metric(rank, Metric::skipped_updates, 29), testing::ElementsAre(1));
+    EXPECT_FALSE(all_finite(values_of_step(rank, Metric::reduced_gradient_norm, kStep)));
+    EXPECT_THAT(values_of_step(rank, Metric::update_ratio, kStep), testing::Each(0));
+    EXPECT_TRUE(values_of_step(rank, Metric::skipped_updates, kStep - 1).empty());
+    EXPECT_THAT(values_of_step(rank, Metric::skipped_updates, kStep), testing::ElementsAre(1));
+    EXPECT_THAT(values_of_step(rank, Metric::skipped_updates, 29), testing::ElementsAre(1));
   }
 }
 
@@ -121,10 +118,10 @@ TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_ke
     e.training.optimizer.momentum = 0;
     e.training.steps = 60;
     e.strategy.compression = {scheme, 0.5, 2, true};
-    for (const RankOutcome& rank : trained(e, 1, GetParam())) {
+    for (const RankOutcome& rank : trained_on_spoilt(e, 1, GetParam())) {
       ASSERT_EQ(rank.problem, "") << base::name_of(scheme);
       EXPECT_TRUE(all_finite(rank.parameters)) << base::name_of(scheme);
-      const auto before = metric(rank, Metric::skipped_updates, 49), last = metric(rank, Metric::skipped_updates, 59);
+      const auto before = values_of_step(rank, Metric::skipped_updates, 49), last = values_of_step(rank, Metric::skipped_updates, 59);
       ASSERT_EQ(last.size(), 1u) << base::name_of(scheme);
       EXPECT_EQ(before, last) << base::name_of(scheme) << ": none of the last ten steps is skipped";
     }
@@ -137,12 +134,12 @@ TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_running_statistics)
   e.training.optimizer.learning_rate = 0.01;
   e.training.steps = 10;
   e.training.non_finite = NonFinite::skip;
-  for (const RankOutcome& rank : trained(e, 1, GetParam())) {
+  for (const RankOutcome& rank : trained_on_spoilt(e, 1, GetParam())) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_TRUE(all_finite(rank.parameters));
-    EXPECT_THAT(metric(rank, Metric::skipped_updates, 9), testing::ElementsAre(1));
-    EXPECT_THAT(metric(rank, Metric::held_out_loss_sum, 9), testing::Each(testing::Truly([](double loss) { return std::isfinite(loss); })));
-    EXPECT_FALSE(metric(rank, Metric::held_out_loss_sum, 9).empty());
+    EXPECT_THAT(values_of_step(rank, Metric::skipped_updates, 9), testing::ElementsAre(1));
+    EXPECT_THAT(values_of_step(rank, Metric::held_out_loss_sum, 9), testing::Each(testing::Truly([](double loss) { return std::isfinite(loss); })));
+    EXPECT_FALSE(values_of_step(rank, Metric::held_out_loss_sum, 9).empty());
   }
 }
 
@@ -150,8 +147,9 @@ INSTANTIATE_TEST_SUITE_P(Numbers, NonFiniteGradient, testing::Values(kNaN, kInfi
                          [](const auto& row) { return std::isnan(row.param) ? "NaN" : "infinite"; });
 
 TEST(NonFinite, policies_that_are_not_needed_change_nothing) {
-  const auto usual = trained(small_with(NonFinite::go_on, 2), -1, 0);
-  for (const NonFinite policy : {NonFinite::stop, NonFinite::skip}) EXPECT_EQ(trained(small_with(policy, 2), -1, 0)[1].parameters, usual[1].parameters);
+  const auto usual = trained_on_spoilt(small_with(NonFinite::go_on, 2), -1, 0);
+  for (const NonFinite policy : {NonFinite::stop, NonFinite::skip})
+    EXPECT_EQ(trained_on_spoilt(small_with(policy, 2), -1, 0)[1].parameters, usual[1].parameters);
 }
 
 }  // namespace

@@ -6,30 +6,26 @@
 #include <map>
 #include <numeric>
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/servers.h"
 #include "tests/conformance/served_case.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
 
 using experiment::ServerMode;
 using experiment::VariablePlacement;
-using Case = ServedCase;
 using telemetry::Metric;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
-
-experiment::Experiment alone(const Case& c, std::int64_t batch) {
+experiment::Experiment without_servers(const ServedCase& c, std::int64_t batch) {
   experiment::Experiment e = small(1, batch);
   e.strategy.kind = experiment::StrategyKind::one_device;
   e.training.optimizer.kind = c.optimizer;
   return e;
 }
 
-double sum_of(const std::vector<RankOutcome>& ranks, Metric metric) {
+double sum_of_all_steps(const std::vector<RankOutcome>& ranks, Metric metric) {
   double sum = 0;
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events)
@@ -37,55 +33,44 @@ double sum_of(const std::vector<RankOutcome>& ranks, Metric metric) {
   return sum;
 }
 
-std::vector<double> values_of(const RankOutcome& rank, Metric metric) {
-  std::vector<double> values;
-  for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
-  return values;
-}
-
-void expect_same_end(const std::vector<RankOutcome>& ranks, int workers) {
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
-  for (int worker = 1; worker < workers; ++worker) EXPECT_EQ(ranks[static_cast<std::size_t>(worker)].parameters, ranks[0].parameters) << worker;
-}
-
-class InStep : public testing::TestWithParam<Case> {};
-constexpr auto kSynchronous = ServerMode::synchronous;
-constexpr auto kAdam = experiment::OptimizerKind::adam;
+class InStep : public testing::TestWithParam<ServedCase> {};
 constexpr auto kInTurn = VariablePlacement::round_robin;
 INSTANTIATE_TEST_SUITE_P(Servers, InStep,
-                         testing::Values(Case{kSynchronous, 1, 1}, Case{kSynchronous, 2, 1}, Case{kSynchronous, 3, 2}, Case{kSynchronous, 4, 3, kInTurn, kAdam},
-                                         Case{kSynchronous, 2, 2, kInTurn}, Case{kSynchronous, 3, 1, VariablePlacement::balanced, kAdam, 2}));
+                         testing::Values(ServedCase{kSynchronous, 1, 1}, ServedCase{kSynchronous, 2, 1}, ServedCase{kSynchronous, 3, 2},
+                                         ServedCase{kSynchronous, 4, 3, kInTurn, kAdam}, ServedCase{kSynchronous, 2, 2, kInTurn},
+                                         ServedCase{kSynchronous, 3, 1, VariablePlacement::balanced, kAdam, 2}));
 
 // 24 samples a step leave a tail of 10 in an epoch of 250.
 TEST_P(InStep, hundred_fp64_steps_equal_one_device) {
-  const Case& c = GetParam();
-  const auto one = trained(alone(c, 24)), ranks = trained(c.training(24));
+  const ServedCase& c = GetParam();
+  const auto one = trained(without_servers(c, 24)), ranks = trained(c.training(24));
   expect_same_end(ranks, c.workers);
   EXPECT_LE(distance(ranks[0].parameters, one[0].parameters), 1e-10);
 }
 
 TEST_P(InStep, nothing_is_stale_and_the_loss_is_that_of_one_device) {
-  const Case& c = GetParam();
-  const auto one = trained(alone(c, 24)), ranks = trained(c.training(24));
+  const ServedCase& c = GetParam();
+  const auto one = trained(without_servers(c, 24)), ranks = trained(c.training(24));
   expect_same_end(ranks, c.workers);
-  EXPECT_EQ(sum_of(ranks, Metric::staleness), 0);
-  for (const auto metric : {Metric::loss_sum, Metric::held_out_loss_sum}) EXPECT_NEAR(sum_of(ranks, metric) / sum_of(one, metric), 1, 1e-9);
-  for (const auto metric : {Metric::samples, Metric::held_out_samples, Metric::held_out_correct}) EXPECT_EQ(sum_of(ranks, metric), sum_of(one, metric));
+  EXPECT_EQ(sum_of_all_steps(ranks, Metric::staleness), 0);
+  for (const auto metric : {Metric::loss_sum, Metric::held_out_loss_sum}) EXPECT_NEAR(sum_of_all_steps(ranks, metric) / sum_of_all_steps(one, metric), 1, 1e-9);
+  for (const auto metric : {Metric::samples, Metric::held_out_samples, Metric::held_out_correct})
+    EXPECT_EQ(sum_of_all_steps(ranks, metric), sum_of_all_steps(one, metric));
 }
 
-class OnTheirOwn : public testing::TestWithParam<Case> {};
+class OnTheirOwn : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(Servers, OnTheirOwn,
-                         testing::Values(Case{ServerMode::asynchronous, 1, 1}, Case{ServerMode::asynchronous, 2, 1}, Case{ServerMode::asynchronous, 4, 1},
-                                         Case{ServerMode::asynchronous, 3, 2, kInTurn, kAdam}, Case{ServerMode::asynchronous, 8, 3},
-                                         Case{ServerMode::stale_synchronous, 4, 2}, Case{ServerMode::softsync, 4, 1}));
+                         testing::Values(ServedCase{ServerMode::asynchronous, 1, 1}, ServedCase{ServerMode::asynchronous, 2, 1},
+                                         ServedCase{ServerMode::asynchronous, 4, 1}, ServedCase{ServerMode::asynchronous, 3, 2, kInTurn, kAdam},
+                                         ServedCase{ServerMode::asynchronous, 8, 3}, ServedCase{ServerMode::stale_synchronous, 4, 2},
+                                         ServedCase{ServerMode::softsync, 4, 1}));
 
 // Whoever takes them: every batch of the run is taken once, as one device would.
 TEST_P(OnTheirOwn, every_sample_is_taken_once_a_pass) {
-  const Case& c = GetParam();
-  const auto one = trained(alone(c, 8)), ranks = trained(c.training());
+  const ServedCase& c = GetParam();
+  const auto one = trained(without_servers(c, 8)), ranks = trained(c.training());
   expect_same_end(ranks, c.workers);
-  EXPECT_EQ(sum_of(ranks, Metric::samples), sum_of(one, Metric::samples));
+  EXPECT_EQ(sum_of_all_steps(ranks, Metric::samples), sum_of_all_steps(one, Metric::samples));
   std::multiset<std::int32_t> steps;
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events)
@@ -96,7 +81,7 @@ TEST_P(OnTheirOwn, every_sample_is_taken_once_a_pass) {
 }
 
 TEST_P(OnTheirOwn, it_learns) {
-  const Case& c = GetParam();
+  const ServedCase& c = GetParam();
   experiment::Experiment e = c.training();
   e.training.optimizer.momentum = 0;
   e.training.steps = 400;
@@ -112,7 +97,7 @@ TEST_P(OnTheirOwn, it_learns) {
 
 // Of S bytes of parameters a round sends S, and is answered with S; what is asked takes a number, a turn four.
 TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
-  const Case& c = GetParam();
+  const ServedCase& c = GetParam();
   const experiment::Experiment e = c.training();
   const auto resolved = experiment::resolve(e, ".").value();
   const auto ranks = trained(e);
@@ -122,7 +107,7 @@ TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
   for (const experiment::Share& share : experiment::shares_of_servers(resolved)) of_first += share.server == 0 ? share.count * 8 : 0;
   for (int worker = 0; worker < c.workers; ++worker) {
     const RankOutcome& rank = ranks[static_cast<std::size_t>(worker)];
-    const auto rounds = static_cast<std::int64_t>(values_of(rank, Metric::samples).size());
+    const auto rounds = static_cast<std::int64_t>(values_of_metric(rank, Metric::samples).size());
     std::int64_t sent = 0, received = 0;
     for (const comm::Traffic& peer : rank.traffic)
       sent += static_cast<std::int64_t>(peer.sent_payload_bytes), received += static_cast<std::int64_t>(peer.received_payload_bytes);
@@ -132,8 +117,8 @@ TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
 }
 
 TEST(ParameterServer, asynchronous_with_one_worker_is_one_device_to_the_bit) {
-  const Case c{ServerMode::asynchronous, 1, 1};
-  const auto one = trained(alone(c, 8)), ranks = trained(c.training());
+  const ServedCase c{ServerMode::asynchronous, 1, 1};
+  const auto one = trained(without_servers(c, 8)), ranks = trained(c.training());
   expect_same_end(ranks, 1);
   EXPECT_EQ(ranks[0].parameters, one[0].parameters);
 }
@@ -163,7 +148,7 @@ WhileAllPush while_all_push(const RankOutcome& server, int workers) {
 // An identity, whatever the speeds: every update but a worker's own lies once between a pull and the push that follows.
 TEST(ParameterServer, mean_staleness_is_one_less_than_the_workers) {
   for (const int workers : {2, 4, 8}) {
-    experiment::Experiment e = Case{ServerMode::asynchronous, workers, 1}.training();
+    experiment::Experiment e = ServedCase{ServerMode::asynchronous, workers, 1}.training();
     e.training.steps = 2000;
     e.training.optimizer.learning_rate = 0.001;
     const auto ranks = trained(e);
@@ -175,13 +160,13 @@ TEST(ParameterServer, mean_staleness_is_one_less_than_the_workers) {
 }
 
 TEST(ParameterServer, what_comes_after_the_update_is_dropped_and_counted) {
-  experiment::Experiment e = Case{ServerMode::backup_workers, 3, 1}.training(24);
+  experiment::Experiment e = ServedCase{ServerMode::backup_workers, 3, 1}.training(24);
   e.strategy.servers.backups = 1;
   const auto ranks = trained(e);
   expect_same_end(ranks, 3);
-  EXPECT_EQ(values_of(ranks.back(), Metric::staleness), std::vector<double>(200, 0.0)) << "of two of three workers in each update, all of its version";
+  EXPECT_EQ(values_of_metric(ranks.back(), Metric::staleness), std::vector<double>(200, 0.0)) << "of two of three workers in each update, all of its version";
   double pushed = 0;
-  for (int worker = 0; worker < 3; ++worker) pushed += static_cast<double>(values_of(ranks[static_cast<std::size_t>(worker)], Metric::samples).size());
+  for (int worker = 0; worker < 3; ++worker) pushed += static_cast<double>(values_of_metric(ranks[static_cast<std::size_t>(worker)], Metric::samples).size());
   std::map<int, double> counted;
   for (const telemetry::Event& event : ranks.back().events)
     if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::dropped_gradients))
@@ -189,15 +174,15 @@ TEST(ParameterServer, what_comes_after_the_update_is_dropped_and_counted) {
   double sum = 0;
   for (const auto& [worker, count] : counted) sum += count;
   EXPECT_EQ(sum, pushed - 200);
-  EXPECT_EQ(values_of(ranks.back(), Metric::version).size(), 100u);
+  EXPECT_EQ(values_of_metric(ranks.back(), Metric::version).size(), 100u);
 }
 
 TEST(ParameterServer, the_learning_rate_is_divided_by_the_staleness) {
-  experiment::Experiment e = Case{ServerMode::asynchronous, 4, 1}.training();
+  experiment::Experiment e = ServedCase{ServerMode::asynchronous, 4, 1}.training();
   e.strategy.servers.staleness_rate = experiment::StalenessRate::divided;
   const auto ranks = trained(e);
   expect_same_end(ranks, 4);
-  const auto staleness = values_of(ranks.back(), Metric::staleness), rates = values_of(ranks.back(), Metric::learning_rate);
+  const auto staleness = values_of_metric(ranks.back(), Metric::staleness), rates = values_of_metric(ranks.back(), Metric::learning_rate);
   ASSERT_EQ(staleness.size(), rates.size());
   for (std::size_t i = 0; i < rates.size(); ++i) EXPECT_DOUBLE_EQ(rates[i], e.training.optimizer.learning_rate / std::max(1.0, staleness[i])) << i;
 }

@@ -92,7 +92,7 @@ class Optimizer {
   int updates_ = 0;
 };
 
-struct Case {
+struct PipeDreamCase {
   int ranks;
   OptimizerSpec optimizer = {.learning_rate = 0.02};
   std::vector<StagePlace> places = {};
@@ -111,7 +111,7 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const PipeDreamCase& c, std::ostream* out) {
   *out << c.ranks << " ranks, optimizer " << static_cast<int>(c.optimizer.kind) << ", " << c.places.size() << " places";
 }
 
@@ -172,7 +172,7 @@ Values by_formula(const Experiment& e) {
   return newest;
 }
 
-class PipeDream : public testing::TestWithParam<Case> {};
+class PipeDream : public testing::TestWithParam<PipeDreamCase> {};
 
 TEST_P(PipeDream, learns_what_the_formula_says) {
   const Experiment e = GetParam().training();
@@ -204,11 +204,13 @@ TEST_P(PipeDream, tells_how_stale_every_gradient_is) {
   EXPECT_NEAR(sum / count, *theory->mean, 0.05);  // that of whole epochs
 }
 
-constexpr OptimizerSpec kAdam = {.kind = OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
+constexpr OptimizerSpec kAdamSpec = {.kind = OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
 INSTANTIATE_TEST_SUITE_P(Training, PipeDream,
-                         testing::Values(Case{1}, Case{2}, Case{3, kAdam}, Case{4, {.learning_rate = 0.02, .weight_decay = 0.01}}, Case{4, kAdam},
-                                         Case{3, {.learning_rate = 0.05, .momentum = 0}, {{"0", 0}, {"2", 1}, {"3", 2}}}, Case{2, kAdam, {{"0", 0}, {"7", 1}}},
-                                         Case{8}, Case{3, {.learning_rate = 0.02}, {}, 2}));
+                         testing::Values(PipeDreamCase{1}, PipeDreamCase{2}, PipeDreamCase{3, kAdamSpec},
+                                         PipeDreamCase{4, {.learning_rate = 0.02, .weight_decay = 0.01}}, PipeDreamCase{4, kAdamSpec},
+                                         PipeDreamCase{3, {.learning_rate = 0.05, .momentum = 0}, {{"0", 0}, {"2", 1}, {"3", 2}}},
+                                         PipeDreamCase{2, kAdamSpec, {{"0", 0}, {"7", 1}}}, PipeDreamCase{8},
+                                         PipeDreamCase{3, {.learning_rate = 0.02}, {}, 2}));
 
 // Replicas of pipelines, and parts of their stages: an update takes what all of them have learnt from their i-th micro-batches.
 Experiment hybrid(experiment::Mesh mesh, int micro_batches, OptimizerSpec optimizer, std::int64_t samples = 250) {
@@ -233,15 +235,17 @@ TEST_P(PipeDreamMesh, sends_what_its_formula_says_and_is_proved) {
 }
 
 // Of 241 samples, 24 at a step, the last one is replica 0's alone; of 245 one replica takes a micro-batch more.
-INSTANTIATE_TEST_SUITE_P(
-    Meshes, PipeDreamMesh,
-    testing::Values(MeshCase{"two_by_two", hybrid({2, 2, 1}, 3, kAdam)}, MeshCase{"three_by_two", hybrid({3, 2, 1}, 4, {.learning_rate = 0.02})},
-                    MeshCase{"two_by_three_by_two", hybrid({2, 3, 2}, 3, kAdam)}, MeshCase{"one_by_two_by_two", hybrid({1, 2, 2}, 6, kAdam)},
-                    MeshCase{"with_one_sample_left", hybrid({2, 2, 1}, 3, kAdam, 241)}, MeshCase{"with_a_micro_batch_more", hybrid({2, 2, 2}, 3, kAdam, 245)}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Meshes, PipeDreamMesh,
+                         testing::Values(MeshCase{"two_by_two", hybrid({2, 2, 1}, 3, kAdamSpec)},
+                                         MeshCase{"three_by_two", hybrid({3, 2, 1}, 4, {.learning_rate = 0.02})},
+                                         MeshCase{"two_by_three_by_two", hybrid({2, 3, 2}, 3, kAdamSpec)},
+                                         MeshCase{"one_by_two_by_two", hybrid({1, 2, 2}, 6, kAdamSpec)},
+                                         MeshCase{"with_one_sample_left", hybrid({2, 2, 1}, 3, kAdamSpec, 241)},
+                                         MeshCase{"with_a_micro_batch_more", hybrid({2, 2, 2}, 3, kAdamSpec, 245)}),
+                         name_of);
 
 TEST(PipeDreamMesh, whose_losses_count_for_too_much_is_found_out) {
-  const experiment::Resolved resolved = experiment::resolve(hybrid({2, 2, 1}, 3, kAdam), ".").value();
+  const experiment::Resolved resolved = experiment::resolve(hybrid({2, 2, 1}, 3, kAdamSpec), ".").value();
   const plan::Plan plan = strategy::coarse_plan(resolved).value();
   std::vector<plan::RankPlan> ranks;
   for (std::int32_t r = 0; r < plan.ranks; ++r) ranks.push_back(plan.rank_plan(r));
@@ -255,7 +259,7 @@ TEST(PipeDreamMesh, whose_losses_count_for_too_much_is_found_out) {
 
 // Of stage s of p, p - s versions at most of what goes back by its weights: the newest and those that are put aside.
 TEST(PipeDreamMemory, is_of_so_many_versions_as_stages_follow) {
-  const Experiment e = Case{4}.training();
+  const Experiment e = PipeDreamCase{4}.training();
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   const plan::Plan plan = strategy::make_plan(all).value();
   for (int rank = 0; rank < 4; ++rank) {

@@ -7,13 +7,13 @@
 namespace trainyard::tests {
 namespace {
 
-constexpr double kFitted = 0.01;
+constexpr double kFittedScaling = 0.01;
 
 TEST(PublishedScaling, of_horovod_is_foretold_by_what_one_model_says) {
   const Figure figure = horovod_512();
   for (std::size_t i = 0; i < figure.points.size(); ++i) {
     SCOPED_TRACE(figure.points[i].model);
-    EXPECT_NEAR(figure.error(i, figure.with(figure.fitted)), 0, i == figure.fit ? kFitted : figure.most_error);
+    EXPECT_NEAR(figure.error(i, figure.with(figure.fitted)), 0, i == figure.fit ? kFittedScaling : figure.most_error);
   }
 }
 

@@ -4,35 +4,17 @@
 
 #include "core/run/memory_use.h"
 #include "core/session/room.h"
+#include "tests/conformance/layer_chain.h"
 #include "tests/conformance/recomputed_training.h"
 
-namespace trainyard::tests {
+namespace trainyard::tests::recomputed {
 namespace {
 
-using namespace recomputed;
 using model::LayerKind;
 
 TEST(Recomputation, changes_no_bit_of_what_is_trained) { expect_the_same_bits_in_every_strategy(compute::reference::make); }
 TEST(Recomputation, changes_no_bit_in_bf16) { expect_the_same_bits_in_every_strategy(compute::reference::make, experiment::Precision::bf16); }
 
-// Layers alike: `width` numbers in and out.
-Experiment chain(int ranks, int layers, std::int64_t width) {
-  Experiment e = strategy::small(ranks);
-  e.data.features = e.data.classes = width;
-  e.model.layers.clear();
-  for (int i = 0; i + 1 < layers; ++i) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, width}, {LayerKind::tanh, 0}});
-  e.model.layers.push_back({LayerKind::linear, 0});
-  e.training.batch_per_rank = 4;
-  return e;
-}
-
-// Bytes of what one of them makes of four samples, and of its parameters.
-constexpr std::int64_t kWidth = 16, kOutput = 4 * kWidth * 4, kLayer = (kWidth + 1) * kWidth * 4;
-
-run::MemoryUse use_of(const Experiment& e, std::int32_t rank = 0) {
-  const plan::RankPlan plan = strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank);
-  return run::memory_use(plan, run::layout(plan));
-}
 std::int64_t activations(const Experiment& e, std::int32_t rank = 0) { return use_of(e, rank).of(run::MemoryPart::activations); }
 
 // Of L layers alike, cut into L / k runs: what comes into each, all of one run, and a gradient; for L and a gradient without.
@@ -69,7 +51,7 @@ TEST(RecomputedMemory, of_a_stage_is_what_comes_in_of_all_micro_batches_and_all_
 }
 
 // Four blocks of a transformer.
-Experiment deep(int ranks) {
+Experiment deep_gpt(int ranks) {
   Experiment e = strategy::small_gpt(ranks);
   e.model.layers[1].blocks = 4;
   return e;
@@ -78,15 +60,15 @@ Experiment deep(int ranks) {
 TEST(RecomputedMemory, is_less_in_every_strategy) {
   using enum PipelineSchedule;
   const std::pair<const char*, Experiment> all[] = {
-      {"mirrored", trained_as(deep(2), StrategyKind::mirrored)},
-      {"ddp", trained_as(deep(2), StrategyKind::ddp)},
-      {"fsdp full", sharded(deep(2), experiment::Shard::full)},
-      {"fsdp gradients", sharded(deep(2), experiment::Shard::gradients)},
-      {"fsdp optimizer", sharded(deep(2), experiment::Shard::optimizer)},
-      {"gpipe", in_stages(deep(2), gpipe)},
-      {"1f1b", in_stages(deep(2), one_f_one_b)},
-      {"interleaved 1f1b", in_stages(deep(2), interleaved_1f1b)},
-      {"zb_h1", in_stages(deep(2), zb_h1)},
+      {"mirrored", trained_as(deep_gpt(2), StrategyKind::mirrored)},
+      {"ddp", trained_as(deep_gpt(2), StrategyKind::ddp)},
+      {"fsdp full", sharded(deep_gpt(2), experiment::Shard::full)},
+      {"fsdp gradients", sharded(deep_gpt(2), experiment::Shard::gradients)},
+      {"fsdp optimizer", sharded(deep_gpt(2), experiment::Shard::optimizer)},
+      {"gpipe", in_stages(deep_gpt(2), gpipe)},
+      {"1f1b", in_stages(deep_gpt(2), one_f_one_b)},
+      {"interleaved 1f1b", in_stages(deep_gpt(2), interleaved_1f1b)},
+      {"zb_h1", in_stages(deep_gpt(2), zb_h1)},
   };
   for (const auto& [name, experiment] : all) {
     SCOPED_TRACE(name);
@@ -123,4 +105,4 @@ TEST(RecomputedMemory, is_advised_where_a_plan_does_not_fit) {
 }
 
 }  // namespace
-}  // namespace trainyard::tests
+}  // namespace trainyard::tests::recomputed

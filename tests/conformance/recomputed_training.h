@@ -2,17 +2,14 @@
 // Trainings of every strategy that gives outputs up and makes them again, for every backend that computes: the same bits as without.
 #pragma once
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/recomputation.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests::recomputed {
 
 using experiment::Experiment;
 using experiment::PipelineSchedule;
 using experiment::StrategyKind;
-
-inline std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
 
 inline bool makes_again(const Experiment& e) {
   const plan::Plan plan = strategy::coarse_plan(experiment::resolve(e, ".").value()).value();
@@ -21,13 +18,6 @@ inline bool makes_again(const Experiment& e) {
       for (const plan::Op& op : program.ops)
         if (op.kind == plan::OpKind::recompute) return true;
   return false;
-}
-
-inline std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::Metric metric) {
-  std::vector<double> values;
-  for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
-  return values;
 }
 
 inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute) {

@@ -8,10 +8,9 @@
 #include "core/sim/simulator.h"
 #include "tests/conformance/recomputed_training.h"
 
-namespace trainyard::tests {
+namespace trainyard::tests::recomputed {
 namespace {
 
-using namespace recomputed;
 using model::LayerKind;
 using session::Way;
 
@@ -187,4 +186,4 @@ TEST(Room, is_advised_with_what_a_step_takes_as_drawn_and_so) {
 }
 
 }  // namespace
-}  // namespace trainyard::tests
+}  // namespace trainyard::tests::recomputed

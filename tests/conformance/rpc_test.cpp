@@ -37,9 +37,7 @@ Experiment remote(const Experiment& of, const Remote& r, OptimizerKind kind = Op
   return e;
 }
 
-using Case = MeshCase;
-
-class RpcTraining : public testing::TestWithParam<Case> {};
+class RpcTraining : public testing::TestWithParam<MeshCase> {};
 
 TEST_P(RpcTraining, of_hundred_fp64_steps_equals_one_device) {
   const Experiment& e = GetParam().experiment;
@@ -62,23 +60,24 @@ constexpr auto kValue = RemoteOutput::value, kReference = RemoteOutput::referenc
 using O = OptimizerKind;
 INSTANTIATE_TEST_SUITE_P(
     Remote, RpcTraining,
-    testing::Values(Case{"rows_1_calls_1", remote(strategy::small_rows(1), {1, 1})},
-                    Case{"rows_1_calls_3_by_reference", remote(strategy::small_rows(1), {1, 3, kAll, kReference, 3}, O::adam)},
-                    Case{"rows_2_call_2_by_value", remote(strategy::small_rows(1), {2, 2, kAll, kValue, 2})},
-                    Case{"rows_3_call_2_by_reference_clipped", remote(strategy::small_rows(1), {3, 2, kAll, kReference, 2}, O::sgd, 0.2)},
-                    Case{"uneven_3_call_3_by_value", remote(small(1, 24), {3, 3}, O::adamw)},
-                    Case{"gpt_2_call_3_by_value", remote(strategy::small_gpt(1), {2, 3}, O::sgd)},
-                    Case{"tied_2_call_2_by_reference_clipped", remote(strategy::small_tied_gpt(1), {2, 2, kAll, kReference, 3}, O::adam, 0.3)},
-                    Case{"tied_table_3_call_1", remote(strategy::small_tied_gpt(1), {3, 1, kTables}, O::adam)},
-                    Case{"gpt_table_2_call_1_clipped", remote(strategy::small_gpt(1), {2, 1, kTables, kValue, 2}, O::sgd, 0.3)},
-                    Case{"clicks_table_3_call_1", remote(strategy::small_clicks(1), {3, 1, kTables, kValue, 2}, O::adam)},
-                    Case{"clicks_2_call_2", remote(strategy::small_clicks(1), {2, 2, kAll, kReference})},
-                    Case{"wide_tables_2_call_2_direct", remote(strategy::small_wide_and_deep(1), {2, 2, kTables, kReference, 3}, O::sgd, 0, Algorithm::direct)},
-                    Case{"wide_tables_1_calls_1", remote(strategy::small_wide_and_deep(1), {1, 1, kTables}, O::sgd, 0.2)},
-                    Case{"wide_2_call_3_by_value", remote(strategy::small_wide_and_deep(1), {2, 3, kAll, kValue, 2}, O::adamw)},
-                    Case{"images_2_call_2_by_value", remote(strategy::small_images(1), {2, 2, kAll, kValue, 2})},
-                    Case{"images_3_call_3_by_reference", remote(strategy::small_images(1), {3, 3, kAll, kReference})}),
-    [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
+    testing::Values(MeshCase{"rows_1_calls_1", remote(strategy::small_rows(1), {1, 1})},
+                    MeshCase{"rows_1_calls_3_by_reference", remote(strategy::small_rows(1), {1, 3, kAll, kReference, 3}, O::adam)},
+                    MeshCase{"rows_2_call_2_by_value", remote(strategy::small_rows(1), {2, 2, kAll, kValue, 2})},
+                    MeshCase{"rows_3_call_2_by_reference_clipped", remote(strategy::small_rows(1), {3, 2, kAll, kReference, 2}, O::sgd, 0.2)},
+                    MeshCase{"uneven_3_call_3_by_value", remote(small(1, 24), {3, 3}, O::adamw)},
+                    MeshCase{"gpt_2_call_3_by_value", remote(strategy::small_gpt(1), {2, 3}, O::sgd)},
+                    MeshCase{"tied_2_call_2_by_reference_clipped", remote(strategy::small_tied_gpt(1), {2, 2, kAll, kReference, 3}, O::adam, 0.3)},
+                    MeshCase{"tied_table_3_call_1", remote(strategy::small_tied_gpt(1), {3, 1, kTables}, O::adam)},
+                    MeshCase{"gpt_table_2_call_1_clipped", remote(strategy::small_gpt(1), {2, 1, kTables, kValue, 2}, O::sgd, 0.3)},
+                    MeshCase{"clicks_table_3_call_1", remote(strategy::small_clicks(1), {3, 1, kTables, kValue, 2}, O::adam)},
+                    MeshCase{"clicks_2_call_2", remote(strategy::small_clicks(1), {2, 2, kAll, kReference})},
+                    MeshCase{"wide_tables_2_call_2_direct",
+                             remote(strategy::small_wide_and_deep(1), {2, 2, kTables, kReference, 3}, O::sgd, 0, Algorithm::direct)},
+                    MeshCase{"wide_tables_1_calls_1", remote(strategy::small_wide_and_deep(1), {1, 1, kTables}, O::sgd, 0.2)},
+                    MeshCase{"wide_2_call_3_by_value", remote(strategy::small_wide_and_deep(1), {2, 3, kAll, kValue, 2}, O::adamw)},
+                    MeshCase{"images_2_call_2_by_value", remote(strategy::small_images(1), {2, 2, kAll, kValue, 2})},
+                    MeshCase{"images_3_call_3_by_reference", remote(strategy::small_images(1), {3, 3, kAll, kReference})}),
+    [](const testing::TestParamInfo<MeshCase>& one) { return one.param.name; });
 
 // Of 241 samples, 24 at a step, the last one is the first trainer's alone: the others call nobody, learn nothing from it, and sum with it.
 TEST(RpcTail, of_trainers_without_samples_equals_one_device) {

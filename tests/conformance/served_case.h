@@ -7,6 +7,9 @@
 
 namespace trainyard::tests {
 
+inline constexpr auto kSynchronous = experiment::ServerMode::synchronous;
+inline constexpr auto kAdam = experiment::OptimizerKind::adam;
+
 struct ServedCase {
   experiment::ServerMode mode = experiment::ServerMode::asynchronous;
   int workers = 1, servers = 1;
@@ -43,6 +46,12 @@ struct ServedCase {
 inline void PrintTo(const ServedCase& c, std::ostream* out) {
   *out << base::name_of(c.mode) << ", " << c.workers << " workers, " << c.servers << " servers, " << base::name_of(c.placement) << ", "
        << base::name_of(c.optimizer) << ", " << c.micro_steps << " micro-steps" << (c.tables ? ", tables" : "");
+}
+
+// All workers, to the bit.
+inline void expect_same_end(const std::vector<RankOutcome>& ranks, int workers) {
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (int worker = 1; worker < workers; ++worker) EXPECT_EQ(ranks[static_cast<std::size_t>(worker)].parameters, ranks[0].parameters) << worker;
 }
 
 }  // namespace trainyard::tests

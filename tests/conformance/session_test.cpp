@@ -58,7 +58,7 @@ TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
 }
 
 // What one rank recorded, step by step.
-std::vector<double> recorded(const telemetry::History& history, telemetry::Metric metric, int rank, int index = 0) {
+std::vector<double> recorded_values(const telemetry::History& history, telemetry::Metric metric, int rank, int index = 0) {
   const auto* series = history.find({metric, rank, index});
   return series == nullptr ? std::vector<double>{} : series->values;
 }
@@ -77,14 +77,14 @@ TEST(Session, what_ranks_measure_of_the_gradient_is_what_one_device_measures) {
   const auto alone = telemetry::History::load(one.directory()), together = telemetry::History::load(three.directory());
   ASSERT_TRUE(alone && together);
   for (const int segment : {0, 1}) {
-    const auto reduced = recorded(*alone, Metric::reduced_gradient_norm, 0, segment), ratio = recorded(*alone, Metric::update_ratio, 0, segment);
+    const auto reduced = recorded_values(*alone, Metric::reduced_gradient_norm, 0, segment), ratio = recorded_values(*alone, Metric::update_ratio, 0, segment);
     ASSERT_EQ(reduced.size(), 20u);
-    expect_near(recorded(*alone, Metric::local_gradient_norm, 0, segment), reduced, "local norm, to which nobody adds,");
+    expect_near(recorded_values(*alone, Metric::local_gradient_norm, 0, segment), reduced, "local norm, to which nobody adds,");
     std::vector<double> mean_of_local(20);
     for (int rank = 0; rank < 3; ++rank) {
-      expect_near(recorded(*together, Metric::reduced_gradient_norm, rank, segment), reduced, "reduced norm of rank " + std::to_string(rank));
-      expect_near(recorded(*together, Metric::update_ratio, rank, segment), ratio, "update ratio of rank " + std::to_string(rank));
-      const auto local = recorded(*together, Metric::local_gradient_norm, rank, segment);
+      expect_near(recorded_values(*together, Metric::reduced_gradient_norm, rank, segment), reduced, "reduced norm of rank " + std::to_string(rank));
+      expect_near(recorded_values(*together, Metric::update_ratio, rank, segment), ratio, "update ratio of rank " + std::to_string(rank));
+      const auto local = recorded_values(*together, Metric::local_gradient_norm, rank, segment);
       ASSERT_EQ(local.size(), 20u);
       for (std::size_t i = 0; i < 20; ++i) mean_of_local[i] += local[i] / 3;
     }
@@ -99,16 +99,16 @@ TEST(Session, the_parts_of_a_step_are_the_step) {
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
   for (int rank = 0; rank < 3; ++rank) {
-    const auto step = recorded(*history, Metric::step_seconds, rank);
+    const auto step = recorded_values(*history, Metric::step_seconds, rank);
     ASSERT_EQ(step.size(), 20u);
     std::vector<double> parts(20);
     for (const Metric part : {Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds, Metric::input_seconds}) {
-      const auto values = recorded(*history, part, rank);
+      const auto values = recorded_values(*history, part, rank);
       ASSERT_EQ(values.size(), 20u);
       for (std::size_t i = 0; i < 20; ++i) parts[i] += values[i];
     }
     for (std::size_t i = 0; i < 20; ++i) EXPECT_LE(parts[i], step[i] + 1e-9) << "step " << i << ": what is left is overhead of the loop";
-    EXPECT_GT(std::ranges::max(recorded(*history, Metric::compute_seconds, rank)), 0);
+    EXPECT_GT(std::ranges::max(recorded_values(*history, Metric::compute_seconds, rank)), 0);
   }
 }
 

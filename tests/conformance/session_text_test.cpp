@@ -47,7 +47,7 @@ std::string said_by_checkpoint(const experiment::Experiment& e, const std::files
   return "after step 11:\n" + sampler.value().sample(30, e.run.temperature, static_cast<std::uint64_t>(e.training.seed), 11);
 }
 
-Told trained(const experiment::Experiment& e) {
+Told told_by(const experiment::Experiment& e) {
   SessionRun run(e);
   Told told{run.result(), {}, {}};
   const auto directory = run.directory();
@@ -65,7 +65,7 @@ TEST(SessionText, of_a_model_in_parts_is_what_its_checkpoint_says) {
                                     {StrategyKind::fsdp, 3},
                                     {StrategyKind::hybrid, 4}}) {
     SCOPED_TRACE(base::name_of(kind));
-    const Told told = trained(gpt(kind, ranks));
+    const Told told = told_by(gpt(kind, ranks));
     ASSERT_EQ(state_of(told.result), "finished");
     ASSERT_FALSE(told.texts.empty());
     for (const std::string& text : told.texts)

@@ -5,16 +5,13 @@
 
 #include <set>
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/fields.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
 
 using data::ShardingKind;
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
 
 // Writes down which samples were asked for, in order.
 class Watched : public data::Dataset {
@@ -36,7 +33,7 @@ struct Trained {
   std::vector<std::shared_ptr<const Watched>> data;  // by rank
 };
 
-Trained trained(const experiment::Resolved& resolved) {
+Trained trained_watched(const experiment::Resolved& resolved) {
   Trained all;
   all.data.resize(static_cast<std::size_t>(resolved.world()));
   all.ranks = train(resolved, compute::reference::make, in_process, [&](int rank, std::shared_ptr<const data::Dataset> set) {
@@ -45,14 +42,14 @@ Trained trained(const experiment::Resolved& resolved) {
   return all;
 }
 
-struct Case {
+struct ShardingCase {
   ShardingKind kind;
   int ranks;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << base::name_of(c.kind) << ", " << c.ranks << " ranks"; }
+void PrintTo(const ShardingCase& c, std::ostream* out) { *out << base::name_of(c.kind) << ", " << c.ranks << " ranks"; }
 
-class Sharded : public testing::TestWithParam<Case> {
+class Sharded : public testing::TestWithParam<ShardingCase> {
  protected:
   experiment::Experiment experiment() const {
     experiment::Experiment e = small(GetParam().ranks, 8 * GetParam().ranks);
@@ -67,7 +64,7 @@ class Sharded : public testing::TestWithParam<Case> {
 
 TEST_P(Sharded, every_sample_is_used_once_an_epoch) {
   const auto r = resolved();
-  const auto all = trained(r);
+  const auto all = trained_watched(r);
   std::vector<int> used(static_cast<std::size_t>(r.data.train_samples));
   for (const auto& data : all.data)
     for (const std::int64_t index : data->asked) ++used[static_cast<std::size_t>(index)];
@@ -78,7 +75,7 @@ class Owned : public Sharded {};
 
 TEST_P(Owned, a_rank_sees_no_samples_but_its_own) {
   const auto r = resolved();
-  const auto all = trained(r);
+  const auto all = trained_watched(r);
   for (std::size_t rank = 0; rank < all.data.size(); ++rank) {
     const std::set<std::int64_t> distinct(all.data[rank]->asked.begin(), all.data[rank]->asked.end());
     EXPECT_EQ(std::ssize(distinct), data::samples_by_rank(r.shards)[rank]);
@@ -101,7 +98,7 @@ double mean_loss(const std::vector<RankOutcome>& ranks, std::int64_t first_step,
 
 TEST_P(Sharded, replicas_stay_bit_identical_and_the_loss_falls) {
   const auto r = resolved();
-  const auto ranks = trained(r).ranks;
+  const auto ranks = trained_watched(r).ranks;
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
@@ -130,7 +127,7 @@ TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
   e.training.steps = 1;
   e.data.held_out_samples = 0;  // an evaluation would reuse the memory of the gradients
   const auto r = experiment::resolve(e, ".").value();
-  const auto ranks = trained(r).ranks;
+  const auto ranks = trained_watched(r).ranks;
   data::Sampler sampler = experiment::sampler(r).value();
   std::vector<std::int64_t> taken;
   for (int rank = 0; rank < r.world(); ++rank) {
@@ -147,9 +144,10 @@ TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
   }
 }
 
-const auto kOwned = testing::Values(Case{ShardingKind::contiguous, 1}, Case{ShardingKind::contiguous, 3}, Case{ShardingKind::label_skew, 2},
-                                    Case{ShardingKind::label_skew, 5}, Case{ShardingKind::size_skew, 3}, Case{ShardingKind::size_skew, 7});
-INSTANTIATE_TEST_SUITE_P(Iid, Sharded, testing::Values(Case{ShardingKind::iid, 3}));
+const auto kOwned =
+    testing::Values(ShardingCase{ShardingKind::contiguous, 1}, ShardingCase{ShardingKind::contiguous, 3}, ShardingCase{ShardingKind::label_skew, 2},
+                    ShardingCase{ShardingKind::label_skew, 5}, ShardingCase{ShardingKind::size_skew, 3}, ShardingCase{ShardingKind::size_skew, 7});
+INSTANTIATE_TEST_SUITE_P(Iid, Sharded, testing::Values(ShardingCase{ShardingKind::iid, 3}));
 INSTANTIATE_TEST_SUITE_P(Kinds, Sharded, kOwned);
 INSTANTIATE_TEST_SUITE_P(Kinds, Owned, kOwned);
 

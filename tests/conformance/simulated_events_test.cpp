@@ -7,9 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "backends/inproc/transport.h"
 #include "core/sim/simulator.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 #include "tests/core/collective/one_bucket.h"
 
 namespace trainyard::tests {
@@ -20,8 +19,6 @@ using telemetry::Event;
 using telemetry::EventKind;
 using telemetry::Metric;
 using Events = std::vector<std::vector<Event>>;  // by rank
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
 
 Events real(const experiment::Resolved& resolved) {
   Events events;

@@ -34,6 +34,13 @@ inline experiment::Experiment images(experiment::Experiment e, int ranks) {
   return e;
 }
 
+// The same batch in so many micro-steps.
+inline experiment::Experiment in_micro_steps(experiment::Experiment e, std::int64_t micro_steps) {
+  e.training.accumulation_steps = micro_steps;
+  e.training.batch_per_rank /= micro_steps;
+  return e;
+}
+
 // Up to the gradients of the first step, which an evaluation would overwrite.
 inline experiment::Experiment one_step(experiment::Experiment e) {
   e.training.steps = 1;
@@ -43,6 +50,14 @@ inline experiment::Experiment one_step(experiment::Experiment e) {
 
 inline std::vector<RankOutcome> trained_by(const experiment::Experiment& e, const MakeTransports& transports) {
   return train(experiment::resolve(e, ".").value(), compute::reference::make, transports);
+}
+
+// What a rank told of a metric, from step to step.
+inline std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::Metric metric) {
+  std::vector<double> values;
+  for (const telemetry::Event& event : rank.events)
+    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
+  return values;
 }
 
 // Of what all ranks logged at a step.

@@ -16,7 +16,7 @@ using experiment::PipelineSchedule;
 using experiment::StagePlace;
 using experiment::StrategyKind;
 
-void expect_equal_one_device(const Experiment& e) {
+void expect_stages_equal_one_device(const Experiment& e) {
   const RankOutcome one = trained(alone(e))[0];
   ASSERT_EQ(one.problem, "");
   const auto many = trained(e);
@@ -32,7 +32,7 @@ void expect_equal_one_device(const Experiment& e) {
     EXPECT_NEAR(sum_of(many, metric, 99), sum_of({one}, metric, 99), 1e-6);
 }
 
-struct Case {
+struct StageCase {
   int ranks;
   StrategyKind kind = StrategyKind::pipeline;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
@@ -51,14 +51,14 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const StageCase& c, std::ostream* out) {
   *out << c.ranks << " ranks, " << base::name_of(c.kind) << " " << base::name_of(c.schedule) << ", " << base::name_of(c.optimizer)
        << (c.clip_norm > 0 ? ", clipped" : "");
 }
 
-class StageTraining : public testing::TestWithParam<Case> {};
+class StageTraining : public testing::TestWithParam<StageCase> {};
 
-TEST_P(StageTraining, of_hundred_fp64_steps_equals_one_device) { expect_equal_one_device(GetParam().training()); }
+TEST_P(StageTraining, of_hundred_fp64_steps_equals_one_device) { expect_stages_equal_one_device(GetParam().training()); }
 
 TEST_P(StageTraining, has_the_gradients_of_one_device_in_fp32) {
   Experiment e = one_step(GetParam().training());
@@ -70,12 +70,14 @@ using S = PipelineSchedule;
 using O = OptimizerKind;
 constexpr StrategyKind kPipeline = StrategyKind::pipeline;
 INSTANTIATE_TEST_SUITE_P(Strategies, StageTraining,
-                         testing::Values(Case{2}, Case{3, StrategyKind::model_parallel}, Case{8, StrategyKind::model_parallel, S::naive, O::adam},
-                                         Case{2, kPipeline, S::gpipe, O::adamw}, Case{4, kPipeline, S::gpipe}, Case{8, kPipeline, S::gpipe, O::sgd, 0.3},
-                                         Case{3, kPipeline, S::one_f_one_b, O::adam}, Case{5, kPipeline, S::one_f_one_b, O::sgd, 0.3}, Case{8},
-                                         Case{3, kPipeline, S::naive}, Case{2, kPipeline, S::interleaved_1f1b},
-                                         Case{4, kPipeline, S::interleaved_1f1b, O::adamw}, Case{2, kPipeline, S::interleaved_1f1b, O::sgd, 0.3, 4},
-                                         Case{2, kPipeline, S::zb_h1}, Case{4, kPipeline, S::zb_h1, O::adam, 0.3}, Case{8, kPipeline, S::zb_h1}));
+                         testing::Values(StageCase{2}, StageCase{3, StrategyKind::model_parallel},
+                                         StageCase{8, StrategyKind::model_parallel, S::naive, O::adam}, StageCase{2, kPipeline, S::gpipe, O::adamw},
+                                         StageCase{4, kPipeline, S::gpipe}, StageCase{8, kPipeline, S::gpipe, O::sgd, 0.3},
+                                         StageCase{3, kPipeline, S::one_f_one_b, O::adam}, StageCase{5, kPipeline, S::one_f_one_b, O::sgd, 0.3}, StageCase{8},
+                                         StageCase{3, kPipeline, S::naive}, StageCase{2, kPipeline, S::interleaved_1f1b},
+                                         StageCase{4, kPipeline, S::interleaved_1f1b, O::adamw}, StageCase{2, kPipeline, S::interleaved_1f1b, O::sgd, 0.3, 4},
+                                         StageCase{2, kPipeline, S::zb_h1}, StageCase{4, kPipeline, S::zb_h1, O::adam, 0.3},
+                                         StageCase{8, kPipeline, S::zb_h1}));
 
 // By hand, where it hurts: through a residual sum, between a convolution and its normalisation, around a tied table.
 struct Placed {
@@ -109,7 +111,7 @@ TEST(StagePlaces, of_any_layers_equal_one_device) {
     e.strategy.average = experiment::Average::gradients;
     const auto problems = experiment::validate(e, ".");
     ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-    expect_equal_one_device(e);
+    expect_stages_equal_one_device(e);
   }
 }
 

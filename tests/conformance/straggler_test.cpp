@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/telemetry/recording.h"
+#include "tests/conformance/recorded.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 
@@ -17,13 +17,6 @@ using session::RunState;
 using session::Slow;
 using session::Status;
 using telemetry::Metric;
-
-telemetry::History recorded(const session::CoordinatorResult& outcome) {
-  telemetry::History history;
-  auto reader = telemetry::RecordingReader::open(std::filesystem::path(outcome.result["run_directory"].get<std::string>()) / "recording.try").value();
-  for (auto frame = reader.next(); frame && *frame; frame = reader.next()) EXPECT_TRUE(history.take(**frame));
-  return history;
-}
 
 std::vector<double> values(const telemetry::History& history, Metric metric, int rank) {
   const auto* series = history.find({metric, rank, 0});

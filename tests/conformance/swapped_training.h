@@ -35,14 +35,14 @@ inline Experiment with_swap(Experiment e, SwapTo activations, SwapTo optimizer) 
 }
 
 inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute) {
-  const auto with = train(experiment::resolve(e, ".").value(), compute, recomputed::in_process);
-  const auto without = train(experiment::resolve(with_swap(e, SwapTo::nowhere, SwapTo::nowhere), ".").value(), compute, recomputed::in_process);
+  const auto with = train(experiment::resolve(e, ".").value(), compute, in_process);
+  const auto without = train(experiment::resolve(with_swap(e, SwapTo::nowhere, SwapTo::nowhere), ".").value(), compute, in_process);
   for (std::size_t r = 0; r < with.size(); ++r) {
     ASSERT_EQ(with[r].problem + without[r].problem, "");
     EXPECT_EQ(with[r].parameters, without[r].parameters);
     EXPECT_EQ(with[r].state, without[r].state);
     for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::held_out_loss_sum})
-      EXPECT_EQ(recomputed::values_of_metric(with[r], metric), recomputed::values_of_metric(without[r], metric));
+      EXPECT_EQ(values_of_metric(with[r], metric), values_of_metric(without[r], metric));
   }
 }
 

@@ -6,13 +6,13 @@
 #include "core/run/memory_use.h"
 #include "core/session/room.h"
 #include "core/strategy/swap.h"
+#include "tests/conformance/layer_chain.h"
 #include "tests/conformance/swapped_training.h"
 #include "tests/core/run/file_limit.h"
 
-namespace trainyard::tests {
+namespace trainyard::tests::swapped {
 namespace {
 
-using namespace swapped;
 using model::LayerKind;
 using run::MemoryPart;
 
@@ -45,23 +45,11 @@ TEST(Swapping, that_cannot_write_ends_the_run_by_rank_step_and_op) {
                                                   testing::HasSubstr("training.swap.directory")));
 }
 
-// Layers alike: `width` numbers in and out.
-Experiment chain(int ranks, int layers, std::int64_t width) {
-  Experiment e = strategy::small(ranks);
-  e.data.features = e.data.classes = width;
-  e.model.layers.clear();
-  for (int i = 0; i + 1 < layers; ++i) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, width}, {LayerKind::tanh, 0}});
-  e.model.layers.push_back({LayerKind::linear, 0});
-  e.training.batch_per_rank = 4;
-  return e;
-}
-
-// Bytes of what one of them makes of four samples, and of its parameters.
-constexpr std::int64_t kWidth = 16, kOutput = 4 * kWidth * 4, kLayer = (kWidth + 1) * kWidth * 4, kSamples = kOutput + 4 * 4;
+constexpr std::int64_t kSamples = kOutput + 4 * 4;
 
 plan::RankPlan plan_of(const Experiment& e, std::int32_t rank = 0) { return strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank); }
 
-// A device that does nothing else to a first copy until an op has begun to compute meanwhile.
+// A device that gives every copy the time for an op to begin meanwhile, where one may.
 class Meanwhile final : public compute::Compute {
  public:
   explicit Meanwhile(std::unique_ptr<compute::Compute> inner) : inner_(std::move(inner)) {}
@@ -75,7 +63,7 @@ class Meanwhile final : public compute::Compute {
     inner_->sum(dtype, destination, sources, elements);
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
-    if (!copied_.exchange(true)) await_another();
+    await_another();
     inner_->copy(destination, source, bytes);
   }
   void load(const compute::Tensor& destination, std::span<const float> source) override { inner_->load(destination, source); }
@@ -95,13 +83,12 @@ class Meanwhile final : public compute::Compute {
   };
 
   void await_another() {
-    const std::int64_t give_up = base::now_nanoseconds() + 10'000'000'000;
+    const std::int64_t give_up = base::now_nanoseconds() + 100'000'000;  // it may be what the next op waits for
     for (const int before = begun_; begun_ == before && base::now_nanoseconds() < give_up;) std::this_thread::yield();
   }
 
   std::unique_ptr<compute::Compute> inner_;
   std::atomic<int> begun_{0};
-  std::atomic<bool> copied_{false};
 };
 
 // As the recording has it.
@@ -121,15 +108,12 @@ TEST(Swapping, copies_while_the_rank_computes) {
     else if (plan.lanes[op_of(event).lane.index()].kind == plan::LaneKind::compute) computed.push_back(event);
   }
   ASSERT_FALSE(copies.empty());
-  const telemetry::Event& first = copies.front();
-  EXPECT_TRUE(std::any_of(computed.begin(), computed.end(),
-                          [&](const telemetry::Event& op) { return std::max(op.begin_ns, first.begin_ns) < std::min(op.end_ns, first.end_ns); }))
-      << "nothing was computed between begin and end of " << plan::token(op_of(first));
-}
-
-run::MemoryUse use_of(const Experiment& e, std::int32_t rank = 0) {
-  const plan::RankPlan plan = plan_of(e, rank);
-  return run::memory_use(plan, run::layout(plan));
+  const auto beside_compute = [&](const telemetry::Event& copy) {
+    return std::any_of(computed.begin(), computed.end(),
+                       [&](const telemetry::Event& op) { return std::max(op.begin_ns, copy.begin_ns) < std::min(op.end_ns, copy.end_ns); });
+  };
+  // Not all: on a busy machine the copying thread may come to the first when the next op waits for it already.
+  EXPECT_TRUE(std::any_of(copies.begin(), copies.end(), beside_compute)) << "nothing was computed between begin and end of any of " << copies.size();
 }
 
 // Of L layers alike, on the device: those that the next kAhead segments of the backward pass ask for, that of its own, and what it reads and makes; L before.
@@ -295,4 +279,4 @@ TEST(SwappedMemory, is_advised_where_a_plan_does_not_fit) {
 }
 
 }  // namespace
-}  // namespace trainyard::tests
+}  // namespace trainyard::tests::swapped

@@ -18,8 +18,9 @@ using experiment::OptimizerKind;
 using experiment::StrategyKind;
 using model::LayerKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {2}).value(); }
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
+// No more of them than are needed.
+std::vector<std::unique_ptr<comm::Transport>> in_two_channels(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {2}).value(); }
+std::vector<RankOutcome> trained_synchronised(const experiment::Experiment& e) { return trained_by(e, in_two_channels); }
 
 // Of every place that it may have: before all, between two, after the last but one.
 experiment::Experiment normalised(int ranks) {
@@ -30,7 +31,7 @@ experiment::Experiment normalised(int ranks) {
   return e;
 }
 
-struct Case {
+struct SynchronisedCase {
   int ranks;
   Algorithm algorithm = Algorithm::ring;
   StrategyKind kind = StrategyKind::mirrored;
@@ -53,49 +54,51 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const SynchronisedCase& c, std::ostream* out) {
   *out << c.ranks << " ranks on " << c.hosts << " hosts, " << base::name_of(c.algorithm) << ", " << base::name_of(c.kind) << ", " << base::name_of(c.optimizer)
        << (c.clip_norm > 0 ? ", clipped" : "") << (c.segment_bytes > 0 ? ", in segments" : "");
 }
 
-class Synchronised : public testing::TestWithParam<Case> {};
+class Synchronised : public testing::TestWithParam<SynchronisedCase> {};
 
 // The tail of 10 samples is of unlike shares, and of twelve ranks leaves two without any.
 TEST_P(Synchronised, hundred_fp64_steps_equal_one_device) {
-  const Case& c = GetParam();
-  const auto one = trained(c.training(1));
-  expect_equal(trained(c.training(c.ranks)), one[0]);
+  const SynchronisedCase& c = GetParam();
+  const auto one = trained_synchronised(c.training(1));
+  expect_equal(trained_synchronised(c.training(c.ranks)), one[0]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Synchronised,
-                         testing::Values(Case{2}, Case{3, Algorithm::ring, StrategyKind::ddp, OptimizerKind::adam},
-                                         Case{4, Algorithm::direct, StrategyKind::mirrored, OptimizerKind::sgd, 0.5}, Case{12, Algorithm::ring},
-                                         Case{12, Algorithm::direct, StrategyKind::ddp}, Case{4, Algorithm::all_to_all}, Case{3, Algorithm::star},
-                                         Case{6, Algorithm::binary_tree, StrategyKind::mirrored, OptimizerKind::adamw}, Case{6, Algorithm::double_binary_tree},
-                                         Case{6, Algorithm::halving_doubling}, Case{6, Algorithm::torus}, Case{4, Algorithm::automatic},
-                                         Case{4, Algorithm::leader_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2},
-                                         Case{6, Algorithm::sharded_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2},
-                                         Case{4, Algorithm::ring, StrategyKind::mirrored, OptimizerKind::sgd, 0, 1, 64}));
+                         testing::Values(SynchronisedCase{2}, SynchronisedCase{3, Algorithm::ring, StrategyKind::ddp, OptimizerKind::adam},
+                                         SynchronisedCase{4, Algorithm::direct, StrategyKind::mirrored, OptimizerKind::sgd, 0.5},
+                                         SynchronisedCase{12, Algorithm::ring}, SynchronisedCase{12, Algorithm::direct, StrategyKind::ddp},
+                                         SynchronisedCase{4, Algorithm::all_to_all}, SynchronisedCase{3, Algorithm::star},
+                                         SynchronisedCase{6, Algorithm::binary_tree, StrategyKind::mirrored, OptimizerKind::adamw},
+                                         SynchronisedCase{6, Algorithm::double_binary_tree}, SynchronisedCase{6, Algorithm::halving_doubling},
+                                         SynchronisedCase{6, Algorithm::torus}, SynchronisedCase{4, Algorithm::automatic},
+                                         SynchronisedCase{4, Algorithm::leader_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2},
+                                         SynchronisedCase{6, Algorithm::sharded_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2},
+                                         SynchronisedCase{4, Algorithm::ring, StrategyKind::mirrored, OptimizerKind::sgd, 0, 1, 64}));
 
 TEST(SynchronisedImages, equal_one_device) {
-  for (const int ranks : {2, 3, 4}) expect_images_equal_one_device(ranks, in_process);
+  for (const int ranks : {2, 3, 4}) expect_images_equal_one_device(ranks, in_two_channels);
 }
 
 // Were it not asked for, ranks would not equal one device, and have running statistics of their own.
 TEST(SynchronisedImages, differ_from_images_that_each_rank_normalises_by_itself) {
   experiment::Experiment apart = normalised_images(3);
   for (model::LayerSpec& layer : apart.model.layers) layer.synchronised = false;
-  const auto together = trained(normalised_images(3)), alone = trained(apart);
+  const auto together = trained_synchronised(normalised_images(3)), alone = trained_synchronised(apart);
   EXPECT_GT(distance(alone[0].parameters, together[0].parameters), 1e-6);
   EXPECT_NE(alone[0].state, alone[1].state);
   EXPECT_EQ(together[0].state, together[1].state);
 }
 
-TEST(SynchronisedImages, train_without_allocating_more) { EXPECT_THAT(allocated_by_more_steps(normalised_images(2), in_process), testing::Each(0)); }
+TEST(SynchronisedImages, train_without_allocating_more) { EXPECT_THAT(allocated_by_more_steps(normalised_images(2), in_two_channels), testing::Each(0)); }
 
 // Evaluation follows running statistics, on every rank those of all.
 TEST(SynchronisedImages, evaluate_as_one_device_does) {
-  const auto ranks = trained(normalised_images(3)), one = trained(normalised_images(1));
+  const auto ranks = trained_synchronised(normalised_images(3)), one = trained_synchronised(normalised_images(1));
   EXPECT_NEAR(sum_of(ranks, telemetry::Metric::held_out_loss_sum, 99) / sum_of(one, telemetry::Metric::held_out_loss_sum, 99), 1, 1e-9);
   EXPECT_EQ(sum_of(ranks, telemetry::Metric::held_out_correct, 99), sum_of(one, telemetry::Metric::held_out_correct, 99));
 }
@@ -104,7 +107,7 @@ TEST(SynchronisedImages, evaluate_as_one_device_does) {
 TEST(SynchronisedShards, of_unlike_size_leave_all_ranks_alike) {
   experiment::Experiment e = normalised(3);
   e.data.sharding.kind = data::ShardingKind::size_skew;
-  const auto ranks = trained(e);
+  const auto ranks = trained_synchronised(e);
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
@@ -118,7 +121,7 @@ TEST(SynchronisedCompression, leaves_all_ranks_alike) {
   experiment::Experiment e = normalised(3);
   e.training.precision = experiment::Precision::fp32;
   e.strategy.compression.kind = compute::compression::Scheme::power_sgd;
-  const auto ranks = trained(e);
+  const auto ranks = trained_synchronised(e);
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
@@ -160,7 +163,7 @@ std::vector<std::int64_t> in_order(const experiment::Experiment& e) {
   return list;
 }
 
-experiment::Experiment in_micro_steps(int ranks, std::int64_t of_all) {
+experiment::Experiment normalised_in_micro_steps(int ranks, std::int64_t of_all) {
   experiment::Experiment e = normalised(ranks);
   e.training.batch_per_rank = of_all / ranks;
   e.training.accumulation_steps = 2;
@@ -174,7 +177,7 @@ class MicroSteps : public testing::TestWithParam<int> {};
 
 TEST_P(MicroSteps, of_one_epoch_equal_those_of_one_device_with_the_samples_of_all) {
   const int ranks = GetParam();
-  const experiment::Experiment many = in_micro_steps(ranks, 12), alone = in_micro_steps(1, 12);
+  const experiment::Experiment many = normalised_in_micro_steps(ranks, 12), alone = normalised_in_micro_steps(1, 12);
   const auto theirs = in_order(many), own = in_order(alone);
   ASSERT_EQ(theirs.size(), own.size());
   ASSERT_NE(theirs, own);
@@ -182,7 +185,7 @@ TEST_P(MicroSteps, of_one_epoch_equal_those_of_one_device_with_the_samples_of_al
   for (std::size_t i = 0; i < own.size(); ++i) instead[static_cast<std::size_t>(own[i])] = theirs[i];
   const auto one = train(experiment::resolve(alone, ".").value(), compute::reference::make, {},
                          [&](int, std::shared_ptr<const data::Dataset> set) { return std::make_shared<const Reordered>(std::move(set), instead); });
-  const auto found = trained(many);
+  const auto found = trained_synchronised(many);
   expect_equal(found, one[0]);
   for (const std::int32_t step : {0, 49, 50})  // the last is the tail
     for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::correct, telemetry::Metric::samples})
@@ -193,11 +196,11 @@ INSTANTIATE_TEST_SUITE_P(Synchronised, MicroSteps, testing::Values(2, 3, 4));
 // Also with an algorithm of one round, and a layer that sums forward only: the same small bucket again and again.
 TEST(SynchronisedBytes, are_those_of_the_formula) {
   for (const auto algorithm : {Algorithm::ring, Algorithm::all_to_all, Algorithm::double_binary_tree}) {
-    experiment::Experiment e = in_micro_steps(3, 12);
+    experiment::Experiment e = normalised_in_micro_steps(3, 12);
     e.strategy.algorithm = algorithm;
     e.data.held_out_samples = 0;
     const auto expected = experiment::sent_bytes(experiment::resolve(e, ".").value()).value();
-    const auto ranks = trained(e);
+    const auto ranks = trained_synchronised(e);
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       std::uint64_t sent = 0;
       for (const comm::Traffic& traffic : ranks[rank].traffic) sent += traffic.sent_payload_bytes;
@@ -207,12 +210,12 @@ TEST(SynchronisedBytes, are_those_of_the_formula) {
 }
 
 TEST(SynchronisedMicroSteps, of_a_first_layer_alone_equal_by_every_algorithm) {
-  experiment::Experiment e = in_micro_steps(3, 12);
+  experiment::Experiment e = normalised_in_micro_steps(3, 12);
   e.model.layers = {{.kind = LayerKind::batch_norm, .synchronised = true}, {LayerKind::linear, 0}};
-  const auto expected = trained(e);
+  const auto expected = trained_synchronised(e);
   for (const auto algorithm : {Algorithm::all_to_all, Algorithm::direct, Algorithm::star}) {
     e.strategy.algorithm = algorithm;
-    expect_equal(trained(e), expected[0]);
+    expect_equal(trained_synchronised(e), expected[0]);
   }
 }
 
@@ -220,7 +223,7 @@ TEST(SynchronisedMicroSteps, of_a_first_layer_alone_equal_by_every_algorithm) {
 
 // The mean loss of the first step, over all ranks, with one parameter changed.
 double loss_of(const experiment::Experiment& e, std::int64_t parameter, double by) {
-  const auto ranks = train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, {},
+  const auto ranks = train(experiment::resolve(e, ".").value(), compute::reference::make, in_two_channels, {},
                            [&](int, const compute::Tensor& parameters) { parameters.as<double>()[parameter] += by; });
   for (const RankOutcome& rank : ranks) EXPECT_EQ(rank.problem, "");
   return sum_of(ranks, telemetry::Metric::loss_sum, 0) / 24;
@@ -232,7 +235,7 @@ TEST(SynchronisedGradients, are_those_of_the_loss_over_all_ranks) {
   e.model.layers = {{LayerKind::linear, 5}, {.kind = LayerKind::batch_norm, .synchronised = true}, {LayerKind::tanh, 0}, {LayerKind::linear, 0}};
   e.training.steps = 1;
   e.data.held_out_samples = 0;
-  const auto ranks = trained(e);
+  const auto ranks = trained_synchronised(e);
   const double step = 1e-5;
   for (std::size_t i = 0; i < ranks[0].gradients.size(); ++i) {
     const auto parameter = static_cast<std::int64_t>(i);

@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/servers.h"
 #include "tests/conformance/served_case.h"
 #include "tests/conformance/served_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
@@ -21,9 +21,6 @@ using experiment::OptimizerKind;
 using experiment::ServerMode;
 using experiment::VariablePlacement;
 using telemetry::Metric;
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-std::vector<RankOutcome> trained(const Experiment& e) { return trained_by(e, in_process); }
 
 ServedCase tables(ServerMode mode, int workers, int servers, OptimizerKind optimizer = OptimizerKind::sgd, int micro_steps = 1,
                   VariablePlacement placement = VariablePlacement::balanced) {
@@ -35,14 +32,7 @@ Experiment whole(Experiment e) {
   return e;
 }
 
-void expect_same_end(const std::vector<RankOutcome>& ranks, int workers) {
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
-  for (int worker = 1; worker < workers; ++worker) EXPECT_EQ(ranks[static_cast<std::size_t>(worker)].parameters, ranks[0].parameters) << worker;
-}
-
 class RowsInStep : public testing::TestWithParam<ServedCase> {};
-constexpr auto kSynchronous = ServerMode::synchronous;
-constexpr auto kAdam = OptimizerKind::adam;
 INSTANTIATE_TEST_SUITE_P(Servers, RowsInStep,
                          testing::Values(tables(kSynchronous, 1, 1), tables(kSynchronous, 2, 1), tables(kSynchronous, 3, 2), tables(kSynchronous, 4, 3, kAdam),
                                          tables(kSynchronous, 2, 2, OptimizerKind::sgd, 1, VariablePlacement::round_robin),

@@ -17,10 +17,8 @@ using experiment::Experiment;
 using experiment::OptimizerKind;
 using experiment::StrategyKind;
 
-using Case = MeshCase;
-
 // 24 samples a step leave a tail of 10 in an epoch of 250.
-Experiment split(Experiment e, int micro_steps = 1) {
+Experiment in_parts(Experiment e, int micro_steps = 1) {
   e.strategy.kind = StrategyKind::tensor_parallel;
   e.training.batch_per_rank = 24 / micro_steps;
   e.training.accumulation_steps = micro_steps;
@@ -29,7 +27,7 @@ Experiment split(Experiment e, int micro_steps = 1) {
   return e;
 }
 
-void expect_equal_one_device(const Experiment& e) {
+void expect_parts_equal_one_device(const Experiment& e) {
   expect_valid(e);
   const RankOutcome one = trained(on_one(e))[0];
   const auto many = trained(e);
@@ -40,9 +38,9 @@ void expect_equal_one_device(const Experiment& e) {
   }
 }
 
-class TensorTraining : public testing::TestWithParam<Case> {};
+class TensorTraining : public testing::TestWithParam<MeshCase> {};
 
-TEST_P(TensorTraining, of_hundred_fp64_steps_equals_one_device) { expect_equal_one_device(GetParam().experiment); }
+TEST_P(TensorTraining, of_hundred_fp64_steps_equals_one_device) { expect_parts_equal_one_device(GetParam().experiment); }
 
 TEST_P(TensorTraining, has_the_gradients_of_one_device_in_fp32) {
   Experiment e = one_step(GetParam().experiment);
@@ -54,16 +52,16 @@ TEST_P(TensorTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam
 TEST_P(TensorTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 INSTANTIATE_TEST_SUITE_P(Models, TensorTraining,
-                         testing::Values(Case{"rows2", split(strategy::small_rows(2))}, Case{"uneven3", split(small(3, 24))},
-                                         Case{"uneven4_micro", split(small(4, 24), 3)}, Case{"classes_whole8", split(small(8, 24))},
-                                         Case{"adam_clipped", with(split(strategy::small_rows(3), 2), OptimizerKind::adam, 0.3)},
-                                         Case{"adamw_direct", with(split(small(5, 24)), OptimizerKind::adamw, 0, Algorithm::direct)},
-                                         Case{"tree", with(split(small(4, 24)), OptimizerKind::sgd, 0.2, Algorithm::binary_tree)},
-                                         Case{"gpt2", split(gpt(2, 4, false))}, Case{"gpt4_micro", split(gpt(4, 4, false), 2)},
-                                         Case{"tied2", split(gpt(2, 2, true))}, Case{"tied3_micro", split(gpt(3, 3, true), 3)},
-                                         Case{"tied_adam_clipped", with(split(gpt(4, 8, true)), OptimizerKind::adam, 0.3, Algorithm::halving_doubling)},
-                                         Case{"images", split(images(strategy::small_normalised_images(3), 3))},
-                                         Case{"clicks", split(strategy::small_clicks(2))}, Case{"wide", split(strategy::small_wide_and_deep(2))}),
+                         testing::Values(MeshCase{"rows2", in_parts(strategy::small_rows(2))}, MeshCase{"uneven3", in_parts(small(3, 24))},
+                                         MeshCase{"uneven4_micro", in_parts(small(4, 24), 3)}, MeshCase{"classes_whole8", in_parts(small(8, 24))},
+                                         MeshCase{"adam_clipped", with(in_parts(strategy::small_rows(3), 2), OptimizerKind::adam, 0.3)},
+                                         MeshCase{"adamw_direct", with(in_parts(small(5, 24)), OptimizerKind::adamw, 0, Algorithm::direct)},
+                                         MeshCase{"tree", with(in_parts(small(4, 24)), OptimizerKind::sgd, 0.2, Algorithm::binary_tree)},
+                                         MeshCase{"gpt2", in_parts(gpt(2, 4, false))}, MeshCase{"gpt4_micro", in_parts(gpt(4, 4, false), 2)},
+                                         MeshCase{"tied2", in_parts(gpt(2, 2, true))}, MeshCase{"tied3_micro", in_parts(gpt(3, 3, true), 3)},
+                                         MeshCase{"tied_adam_clipped", with(in_parts(gpt(4, 8, true)), OptimizerKind::adam, 0.3, Algorithm::halving_doubling)},
+                                         MeshCase{"images", in_parts(images(strategy::small_normalised_images(3), 3))},
+                                         MeshCase{"clicks", in_parts(strategy::small_clicks(2))}, MeshCase{"wide", in_parts(strategy::small_wide_and_deep(2))}),
                          name_of);
 
 std::int64_t activations(const Experiment& e) {
@@ -73,7 +71,7 @@ std::int64_t activations(const Experiment& e) {
 
 // What was summed is kept: nothing is sent again, and no bit is another.
 TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
-  for (auto [e, segments] : {std::pair{split(gpt(2, 4, false), 2), 4}, {split(gpt(3, 3, true), 3), 5}, {split(small(4, 24), 3), 2}}) {
+  for (auto [e, segments] : {std::pair{in_parts(gpt(2, 4, false), 2), 4}, {in_parts(gpt(3, 3, true), 3), 5}, {in_parts(small(4, 24), 3), 2}}) {
     e.training.steps = 22;
     const auto kept = trained(e);
     e.training.recompute_segments = segments;
@@ -95,7 +93,7 @@ TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
 // B blocks of b rows each on n ranks: of a block ten outputs, of which the two that are summed stay, and the sums that the next run takes: six segments of a
 // run of ten are there of one block alone.
 TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_run) {
-  Experiment e = split(gpt(2, 4, false));
+  Experiment e = in_parts(gpt(2, 4, false));
   e.model.layers[1].blocks = 6;
   const std::int64_t kept = activations(e);
   e.training.recompute_segments = 10;
@@ -117,7 +115,7 @@ TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_r
 
 // Of a pair of linear layers, n ranks: forward the outputs of the second, back the gradient at the inputs of the first, unless nothing is learnt before it.
 TEST(TensorBytes, of_a_pair_are_one_all_reduce_each_way) {
-  Experiment e = split(strategy::small_rows(2));
+  Experiment e = in_parts(strategy::small_rows(2));
   const auto sums = experiment::layer_sums(experiment::resolve(e, ".").value());
   std::vector<std::tuple<int, bool, std::int64_t>> found;
   for (const experiment::LayerSum& sum : sums) found.emplace_back(sum.segment, sum.backward, sum.of_sample.elements);

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/fields.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
@@ -14,11 +13,7 @@ using experiment::Multiplies;
 using experiment::OptimizerKind;
 using experiment::StrategyKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
-
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
-
-struct Case {
+struct TpuCase {
   int hosts = 1, devices = 1;
   OptimizerKind optimizer = OptimizerKind::sgd;
   double clip_norm = 0;
@@ -57,12 +52,12 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const TpuCase& c, std::ostream* out) {
   *out << c.hosts << " x " << c.devices << " tpus, " << base::name_of(c.optimizer) << (c.clip_norm > 0 ? ", clipped" : "") << (c.images ? ", images" : "")
        << ", micro-steps " << c.micro_steps;
 }
 
-class TpuEquality : public testing::TestWithParam<Case> {};
+class TpuEquality : public testing::TestWithParam<TpuCase> {};
 
 // Measured: up to 2e-7, where full precision is 7e-3 and more away; of images 3e-3 and 3e-2, as dropout and maxima make more of a number that falls
 // on another side of a tie.
@@ -85,13 +80,13 @@ TEST_P(TpuEquality, one_step_gives_the_gradients_of_one_device) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tpus, TpuEquality,
-                         testing::Values(Case{1, 1}, Case{1, 2}, Case{1, 3, OptimizerKind::adam}, Case{1, 4}, Case{1, 4, OptimizerKind::sgd, 0.5},
-                                         Case{1, 6, OptimizerKind::adamw}, Case{1, 8}, Case{2, 2}, Case{4, 3}, Case{1, 4, OptimizerKind::sgd, 0, true},
-                                         Case{1, 2, OptimizerKind::sgd, 0, false, 3}));
+                         testing::Values(TpuCase{1, 1}, TpuCase{1, 2}, TpuCase{1, 3, OptimizerKind::adam}, TpuCase{1, 4},
+                                         TpuCase{1, 4, OptimizerKind::sgd, 0.5}, TpuCase{1, 6, OptimizerKind::adamw}, TpuCase{1, 8}, TpuCase{2, 2},
+                                         TpuCase{4, 3}, TpuCase{1, 4, OptimizerKind::sgd, 0, true}, TpuCase{1, 2, OptimizerKind::sgd, 0, false, 3}));
 
 // Any strategy may round what it multiplies.
 TEST(Bfloat16Training, of_mirrored_is_that_of_tpus_by_the_same_all_reduce) {
-  const Case four{1, 4};
+  const TpuCase four{1, 4};
   experiment::Experiment mirrored = four.on_tpus();
   mirrored.strategy.kind = StrategyKind::mirrored;
   mirrored.strategy.algorithm = collective::Algorithm::torus;
@@ -101,7 +96,7 @@ TEST(Bfloat16Training, of_mirrored_is_that_of_tpus_by_the_same_all_reduce) {
 
 TEST(Bfloat16Training, is_held_out_in_bfloat16_too) {
   const auto held_out_loss = [](Multiplies multiplies) {
-    experiment::Experiment e = Case{}.on_one_device(multiplies);
+    experiment::Experiment e = TpuCase{}.on_one_device(multiplies);
     e.training.steps = 1;
     e.training.optimizer.learning_rate = 0;  // the same weights
     double loss = 0;

@@ -8,11 +8,10 @@
 #include <optional>
 #include <thread>
 
-#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "tests/conformance/count_allocations.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 #include "tests/core/collective/one_bucket.h"
 
 namespace trainyard::tests {
@@ -20,11 +19,7 @@ namespace {
 
 using collective::Algorithm;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
-
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
-
-struct Case {
+struct TrainingCase {
   int ranks;
   Algorithm algorithm;
   experiment::OptimizerKind optimizer;
@@ -44,16 +39,16 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const TrainingCase& c, std::ostream* out) {
   *out << c.ranks << " ranks, " << base::name_of(c.algorithm) << ", " << base::name_of(c.optimizer) << (c.clip > 0 ? ", clipped" : "") << ", " << c.hosts
        << " hosts" << (c.segment_bytes > 0 ? ", in segments" : "") << (c.kind ? ", " + std::string(base::name_of(*c.kind)) : "");
 }
 
-class Equality : public testing::TestWithParam<Case> {};
+class Equality : public testing::TestWithParam<TrainingCase> {};
 
 // 24 samples a step leave a tail of 10 in an epoch of 250: fewer than the ranks in some cases.
 TEST_P(Equality, hundred_fp64_steps_equal_one_device) {
-  const Case& c = GetParam();
+  const TrainingCase& c = GetParam();
   experiment::Experiment alone = small(1, 24);
   alone.training.optimizer.kind = c.optimizer;
   alone.training.clip_norm = c.clip;
@@ -75,24 +70,28 @@ TEST_P(Equality, hundred_fp64_steps_equal_one_device) {
 INSTANTIATE_TEST_SUITE_P(
     Strategies, Equality,
     testing::Values(
-        Case{2, Algorithm::ring, experiment::OptimizerKind::sgd, 0}, Case{3, Algorithm::ring, experiment::OptimizerKind::adam, 0},
-        Case{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5}, Case{8, Algorithm::ring, experiment::OptimizerKind::adamw, 0},
-        Case{2, Algorithm::direct, experiment::OptimizerKind::adam, 0.5}, Case{3, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
-        Case{4, Algorithm::direct, experiment::OptimizerKind::adamw, 0}, Case{12, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
-        Case{6, Algorithm::halving_doubling, experiment::OptimizerKind::sgd, 0.5}, Case{8, Algorithm::halving_doubling, experiment::OptimizerKind::sgd, 0},
-        Case{6, Algorithm::binary_tree, experiment::OptimizerKind::adam, 0}, Case{6, Algorithm::double_binary_tree, experiment::OptimizerKind::sgd, 0},
-        Case{3, Algorithm::double_binary_tree, experiment::OptimizerKind::sgd, 0}, Case{4, Algorithm::star, experiment::OptimizerKind::sgd, 0},
-        Case{4, Algorithm::all_to_all, experiment::OptimizerKind::adamw, 0.5}, Case{6, Algorithm::torus, experiment::OptimizerKind::sgd, 0},
-        Case{4, Algorithm::leader_hierarchical, experiment::OptimizerKind::sgd, 0, 2},
-        Case{6, Algorithm::leader_hierarchical, experiment::OptimizerKind::sgd, 0, 3},
-        Case{4, Algorithm::sharded_hierarchical, experiment::OptimizerKind::sgd, 0, 2},
-        Case{6, Algorithm::sharded_hierarchical, experiment::OptimizerKind::adam, 0, 2}, Case{8, Algorithm::torus, experiment::OptimizerKind::sgd, 0, 2},
-        Case{4, Algorithm::automatic, experiment::OptimizerKind::sgd, 0, 2}, Case{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0, 1, 100},
-        Case{6, Algorithm::binary_tree, experiment::OptimizerKind::sgd, 0, 1, 64}, Case{8, Algorithm::all_to_all, experiment::OptimizerKind::sgd, 0, 1, 200},
+        TrainingCase{2, Algorithm::ring, experiment::OptimizerKind::sgd, 0}, TrainingCase{3, Algorithm::ring, experiment::OptimizerKind::adam, 0},
+        TrainingCase{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5}, TrainingCase{8, Algorithm::ring, experiment::OptimizerKind::adamw, 0},
+        TrainingCase{2, Algorithm::direct, experiment::OptimizerKind::adam, 0.5}, TrainingCase{3, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{4, Algorithm::direct, experiment::OptimizerKind::adamw, 0}, TrainingCase{12, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{6, Algorithm::halving_doubling, experiment::OptimizerKind::sgd, 0.5},
+        TrainingCase{8, Algorithm::halving_doubling, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{6, Algorithm::binary_tree, experiment::OptimizerKind::adam, 0},
+        TrainingCase{6, Algorithm::double_binary_tree, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{3, Algorithm::double_binary_tree, experiment::OptimizerKind::sgd, 0}, TrainingCase{4, Algorithm::star, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{4, Algorithm::all_to_all, experiment::OptimizerKind::adamw, 0.5}, TrainingCase{6, Algorithm::torus, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{4, Algorithm::leader_hierarchical, experiment::OptimizerKind::sgd, 0, 2},
+        TrainingCase{6, Algorithm::leader_hierarchical, experiment::OptimizerKind::sgd, 0, 3},
+        TrainingCase{4, Algorithm::sharded_hierarchical, experiment::OptimizerKind::sgd, 0, 2},
+        TrainingCase{6, Algorithm::sharded_hierarchical, experiment::OptimizerKind::adam, 0, 2},
+        TrainingCase{8, Algorithm::torus, experiment::OptimizerKind::sgd, 0, 2}, TrainingCase{4, Algorithm::automatic, experiment::OptimizerKind::sgd, 0, 2},
+        TrainingCase{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0, 1, 100},
+        TrainingCase{6, Algorithm::binary_tree, experiment::OptimizerKind::sgd, 0, 1, 64},
+        TrainingCase{8, Algorithm::all_to_all, experiment::OptimizerKind::sgd, 0, 1, 200},
         // Ranks but the first begin with nothing: what they train on was broadcast.
-        Case{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5, 1, 0, experiment::StrategyKind::ddp},
-        Case{6, Algorithm::direct, experiment::OptimizerKind::adam, 0, 1, 300, experiment::StrategyKind::ddp},
-        Case{12, Algorithm::binary_tree, experiment::OptimizerKind::sgd, 0, 1, 0, experiment::StrategyKind::ddp}));
+        TrainingCase{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5, 1, 0, experiment::StrategyKind::ddp},
+        TrainingCase{6, Algorithm::direct, experiment::OptimizerKind::adam, 0, 1, 300, experiment::StrategyKind::ddp},
+        TrainingCase{12, Algorithm::binary_tree, experiment::OptimizerKind::sgd, 0, 1, 0, experiment::StrategyKind::ddp}));
 
 TEST_P(Equality, one_fp32_step_gives_the_gradients_of_one_device) {
   experiment::Experiment alone = small(1, 24), many = GetParam().training();
@@ -193,7 +192,7 @@ class WireBytes : public testing::TestWithParam<Algorithm> {
  protected:
   static void expect_bytes_of_the_plan(const Drawn& drawn) {
     const int n = drawn.hosts * drawn.devices;
-    experiment::Experiment e = Case{n, GetParam(), experiment::OptimizerKind::sgd, 0, drawn.hosts}.training();
+    experiment::Experiment e = TrainingCase{n, GetParam(), experiment::OptimizerKind::sgd, 0, drawn.hosts}.training();
     e.training.batch_per_rank = 24 / n + 1;
     e.training.steps = 3;
     e.data.held_out_samples = 0;

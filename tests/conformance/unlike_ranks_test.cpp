@@ -7,21 +7,16 @@
 #include <atomic>
 #include <map>
 
-#include "backends/inproc/transport.h"
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
 
 using experiment::StrategyKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {16}).value(); }
-
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
-
-struct Case {
+struct UnlikeCase {
   StrategyKind kind;
   int computing;    // devices
   int storage = 0;  // of central_storage: its rank
@@ -57,21 +52,22 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const UnlikeCase& c, std::ostream* out) {
   *out << base::name_of(c.kind) << ", " << c.computing << " devices, storage " << c.storage << ", " << base::name_of(c.optimizer)
        << (c.clip > 0 ? ", clipped" : "") << (c.segment_bytes > 0 ? ", in segments" : "") << (c.images ? ", images" : "");
 }
 
-class UnlikeRanks : public testing::TestWithParam<Case> {};
+class UnlikeRanks : public testing::TestWithParam<UnlikeCase> {};
 
 constexpr auto kCentral = StrategyKind::central_storage, kParallel = StrategyKind::data_parallel;
-constexpr auto kAdam = experiment::OptimizerKind::adam, kSgd = experiment::OptimizerKind::sgd;
+using O = experiment::OptimizerKind;
 
 INSTANTIATE_TEST_SUITE_P(Strategies, UnlikeRanks,
-                         testing::Values(Case{kCentral, 1}, Case{kCentral, 2, 1, kAdam}, Case{kCentral, 3, 3, kSgd, 0.5}, Case{kCentral, 4, 0, kSgd, 0, 100},
-                                         Case{kCentral, 12, 5}, Case{kCentral, 3, 1, kSgd, 0, 0, true}, Case{kParallel, 2}, Case{kParallel, 3, 0, kAdam, 0.5},
-                                         Case{kParallel, 4, 0, kSgd, 0, 100}, Case{kParallel, 2, 0, kSgd, 0, 64}, Case{kParallel, 12},
-                                         Case{kParallel, 3, 0, kSgd, 0, 0, true}));
+                         testing::Values(UnlikeCase{kCentral, 1}, UnlikeCase{kCentral, 2, 1, O::adam}, UnlikeCase{kCentral, 3, 3, O::sgd, 0.5},
+                                         UnlikeCase{kCentral, 4, 0, O::sgd, 0, 100}, UnlikeCase{kCentral, 12, 5},
+                                         UnlikeCase{kCentral, 3, 1, O::sgd, 0, 0, true}, UnlikeCase{kParallel, 2}, UnlikeCase{kParallel, 3, 0, O::adam, 0.5},
+                                         UnlikeCase{kParallel, 4, 0, O::sgd, 0, 100}, UnlikeCase{kParallel, 2, 0, O::sgd, 0, 64}, UnlikeCase{kParallel, 12},
+                                         UnlikeCase{kParallel, 3, 0, O::sgd, 0, 0, true}));
 
 // The first thing that is wrong.
 std::string flaw_of(const plan::Plan& plan) {
@@ -92,7 +88,7 @@ TEST_P(UnlikeRanks, the_coarse_plan_is_proved) {
 // 24 samples a step leave a tail of 10 in an epoch of 250: fewer than the devices in some cases. Devices begin with nothing: what they
 // train on was sent to them.
 TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
-  const Case& c = GetParam();
+  const UnlikeCase& c = GetParam();
   const auto one = trained(c.alone()), ranks = trained(c.training());
   ASSERT_EQ(one[0].problem, "");
   for (int rank = 0; rank < c.ranks(); ++rank) {
@@ -106,7 +102,7 @@ TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
 
 // Where gradients are added up: at the storage, at device 0.
 TEST_P(UnlikeRanks, one_fp32_step_gives_the_gradients_of_one_device) {
-  const Case& c = GetParam();
+  const UnlikeCase& c = GetParam();
   experiment::Experiment alone = one_step(c.alone()), many = one_step(c.training());
   for (auto* e : {&alone, &many}) e->training.precision = experiment::Precision::fp32;
   const auto one = trained(alone), ranks = trained(many);
@@ -117,7 +113,7 @@ TEST_P(UnlikeRanks, one_fp32_step_gives_the_gradients_of_one_device) {
 }
 
 TEST_P(UnlikeRanks, the_loss_is_that_of_one_device) {
-  const Case& c = GetParam();
+  const UnlikeCase& c = GetParam();
   const auto sum = [](const std::vector<RankOutcome>& ranks, telemetry::Metric metric) {
     double all = 0;
     for (const RankOutcome& rank : ranks)
@@ -148,7 +144,7 @@ std::map<std::pair<int, int>, std::int64_t> sent_bytes(const std::vector<RankOut
 
 // S to the storage and S back, for each device and step; S to each before the first.
 TEST_P(UnlikeRanks, send_what_the_formula_says) {
-  const Case& c = GetParam();
+  const UnlikeCase& c = GetParam();
   experiment::Experiment e = c.training();
   e.training.steps = 13;  // an epoch has 11, the last one short
   const auto r = experiment::resolve(e, ".").value();
@@ -170,7 +166,7 @@ TEST_P(UnlikeRanks, send_what_the_formula_says) {
 }
 
 TEST_P(UnlikeRanks, who_computes_no_gradient_says_none_and_who_does_not_update_has_seen_no_sum) {
-  const Case& c = GetParam();
+  const UnlikeCase& c = GetParam();
   experiment::Experiment e = c.training();
   e.training.steps = 12;
   const auto ranks = trained(e);
@@ -204,7 +200,7 @@ class Counted : public data::Dataset {
 };
 
 TEST_P(UnlikeRanks, only_those_that_load_read_the_data) {
-  const Case& c = GetParam();
+  const UnlikeCase& c = GetParam();
   experiment::Experiment e = c.training();
   e.training.steps = 3;
   std::vector<std::atomic<int>> reads(static_cast<std::size_t>(c.ranks()));

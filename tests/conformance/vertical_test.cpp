@@ -16,10 +16,11 @@ using experiment::OptimizerKind;
 using experiment::StrategyKind;
 using model::LayerKind;
 
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {3}).value(); }
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
+// No more of them than are needed.
+std::vector<std::unique_ptr<comm::Transport>> in_three_channels(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {3}).value(); }
+std::vector<RankOutcome> trained_vertically(const experiment::Experiment& e) { return trained_by(e, in_three_channels); }
 
-struct Case {
+struct VerticalCase {
   int ranks;
   Algorithm algorithm = Algorithm::ring;
   StrategyKind kind = StrategyKind::mirrored;
@@ -40,32 +41,33 @@ struct Case {
   }
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const VerticalCase& c, std::ostream* out) {
   *out << c.ranks << " ranks on " << c.hosts << " hosts, " << base::name_of(c.algorithm) << ", " << base::name_of(c.kind) << ", " << base::name_of(c.optimizer)
        << (c.clip_norm > 0 ? ", clipped" : "");
 }
 
-class Vertical : public testing::TestWithParam<Case> {};
+class Vertical : public testing::TestWithParam<VerticalCase> {};
 
 TEST_P(Vertical, hundred_fp64_steps_equal_one_device) {
-  const Case& c = GetParam();
-  const auto many = trained(c.training(c.ranks));
-  expect_equal_parameters(many, trained(c.training(1))[0]);
+  const VerticalCase& c = GetParam();
+  const auto many = trained_vertically(c.training(c.ranks));
+  expect_equal_parameters(many, trained_vertically(c.training(1))[0]);
   EXPECT_EQ(sent_by(many), experiment::sent_bytes(experiment::resolve(c.training(c.ranks), ".").value()).value());
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Vertical,
-                         testing::Values(Case{2}, Case{3, Algorithm::direct, StrategyKind::ddp, OptimizerKind::adam},
-                                         Case{4, Algorithm::ring, StrategyKind::mirrored, OptimizerKind::sgd, 0.5}, Case{12, Algorithm::ring},
-                                         Case{12, Algorithm::direct, StrategyKind::ddp}, Case{3, Algorithm::star}, Case{4, Algorithm::all_to_all},
-                                         Case{6, Algorithm::halving_doubling, StrategyKind::mirrored, OptimizerKind::adamw}, Case{4, Algorithm::automatic},
-                                         Case{6, Algorithm::double_binary_tree},
-                                         Case{4, Algorithm::leader_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2},
-                                         Case{6, Algorithm::sharded_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2}));
+                         testing::Values(VerticalCase{2}, VerticalCase{3, Algorithm::direct, StrategyKind::ddp, OptimizerKind::adam},
+                                         VerticalCase{4, Algorithm::ring, StrategyKind::mirrored, OptimizerKind::sgd, 0.5}, VerticalCase{12, Algorithm::ring},
+                                         VerticalCase{12, Algorithm::direct, StrategyKind::ddp}, VerticalCase{3, Algorithm::star},
+                                         VerticalCase{4, Algorithm::all_to_all},
+                                         VerticalCase{6, Algorithm::halving_doubling, StrategyKind::mirrored, OptimizerKind::adamw},
+                                         VerticalCase{4, Algorithm::automatic}, VerticalCase{6, Algorithm::double_binary_tree},
+                                         VerticalCase{4, Algorithm::leader_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2},
+                                         VerticalCase{6, Algorithm::sharded_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2}));
 
 // 7 columns do not divide; fp32 and bytes are asked for too.
 TEST(VerticalColumns, of_two_to_four_ranks_equal_one_device) {
-  for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, in_process);
+  for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, in_three_channels);
 }
 
 // Without an activation after the first layer, with nothing but it, and with what may follow it.
@@ -91,7 +93,7 @@ TEST(VerticalColumns, of_any_model_that_begins_with_a_linear_layer_equal_one_dev
       many.data.features = alone.data.features = 13;
       if (m == 2) many.data.kind = alone.data.kind = data::DataKind::digits;  // images: 28 x 28
       if (m == 2) many.training.optimizer.learning_rate = alone.training.optimizer.learning_rate = 0.01;
-      expect_equal_parameters(trained(many), trained(alone)[0]);
+      expect_equal_parameters(trained_vertically(many), trained_vertically(alone)[0]);
     }
   }
 }
@@ -103,15 +105,15 @@ TEST(VerticalMicroSteps, equal_one_device) {
     many.training.batch_per_rank = 12 / ranks;
     many.training.accumulation_steps = 2;
     many.data.train_samples = alone.data.train_samples = 9 * 24 + 12 + 1;
-    const auto found = trained(many);
-    expect_equal_parameters(found, trained(alone)[0]);
+    const auto found = trained_vertically(many);
+    expect_equal_parameters(found, trained_vertically(alone)[0]);
     EXPECT_EQ(sent_by(found), experiment::sent_bytes(experiment::resolve(many, ".").value()).value());
   }
 }
 
 // Rows of every rank's share of 53 held-out samples, in rounds of 6 each: 14, 13, 13 and 13.
 TEST(VerticalColumns, evaluate_as_one_device_does) {
-  const auto ranks = trained(vertical(4)), one = trained(vertical(1));
+  const auto ranks = trained_vertically(vertical(4)), one = trained_vertically(vertical(1));
   for (const auto metric : {telemetry::Metric::held_out_loss_sum, telemetry::Metric::loss_sum})
     EXPECT_NEAR(sum_of(ranks, metric, 99) / sum_of(one, metric, 99), 1, 1e-9) << base::name_of(metric);
   for (const auto metric : {telemetry::Metric::held_out_correct, telemetry::Metric::held_out_samples, telemetry::Metric::samples, telemetry::Metric::correct})
@@ -137,10 +139,10 @@ class OnlyColumns : public data::Dataset {
 
 TEST(VerticalColumns, of_others_are_never_looked_at) {
   const auto resolved = experiment::resolve(vertical(3), ".").value();
-  const auto ranks = train(resolved, compute::reference::make, in_process, [](int rank, std::shared_ptr<const data::Dataset> set) {
+  const auto ranks = train(resolved, compute::reference::make, in_three_channels, [](int rank, std::shared_ptr<const data::Dataset> set) {
     return std::make_shared<const OnlyColumns>(std::move(set), data::columns_of(7, 3, rank));
   });
-  expect_equal_parameters(ranks, trained(vertical(1))[0]);
+  expect_equal_parameters(ranks, trained_vertically(vertical(1))[0]);
 }
 
 // What is compressed is each rank's gradient: of the first layer that of its columns.
@@ -149,7 +151,7 @@ TEST(VerticalCompression, leaves_all_ranks_alike) {
     experiment::Experiment e = vertical(3);
     e.training.precision = experiment::Precision::fp32;
     e.strategy.compression.kind = kind;
-    const auto ranks = trained(e);
+    const auto ranks = trained_vertically(e);
     for (const RankOutcome& rank : ranks) {
       ASSERT_EQ(rank.problem, "");
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
@@ -159,7 +161,7 @@ TEST(VerticalCompression, leaves_all_ranks_alike) {
   }
 }
 
-TEST(VerticalColumns, train_without_allocating_more) { EXPECT_THAT(allocated_by_more_steps(vertical(2), in_process), testing::Each(0)); }
+TEST(VerticalColumns, train_without_allocating_more) { EXPECT_THAT(allocated_by_more_steps(vertical(2), in_three_channels), testing::Each(0)); }
 
 }  // namespace
 }  // namespace trainyard::tests

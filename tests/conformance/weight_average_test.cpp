@@ -4,19 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/inproc/transport.h"
 #include "core/experiment/fields.h"
-#include "tests/conformance/small_training.h"
+#include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
 namespace {
 
 using experiment::Average;
 using experiment::OptimizerKind;
-
-std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
-
-std::vector<RankOutcome> trained(const experiment::Experiment& e) { return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process); }
 
 experiment::Experiment averaging(Average average, int ranks, double momentum, std::int64_t micro_steps = 1) {
   experiment::Experiment e = small(ranks, 24);

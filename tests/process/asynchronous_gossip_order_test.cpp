@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -20,7 +21,7 @@ constexpr std::uintmax_t kEvent = 32;  // bytes
 
 // So many devices of one host, in a ring; the second, which answers, three times slower. All meet within the run.
 std::string in_pairs(const Home& home, int ranks) {
-  Json e = Json::parse(read(example("four_devices_mirrored_digits")));
+  Json e = Json::parse(read(kMirrored));
   Json& devices = e["topology"]["hosts"][0]["devices"];
   const Json one = devices[0];
   devices = Json::array();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -13,13 +14,7 @@ using base::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr std::int64_t kElements = 235'146;  // of the example's model
-const std::string kGossip = example("eight_devices_gossip_digits");
 const std::string kAsynchronous = "strategy.gossip.mode=asynchronous";
-
-void expect_all_end_alike(const Json& result) {
-  for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
-}
 
 class AsynchronousGossip : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, AsynchronousGossip, testing::Values("shm", "zmq", "inproc"));

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 #include "tests/core/data/files.h"
 
@@ -16,8 +17,6 @@ using base::Json;
 using data::gzip;
 using data::idx;
 using testing::HasSubstr;
-
-const std::string kFour = example("four_devices_mirrored_digits"), kOne = example("one_device_digits");
 
 using Arguments = std::vector<std::string>;
 using Make = std::function<Arguments(const Scratch& scratch)>;
@@ -38,7 +37,7 @@ Make text(const std::string& document) {
 
 Make edited(const std::function<void(Json&)>& edit) {
   return [edit](const Scratch& scratch) {
-    Json document = Json::parse(read(kFour));
+    Json document = Json::parse(read(kMirrored));
     edit(document);
     return Arguments{scratch.write("e.json", document.dump())};
   };
@@ -127,8 +126,8 @@ std::vector<Bad> documents() {
       {"not_a_number", edited([](Json& e) { e["training"]["optimizer"]["learning_rate"] = nullptr; }), {"training.optimizer.learning_rate", "null"}},
       {"newer_version", edited([](Json& e) { e["version"] = 2; }), {"version", "this software reads version 1"}, false, 4},
       {"unknown_strategy", edited([](Json& e) { e["strategy"]["kind"] = "mirored"; }), {"strategy.kind", "mirrored"}},
-      {"set_without_value", set(kFour, {"training.steps"}), {"training.steps"}},
-      {"set_unknown", set(kFour, {"training.stepps=3"}), {"training.stepps", "unknown key"}},
+      {"set_without_value", set(kMirrored, {"training.steps"}), {"training.steps"}},
+      {"set_unknown", set(kMirrored, {"training.stepps=3"}), {"training.stepps", "unknown key"}},
   };
 }
 
@@ -158,7 +157,7 @@ std::vector<Bad> meanings() {
       {"unreachable_device", edited(add_island), {"no route", "cpu9"}},
       {"another_machine", edited([](Json& e) { e["topology"]["hosts"][0]["address"] = "example.org"; }), {"topology.hosts[0].address", "example.org"}},
       {"one_device_with_four", edited([](Json& e) { e["strategy"]["kind"] = "one_device"; }), {"strategy.kind", "4"}},
-      {"batch_smaller_than_the_ranks", set(kFour, {"data.train_samples=3"}), {"data.train_samples", "a global batch smaller than the ranks"}},
+      {"batch_smaller_than_the_ranks", set(kMirrored, {"data.train_samples=3"}), {"data.train_samples", "a global batch smaller than the ranks"}},
       {"no_layers", edited([](Json& e) { e["model"]["layers"] = Json::array(); }), {"model.layers"}},
       {"absent_gpu",
        edited([](Json& e) {

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -20,9 +21,7 @@ using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-const std::string kServed = example("four_workers_parameter_server_digits");
 const std::string kTwoServers = "topology.hosts[0].devices[3].role=parameter_server";
-constexpr int kServer = 4;
 
 std::vector<std::string> in_step(std::vector<std::string> more = {}) {
   more.insert(more.end(), {"strategy.servers.mode=synchronous", "training.optimizer.momentum=0.9"});
@@ -212,7 +211,7 @@ TEST(Checkpoints, of_a_run_that_is_still_going_on_are_left_alone) {
 TEST(Checkpoints, strategies_that_write_none_while_they_train_say_so) {
   const Home home;
   for (const std::string set : {"run.checkpoint_every_steps=10", "run.resume_from=/tmp"}) {
-    const Ran ran = cli(short_run(example("four_devices_mirrored_digits"), 5, {set}));
+    const Ran ran = cli(short_run(kMirrored, 5, {set}));
     EXPECT_EQ(ran.exit_code, 2);
     EXPECT_THAT(ran.err, HasSubstr(set.substr(0, set.find('='))));
   }

@@ -9,6 +9,7 @@
 #include "core/experiment/engine.h"
 #include "core/strategy/strategy.h"
 #include "core/telemetry/history.h"
+#include "examples.h"
 #include "run_program.h"
 #include "trained_weights.h"
 
@@ -18,16 +19,10 @@ namespace {
 using base::Json;
 using telemetry::ChunkValues;
 
-const std::string kFour = example("four_devices_mirrored_digits");
 const std::vector<std::string> kPlain{"training.precision=fp64", "training.optimizer.kind=sgd", "training.optimizer.momentum=0",
                                       "training.optimizer.learning_rate=0.5", "training.schedule.kind=constant"};
 
-std::vector<std::string> with(std::vector<std::string> settings, const std::vector<std::string>& more) {
-  settings.insert(settings.end(), more.begin(), more.end());
-  return settings;
-}
-
-telemetry::History history_of(const Json& result) { return telemetry::History::load(result["run_directory"].get<std::string>()).value(); }
+telemetry::History recording_of(const Json& result) { return telemetry::History::load(result["run_directory"].get<std::string>()).value(); }
 
 experiment::Resolved resolved_of(const Json& result) {
   return experiment::resolved_from_json(Json::parse(read(std::filesystem::path(result["run_directory"].get<std::string>()) / "resolved.json"))).value();
@@ -41,7 +36,7 @@ double number(const ChunkValues& values, const std::vector<std::byte>& bytes, st
 std::vector<double> gradient_of_one_device() {
   std::vector<std::string> one = with(kPlain, {"training.batch_per_rank=128", "strategy.kind=one_device"});
   for (int idle = 1; idle < 4; ++idle) one.push_back("topology.hosts[0].devices[" + std::to_string(idle) + "].role=idle");
-  const Json result = completed(short_run(kFour, 1, one));
+  const Json result = completed(short_run(kMirrored, 1, one));
   const experiment::Resolved resolved = resolved_of(result);
   std::vector<double> gradient(static_cast<std::size_t>(resolved.model.elements));
   model::initialise(resolved.model, resolved.document.training.seed,
@@ -57,8 +52,8 @@ TEST(ChunkValuesOfRuns, are_the_same_bits_over_every_transport_and_the_gradient_
   std::optional<std::map<telemetry::ChunkValuesKey, ChunkValues>> first;
   for (const char* transport : {"shm", "zmq", "inproc"}) {
     SCOPED_TRACE(transport);
-    const Json result = completed(short_run(kFour, 6, with(kPlain, {"training.batch_per_rank=32", std::string("run.transport=") + transport})));
-    const auto values = history_of(result).chunk_values();
+    const Json result = completed(short_run(kMirrored, 6, with(kPlain, {"training.batch_per_rank=32", std::string("run.transport=") + transport})));
+    const auto values = recording_of(result).chunk_values();
     if (!first) first = values;
     EXPECT_EQ(values, *first) << "the path of the bytes must not change them";
     const plan::RankPlan coarse = strategy::coarse_plan(resolved_of(result)).value().rank_plan(0);
@@ -83,8 +78,8 @@ TEST(ChunkValuesOfRuns, are_the_same_bits_over_every_transport_and_the_gradient_
 // Before it each rank has what it contributes.
 TEST(ChunkValuesOfRuns, before_a_reduction_add_up_to_those_after_it) {
   const Home home;
-  const Json result = completed(short_run(kFour, 5, with(kPlain, {"strategy.algorithm=direct"})));
-  const telemetry::History history = history_of(result);
+  const Json result = completed(short_run(kMirrored, 5, with(kPlain, {"strategy.algorithm=direct"})));
+  const telemetry::History history = recording_of(result);
   double greatest = 0;
   for (const auto& [key, values] : history.chunk_values())
     for (std::size_t i = 0; i < values.places.size(); ++i) {
@@ -102,7 +97,7 @@ TEST(ChunkValuesOfRuns, before_a_reduction_add_up_to_those_after_it) {
 TEST(ChunkValuesOfRuns, of_compressed_gradients_are_what_travels_and_codes_have_none) {
   const Home home;
   const auto values_of = [](const std::string& kind) {
-    return history_of(completed(short_run(kFour, 3, {"strategy.compression.kind=" + kind}))).chunk_values();
+    return recording_of(completed(short_run(kMirrored, 3, {"strategy.compression.kind=" + kind}))).chunk_values();
   };
   const auto halves = values_of("bf16");
   ASSERT_FALSE(halves.empty());
@@ -114,7 +109,7 @@ TEST(ChunkValuesOfRuns, of_compressed_gradients_are_what_travels_and_codes_have_
 TEST(ChunkValuesOfRuns, of_what_an_engine_takes_whole_are_none) {
   if (experiment::built_engines().size() < 2) GTEST_SKIP() << "Gloo is not in this build";
   const Home home;
-  EXPECT_TRUE(history_of(completed(short_run(kFour, 3, {"strategy.engine=gloo"}))).chunk_values().empty());
+  EXPECT_TRUE(recording_of(completed(short_run(kMirrored, 3, {"strategy.engine=gloo"}))).chunk_values().empty());
 }
 
 }  // namespace

@@ -5,14 +5,13 @@
 
 #include "cli_program.h"
 #include "core/base/json.h"
+#include "examples.h"
 
 namespace trainyard::process {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsSupersetOf;
-
-const std::string kMirrored = example("four_devices_mirrored_digits");
 
 TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
   EXPECT_EQ(cli({}).exit_code, 2);
@@ -127,7 +126,7 @@ TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
 // As a person names it who stands beside it.
 TEST(CliFile, is_found_by_its_bare_name) {
   const Scratch scratch;
-  scratch.write("my.json", read(example("one_device_digits")));
+  scratch.write("my.json", read(kOne));
   for (const std::string verb : {"validate", "check", "plan", "simulate", "run --steps 1 --out out"}) {
     const Ran ran = shell("cd '" + (scratch / "").string() + "' && exec \"$CLI\" " + verb + " my.json");
     EXPECT_EQ(ran.exit_code, 0) << verb << ": " << ran.err;
@@ -201,7 +200,7 @@ TEST(CliCheck, proves_the_examples_and_counts_the_bytes_of_the_ring) {
     bytes += rank["sent_bytes"].get<std::int64_t>();
   }
   EXPECT_EQ(bytes, 2 * 3 * 235'146 * 4);  // 2 (n - 1) times the gradient, over all ranks
-  EXPECT_EQ(cli({"check", example("one_device_digits")}).exit_code, 0);
+  EXPECT_EQ(cli({"check", kOne}).exit_code, 0);
   EXPECT_EQ(cli({"check", example("four_hosts_ring_digits"), "--set", "strategy.algorithm=direct"}).exit_code, 0);
 }
 
@@ -228,7 +227,7 @@ TEST(CliSimulate, is_the_same_every_time_and_another_where_the_drawing_is_anothe
 }
 
 TEST(CliSimulate, for_people_says_in_a_line_of_its_own_what_bounds_the_step) {
-  const Ran ran = cli({"simulate", example("one_device_digits")});
+  const Ran ran = cli({"simulate", kOne});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr(" from the drawn speeds\n  why                 Compute bounds the step: "));
 }
@@ -237,7 +236,7 @@ TEST(CliSimulate, says_when_one_device_would_be_faster) {
   const base::Json result = cli({"simulate", kMirrored, "--set", "topology.hosts[0].bus_bandwidth_bits_per_second=1e8", "--json"}).result();
   EXPECT_LT(result["one_device"]["speedup"].get<double>(), 1);
   EXPECT_THAT(result["verdict"].get<std::string>(), HasSubstr("one device would be"));
-  EXPECT_TRUE(cli({"simulate", example("one_device_digits"), "--json"}).result()["verdict"].is_null());
+  EXPECT_TRUE(cli({"simulate", kOne, "--json"}).result()["verdict"].is_null());
 }
 
 }  // namespace

@@ -71,6 +71,16 @@ Ran shell(const std::string& script) {
   return run({"bash", "-c", script});
 }
 
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::vector<std::string> with_set(std::vector<std::string> arguments, const std::vector<std::string>& overrides) {
+  for (const std::string& value : overrides) arguments.insert(arguments.end(), {"--set", value});
+  return arguments;
+}
+
 std::string example(const std::string& name) { return TRAINYARD_SOURCE_DIR "/resources/experiments/" + name + ".json"; }
 
 Scratch::Scratch() {

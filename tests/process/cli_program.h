@@ -21,6 +21,9 @@ struct Ran {
 Ran cli(const std::vector<std::string>& arguments);
 Ran shell(const std::string& script);  // bash -c, with $CLI naming the program
 
+std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more);           // and then these
+std::vector<std::string> with_set(std::vector<std::string> arguments, const std::vector<std::string>& overrides);  // each by --set
+
 std::string example(const std::string& name);  // path of resources/experiments/NAME.json
 
 // A directory of the test's own, gone with it.

@@ -7,6 +7,7 @@
 
 #include "cli_program.h"
 #include "core/telemetry/recording.h"
+#include "examples.h"
 
 namespace trainyard::process {
 namespace {
@@ -19,8 +20,7 @@ class CliRecording : public testing::Test {
   static void SetUpTestSuite() {
     scratch_ = new Scratch;
     run_ = *scratch_ / "run";
-    finished_ = cli({"run", example("four_devices_mirrored_digits"), "--set", "data.train_samples=640", "--set", "data.held_out_samples=64", "--steps", "8",
-                     "--out", run_, "--json"});
+    finished_ = cli({"run", kMirrored, "--set", "data.train_samples=640", "--set", "data.held_out_samples=64", "--steps", "8", "--out", run_, "--json"});
     ASSERT_EQ(finished_.exit_code, 0) << finished_.err;
   }
   static void TearDownTestSuite() {

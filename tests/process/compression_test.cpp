@@ -5,14 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
 namespace {
 
 using testing::HasSubstr;
-
-const std::string kMirrored = example("four_devices_mirrored_digits");
 
 std::vector<std::string> overrides_for(const std::string& kind, const std::string& transport, const std::string& algorithm) {
   return {"strategy.compression.kind=" + kind, "run.transport=" + transport, "strategy.algorithm=" + algorithm};

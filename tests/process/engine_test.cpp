@@ -8,7 +8,9 @@
 #include <cmath>
 
 #include "core/session/checkpoint.h"
+#include "examples.h"
 #include "run_program.h"
+#include "trained_weights.h"
 
 namespace trainyard::process {
 namespace {
@@ -17,7 +19,6 @@ using base::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::string kFour = example("four_devices_mirrored_digits");
 const std::string kGloo = "strategy.engine=gloo";
 
 class Engine : public testing::Test {
@@ -28,7 +29,7 @@ class Engine : public testing::Test {
 };
 
 // Parameters, then running statistics.
-std::vector<double> trained_weights(const Json& result) {
+std::vector<double> weights_and_statistics(const Json& result) {
   const std::filesystem::path directory = result["run_directory"].get<std::string>();
   const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
   const std::int64_t parameters = resolved.model.elements, state = resolved.model.state_elements;
@@ -40,18 +41,12 @@ std::vector<double> trained_weights(const Json& result) {
   return {values.begin(), values.end()};
 }
 
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference += (a[i] - b[i]) * (a[i] - b[i]), norm += b[i] * b[i];
-  return std::sqrt(difference / norm);
-}
-
 TEST_F(Engine, gloo_trains_what_our_own_collectives_train) {
   const Home home;
   for (const std::string strategy : {"mirrored", "ddp"}) {
-    const Json own = completed(short_run(kFour, 20, {"strategy.kind=" + strategy})),
-               gloo = completed(short_run(kFour, 20, {"strategy.kind=" + strategy, kGloo}));
-    const double apart = distance(trained_weights(gloo), trained_weights(own));
+    const Json own = completed(short_run(kMirrored, 20, {"strategy.kind=" + strategy})),
+               gloo = completed(short_run(kMirrored, 20, {"strategy.kind=" + strategy, kGloo}));
+    const double apart = distance(weights_and_statistics(gloo), weights_and_statistics(own));
     EXPECT_LE(apart, 1e-5) << strategy;
     EXPECT_NEAR(gloo["train_loss"].get<double>(), own["train_loss"].get<double>(), 1e-4);
     EXPECT_EQ(own["engine"], "own");
@@ -65,24 +60,24 @@ TEST_F(Engine, gloo_synchronises_batch_normalisation) {
   const Home home;
   const std::string layers =
       R"(model.layers=[{"kind": "linear", "units": 32}, {"kind": "batch_norm", "synchronised": true}, {"kind": "relu"}, {"kind": "linear", "units": 0}])";
-  const Json own = completed(short_run(kFour, 20, {layers})), gloo = completed(short_run(kFour, 20, {layers, kGloo}));
-  EXPECT_LE(distance(trained_weights(gloo), trained_weights(own)), 1e-4);
+  const Json own = completed(short_run(kMirrored, 20, {layers})), gloo = completed(short_run(kMirrored, 20, {layers, kGloo}));
+  EXPECT_LE(distance(weights_and_statistics(gloo), weights_and_statistics(own)), 1e-4);
   for (const Json& rank : gloo["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"]) << "bit-identical replicas";
 }
 
 TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
   const Home home;
-  const Json result = completed(short_run(kFour, 5, {kGloo}));
+  const Json result = completed(short_run(kMirrored, 5, {kGloo}));
   EXPECT_TRUE(result["wire_bytes"].is_null());
   for (const Json& rank : result["ranks"]) EXPECT_TRUE(rank["sent_bytes"].is_null() && rank["received_bytes"].is_null());
-  EXPECT_THAT(cli({"run", kFour, "--steps", "5", "--set", "data.train_samples=512", "--set", kGloo}).out, HasSubstr("not reported by the engine, gloo"));
-  EXPECT_TRUE(cli({"simulate", kFour, "--set", kGloo, "--json"}).result()["wire_bytes"].is_null());
-  EXPECT_THAT(cli({"simulate", kFour, "--set", kGloo}).out, HasSubstr("its time is an estimate"));
+  EXPECT_THAT(cli({"run", kMirrored, "--steps", "5", "--set", "data.train_samples=512", "--set", kGloo}).out, HasSubstr("not reported by the engine, gloo"));
+  EXPECT_TRUE(cli({"simulate", kMirrored, "--set", kGloo, "--json"}).result()["wire_bytes"].is_null());
+  EXPECT_THAT(cli({"simulate", kMirrored, "--set", kGloo}).out, HasSubstr("its time is an estimate"));
 }
 
 TEST_F(Engine, also_joins_ranks_that_are_threads_and_hosts_with_addresses_of_this_machine) {
   const Home home;
-  EXPECT_EQ(completed(short_run(kFour, 5, {kGloo, "run.transport=inproc"}))["steps"], 5);
+  EXPECT_EQ(completed(short_run(kMirrored, 5, {kGloo, "run.transport=inproc"}))["steps"], 5);
   EXPECT_EQ(completed(short_run(example("four_hosts_ring_digits"), 5,
                                 {kGloo, "topology.hosts[0].address=localhost", "topology.hosts[1].address=127.0.0.1", "run.transport=auto"}))["steps"],
             5);
@@ -91,7 +86,7 @@ TEST_F(Engine, also_joins_ranks_that_are_threads_and_hosts_with_addresses_of_thi
 TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
   for (const int rank : {0, 2}) {
     const Home home;
-    RunProgram run(home, endless_run(kFour, {kGloo}));
+    RunProgram run(home, endless_run(kMirrored, {kGloo}));
     ASSERT_TRUE(run.wait_for_step(5));
     const auto ranks = run.ranks();
     ASSERT_EQ(ranks.size(), 4u);
@@ -106,7 +101,7 @@ TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
 
 TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo) {
   const Home home;
-  RunProgram run(home, endless_run(kFour, {kGloo}));
+  RunProgram run(home, endless_run(kMirrored, {kGloo}));
   ASSERT_TRUE(run.wait_for_step(5));
   const auto ranks = run.ranks();
   ASSERT_EQ(ranks.size(), 4u);
@@ -117,18 +112,18 @@ TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo)
 }
 
 TEST_F(Engine, what_it_cannot_do_is_refused_at_its_field) {
-  const Ran imposed = cli({"validate", kFour, "--set", kGloo, "--set", "run.links=imposed", "--set", "run.transport=shm"});
+  const Ran imposed = cli({"validate", kMirrored, "--set", kGloo, "--set", "run.links=imposed", "--set", "run.transport=shm"});
   EXPECT_EQ(imposed.exit_code, 2);
   EXPECT_THAT(imposed.err, AllOf(HasSubstr("run.links"), HasSubstr("run.transport"), HasSubstr("brings its own transport (TCP)")));
 }
 
 TEST_F(Engine, its_plan_is_coarse_and_proved) {
-  const Ran plan = cli({"plan", kFour, "--set", kGloo, "--expand"});
+  const Ran plan = cli({"plan", kMirrored, "--set", kGloo, "--expand"});
   EXPECT_THAT(plan.out, AllOf(HasSubstr("gloo.g0"), testing::Not(HasSubstr("SEND"))));
-  const Ran check = cli({"check", kFour, "--set", kGloo});
+  const Ran check = cli({"check", kMirrored, "--set", kGloo});
   EXPECT_EQ(check.exit_code, 0) << check.err;
   EXPECT_THAT(check.out, AllOf(HasSubstr("proved: meaning"), HasSubstr("gloo takes every collective whole")));
-  EXPECT_TRUE(cli({"check", kFour, "--set", kGloo, "--json"}).result()["ranks"][0]["sent_bytes"].is_null());
+  EXPECT_TRUE(cli({"check", kMirrored, "--set", kGloo, "--json"}).result()["ranks"][0]["sent_bytes"].is_null());
 }
 
 TEST_F(Engine, is_measured_by_bench) {

@@ -8,6 +8,7 @@
 
 #include "core/session/checkpoint.h"
 #include "core/telemetry/history.h"
+#include "examples.h"
 #include "watched_run.h"
 
 namespace trainyard::process {
@@ -20,7 +21,6 @@ using telemetry::StepValue;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kServed = example("four_workers_parameter_server_digits");
 constexpr int kEvaluator = 4;  // after three workers and a server
 
 std::vector<std::string> evaluated(std::vector<std::string> more = {}) {
@@ -217,8 +217,8 @@ TEST(Evaluators, a_drawing_with_one_is_proved_and_simulated) {
 TEST(Chief, the_worker_that_is_drawn_so_writes_the_checkpoint) {
   const Home home;
   const auto saved = [](const std::string& role) {
-    const Json result = completed(short_run(example("four_devices_mirrored_digits"), 5,
-                                            {"topology.hosts[0].devices[2].role=" + role, "model.layers[1].kind=batch_norm", "training.batch_per_rank=8"}));
+    const Json result =
+        completed(short_run(kMirrored, 5, {"topology.hosts[0].devices[2].role=" + role, "model.layers[1].kind=batch_norm", "training.batch_per_rank=8"}));
     EXPECT_EQ(result["ranks"][2]["role"], role);
     EXPECT_EQ(result["ranks"][0]["role"], "worker");
     std::set<std::string> names;  // with the hash of what is in them

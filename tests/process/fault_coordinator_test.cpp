@@ -9,14 +9,13 @@
 #include <thread>
 
 #include "core/telemetry/history.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kFour = example("four_devices_mirrored_digits");
 
 // The memfd of a run has no name; those who map it say its number.
 std::set<std::string> shared_memory_of(const fs::path& process) {
@@ -42,7 +41,7 @@ class KilledCoordinator : public testing::TestWithParam<const char*> {};
 
 TEST_P(KilledCoordinator, leaves_no_process_no_socket_no_shared_memory_and_its_recording) {
   const Home home;
-  RunProgram run(home, endless_run(kFour, {std::string("run.transport=") + GetParam()}));
+  RunProgram run(home, endless_run(kMirrored, {std::string("run.transport=") + GetParam()}));
   ASSERT_TRUE(run.wait_for_step(5));
   const auto ranks = run.ranks();
   ASSERT_EQ(ranks.size(), 4u);
@@ -66,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, KilledCoordinator, testing::Values("shm", "zmq"
 // A stopped process hears no request to leave.
 TEST(Faults, a_killed_coordinator_leaves_no_rank_even_if_that_was_stopped) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   const auto ranks = run.ranks();
   ASSERT_EQ(ranks.size(), 4u);
@@ -79,7 +78,7 @@ TEST(Faults, a_killed_coordinator_leaves_no_rank_even_if_that_was_stopped) {
 TEST(Faults, a_coordinator_that_is_killed_while_it_starts_leaves_nothing) {
   for (int trial = 0; trial < 10; ++trial) {
     const Home home;
-    RunProgram run(home, endless_run(kFour));
+    RunProgram run(home, endless_run(kMirrored));
     std::this_thread::sleep_for(std::chrono::milliseconds(40 * trial));
     const auto ranks = run.ranks();
     run.signal(SIGKILL);
@@ -93,13 +92,13 @@ TEST(Faults, what_an_older_run_left_of_its_sockets_goes_at_the_next_start) {
   const Home home;
   const fs::path left = home.sockets() / "run-999999999-abcdef";
   fs::create_directories(left);
-  EXPECT_EQ(cli(short_run(kFour, 2)).exit_code, 0);
+  EXPECT_EQ(cli(short_run(kMirrored, 2)).exit_code, 0);
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
 TEST(Faults, a_coordinator_that_pauses_blames_nobody) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   run.signal(SIGSTOP);
   std::this_thread::sleep_for(std::chrono::seconds(4));
@@ -112,7 +111,7 @@ TEST(Faults, a_coordinator_that_pauses_blames_nobody) {
 
 TEST(Faults, two_coordinators_at_once_do_not_disturb_each_other) {
   const Home home;
-  RunProgram first(home, short_run(kFour, 60)), second(home, short_run(kFour, 60));
+  RunProgram first(home, short_run(kMirrored, 60)), second(home, short_run(kMirrored, 60));
   const Ran one = first.wait(), two = second.wait();
   EXPECT_EQ(one.exit_code, 0) << one.err;
   EXPECT_EQ(two.exit_code, 0) << two.err;
@@ -124,7 +123,7 @@ TEST(Faults, two_coordinators_at_once_do_not_disturb_each_other) {
 TEST(Faults, a_reader_of_the_output_that_goes_away_does_not_end_the_run) {
   const Home home;
   const fs::path out = home / "run";
-  auto arguments = short_run(kFour, 400);
+  auto arguments = short_run(kMirrored, 400);
   arguments.insert(arguments.end(), {"--out", out.string()});
   RunProgram run(home, arguments, "exec > >(head -n 1 > /dev/null);");
   EXPECT_EQ(run.wait().exit_code, 0);

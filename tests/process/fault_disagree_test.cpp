@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -14,8 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-const std::string kFour = example("four_devices_mirrored_digits");
 
 // An installation whose third rank is another program.
 class Installation {
@@ -30,7 +29,7 @@ class Installation {
 
   Ran run(const std::string& impostor) const {
     std::string line = "TRAINYARD_IMPOSTOR=" + impostor + " exec " + (directory_ / "trainyard-cli").string();
-    for (const std::string& argument : short_run(kFour, 5)) line += " '" + argument + "'";
+    for (const std::string& argument : short_run(kMirrored, 5)) line += " '" + argument + "'";
     return shell(line);
   }
 

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "core/telemetry/history.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -14,8 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-const std::string kFour = example("four_devices_mirrored_digits");
 
 // From now on permissions bind the programs that this test starts, also where it is root.
 void obey_permissions() {
@@ -39,7 +38,7 @@ void expect_whole_recording(const fs::path& run_directory) {
 // As a disk quota says it. (In memory shared by processes, too, so ranks are threads here.)
 TEST(Disk, a_recording_that_cannot_grow_ends_the_run_and_keeps_what_was_recorded) {
   const Home home;
-  RunProgram run(home, endless_run(kFour, {"run.transport=inproc"}), "ulimit -f 2000;");  // KiB a file
+  RunProgram run(home, endless_run(kMirrored, {"run.transport=inproc"}), "ulimit -f 2000;");  // KiB a file
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("recording.try"), HasSubstr("File too large"), HasSubstr("Free space")));
@@ -51,7 +50,7 @@ TEST(Disk, that_is_full_ends_the_run_and_keeps_what_was_recorded) {
   if (shell("unshare --mount true").exit_code != 0) GTEST_SKIP() << "only root may mount a small disk";
   const std::string disk = home / "disk", kept = home / "kept";
   std::string run = "mkdir -p " + disk + " " + kept + " && mount -t tmpfs -o size=1500k none " + disk + " && $CLI";
-  for (const std::string& argument : into(endless_run(kFour), disk + "/run")) run += " '" + argument + "'";
+  for (const std::string& argument : into(endless_run(kMirrored), disk + "/run")) run += " '" + argument + "'";
   const Ran ran = shell("unshare --mount bash -c \"" + run + "; code=\\$?; cp -r " + disk + "/run " + kept + "; exit \\$code\"");
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("No space left on device"), HasSubstr("Free space")));
@@ -60,7 +59,7 @@ TEST(Disk, that_is_full_ends_the_run_and_keeps_what_was_recorded) {
 
 TEST(Disk, that_fills_up_during_the_checkpoint_says_so) {
   const Home home;
-  RunProgram run(home, short_run(kFour, 3, {"run.transport=zmq"}), "ulimit -f 300;");  // the weights need 919 KiB
+  RunProgram run(home, short_run(kMirrored, 3, {"run.transport=zmq"}), "ulimit -f 300;");  // the weights need 919 KiB
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("checkpoint"), HasSubstr("File too large"), HasSubstr("ulimit -f")));
@@ -70,7 +69,7 @@ TEST(Disk, a_run_directory_that_becomes_read_only_fails_the_run_by_its_name) {
   obey_permissions();
   const Home home;
   const fs::path out = home / "run";
-  RunProgram run(home, into(endless_run(kFour), out));
+  RunProgram run(home, into(endless_run(kMirrored), out));
   ASSERT_TRUE(run.wait_for_step(20));
   make_read_only(out);
   run.signal(SIGINT);
@@ -86,7 +85,7 @@ TEST(Disk, a_result_that_cannot_be_written_is_no_success) {
   obey_permissions();
   const Home home;
   const fs::path out = home / "run";
-  RunProgram run(home, into(short_run(kFour, 500), out));
+  RunProgram run(home, into(short_run(kMirrored, 500), out));
   ASSERT_TRUE(wait_until(30, [&] { return fs::exists(out / "logs"); }));
   fs::create_directories(out / "result.json");  // nothing can take the place of a directory
   const Ran ran = run.wait();
@@ -99,7 +98,7 @@ TEST(Disk, a_home_that_is_read_only_is_said_before_anything_starts) {
   obey_permissions();
   const Home home;
   make_read_only(fs::path(home / ""));
-  const Ran ran = cli(short_run(kFour, 3));
+  const Ran ran = cli(short_run(kMirrored, 3));
   fs::permissions(fs::path(home / ""), fs::perms::owner_all);
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("cannot make this directory"), HasSubstr("Permission denied"), HasSubstr("Change its permissions")));
@@ -119,7 +118,7 @@ class BadPlace : public testing::TestWithParam<Place> {};
 TEST_P(BadPlace, for_a_run_is_refused) {
   obey_permissions();
   const Home home;
-  const Ran ran = cli(into(short_run(kFour, 3), GetParam().out(home)));
+  const Ran ran = cli(into(short_run(kMirrored, 3), GetParam().out(home)));
   EXPECT_EQ(ran.exit_code, GetParam().exit_code) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("error: "), HasSubstr(GetParam().told)));
 }
@@ -153,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Disk, BadPlace,
 TEST(Disk, a_directory_for_sockets_that_is_too_deep_is_told) {
   const Home home;
   ::setenv("XDG_RUNTIME_DIR", (home / std::string(90, 'd')).c_str(), 1);
-  const Ran ran = cli(short_run(kFour, 2));
+  const Ran ran = cli(short_run(kMirrored, 2));
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("bytes long"), HasSubstr("up to 107 bytes"), HasSubstr("XDG_RUNTIME_DIR")));
   EXPECT_FALSE(fs::exists(home / "data/trainyard/runs")) << "a run that never began leaves no directory";

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/telemetry/recording.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -21,8 +22,6 @@ using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-const std::string kFour = example("four_devices_mirrored_digits");
-
 std::string named(int rank) { return "rank " + std::to_string(rank) + " (cpu" + std::to_string(rank) + " on host0)"; }
 
 std::string on(const std::string& transport) { return "run.transport=" + transport; }
@@ -30,7 +29,7 @@ std::string on(const std::string& transport) { return "run.transport=" + transpo
 // The end of a run of four in which `harm` is done to one of them, in the midst of training.
 template <class Harm>
 Ran end_after(const Home& home, int rank, const std::vector<std::string>& overrides, const Harm& harm) {
-  RunProgram run(home, endless_run(kFour, overrides));
+  RunProgram run(home, endless_run(kMirrored, overrides));
   if (!run.wait_for_step(5)) return {};
   const auto ranks = run.ranks();
   EXPECT_EQ(ranks.size(), 4u);
@@ -49,7 +48,7 @@ Ran end_after(const Home& home, int rank, const std::vector<std::string>& overri
 }
 
 using RankAndTransport = std::tuple<int, const char*>;
-std::string name_of(const testing::TestParamInfo<RankAndTransport>& row) {
+std::string transport_and_rank(const testing::TestParamInfo<RankAndTransport>& row) {
   return std::string(std::get<1>(row.param)) + "_rank_" + std::to_string(std::get<0>(row.param));
 }
 
@@ -71,12 +70,12 @@ TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {
   EXPECT_THAT(ran.err, ContainsRegex("does not answer any more; it was last heard of at step [0-9]+ in op [A-Z]+"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, EachRank, testing::Combine(testing::Range(0, 4), testing::Values("shm", "zmq")), name_of);
+INSTANTIATE_TEST_SUITE_P(Faults, EachRank, testing::Combine(testing::Range(0, 4), testing::Values("shm", "zmq")), transport_and_rank);
 
 // Milliseconds from the kill to the moment at which the coordinator gave the run up, as it recorded that.
 double noticed_after(int rank) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   if (!run.wait_for_step(5)) return -1;
   const auto ranks = run.ranks();
   const std::int64_t killed_ns = now_ns();
@@ -137,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, EachTransport, testing::Values("shm", "zmq"));
 
 TEST(Faults, a_rank_that_pauses_for_a_moment_is_not_dead) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   const auto ranks = run.ranks();
   ASSERT_EQ(ranks.size(), 4u);
@@ -155,7 +154,7 @@ TEST(Faults, a_rank_that_pauses_for_a_moment_is_not_dead) {
 // Twice as many busy loops as cores, and four times as many ranks: slow, but nobody is dead.
 TEST(Faults, ranks_that_starve_are_not_dead) {
   const Home home;
-  base::Json e = base::Json::parse(read(kFour));
+  base::Json e = base::Json::parse(read(kMirrored));
   auto& devices = e["topology"]["hosts"][0]["devices"];
   for (int r = 4; r < 8; ++r) devices.push_back(devices[0]), devices.back()["name"] = "cpu" + std::to_string(r);
   const std::string eight = home.scratch().write("eight.json", e.dump());

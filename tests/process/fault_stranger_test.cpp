@@ -9,6 +9,7 @@
 #include "backends/zmq/transport_frame.h"
 #include "core/base/json.h"
 #include "core/comm/problem_bytes.h"
+#include "examples.h"
 #include "run_program.h"
 #include "tests/backends/zmq/control_frames.h"
 #include "tests/conformance/session_viewer.h"
@@ -21,8 +22,6 @@ using conformance::Viewer;
 using session::Command;
 using session::Message;
 using testing::HasSubstr;
-
-const std::string kFour = example("four_devices_mirrored_digits");
 
 // A connection that sends what it likes.
 class Stranger {
@@ -49,13 +48,12 @@ void expect_unharmed(RunProgram& run, std::int64_t step) {
   run.signal(SIGINT);
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
-  const Json result = ran.result();
-  for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
+  expect_all_end_alike(ran.result());
 }
 
 TEST(Strangers, garbage_on_the_control_socket_is_dropped_and_counted) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   Stranger stranger(run.endpoint(), ::zmq::socket_type::dealer);
   std::mt19937_64 random(1);
@@ -70,7 +68,7 @@ TEST(Strangers, garbage_on_the_control_socket_is_dropped_and_counted) {
 
 TEST(Strangers, a_message_over_the_limit_costs_only_its_sender_the_connection) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   Stranger stranger(run.endpoint(), ::zmq::socket_type::dealer);
   for (int i = 0; i < 3; ++i) stranger.send({std::string(zmq::kMaximumControlBytes + 1, 'x')});
@@ -81,7 +79,7 @@ TEST(Strangers, a_message_over_the_limit_costs_only_its_sender_the_connection) {
 
 TEST(Strangers, a_command_that_is_replayed_is_carried_out_once) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   Viewer viewer(run.client());
   viewer.ask(Command::pause);
@@ -96,7 +94,7 @@ TEST(Strangers, a_command_that_is_replayed_is_carried_out_once) {
 
 TEST(Strangers, the_words_of_a_rank_from_another_connection_are_not_heard) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   Stranger stranger(run.endpoint(), ::zmq::socket_type::dealer);
   std::uint64_t sequence = 0;
@@ -128,7 +126,7 @@ std::vector<std::string> foreign_abort(std::uint64_t run_key) {
 
 TEST(Strangers, data_frames_of_another_run_are_dropped) {
   const Home home;
-  RunProgram run(home, endless_run(kFour, {"run.transport=zmq"}));
+  RunProgram run(home, endless_run(kMirrored, {"run.transport=zmq"}));
   ASSERT_TRUE(run.wait_for_step(5));
   const std::string control = run.endpoint();
   Stranger stranger(control.substr(0, control.rfind('/')) + "/data-1", ::zmq::socket_type::push);
@@ -140,7 +138,7 @@ TEST(Strangers, data_frames_of_another_run_are_dropped) {
 
 TEST(Strangers, a_rank_that_was_not_started_by_the_coordinator_is_sent_away) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   // Asked to be a rank of this run, without its token.
   const Ran stranger = shell("echo guess | " TRAINYARD_BIN_DIR "/trainyard-rank --rank 1 --endpoint " + run.endpoint() + " --parent $$");

@@ -5,6 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/session/messages.h"
+#include "examples.h"
 #include "watched_run.h"
 
 namespace trainyard::process {
@@ -17,9 +18,6 @@ using testing::AllOf;
 using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const std::string kServed = example("four_workers_parameter_server_digits");
-constexpr int kServer = 4;
 
 // All that are there at the end have the same weights, and what servers wrote down makes them again.
 void expect_whole(const Ran& ran, const std::vector<int>& missing = {}) {

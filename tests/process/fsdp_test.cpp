@@ -16,18 +16,12 @@ using testing::HasSubstr;
 
 const std::string kSharded = example("four_devices_fsdp_gpt_grammar");
 
-Json trained(const std::vector<std::string>& overrides) {
-  std::vector<std::string> all = {"data.train_samples=320", "data.held_out_samples=50", "training.precision=fp64"};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  return completed(short_run(kSharded, 12, all));
-}
-
 TEST(CliFsdp, trains_to_the_weights_of_mirrored_and_keeps_one_checkpoint_of_all_parts) {
   const Home home;
-  const Json mirrored = trained({"strategy.kind=mirrored"});
+  const Json mirrored = trained(kSharded, 320, 50, {"strategy.kind=mirrored"});
   for (const std::string shard : {"full", "gradients", "optimizer"})
     for (const std::string transport : {"shm", "zmq", "inproc"}) {
-      const Json result = trained({"strategy.fsdp.shard=" + shard, "run.transport=" + transport});
+      const Json result = trained(kSharded, 320, 50, {"strategy.fsdp.shard=" + shard, "run.transport=" + transport});
       EXPECT_LE(distance(trained_weights(result), trained_weights(mirrored)), 1e-10) << shard << ", " << transport;
       EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(), 1e-10);
     }

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -14,16 +15,6 @@ namespace {
 
 using base::Json;
 using testing::HasSubstr;
-
-constexpr std::int64_t kElements = 235'146;  // of the example's model
-const std::string kGossip = example("eight_devices_gossip_digits");
-
-void expect_all_end_alike(const Json& result) {
-  for (const Json& rank : result["ranks"]) {
-    EXPECT_FALSE(rank["parameters_xxh64"].is_null());
-    EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
-  }
-}
 
 class Gossip : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, Gossip, testing::Values("auto", "shm", "zmq", "inproc"));

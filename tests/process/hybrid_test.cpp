@@ -14,20 +14,14 @@ using testing::HasSubstr;
 
 const std::string kMesh = example("eight_gpus_hybrid_gpt_grammar");
 
-Json trained(const std::vector<std::string>& overrides) {
-  std::vector<std::string> all = {"data.train_samples=330", "data.held_out_samples=50", "training.precision=fp64"};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  return completed(short_run(kMesh, 12, all));
-}
-
 // 330 samples, 32 at a step, leave a tail of 10.
 TEST(CliHybrid, trains_to_the_weights_of_mirrored_and_writes_one_checkpoint) {
   const Home home;
-  const Json mirrored = trained({"strategy.kind=mirrored", "training.accumulation_steps=1"});
+  const Json mirrored = trained(kMesh, 330, 50, {"strategy.kind=mirrored", "training.accumulation_steps=1"});
   for (const std::vector<std::string>& changes : {std::vector<std::string>{},
                                                   {"run.transport=inproc", "strategy.mesh.shards_data=true", "strategy.fsdp.shard=optimizer"},
                                                   {"strategy.mesh.shards_data=true", "strategy.fsdp.shard=full", "training.recompute_segments=4"}}) {
-    const Json result = trained(changes);
+    const Json result = trained(kMesh, 330, 50, changes);
     EXPECT_LE(distance(trained_weights(result), trained_weights(mirrored)), 1e-10);
     EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(), 1e-10);
     EXPECT_EQ(result["samples"], mirrored["samples"]) << "each is taken once, whoever has a part in it";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -12,11 +13,9 @@ namespace {
 using base::Json;
 using testing::HasSubstr;
 
-const std::string kFour = example("four_devices_mirrored_digits");
-
 // The example, with a bus of 50 Mbit/s.
 std::string narrow(const Scratch& scratch) {
-  Json e = Json::parse(read(kFour));
+  Json e = Json::parse(read(kMirrored));
   e["topology"]["hosts"][0]["bus_bandwidth_bits_per_second"] = 50e6;
   e["run"]["links"] = "imposed";
   return scratch.write("narrow.json", e.dump());
@@ -75,7 +74,7 @@ TEST(Imposed, a_link_that_takes_longer_than_a_rank_may_hang_is_waited_for) {
 
 TEST(Paced, ranks_take_the_time_of_the_drawn_device_and_say_so) {
   const Home home;
-  Json e = Json::parse(read(kFour));
+  Json e = Json::parse(read(kMirrored));
   for (Json& device : e["topology"]["hosts"][0]["devices"]) device["peak_flops"] = 5e8;  // slow enough for any machine
   e["run"]["devices"] = "paced";
   const std::string file = home.scratch().write("paced.json", e.dump());

@@ -10,6 +10,7 @@
 #include "core/experiment/resolve.h"
 #include "core/session/checkpoint.h"
 #include "core/telemetry/history.h"
+#include "examples.h"
 #include "run_program.h"
 #include "tests/conformance/session_viewer.h"
 
@@ -20,14 +21,6 @@ namespace fs = std::filesystem;
 using base::Json;
 using conformance::Viewer;
 using session::Status;
-
-const std::string kFour = example("four_devices_mirrored_digits");
-
-std::set<std::string> weights(const Json& result) {
-  std::set<std::string> names;
-  for (const Json& rank : result["ranks"]) names.insert(rank["parameters_xxh64"].get<std::string>());
-  return names;
-}
 
 // The step of the checkpoint that loads; -1: none does.
 std::int64_t checkpoint_step(const fs::path& run_directory) {
@@ -47,7 +40,7 @@ void expect_clean_end(const Home& home, RunProgram& run) {
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
   const Json result = ran.result();
   EXPECT_EQ(result["status"], "cancelled");
-  EXPECT_EQ(weights(result).size(), 1u);
+  EXPECT_EQ(weights_of(result).size(), 1u);
   const fs::path directory = result["run_directory"].get<std::string>();
   EXPECT_EQ(checkpoint_step(directory), result["steps"].get<std::int64_t>());
   const auto history = telemetry::History::load(directory);
@@ -62,7 +55,7 @@ void expect_clean_end(const Home& home, RunProgram& run) {
 TEST(Interrupt, while_it_starts_leaves_nothing_at_whatever_moment) {
   for (int trial = 0; trial < 25; ++trial) {
     const Home home;
-    RunProgram run(home, endless_run(kFour, {trial % 2 == 0 ? "run.transport=shm" : "run.transport=zmq"}));
+    RunProgram run(home, endless_run(kMirrored, {trial % 2 == 0 ? "run.transport=shm" : "run.transport=zmq"}));
     std::this_thread::sleep_for(std::chrono::milliseconds(20 * trial));
     const auto ranks = run.ranks();
     const std::int64_t begin = now_ns();
@@ -80,7 +73,7 @@ TEST(Interrupt, while_it_starts_leaves_nothing_at_whatever_moment) {
 
 TEST(Interrupt, while_it_trains_keeps_the_result) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   run.signal(SIGINT);
   expect_clean_end(home, run);
@@ -89,7 +82,7 @@ TEST(Interrupt, while_it_trains_keeps_the_result) {
 TEST(Interrupt, by_any_signal_that_asks_to_end_is_the_same) {
   for (const int signal : {SIGTERM, SIGHUP}) {
     const Home home;
-    RunProgram run(home, endless_run(kFour));
+    RunProgram run(home, endless_run(kMirrored));
     ASSERT_TRUE(run.wait_for_step(5));
     run.signal(signal);
     expect_clean_end(home, run);
@@ -98,7 +91,7 @@ TEST(Interrupt, by_any_signal_that_asks_to_end_is_the_same) {
 
 TEST(Interrupt, while_it_is_paused_keeps_the_result) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   Viewer viewer(run.client());
   viewer.ask(session::Command::pause);
@@ -120,7 +113,7 @@ bool wait_for_evaluation(Viewer& viewer) {
 
 TEST(Interrupt, while_it_evaluates_keeps_the_result) {
   const Home home;
-  RunProgram run(home, endless_run(kFour, {"data.held_out_samples=20000", "run.evaluate_every_steps=2"}));
+  RunProgram run(home, endless_run(kMirrored, {"data.held_out_samples=20000", "run.evaluate_every_steps=2"}));
   ASSERT_TRUE(run.wait_for_step(1));
   Viewer viewer(run.client());
   ASSERT_TRUE(wait_for_evaluation(viewer));
@@ -130,7 +123,7 @@ TEST(Interrupt, while_it_evaluates_keeps_the_result) {
 
 // A model whose weights take a while to get to the disk.
 std::string wide_model(const Home& home) {
-  Json e = Json::parse(read(example("one_device_digits")));
+  Json e = Json::parse(read(kOne));
   e["model"]["layers"] = Json::array({{{"kind", "linear"}, {"units", 4096}}, {{"kind", "relu"}}, {{"kind", "linear"}, {"units", 4096}}, {{"kind", "linear"}}});
   return home.scratch().write("wide.json", e.dump());
 }
@@ -164,7 +157,7 @@ TEST(Interrupt, a_second_one_while_it_writes_the_checkpoint_leaves_a_whole_one_o
 // In order it cannot: a rank that was stopped ends no step.
 TEST(Interrupt, a_second_one_stops_at_once) {
   const Home home;
-  RunProgram run(home, endless_run(kFour));
+  RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   const auto ranks = run.ranks();
   ASSERT_EQ(ranks.size(), 4u);

@@ -26,12 +26,6 @@ std::vector<std::string> gpt(int steps, std::vector<std::string> overrides = {})
   return arguments;
 }
 
-std::set<std::string> weights_of(const Json& result) {
-  std::set<std::string> hashes;
-  for (const Json& rank : result["ranks"]) hashes.insert(rank["parameters_xxh64"].get<std::string>());
-  return hashes;
-}
-
 TEST(LanguageModel, learns_to_foretell_and_makes_up_text_of_its_alphabet) {
   const Home home;
   const Json result = completed(gpt(200, {"run.sampled_characters=50"}));

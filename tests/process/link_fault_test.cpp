@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/telemetry/history.h"
+#include "examples.h"
 #include "watched_run.h"
 
 namespace trainyard::process {
@@ -17,7 +18,7 @@ constexpr double kQuiet = 1;  // seconds
 
 // Two hosts and one link between them.
 std::string two_hosts(const Scratch& scratch, bool served) {
-  Json e = Json::parse(read(example(served ? "four_workers_parameter_server_digits" : "four_devices_mirrored_digits")));
+  Json e = Json::parse(read(served ? kServed : kMirrored));
   Json& hosts = e["topology"]["hosts"];
   hosts.push_back(hosts[0]);
   hosts[1]["name"] = "far";

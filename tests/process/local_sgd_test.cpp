@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -12,16 +13,8 @@ namespace {
 using base::Json;
 using testing::HasSubstr;
 
-constexpr std::int64_t kElements = 235'146;                 // of the example's model
 constexpr std::int64_t kAllReduce = 2 * 3 * 4 * kElements;  // by all four ranks together
 const std::string kLocal = example("four_devices_local_sgd_digits"), kElastic = "strategy.local_sgd.rule=elastic";
-
-void expect_all_end_alike(const Json& result) {
-  for (const Json& rank : result["ranks"]) {
-    EXPECT_FALSE(rank["parameters_xxh64"].is_null());
-    EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
-  }
-}
 
 class LocalSgd : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, LocalSgd, testing::Values("auto", "shm", "zmq", "inproc"));

@@ -5,6 +5,7 @@
 
 #include <regex>
 
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -13,15 +14,13 @@ namespace {
 using base::Json;
 using testing::HasSubstr;
 
-const std::string kDigits = example("four_devices_mirrored_digits");
-
 // 875,000 parameters, most of them in three layers alike.
 constexpr const char* kDeep =
     R"(model.layers=[{"kind":"flatten"},{"kind":"linear","units":64},{"kind":"linear","units":512},{"kind":"linear","units":512},{"kind":"linear","units":512},)"
     R"({"kind":"linear","units":512},{"kind":"linear","units":0}])";
 
 std::vector<std::string> with_memory(const std::string& verb, std::int64_t bytes, const std::vector<std::string>& overrides = {}) {
-  std::vector<std::string> arguments{verb, kDigits, "--set", kDeep, "--set", "training.optimizer.kind=adam"};
+  std::vector<std::string> arguments{verb, kMirrored, "--set", kDeep, "--set", "training.optimizer.kind=adam"};
   for (int device = 0; device < 4; ++device)
     arguments.insert(arguments.end(), {"--set", "topology.hosts[0].devices[" + std::to_string(device) + "].memory_bytes=" + std::to_string(bytes)});
   for (const std::string& value : overrides) arguments.insert(arguments.end(), {"--set", value});
@@ -50,7 +49,7 @@ std::string word_after(const std::string& text, const std::string& before) {
 }
 
 TEST(CliMemory, is_said_by_what_it_is_for) {
-  const Ran ran = cli({"check", kDigits, "--json", "--set", "training.optimizer.kind=adam"});
+  const Ran ran = cli({"check", kMirrored, "--json", "--set", "training.optimizer.kind=adam"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const Json rank = ran.result()["ranks"][0];
   const Json& parts = rank["memory_parts"];
@@ -59,7 +58,7 @@ TEST(CliMemory, is_said_by_what_it_is_for) {
   std::int64_t sum = 0;
   for (const Json& part : parts) sum += part.get<std::int64_t>();
   EXPECT_EQ(rank["memory_bytes"], sum);
-  EXPECT_THAT(cli({"check", kDigits}).out, HasSubstr(": parameters 941 kB, gradients 941 kB"));
+  EXPECT_THAT(cli({"check", kMirrored}).out, HasSubstr(": parameters 941 kB, gradients 941 kB"));
 }
 
 // What every rank measured, by the names that check gives what the plan says: all within 5 % of that.
@@ -86,7 +85,7 @@ TEST(CliMemory, that_was_measured_is_in_the_result_of_a_run_beside_what_the_plan
 // The plan is as right as before: what lacks is said beside that, for every rank of which it is so, as validate says it.
 TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
   const std::string small = "topology.hosts[0].devices[1].memory_bytes=2000000";
-  const Ran checked = cli({"check", kDigits, "--json", "--set", small});
+  const Ran checked = cli({"check", kMirrored, "--json", "--set", small});
   EXPECT_EQ(checked.exit_code, 0);
   const Json result = checked.result();
   EXPECT_EQ(result["status"], "completed");
@@ -94,18 +93,18 @@ TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
     const std::int64_t needs = rank["memory_bytes"].get<std::int64_t>();
     EXPECT_EQ(rank["lacking_bytes"], rank["rank"] == 1 ? needs - 2'000'000 : 0);
   }
-  EXPECT_EQ(result["problems"], cli({"validate", kDigits, "--json", "--set", small}).result()["problems"]);
+  EXPECT_EQ(result["problems"], cli({"validate", kMirrored, "--json", "--set", small}).result()["problems"]);
   EXPECT_THAT(checked.err, testing::AllOf(testing::StartsWith("warning: topology.hosts[0].devices[1].memory_bytes"), HasSubstr("would be out of memory")));
-  const Ran said = cli({"check", kDigits, "--set", small});
+  const Ran said = cli({"check", kMirrored, "--set", small});
   EXPECT_THAT(said.out, testing::ContainsRegex("rank 1 takes [^\n]*\n[^\n]*\n    does not fit: [^ ]+ [kM]B more than its device has"));
-  EXPECT_EQ(cli({"check", kDigits}).err, "");
+  EXPECT_EQ(cli({"check", kMirrored}).err, "");
 }
 
 // What a rank takes is one number, which has to fit: as validate says it.
 TEST(CliMemory, of_a_rank_is_one_number) {
-  const Ran checked = cli({"check", kDigits});
+  const Ran checked = cli({"check", kMirrored});
   const std::string takes = word_after(checked.out, "rank 0 takes ");
-  const Ran refused = cli({"validate", kDigits, "--set", "topology.hosts[0].devices[0].memory_bytes=2000000"});
+  const Ran refused = cli({"validate", kMirrored, "--set", "topology.hosts[0].devices[0].memory_bytes=2000000"});
   EXPECT_THAT(refused.err, HasSubstr("its buffers take " + takes));
   EXPECT_THAT(checked.out, testing::Not(HasSubstr(" at once")));
 }
@@ -141,7 +140,7 @@ TEST(CliMemory, of_large_batches_does_in_smaller_micro_steps) {
 // Of six layers in runs of three the first two outputs are made again.
 TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
   const auto with = [](const std::string& verb, const std::string& segments, const std::string& form) {
-    return cli({verb, kDigits, form, "--set", kDeep, "--set", "training.recompute_segments=" + segments});
+    return cli({verb, kMirrored, form, "--set", kDeep, "--set", "training.recompute_segments=" + segments});
   };
   const auto activations = [&](const std::string& segments) {
     return with("check", segments, "--json").result()["ranks"][0]["memory_parts"]["activations"].get<std::int64_t>();
@@ -150,17 +149,17 @@ TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
   EXPECT_EQ(activations("1"), activations("0"));
   const auto seconds = [&](const std::string& segments) { return with("simulate", segments, "--json").result()["ranks"][0]["compute_seconds"].get<double>(); };
   EXPECT_GT(seconds("3"), seconds("0"));
-  const Ran said = cli({"validate", kDigits, "--set", kDeep, "--set", "training.recompute_segments=3"});
+  const Ran said = cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
   EXPECT_THAT(said.out, HasSubstr("note: of 6 outputs 2 are given up after the forward pass, and 2 made again before the backward pass: "));
-  const Ran vain = cli({"validate", kDigits, "--set", kDeep, "--set", "training.recompute_segments=1"});
+  const Ran vain = cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=1"});
   EXPECT_THAT(vain.out, HasSubstr("note: nothing is computed again: of 1 segments in a row no output can be given up here"));
-  const Ran proved = cli({"check", kDigits, "--set", kDeep, "--set", "training.recompute_segments=3"});
+  const Ran proved = cli({"check", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
   EXPECT_THAT(proved.out, HasSubstr("proved: recomputing"));
 }
 
 TEST(CliMemory, of_nothing_is_refused_with_what_is_accepted) {
   for (const std::string verb : {"validate", "run"}) {
-    const Ran refused = cli({verb, kDigits, "--set", "topology.hosts[0].devices[2].memory_bytes=0"});
+    const Ran refused = cli({verb, kMirrored, "--set", "topology.hosts[0].devices[2].memory_bytes=0"});
     EXPECT_EQ(refused.exit_code, 2) << verb;
     EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("topology.hosts[0].devices[2].memory_bytes: "), HasSubstr("(accepted: "), HasSubstr("1000000 to 1e+15")));
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -29,15 +30,14 @@ TEST_P(MixedPrecision, halves_what_stages_send) {
 TEST_P(MixedPrecision, leaves_replicas_alike) {
   const Home home;
   for (const std::string precision : {"bf16", "fp16"}) {
-    const Json result = completed(short_run(example("four_devices_mirrored_digits"), 8, {"run.transport=" + GetParam(), "training.precision=" + precision}));
+    const Json result = completed(short_run(kMirrored, 8, {"run.transport=" + GetParam(), "training.precision=" + precision}));
     for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]) << precision;
   }
 }
 
 TEST(LossScale, below_the_least_fails_the_run_and_says_what_to_do) {
   const Home home;
-  const Ran run = cli(short_run(example("four_devices_mirrored_digits"), 20,
-                                {"training.precision=fp16", "training.loss_scale.initial=1e12", "training.loss_scale.least=2e11"}));
+  const Ran run = cli(short_run(kMirrored, 20, {"training.precision=fp16", "training.loss_scale.initial=1e12", "training.loss_scale.least=2e11"}));
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.err, HasSubstr("step 2, op SCALE: loss scale underflow"));
   EXPECT_THAT(run.err, HasSubstr("Set training.precision to bf16"));
@@ -45,7 +45,7 @@ TEST(LossScale, below_the_least_fails_the_run_and_says_what_to_do) {
 
 TEST(LossScale, that_is_found_by_steps_without_an_update_is_no_warning) {
   const Home home;
-  const Ran run = cli(short_run(example("four_devices_mirrored_digits"), 30, {"training.precision=fp16", "training.loss_scale.initial=1e9"}));
+  const Ran run = cli(short_run(kMirrored, 30, {"training.precision=fp16", "training.loss_scale.initial=1e9"}));
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json result = run.result();
   EXPECT_GT(result["loss_scale"]["steps_without_update"], 2);
@@ -56,7 +56,7 @@ TEST(LossScale, that_is_found_by_steps_without_an_update_is_no_warning) {
 
 TEST(LossScale, is_recorded) {
   const Home home;
-  completed(short_run(example("four_devices_mirrored_digits"), 8, {"training.precision=fp16", "training.loss_scale.initial=256"}));
+  completed(short_run(kMirrored, 8, {"training.precision=fp16", "training.loss_scale.initial=256"}));
   const auto run = std::filesystem::directory_iterator(home.runs())->path();
   const auto csv = home / "run.csv";
   ASSERT_EQ(cli({"export", run.string(), "--format", "csv", "--out", csv.string()}).exit_code, 0);
@@ -64,7 +64,7 @@ TEST(LossScale, is_recorded) {
 }
 
 TEST(BadInput, of_precision_is_refused_with_what_to_do) {
-  const Ran run = cli({"validate", example("eight_devices_gossip_digits"), "--set", "training.precision=fp16"});
+  const Ran run = cli({"validate", kGossip, "--set", "training.precision=fp16"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err + run.out, HasSubstr("Take bf16, which needs no scale, or mirrored."));
 }

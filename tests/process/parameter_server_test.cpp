@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -11,9 +12,6 @@ namespace {
 
 using base::Json;
 using testing::HasSubstr;
-
-constexpr std::int64_t kElements = 235'146;  // of the example's model
-const std::string kServed = example("four_workers_parameter_server_digits");
 
 class ParameterServer : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, ParameterServer, testing::Values("shm", "zmq", "inproc"));
@@ -24,7 +22,7 @@ TEST_P(ParameterServer, asynchronous_sends_what_the_formula_says_and_all_end_ali
   const Json result = completed(short_run(kServed, 200, {"run.transport=" + GetParam()}));
   const std::int64_t s = 4 * kElements;
   EXPECT_EQ(result["steps"], 200);
-  EXPECT_EQ(result["samples"], completed(short_run(example("one_device_digits"), 200, {"training.batch_per_rank=32"}))["samples"]) << "each batch once";
+  EXPECT_EQ(result["samples"], completed(short_run(kOne, 200, {"training.batch_per_rank=32"}))["samples"]) << "each batch once";
   EXPECT_EQ(result["wire_bytes"]["payload"], 200 * s + (200 + 4) * (s + 32) + 4 * 16);
   for (const Json& rank : result["ranks"]) {
     const bool serves = rank["rank"] == 4;
@@ -45,7 +43,7 @@ TEST(ParameterServer, synchronous_trains_as_mirrored_does) {
   const std::vector<std::string> both{"training.precision=fp64", "training.optimizer.momentum=0.9"};
   std::vector<std::string> in_step = both;
   in_step.emplace_back("strategy.servers.mode=synchronous");
-  const Json served = completed(short_run(kServed, 60, in_step)), mirrored = completed(short_run(example("four_devices_mirrored_digits"), 60, both));
+  const Json served = completed(short_run(kServed, 60, in_step)), mirrored = completed(short_run(kMirrored, 60, both));
   EXPECT_EQ(served["samples"], mirrored["samples"]);
   EXPECT_NEAR(served["train_loss"].get<double>(), mirrored["train_loss"].get<double>(), 1e-9);
   EXPECT_EQ(served["held_out_accuracy"], mirrored["held_out_accuracy"]);
@@ -102,7 +100,7 @@ TEST_P(ParameterServer, what_its_servers_did_computes_it_again) {
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.result()["gradients"], 200);
   EXPECT_EQ(again.result()["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
-  const Ran none = cli({"replay", completed(short_run(example("one_device_digits"), 5, {}))["run_directory"].get<std::string>(), "--recompute"});
+  const Ran none = cli({"replay", completed(short_run(kOne, 5, {}))["run_directory"].get<std::string>(), "--recompute"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("no parameter servers"));
 }

@@ -17,20 +17,16 @@ namespace {
 using base::Json;
 using testing::HasSubstr;
 
-const std::string kVertical = example("two_devices_model_parallel_digits");
+const std::string kTwoStages = example("two_devices_model_parallel_digits");
 
-std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& overrides) {
-  for (const std::string& value : {std::string("data.train_samples=700"), std::string("data.held_out_samples=100"), std::string("training.epochs=2"),
-                                   std::string("training.batch_per_rank=16"), std::string("training.accumulation_steps=4")})
-    arguments.insert(arguments.end(), {"--set", value});
-  for (const std::string& value : overrides) arguments.insert(arguments.end(), {"--set", value});
-  return arguments;
+std::vector<std::string> in_micro_batches(std::vector<std::string> arguments, const std::vector<std::string>& overrides) {
+  const std::vector<std::string> own{"data.train_samples=700", "data.held_out_samples=100", "training.epochs=2", "training.batch_per_rank=16",
+                                     "training.accumulation_steps=4"};
+  return with_set(std::move(arguments), with(own, overrides));
 }
 
-Json trained(const Home& home, const std::string& name, const std::vector<std::string>& overrides) {
-  const Ran ran = cli(with({"run", kVertical, "--json", "--out", (home / name).string()}, overrides));
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  return ran.result();
+Json trained_in_stages(const Home& home, const std::string& name, const std::vector<std::string>& overrides) {
+  return completed(in_micro_batches({"run", kTwoStages, "--json", "--out", (home / name).string()}, overrides));
 }
 
 // What a checkpoint holds of the whole model.
@@ -46,12 +42,12 @@ std::vector<float> parameters_of(const std::filesystem::path& run) {
 
 TEST(CliPipeline, devices_with_some_layers_each_train_as_one_and_keep_one_checkpoint_of_all) {
   const Home home;
-  const Json one = trained(home, "one", {"strategy.kind=one_device", "topology.hosts[0].devices[1].role=idle"});
+  const Json one = trained_in_stages(home, "one", {"strategy.kind=one_device", "topology.hosts[0].devices[1].role=idle"});
   const auto weights = parameters_of(home / "one");
   for (const std::string kind : {"model_parallel", "pipeline"})
     for (const std::string transport : {"shm", "zmq"}) {
       const std::string name = kind + "-" + transport;
-      const Json result = trained(home, name, {"strategy.kind=" + kind, "run.transport=" + transport});
+      const Json result = trained_in_stages(home, name, {"strategy.kind=" + kind, "run.transport=" + transport});
       EXPECT_EQ(result.at("samples"), one.at("samples"));
       EXPECT_EQ(result.at("steps"), one.at("steps"));
       EXPECT_EQ(result.at("train_loss"), one.at("train_loss"));
@@ -63,7 +59,7 @@ TEST(CliPipeline, devices_with_some_layers_each_train_as_one_and_keep_one_checkp
 // 256 numbers of a sample forward, and as many back.
 TEST(CliPipeline, moves_activations_and_no_parameters) {
   const Home home;
-  const Json result = trained(
+  const Json result = trained_in_stages(
       home, "run",
       {"strategy.kind=pipeline", "strategy.stages.partition=by_hand", R"(strategy.stages.places=[{"segment": "0", "rank": 0}, {"segment": "2", "rank": 1}])"});
   const std::int64_t trained_samples = 2 * 700, evaluated = 2 * 100;
@@ -72,12 +68,12 @@ TEST(CliPipeline, moves_activations_and_no_parameters) {
 }
 
 TEST(CliPipeline, is_proved_and_simulated_with_its_stages_and_what_it_idles_at_best) {
-  const Ran checked = cli(with({"check", kVertical}, {"strategy.kind=pipeline"}));
+  const Ran checked = cli(in_micro_batches({"check", kTwoStages}, {"strategy.kind=pipeline"}));
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
   EXPECT_THAT(checked.out, HasSubstr("proved: passing"));
-  const Ran simulated = cli(with({"simulate", kVertical}, {"strategy.kind=pipeline"}));
+  const Ran simulated = cli(in_micro_batches({"simulate", kTwoStages}, {"strategy.kind=pipeline"}));
   EXPECT_THAT(simulated.out, testing::AllOf(HasSubstr("idle, at best       20.0 %"), HasSubstr("rank 0 has layer 0, rank 1 has layers 2 to 4")));
-  const Json result = cli(with({"simulate", kVertical, "--json"}, {"strategy.kind=pipeline"})).result();
+  const Json result = cli(in_micro_batches({"simulate", kTwoStages, "--json"}, {"strategy.kind=pipeline"})).result();
   EXPECT_NEAR(result.at("ideal_bubble_fraction").get<double>(), 0.2, 1e-12);
 }
 
@@ -92,8 +88,8 @@ double slowest_of_two(const std::vector<double>& seconds, std::size_t cut) {
 TEST(CliPipeline, whose_layers_are_measured_shares_them_out_by_that_and_writes_it_down) {
   const Home home;
   const std::vector<std::string> measured = {"strategy.kind=pipeline", "strategy.stages.partition=measured"};
-  EXPECT_THAT(cli(with({"validate", kVertical}, measured)).out, HasSubstr("is measured before the run; until then they are shared out by cost"));
-  trained(home, "run", measured);
+  EXPECT_THAT(cli(in_micro_batches({"validate", kTwoStages}, measured)).out, HasSubstr("is measured before the run; until then they are shared out by cost"));
+  trained_in_stages(home, "run", measured);
   const Json stages = stages_in(home / "run" / "resolved.json");
   std::vector<double> seconds;
   std::vector<std::string> names;
@@ -105,7 +101,7 @@ TEST(CliPipeline, whose_layers_are_measured_shares_them_out_by_that_and_writes_i
   for (std::size_t other = 1; other < seconds.size(); ++other) EXPECT_LE(slowest_of_two(seconds, cut), slowest_of_two(seconds, other));
   // Given, they are not measured again.
   const std::string times = stages["times"].dump();
-  trained(home, "again", {measured[0], measured[1], "strategy.stages.times=" + times});
+  trained_in_stages(home, "again", {measured[0], measured[1], "strategy.stages.times=" + times});
   EXPECT_EQ(stages_in(home / "again" / "resolved.json"), stages);
 }
 
@@ -116,7 +112,7 @@ TEST(CliPipeline, that_updates_after_every_micro_batch_learns_nearly_as_well_and
   const auto by = [&](const std::string& name, const std::vector<std::string>& more) {
     std::vector<std::string> all = slowly;
     all.insert(all.end(), more.begin(), more.end());
-    return trained(home, name, all);
+    return trained_in_stages(home, name, all);
   };
   const Json stale = by("stale", {"strategy.stages.schedule=pipedream"}), fresh = by("fresh", {"training.accumulation_steps=1"});
   EXPECT_EQ(stale.at("samples"), fresh.at("samples"));
@@ -130,7 +126,7 @@ TEST(CliPipeline, that_updates_after_every_micro_batch_learns_nearly_as_well_and
 
 TEST(CliPipeline, that_cannot_be_is_refused_with_what_to_do) {
   const auto refused = [](const std::vector<std::string>& overrides) {
-    const Ran ran = cli(with({"validate", kVertical}, overrides));
+    const Ran ran = cli(in_micro_batches({"validate", kTwoStages}, overrides));
     EXPECT_EQ(ran.exit_code, 2);
     return ran.err;
   };

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "backends/zmq/control.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -51,7 +52,7 @@ class Ports : public testing::TestWithParam<std::string> {};
 
 TEST_P(Ports, are_not_taken_by_any_process_of_a_run) {
   const Home home;
-  RunProgram run(home, endless_run(example("four_devices_mirrored_digits"), {"run.transport=" + GetParam()}));
+  RunProgram run(home, endless_run(kMirrored, {"run.transport=" + GetParam()}));
   ASSERT_TRUE(run.wait_for_step(1));
   const auto ranks = run.ranks();
   EXPECT_EQ(ranks.size(), 4u);

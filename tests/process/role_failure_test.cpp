@@ -5,6 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/session/checkpoint.h"
+#include "examples.h"
 #include "watched_run.h"
 
 namespace trainyard::process {
@@ -13,8 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-const std::string kServed = example("four_workers_parameter_server_digits");
 
 // A drawing of them all: a chief and two other workers, a server and an evaluator.
 enum Rank { chief = 0, worker = 1, server = 3, evaluator = 4 };
@@ -26,7 +25,7 @@ struct Row {
   const char* mode;
   bool goes_on;
 };
-std::string name_of(const testing::TestParamInfo<Row>& row) {
+std::string role_and_mode(const testing::TestParamInfo<Row>& row) {
   return std::string(row.param.role) + (row.param.signal == SIGKILL ? "_dies_" : "_stands_still_") + row.param.mode;
 }
 void PrintTo(const Row& row, std::ostream* out) { *out << row.role << ", signal " << row.signal << ", " << row.mode; }
@@ -75,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
                                          Row{"server", server, SIGKILL, kInStep, false}, Row{"server", server, SIGSTOP, kInStep, false},
                                          Row{"evaluator", evaluator, SIGKILL, kOutOfStep, true}, Row{"evaluator", evaluator, SIGSTOP, kOutOfStep, true},
                                          Row{"evaluator", evaluator, SIGKILL, kInStep, true}, Row{"evaluator", evaluator, SIGSTOP, kInStep, true}),
-                         name_of);
+                         role_and_mode);
 
 TEST_P(RoleFails, as_the_table_says) {
   const Row& row = GetParam();

@@ -14,19 +14,13 @@ using testing::HasSubstr;
 
 const std::string kCalls = example("two_trainers_rpc_clicks");
 
-Json trained(const std::vector<std::string>& overrides) {
-  std::vector<std::string> all = {"data.train_samples=1100", "data.held_out_samples=150", "training.precision=fp64"};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  return completed(short_run(kCalls, 12, all));
-}
-
 // 1100 samples, 128 at a step, leave a tail of 76. The server trains as well where the same drawing is of two workers and one that idles.
 TEST(CliRpc, trains_to_the_weights_of_ddp_and_writes_one_checkpoint) {
   const Home home;
-  const Json ddp = trained({"strategy.kind=ddp", "topology.hosts[0].devices[2].role=idle"});
+  const Json ddp = trained(kCalls, 1100, 150, {"strategy.kind=ddp", "topology.hosts[0].devices[2].role=idle"});
   for (const std::vector<std::string>& changes :
        {std::vector<std::string>{}, {"run.transport=zmq", "strategy.rpc.remote=all"}, {"run.transport=inproc", "topology.hosts[0].devices[1].role=chief"}}) {
-    const Json result = trained(changes);
+    const Json result = trained(kCalls, 1100, 150, changes);
     EXPECT_LE(distance(trained_weights(result), trained_weights(ddp)), 1e-10);
     EXPECT_NEAR(result["held_out_loss"].get<double>(), ddp["held_out_loss"].get<double>(), 1e-10);
     EXPECT_EQ(result["samples"], ddp["samples"]) << "each is taken once, whoever computes of it";

@@ -74,17 +74,12 @@ Home::~Home() {
 }
 
 std::vector<std::string> short_run(const std::string& experiment, int steps, const std::vector<std::string>& overrides) {
-  std::vector<std::string> arguments{"run", experiment, "--json", "--steps", std::to_string(steps)};
-  for (const char* few : {"data.train_samples=1000", "data.held_out_samples=100", "run.evaluate_every_steps=1000000"})
-    arguments.insert(arguments.end(), {"--set", few});
-  for (const std::string& value : overrides) arguments.insert(arguments.end(), {"--set", value});
-  return arguments;
+  const std::vector<std::string> few{"data.train_samples=1000", "data.held_out_samples=100", "run.evaluate_every_steps=1000000"};
+  return with_set({"run", experiment, "--json", "--steps", std::to_string(steps)}, with(few, overrides));
 }
 
 std::vector<std::string> endless_run(const std::string& experiment, const std::vector<std::string>& overrides) {
-  std::vector<std::string> all{"run.record_ops=false"};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  return short_run(experiment, 10'000'000, all);
+  return short_run(experiment, 10'000'000, with({"run.record_ops=false"}, overrides));
 }
 
 base::Json completed(const std::vector<std::string>& arguments) {
@@ -93,6 +88,25 @@ base::Json completed(const std::vector<std::string>& arguments) {
   const base::Json result = ran.result();
   EXPECT_EQ(result.value("status", ""), "completed") << result;
   return result;
+}
+
+base::Json trained(const std::string& experiment, int samples, int held_out, const std::vector<std::string>& overrides) {
+  const std::vector<std::string> own{"data.train_samples=" + std::to_string(samples), "data.held_out_samples=" + std::to_string(held_out),
+                                     "training.precision=fp64"};
+  return completed(short_run(experiment, 12, with(own, overrides)));
+}
+
+std::set<std::string> weights_of(const base::Json& result) {
+  std::set<std::string> hashes;
+  for (const base::Json& rank : result["ranks"]) hashes.insert(rank["parameters_xxh64"].get<std::string>());
+  return hashes;
+}
+
+void expect_all_end_alike(const base::Json& result) {
+  for (const base::Json& rank : result["ranks"]) {
+    EXPECT_FALSE(rank["parameters_xxh64"].is_null());
+    EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
+  }
 }
 
 RunProgram::RunProgram(const Home& home, const std::vector<std::string>& arguments, const std::string& before)

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,6 +48,11 @@ std::vector<std::string> short_run(const std::string& experiment, int steps, con
 std::vector<std::string> endless_run(const std::string& experiment, const std::vector<std::string>& overrides = {});
 // The result of a run with these arguments; the test fails where it does not complete.
 base::Json completed(const std::vector<std::string>& arguments);
+// Of 12 steps in fp64, on so many samples: for weights that are compared.
+base::Json trained(const std::string& experiment, int samples, int held_out, const std::vector<std::string>& overrides);
+
+std::set<std::string> weights_of(const base::Json& result);  // their hashes: one where all ranks have the same
+void expect_all_end_alike(const base::Json& result);         // with weights, all the same
 
 struct RankProcess {
   int rank = -1;

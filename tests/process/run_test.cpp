@@ -7,6 +7,7 @@
 
 #include "core/experiment/resolve.h"
 #include "core/telemetry/history.h"
+#include "examples.h"
 #include "run_program.h"
 #include "trained_weights.h"
 
@@ -17,17 +18,9 @@ using base::Json;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-const std::string kOne = example("one_device_digits"), kFour = example("four_devices_mirrored_digits");
-
-std::set<std::string> weights(const Json& result) {
-  std::set<std::string> names;
-  for (const Json& rank : result["ranks"]) names.insert(rank["parameters_xxh64"].get<std::string>());
-  return names;
-}
-
 // The four devices of the example on two hosts, a cable between them.
 std::string two_hosts(const Scratch& scratch) {
-  Json e = Json::parse(read(kFour));
+  Json e = Json::parse(read(kMirrored));
   Json& hosts = e["topology"]["hosts"];
   Json second = hosts[0];
   second["name"] = "host1";
@@ -42,11 +35,11 @@ TEST(Run, every_transport_trains_the_same_weights_on_every_rank) {
   const Home home;
   std::set<std::string> all;
   for (const char* transport : {"shm", "zmq", "inproc"}) {
-    const auto names = weights(completed(short_run(kFour, 25, {std::string("run.transport=") + transport})));
+    const auto names = weights_of(completed(short_run(kMirrored, 25, {std::string("run.transport=") + transport})));
     EXPECT_EQ(names.size(), 1u) << transport;
     all.insert(names.begin(), names.end());
   }
-  const auto mixed = weights(completed(short_run(two_hosts(home.scratch()), 25)));
+  const auto mixed = weights_of(completed(short_run(two_hosts(home.scratch()), 25)));
   EXPECT_EQ(mixed.size(), 1u);
   all.insert(mixed.begin(), mixed.end());
   EXPECT_EQ(all.size(), 1u) << "the path of the bytes must not change them";
@@ -61,7 +54,7 @@ TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
     const auto* memory = history.find({telemetry::Metric::memory_bytes, 3, 0});
     return memory ? memory->values.front() : 0;
   };
-  const Json processes = completed(short_run(kFour, 3)), threads = completed(short_run(kFour, 3, {"run.transport=inproc"}));
+  const Json processes = completed(short_run(kMirrored, 3)), threads = completed(short_run(kMirrored, 3, {"run.transport=inproc"}));
   for (const Json& rank : processes["ranks"]) EXPECT_GT(rank["peak_memory_bytes"].get<std::int64_t>(), 1'000'000);
   for (const Json& rank : threads["ranks"]) EXPECT_TRUE(rank["peak_memory_bytes"].is_null());
   EXPECT_GT(charted(processes), 1e6);
@@ -81,27 +74,27 @@ TEST(Run, of_convolutions_equals_one_device_whatever_the_transport) {
   const auto one = trained_weights(run_on(1, "auto"));
   for (const char* transport : {"shm", "zmq"}) {
     const Json four = run_on(4, transport);
-    EXPECT_EQ(weights(four).size(), 1u) << transport;
+    EXPECT_EQ(weights_of(four).size(), 1u) << transport;
     EXPECT_LE(distance(trained_weights(four), one), 1e-10) << transport;
   }
 }
 
 TEST(Run, of_a_slowed_down_rank_says_so_in_its_result) {
   const Home home;
-  const Json result = completed(short_run(kFour, 10, {"topology.hosts[0].devices[1].slow_down=3"}));
+  const Json result = completed(short_run(kMirrored, 10, {"topology.hosts[0].devices[1].slow_down=3"}));
   EXPECT_FALSE(result["ranks"][0].contains("slowed_down"));
   EXPECT_EQ(result["ranks"][1]["slowed_down"], 3);
 }
 
 TEST(Run, the_direct_algorithm_trains_equal_replicas_too) {
   const Home home;
-  EXPECT_EQ(weights(completed(short_run(kFour, 25, {"strategy.algorithm=direct"}))).size(), 1u);
+  EXPECT_EQ(weights_of(completed(short_run(kMirrored, 25, {"strategy.algorithm=direct"}))).size(), 1u);
 }
 
 TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
   const Home home;
   const Json one = completed(short_run(kOne, 100, {"training.precision=fp64", "training.batch_per_rank=128"}));
-  const Json four = completed(short_run(kFour, 100, {"training.precision=fp64", "training.batch_per_rank=32"}));
+  const Json four = completed(short_run(kMirrored, 100, {"training.precision=fp64", "training.batch_per_rank=32"}));
   EXPECT_LE(distance(trained_weights(four), trained_weights(one)), 1e-10);
   EXPECT_EQ(one["samples"], four["samples"]);
   EXPECT_NEAR(one["train_loss"].get<double>(), four["train_loss"].get<double>(), 1e-9);
@@ -123,12 +116,12 @@ TEST(Run, gradients_of_four_ranks_equal_those_of_one_device_in_single_precision_
     for (std::size_t i = 0; i < values.size(); ++i) values[i] -= begin[i];
     return values;
   };
-  EXPECT_LE(distance(gradient(kFour, 32), gradient(kOne, 128)), 1e-5);
+  EXPECT_LE(distance(gradient(kMirrored, 32), gradient(kOne, 128)), 1e-5);
 }
 
 // The devices of the example, `n` of them.
 std::string drawing_of(const Scratch& scratch, std::int64_t n) {
-  Json e = Json::parse(read(kFour));
+  Json e = Json::parse(read(kMirrored));
   Json& devices = e["topology"]["hosts"][0]["devices"];
   const Json pattern = devices[0];
   devices = Json::array();
@@ -167,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Run, WireBytes, testing::Range<std::int64_t>(2, 9));
 TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
   const Home home;
   const std::filesystem::path out = home / "the run";
-  auto arguments = short_run(kFour, 30, {"strategy.bucket_bytes=100000"});
+  auto arguments = short_run(kMirrored, 30, {"strategy.bucket_bytes=100000"});
   arguments.insert(arguments.end(), {"--out", out.string()});
   const Json result = completed(arguments);
   EXPECT_EQ(result["run_directory"], out.string());
@@ -183,7 +176,7 @@ TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
 
 TEST(Run, the_recording_has_the_loss_of_every_step) {
   const Home home;
-  const Json result = completed(short_run(kFour, 30));
+  const Json result = completed(short_run(kMirrored, 30));
   const auto history = telemetry::History::load(result["run_directory"].get<std::string>());
   ASSERT_TRUE(history) << base::to_string(history.error());
   EXPECT_EQ(history->damage(), "");
@@ -196,16 +189,16 @@ TEST(Run, the_recording_has_the_loss_of_every_step) {
 
 TEST(Run, the_result_says_which_devices_were_emulated) {
   const Home home;
-  const Json result = completed(short_run(kFour, 3, {"topology.hosts[0].devices[2].kind=gpu"}));
+  const Json result = completed(short_run(kMirrored, 3, {"topology.hosts[0].devices[2].kind=gpu"}));
   for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["emulated"], rank["rank"] == 2) << rank;
-  EXPECT_THAT(cli({"run", kFour, "--steps", "2", "--set", "topology.hosts[0].devices[2].kind=tpu"}).out, HasSubstr("EMULATED            1 of 4 devices"));
+  EXPECT_THAT(cli({"run", kMirrored, "--steps", "2", "--set", "topology.hosts[0].devices[2].kind=tpu"}).out, HasSubstr("EMULATED            1 of 4 devices"));
 }
 
 TEST(Run, the_simulated_step_stands_beside_the_measured_one) {
   const Home home;
-  const Json result = completed(short_run(kFour, 5)), simulated = cli({"simulate", kFour, "--steps", "3", "--json"}).result();
+  const Json result = completed(short_run(kMirrored, 5)), simulated = cli({"simulate", kMirrored, "--steps", "3", "--json"}).result();
   EXPECT_EQ(result["simulated_step_seconds"], simulated["step_seconds"]);
-  EXPECT_THAT(cli({"run", kFour, "--steps", "2"}).out, HasSubstr("simulated from the drawn speeds: "));
+  EXPECT_THAT(cli({"run", kMirrored, "--steps", "2"}).out, HasSubstr("simulated from the drawn speeds: "));
 }
 
 TEST(Run, that_diverges_is_said_to) {
@@ -220,7 +213,7 @@ TEST(Run, that_diverges_is_said_to) {
 TEST(Run, whose_gradients_are_not_finite_says_so_stops_or_skips_them) {
   const Home home;
   const auto with = [](const std::string& policy) {
-    return cli({"run", kFour, "--steps", "20", "--json", "--set", "training.optimizer.learning_rate=1e6", "--set", "training.non_finite=" + policy});
+    return cli({"run", kMirrored, "--steps", "20", "--json", "--set", "training.optimizer.learning_rate=1e6", "--set", "training.non_finite=" + policy});
   };
   const Ran goes_on = with("go_on");
   EXPECT_EQ(goes_on.exit_code, 0);
@@ -236,7 +229,7 @@ TEST(Run, whose_gradients_are_not_finite_says_so_stops_or_skips_them) {
 
 TEST(Run, ranks_that_share_cores_are_said_to_before_the_figures) {
   const Home home;
-  const Ran crowded = shell("exec taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') \"$CLI\" run " + kFour + " --steps 2");
+  const Ran crowded = shell("exec taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') \"$CLI\" run " + kMirrored + " --steps 2");
   EXPECT_THAT(crowded.err, HasSubstr("note: 4 ranks share 1 core: times include waiting for each other"));
   EXPECT_THAT(cli({"run", kOne, "--steps", "2"}).err, testing::Not(HasSubstr("share")));
 }
@@ -251,7 +244,7 @@ TEST(Run, the_checkpoint_is_of_the_last_step) {
 
 TEST(Run, ranks_of_several_cores_do_not_spin_and_what_a_person_set_holds) {
   const Home home;
-  Json e = Json::parse(read(kFour));
+  Json e = Json::parse(read(kMirrored));
   e["topology"]["hosts"][0]["devices"][1]["cores"] = 2;
   const std::string mixed = home.scratch().write("mixed.json", e.dump());
   const auto policies = [&](const std::string& before) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -16,13 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kMirrored = example("four_devices_mirrored_digits");
 const std::vector<std::string> kSkewed{"--set", "data.sharding.kind=label_skew", "--set", "data.sharding.alpha=0.5", "--set", "data.train_samples=1000"};
-
-std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 std::int64_t sum_of(const base::Json& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0},

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -14,8 +15,6 @@ namespace fs = std::filesystem;
 using base::Json;
 using testing::AllOf;
 using testing::HasSubstr;
-
-const std::string kDigits = example("four_devices_mirrored_digits");
 
 // Ten layers, of 100 kB outputs each a micro-step.
 std::vector<std::string> deep(std::vector<std::string> more) {
@@ -36,17 +35,17 @@ TEST(Swap, trains_the_same_weights_in_real_processes_and_leaves_no_file) {
   };
   const fs::path aside = home / "aside";
   fs::create_directories(aside);
-  const Json kept = completed(short_run(kDigits, 6, deep({})));
+  const Json kept = completed(short_run(kMirrored, 6, deep({})));
   const Json on_disk =
-      completed(short_run(kDigits, 6, deep({"training.swap.activations=disk", "training.swap.optimizer=disk", "training.swap.directory=" + aside.string()})));
-  const Json on_host = completed(short_run(kDigits, 6, deep({"training.swap.activations=host", "training.swap.optimizer=host"})));
+      completed(short_run(kMirrored, 6, deep({"training.swap.activations=disk", "training.swap.optimizer=disk", "training.swap.directory=" + aside.string()})));
+  const Json on_host = completed(short_run(kMirrored, 6, deep({"training.swap.activations=host", "training.swap.optimizer=host"})));
   EXPECT_EQ(hashes(on_disk), hashes(kept));
   EXPECT_EQ(hashes(on_host), hashes(kept));
   EXPECT_TRUE(fs::is_empty(aside));
 }
 
 TEST(Swap, is_proved_and_told_apart_by_check) {
-  std::vector<std::string> arguments{"check", kDigits};
+  std::vector<std::string> arguments{"check", kMirrored};
   for (const std::string& value : deep({"training.swap.activations=host", "training.swap.optimizer=disk"})) arguments.insert(arguments.end(), {"--set", value});
   const Ran ran = cli(arguments);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
@@ -54,7 +53,7 @@ TEST(Swap, is_proved_and_told_apart_by_check) {
 }
 
 TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
-  std::vector<std::string> arguments{"validate", kDigits, "--set", "training.swap.activations=host"};
+  std::vector<std::string> arguments{"validate", kMirrored, "--set", "training.swap.activations=host"};
   EXPECT_THAT(cli(arguments).out, HasSubstr("note: nothing is put aside: no output is asked for again so late")) << "of two layers";
   for (const std::string& value : deep({})) arguments.insert(arguments.end(), {"--set", value});
   EXPECT_THAT(cli(arguments).out, HasSubstr(" are put aside and come back in a step, of the rank with most"));
@@ -62,7 +61,7 @@ TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
 
 TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
   const Home home;
-  const Ran ran = cli(short_run(kDigits, 3, deep({"training.swap.optimizer=disk", "training.swap.directory=/no/such/directory"})));
+  const Ran ran = cli(short_run(kMirrored, 3, deep({"training.swap.optimizer=disk", "training.swap.directory=/no/such/directory"})));
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("training.swap.directory: no file can be made in /no/such/directory"), HasSubstr("put aside to host")));
 }
@@ -76,7 +75,7 @@ TEST(Swap, to_where_no_file_can_be_made_is_refused_before_a_run_is_made) {
     if (!fs::exists(directory)) continue;
     for (const std::string verb : {"validate", "run"}) {
       SCOPED_TRACE(verb + " " + directory);
-      std::vector<std::string> arguments{verb, kDigits};
+      std::vector<std::string> arguments{verb, kMirrored};
       for (const std::string& value : deep({"training.swap.optimizer=disk", "training.swap.directory=" + directory}))
         arguments.insert(arguments.end(), {"--set", value});
       const std::string out = home / "made";
@@ -95,7 +94,7 @@ TEST(Swap, to_a_full_disk_fails_before_anything_is_computed_and_says_so) {
   if (shell("unshare --mount true").exit_code != 0) GTEST_SKIP() << "only root may mount a small disk";
   const std::string disk = home / "disk";
   std::string run = "mkdir -p " + disk + " && mount -t tmpfs -o size=500k none " + disk + " && $CLI";
-  for (const std::string& argument : short_run(kDigits, 3, deep({"training.swap.optimizer=disk", "training.swap.directory=" + disk}))) {
+  for (const std::string& argument : short_run(kMirrored, 3, deep({"training.swap.optimizer=disk", "training.swap.directory=" + disk}))) {
     std::string quoted = argument;
     for (std::size_t at = 0; (at = quoted.find('"', at)) != std::string::npos; at += 2) quoted.insert(at, "\\");
     run += " '" + quoted + "'";
@@ -108,7 +107,7 @@ TEST(Swap, to_a_full_disk_fails_before_anything_is_computed_and_says_so) {
 // As a disk quota says it.
 TEST(Swap, of_more_than_a_file_may_have_fails_before_anything_is_computed) {
   const Home home;
-  RunProgram run(home, short_run(kDigits, 3, deep({"training.swap.optimizer=disk", "run.transport=zmq"})), "ulimit -f 1000;");  // KiB
+  RunProgram run(home, short_run(kMirrored, 3, deep({"training.swap.optimizer=disk", "run.transport=zmq"})), "ulimit -f 1000;");  // KiB
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("aside in a file in "), HasSubstr("File too large")));

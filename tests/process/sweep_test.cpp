@@ -7,6 +7,7 @@
 
 #include "core/session/sweep_file.h"
 #include "core/telemetry/history.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -17,10 +18,8 @@ using base::Json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kFour = example("four_devices_mirrored_digits");
-
 std::vector<std::string> short_sweep(const std::string& out, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"sweep", kFour, "--json", "--out", out, "--steps", "10"};
+  std::vector<std::string> arguments{"sweep", kMirrored, "--json", "--out", out, "--steps", "10"};
   for (const char* few : {"data.train_samples=2000", "data.held_out_samples=100"}) arguments.insert(arguments.end(), {"--set", few});
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
@@ -162,7 +161,7 @@ TEST(Sweep, goes_on_after_a_run_failed_and_ends_with_3) {
 class EndlessSweep : public testing::Test {
  protected:
   EndlessSweep()
-      : program_(home_, {"sweep", kFour, "--json", "--out", directory(), "--ranks", "2,4", "--steps", "1000000", "--set", "run.record_ops=false", "--set",
+      : program_(home_, {"sweep", kMirrored, "--json", "--out", directory(), "--ranks", "2,4", "--steps", "1000000", "--set", "run.record_ops=false", "--set",
                          "data.held_out_samples=100"}) {}
   std::string directory() const { return (home_ / "sweep").string(); }
   std::string run() const { return directory() + "/01_ring-on-2-ranks"; }

@@ -14,17 +14,11 @@ using testing::HasSubstr;
 
 const std::string kSplit = example("four_devices_tensor_parallel_gpt_grammar");
 
-Json trained(const std::vector<std::string>& overrides) {
-  std::vector<std::string> all = {"data.train_samples=320", "data.held_out_samples=50", "training.precision=fp64"};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  return completed(short_run(kSplit, 12, all));
-}
-
 TEST(CliTensorParallel, trains_to_the_weights_of_mirrored_and_writes_one_checkpoint_of_all_parts) {
   const Home home;
-  const Json mirrored = trained({"strategy.kind=mirrored", "training.batch_per_rank=8"});
+  const Json mirrored = trained(kSplit, 320, 50, {"strategy.kind=mirrored", "training.batch_per_rank=8"});
   for (const std::string transport : {"shm", "zmq", "inproc"}) {
-    const Json result = trained({"run.transport=" + transport});
+    const Json result = trained(kSplit, 320, 50, {"run.transport=" + transport});
     EXPECT_LE(distance(trained_weights(result), trained_weights(mirrored)), 1e-10) << transport;
     EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(), 1e-10);
     EXPECT_EQ(result["samples"], mirrored["samples"]) << "each is taken once, whoever has a part in it";
@@ -36,7 +30,7 @@ TEST(CliTensorParallel, of_a_tied_table_and_of_clipping_too) {
   const std::vector<std::string> changes = {"model.layers[3].tied=true", "training.clip_norm=0.1"};
   std::vector<std::string> of_mirrored = changes;
   of_mirrored.insert(of_mirrored.end(), {"strategy.kind=mirrored", "training.batch_per_rank=8"});
-  EXPECT_LE(distance(trained_weights(trained(changes)), trained_weights(trained(of_mirrored))), 1e-10);
+  EXPECT_LE(distance(trained_weights(trained(kSplit, 320, 50, changes)), trained_weights(trained(kSplit, 320, 50, of_mirrored))), 1e-10);
 }
 
 TEST(CliTensorParallel, is_proved_and_simulated) {

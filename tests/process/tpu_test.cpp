@@ -5,6 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/collective/algorithm.h"
+#include "examples.h"
 #include "run_program.h"
 #include "trained_weights.h"
 
@@ -16,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kTpus = example("eight_tpus_torus_digits"), kMirrored = example("four_devices_mirrored_digits"), kOne = example("one_device_digits");
+const std::string kTpus = example("eight_tpus_torus_digits");
 const std::vector<std::int64_t> kBuckets = {1290 + 32'896, 200'960};  // elements, in buckets of about 100 KB: the last two layers, and the first
 constexpr int kRows = 2, kColumns = 4;
 

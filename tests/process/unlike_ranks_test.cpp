@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/json.h"
+#include "examples.h"
 #include "run_program.h"
 
 namespace trainyard::process {
@@ -12,9 +13,8 @@ namespace {
 using base::Json;
 using testing::HasSubstr;
 
-constexpr std::int64_t kElements = 235'146, kFeatures = 784, kClasses = 10;  // of the examples' model
-const std::string kCentral = example("central_storage_digits"), kParallel = example("four_devices_data_parallel_digits"),
-                  kMirrored = example("four_devices_mirrored_digits");
+constexpr std::int64_t kFeatures = 784, kClasses = 10;  // of the examples' model
+const std::string kCentral = example("central_storage_digits"), kParallel = example("four_devices_data_parallel_digits");
 
 class UnlikeRanks : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, UnlikeRanks, testing::Values("shm", "zmq", "inproc"));

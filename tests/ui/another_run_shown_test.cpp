@@ -12,10 +12,6 @@
 namespace trainyard::ui::test {
 namespace {
 
-using trainyard::test::line_of;
-using trainyard::test::may_be_trashed;
-using trainyard::test::state_of;
-
 class AnotherRunShown : public OpenedRun {
  protected:
   AnotherRunShown() {

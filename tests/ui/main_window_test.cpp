@@ -169,7 +169,7 @@ TEST_F(MainWindowTest, what_was_said_of_an_empty_canvas_goes_when_a_device_is_dr
 
 TEST_F(MainWindowTest, a_failed_run_leads_to_the_log_of_the_rank_that_failed) {
   const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_failed");
-  base::Json header = trainyard::test::SyntheticRun{.ranks = 2}.header();
+  base::Json header = test::SyntheticRun{.ranks = 2}.header();
   header["experiment"] = {{"document", experiment::to_json(*experiment::load(example("four_devices_mirrored_digits.json").toStdString()))}};
   ASSERT_TRUE(QDir().mkpath(directory));
   auto writer = *telemetry::RecordingWriter::create(directory.toStdString() + "/" + telemetry::kRecordingFile, header);

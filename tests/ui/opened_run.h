@@ -23,7 +23,7 @@ class OpenedRun : public AnsweredWindow {
     const auto resolved =
         experiment::resolved_from_json({{"document", experiment::to_json(experiment::located(given, kExamples.toStdString()))}, {"data", data}});
     const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_" + QString(name).left(30));
-    const trainyard::test::SyntheticRun synthetic{.experiment = experiment::to_json(*resolved)};
+    const test::SyntheticRun synthetic{.experiment = experiment::to_json(*resolved)};
     if (live) {
       live_run_.emplace(synthetic.create(directory.toStdString()));
       EXPECT_TRUE(train_on(0, 20) && give_coordinator(directory));
@@ -33,7 +33,7 @@ class OpenedRun : public AnsweredWindow {
     EXPECT_TRUE(experiment::save(given, (directory + "/experiment.json").toStdString()));
     return directory;
   }
-  bool train_on(int begin, int end) { return static_cast<bool>(trainyard::test::SyntheticRun{}.append(*live_run_, begin, end)); }
+  bool train_on(int begin, int end) { return static_cast<bool>(test::SyntheticRun{}.append(*live_run_, begin, end)); }
   bool end_live(const char* status, const base::Json& more = base::Json::object()) {
     base::Json result{{"type", "result"}, {"status", status}, {"steps", 20}};
     result.update(more);

@@ -9,11 +9,10 @@
 #include <functional>
 #include <memory>
 
+#include "tests/ui/patience.h"
 #include "ui/main_window.h"
 
 namespace trainyard::ui::test {
-
-constexpr int kPatience = 60'000;  // milliseconds; for busy machines, never for what goes well
 
 // Directories of its own for runs, sockets, settings and unsaved work.
 class RealWindow : public testing::Test {

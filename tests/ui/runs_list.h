@@ -13,7 +13,7 @@
 
 #include "ui/runs/runs_panel.h"
 
-namespace trainyard::test {
+namespace trainyard::ui::test {
 
 // Null when it is not listed; the next refresh makes another one.
 inline QTreeWidgetItem* line_of(const ui::RunsPanel& panel, const QString& directory) {
@@ -57,4 +57,4 @@ inline std::optional<bool> may_be_trashed(ui::RunsPanel& panel, const QString& d
   return may;
 }
 
-}  // namespace trainyard::test
+}  // namespace trainyard::ui::test

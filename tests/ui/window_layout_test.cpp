@@ -220,7 +220,7 @@ class SmallWindow : public WindowLayout, public testing::WithParamInterface<std:
   void show_run() {
     const auto& [size, scale] = GetParam();
     const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_long");
-    trainyard::test::SyntheticRun().record(directory.toStdString(), 300);
+    test::SyntheticRun().record(directory.toStdString(), 300);
     ASSERT_TRUE(window_->open(directory));
     ASSERT_TRUE(QTest::qWaitFor([&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
     Theme::instance().apply(Theme::Kind::light, scale);

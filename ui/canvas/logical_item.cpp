@@ -4,7 +4,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kAround = 24;  // heads and rims reach over the lines
+constexpr double kReach = 24;  // heads and rims reach over the lines
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void LogicalItem::set(std::vector<LogicalArrow> arrows, const Layout& layout) {
   arrows_ = std::move(arrows);
   bounds_ = {};
   for (const LogicalArrow& arrow : arrows_) bounds_ |= arrow.path.controlPointRect();
-  if (!arrows_.empty()) bounds_.adjust(-kAround, -kAround, kAround, kAround);
+  if (!arrows_.empty()) bounds_.adjust(-kReach, -kReach, kReach, kReach);
   outside_ = outside_tiles(layout, bounds_);
   update();
 }

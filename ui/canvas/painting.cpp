@@ -19,8 +19,6 @@ namespace {
 constexpr double kNameSize = 13, kTinySize = 9;         // pixels at 100 %
 constexpr double kSmallestReadable = 5, kFarSize = 10;  // pixels on the screen, times the theme's scale
 
-const Colours& colours() { return Theme::instance().colours(); }
-
 bool far(const QPainter& painter) { return is_far(scale_of(painter)); }
 // Names and ranks grow with the distance, as far as there is room for them.
 double far_size(const QPainter& painter, double room) { return std::min(kFarSize * Theme::instance().scale() / scale_of(painter), room); }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ui/canvas/arrange.h"
+#include "ui/model/topology_words.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -14,11 +15,7 @@ namespace {
 
 constexpr double kPortRadius = 5;
 
-const Colours& colours() { return Theme::instance().colours(); }
-
 bool far_enough(QPointF from, QPointF to) { return QLineF(from, to).length() >= QGuiApplication::styleHints()->startDragDistance() / 2.0; }
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
 
 // A number for each gesture: two drags of the same thing are two steps of undo.
 QString fresh_key(const char* what) {
@@ -75,7 +72,7 @@ class CarryDevice : public Gesture {
     if (target == host_of(topology, device_)->name) return;
     const bool lonely = target.empty() && host_of(topology, device_)->devices.size() == 1;
     if (lonely || under(at).kind == Part::Kind::network_switch) return;
-    workplace_.document.edit(QObject::tr("Move %1").arg(text(device_)), [&](experiment::Experiment& e) {
+    workplace_.document.edit(QObject::tr("Move %1").arg(words(device_)), [&](experiment::Experiment& e) {
       const QPointF corner = at - QPointF(tile_size().width() / 2 + 16, tile_size().height() / 2 + 40);
       make_room(e.topology, target, 1);
       move_to_host(e.topology, device_, target.empty() ? add_host(e.topology, snapped({corner.x(), corner.y()})) : target);
@@ -150,10 +147,10 @@ class PullLink : public Gesture {
     const Part to = target(at);
     if (!to || to == from_) return;
     base::Result<LinkName> made = LinkName{};
-    workplace_.document.edit(QObject::tr("Connect %1 and %2").arg(text(from_.name), text(to.name)),
+    workplace_.document.edit(QObject::tr("Connect %1 and %2").arg(words(from_.name), words(to.name)),
                              [&](experiment::Experiment& e) { made = connect(e.topology, from_.name, to.name); });
     if (made) workplace_.selection.set({.names = {}, .links = {*made}});
-    else workplace_.say(text(made.error().what + (made.error().advice.empty() ? "" : ". " + made.error().advice)));
+    else workplace_.say(words(made.error().what + (made.error().advice.empty() ? "" : ". " + made.error().advice)));
   }
   void paint(QPainter& painter) const override {
     const QRectF start = workplace_.scene.layout().rect_of(from_);

@@ -8,14 +8,13 @@
 
 #include "ui/canvas/name_editor.h"
 #include "ui/canvas/navigation.h"
+#include "ui/model/topology_words.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
 constexpr double kDotDistance = 3 * kGrid;
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
 
 }  // namespace
 
@@ -74,11 +73,11 @@ void TopologyView::rename_current() {
   const QRect shown = mapFromScene(scene_.layout().rect_of(part)).boundingRect();
   const int height = std::max(fontMetrics().height() + 8, 24), width = std::max(shown.width() - 8, 120);
   const int top = part.kind == Part::Kind::network_switch ? shown.center().y() - height / 2 : shown.top() + 4;
-  new NameEditor(viewport(), QRect(shown.left() + 4, top, width, height), text(part.name), [this, part](const QString& name) {
+  new NameEditor(viewport(), QRect(shown.left() + 4, top, width, height), words(part.name), [this, part](const QString& name) {
     base::Result<void> renamed;
     Picked picked = selection_.picked();
-    document_.edit(tr("Rename %1").arg(text(part.name)), [&](experiment::Experiment& e) { renamed = rename(e.topology, part.name, name.toStdString()); });
-    if (!renamed) return text(renamed.error().what);
+    document_.edit(tr("Rename %1").arg(words(part.name)), [&](experiment::Experiment& e) { renamed = rename(e.topology, part.name, name.toStdString()); });
+    if (!renamed) return words(renamed.error().what);
     if (picked.names.erase(part.name) > 0) picked.names.insert(name.toStdString());
     selection_.set(still_there(picked, document_.experiment().topology));
     scene_.set_current({part.kind, name.toStdString(), {}});

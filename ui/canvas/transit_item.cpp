@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kWidth = 4, kHead = 14, kLabelSize = 13, kLabelHeight = 24;
+constexpr double kWidth = 4, kArrow = 14, kLabelSize = 13, kLabelHeight = 24;
 constexpr double kBusLine = 12;  // below the top of a bus, where its line is painted
 
 // Tiles are left and reached at their lower edges: what they say stays to be read.
@@ -60,7 +60,7 @@ void paint_head(QPainter& painter, QPointF tip, double degrees) {
   painter.save();
   painter.translate(tip);
   painter.rotate(degrees);
-  painter.drawPolygon(QPolygonF({{0, 0}, {-kHead, -kHead / 2}, {-kHead, kHead / 2}}));
+  painter.drawPolygon(QPolygonF({{0, 0}, {-kArrow, -kArrow / 2}, {-kArrow, kArrow / 2}}));
   painter.restore();
 }
 
@@ -104,20 +104,20 @@ void TransitItem::set_progress(double progress) {
 QRectF TransitItem::label_rect() const {
   const QPointF at = path_.length() > 0 ? path_.pointAtPercent(std::clamp(progress_, 0.0, 1.0)) : path_.currentPosition();
   const QSizeF size(width_of(label_, kLabelSize, true) + 16, kLabelHeight);
-  return {at + QPointF(kHead / 2 + 2, 0), size};
+  return {at + QPointF(kArrow / 2 + 2, 0), size};
 }
 
 // Of all places of the label.
 QRectF TransitItem::boundingRect() const {
   const QSizeF label = label_rect().size();
-  return path_.boundingRect().adjusted(-kHead, -kHead, kHead + label.width(), kHead + label.height());
+  return path_.boundingRect().adjusted(-kArrow, -kArrow, kArrow + label.width(), kArrow + label.height());
 }
 
 void TransitItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
   const Colours& colours = Theme::instance().colours();
   painter->setRenderHint(QPainter::Antialiasing);
   const QRectF label = label_rect();
-  const double away = path_.length() > 0 ? path_.percentAtLength(std::max(0.0, path_.length() - kHead)) : 1;
+  const double away = path_.length() > 0 ? path_.percentAtLength(std::max(0.0, path_.length() - kArrow)) : 1;
   painter->setBrush(Qt::NoBrush);
   painter->setPen(QPen(colours.accent, kWidth / std::min(scale_of(*painter), 1.0), Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
   painter->drawPath(path_);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/charts/fault_marks.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 
 #include "core/base/units.h"
+#include "ui/charts/chart_text.h"
 #include "ui/model/counted.h"
 
 namespace trainyard::ui {
@@ -13,8 +13,6 @@ namespace {
 // Steps that a fault may be ahead of those that all ranks have reported: out of step, who stands still keeps others waiting in the count alone. Where more of
 // them are missing, the charts have not come so far yet.
 constexpr double kAhead = 300;
-
-QString tr(const char* text) { return QCoreApplication::translate("charts", text); }
 
 Marker glyph_of(const std::string& kind) {
   if (kind == "killed" || kind == "lost") return Marker::cross;
@@ -28,8 +26,8 @@ Marker glyph_of(const std::string& kind) {
 QString words_of(const telemetry::Fault& fault, const std::optional<RunLook>& run) {
   const QString who = run ? run->name + " · " : QString();
   const QString time = QString::fromStdString(base::format_seconds(fault.seconds));
-  if (fault.link >= 0) return tr("%1at %2, step %3: %4").arg(who, time, grouped(fault.step), QString::fromStdString(fault.text));
-  return tr("%1rank %2 %3 at %4, step %5: %6")
+  if (fault.link >= 0) return chart_text("%1at %2, step %3: %4").arg(who, time, grouped(fault.step), QString::fromStdString(fault.text));
+  return chart_text("%1rank %2 %3 at %4, step %5: %6")
       .arg(who, QString::number(fault.rank), QString::fromStdString(fault.kind), time, grouped(fault.step), QString::fromStdString(fault.text));
 }
 

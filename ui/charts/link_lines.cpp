@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/charts/link_lines.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <set>
 
+#include "ui/charts/chart_text.h"
 #include "ui/model/link_traffic.h"
 #include "ui/model/recorded.h"
 
@@ -13,15 +13,13 @@ namespace {
 
 using experiment::TransportKind;
 
-QString tr(const char* text) { return QCoreApplication::translate("charts", text); }
-
 // How bytes get from rank to rank of one host; nothing where that is not known.
 QString medium(TransportKind transport) {
   switch (transport) {
     case TransportKind::automatic:
-    case TransportKind::shm: return tr("shared memory");
-    case TransportKind::inproc: return tr("within one process");
-    case TransportKind::zmq: return tr("local sockets");
+    case TransportKind::shm: return chart_text("shared memory");
+    case TransportKind::inproc: return chart_text("within one process");
+    case TransportKind::zmq: return chart_text("local sockets");
   }
   return {};
 }
@@ -57,9 +55,9 @@ class Gatherer {
   void add_bus(const std::string& host, TransportKind transport) {
     const Crossing bus{std::nullopt, host, true};
     const auto stays = [this](const telemetry::SeriesKey& sent) { return traffic_.on_one_host(sent.rank, sent.index); };
-    const QString name = tr("%1 bus").arg(QString::fromStdString(host));
+    const QString name = chart_text("%1 bus").arg(QString::fromStdString(host));
     const bool all_stay = std::ranges::all_of(crossed_.at(bus), stays);
-    add(bus, {"bus " + QString::fromStdString(host), all_stay ? tr("%1 (%2)").arg(name, medium(transport)) : name, colours_++, false});
+    add(bus, {"bus " + QString::fromStdString(host), all_stay ? chart_text("%1 (%2)").arg(name, medium(transport)) : name, colours_++, false});
   }
 
   void add(const Crossing& crossing, LinkLine line) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/charts/run_lines.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <tuple>
 
 #include "core/telemetry/staleness_counts.h"
+#include "ui/charts/chart_text.h"
 #include "ui/charts/link_lines.h"
 #include "ui/model/counted.h"
 #include "ui/model/recorded.h"
@@ -23,8 +23,6 @@ using telemetry::History;
 using telemetry::Metric;
 using telemetry::SeriesKey;
 
-QString tr(const char* text) { return QCoreApplication::translate("charts", text); }
-
 std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optional<int> rank = {}, std::optional<int> index = {}) {
   std::vector<SeriesKey> keys;
   for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at)
@@ -32,7 +30,7 @@ std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optio
   return keys;
 }
 
-QString rank_name(int rank) { return tr("rank %1").arg(rank); }
+QString rank_name(int rank) { return chart_text("rank %1").arg(rank); }
 
 // Gathers the lines of one chart of one run; sources without any series make no line.
 class Lines {
@@ -56,8 +54,8 @@ class Lines {
   }
 
   void train_and_held_out(StepValues train, StepValues held_out) {
-    add_gathered("train", tr("train"), 0, train, false);
-    add_gathered("held_out", tr("held out"), 1, held_out, true);
+    add_gathered("train", chart_text("train"), 0, train, false);
+    add_gathered("held_out", chart_text("held out"), 1, held_out, true);
   }
 
   // Sampled now and then, by each rank at steps of its own: so not summed over ranks, and nothing is said of the steps between.
@@ -71,10 +69,11 @@ class Lines {
   void buffers() {
     const int rank = with_most_buffers();
     if (rank < 0) return;
-    if (!alone()) return void(add("most", tr("rank that takes most"), 0, {keys_of(history_, Metric::buffer_bytes, rank)}));
-    const QString labels[] = {tr("parameters"),       tr("gradients"), tr("moments"), tr("activations"), tr("other"), tr("put aside on the host"),
-                              tr("put aside on disk")};  // as run::MemoryPart
-    level("plan", tr("plan (rank %1)").arg(rank), planned_bytes(rank), true);
+    if (!alone()) return void(add("most", chart_text("rank that takes most"), 0, {keys_of(history_, Metric::buffer_bytes, rank)}));
+    const QString labels[] = {chart_text("parameters"),       chart_text("gradients"), chart_text("moments"),
+                              chart_text("activations"),      chart_text("other"),     chart_text("put aside on the host"),
+                              chart_text("put aside on disk")};  // as run::MemoryPart
+    level("plan", chart_text("plan (rank %1)").arg(rank), planned_bytes(rank), true);
     for (std::size_t part = 0; part < std::size(labels); ++part) {
       if (plans_nothing(rank, part)) continue;
       LineSpec* line =
@@ -114,14 +113,14 @@ class Lines {
   void gradient_norms() {
     const bool all = choice_.segment < 0;
     for (const int segment : all ? segments_with_gradients(history_) : std::vector{chosen()}) {
-      const QString name = all ? segment_name(history_, segment) : tr("reduced");
+      const QString name = all ? segment_name(history_, segment) : chart_text("reduced");
       LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kTextColour, first_rank(Metric::reduced_gradient_norm, segment));
       if (line && !all) line->style.dashed = false;
     }
     if (!alone() || all) return;
     for (int rank = 0; rank < history_.ranks(); ++rank)
-      if (LineSpec* line =
-              add_own(QString("local%1").arg(rank), tr("local, rank %1").arg(rank), rank, {keys_of(history_, Metric::local_gradient_norm, rank, chosen())}))
+      if (LineSpec* line = add_own(QString("local%1").arg(rank), chart_text("local, rank %1").arg(rank), rank,
+                                   {keys_of(history_, Metric::local_gradient_norm, rank, chosen())}))
         line->style.dashed = line->style.pale = true;
   }
 
@@ -133,10 +132,10 @@ class Lines {
 
   void rank_bytes() {
     if (!alone() && history_.steps_apart()) return;
-    if (!alone()) return void(add("all", tr("all ranks"), 0, {keys_of(history_, Metric::sent_payload_bytes), Over::sum, true}));
+    if (!alone()) return void(add("all", chart_text("all ranks"), 0, {keys_of(history_, Metric::sent_payload_bytes), Over::sum, true}));
     for (int rank = 0; rank < history_.ranks(); ++rank) {
-      add(QString("sent%1").arg(rank), tr("rank %1 sent").arg(rank), rank, {keys_of(history_, Metric::sent_payload_bytes, rank), Over::sum, true});
-      if (LineSpec* line = add(QString("received%1").arg(rank), tr("rank %1 received").arg(rank), rank,
+      add(QString("sent%1").arg(rank), chart_text("rank %1 sent").arg(rank), rank, {keys_of(history_, Metric::sent_payload_bytes, rank), Over::sum, true});
+      if (LineSpec* line = add(QString("received%1").arg(rank), chart_text("rank %1 received").arg(rank), rank,
                                {keys_of(history_, Metric::received_payload_bytes, rank), Over::sum, true}))
         line->style.dashed = line->style.pale = true;
     }
@@ -148,15 +147,15 @@ class Lines {
     const std::vector<LinkLine> links = link_lines(history_);
     Source all{{}, Over::greatest, true, {}};
     for (const LinkLine& one : links) all.parts.push_back({one.sent, Over::sum, true, {}});
-    if (!alone()) return void(add("greatest", tr("busiest link"), 0, all));
+    if (!alone()) return void(add("greatest", chart_text("busiest link"), 0, all));
     for (std::size_t i = 0; i < links.size(); ++i)
       if (LineSpec* line = add(links[i].id, links[i].label, links[i].colour, all.parts[i]); line && links[i].backward)
         line->style.dashed = line->style.pale = true;
   }
 
   void step_time() {
-    if (!alone()) return void(add("step", tr("slowest rank"), 0, {keys_of(history_, Metric::step_seconds), Over::greatest}));
-    const QString labels[] = {tr("compute"), tr("wait"), tr("transfer"), tr("input"), tr("overhead")};  // as StepPart
+    if (!alone()) return void(add("step", chart_text("slowest rank"), 0, {keys_of(history_, Metric::step_seconds), Over::greatest}));
+    const QString labels[] = {chart_text("compute"), chart_text("wait"), chart_text("transfer"), chart_text("input"), chart_text("overhead")};  // as StepPart
     if (keys_of(history_, Metric::step_seconds).empty()) return;
     for (std::size_t part = 0; part < kStepParts; ++part) {
       LineSpec& line = lines_.emplace_back(LineSpec{QString("part%1").arg(part), {labels[part], colour_of_part(static_cast<int>(part))}, {}, {}});
@@ -166,7 +165,7 @@ class Lines {
       if (history_.steps_apart()) line.style.joining = Joining::always;
     }
     if (keys_of(history_, Metric::imposed_seconds).empty()) return;
-    LineSpec& line = lines_.emplace_back(LineSpec{"imposed", {tr("of compute imposed"), kTextColour}, {}, {}});
+    LineSpec& line = lines_.emplace_back(LineSpec{"imposed", {chart_text("of compute imposed"), kTextColour}, {}, {}});
     line.style.dashed = true;
     line.part = StepPart::imposed;
   }
@@ -175,7 +174,8 @@ class Lines {
   void samples_rate() {
     const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
     if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step()) return samples_rates();
-    if (LineSpec* line = add("rate", alone() ? tr("all ranks") : "", 0, {all})) line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
+    if (LineSpec* line = add("rate", alone() ? chart_text("all ranks") : "", 0, {all}))
+      line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
 
   // Each rank by its own steps.
@@ -199,10 +199,10 @@ class Lines {
 
   // Of all workers together, block by block.
   void staleness_over_time() {
-    const QString of = tr("of %1").arg(telemetry::StalenessBlocks::kGradients);  // in a row
-    const std::tuple<const char*, QString, StepValues> all[] = {{"mean", tr("mean %1").arg(of), &History::staleness_mean},
-                                                                {"p95", tr("p95 %1").arg(of), &History::staleness_p95},
-                                                                {"most", tr("most %1").arg(of), &History::staleness_most}};
+    const QString of = chart_text("of %1").arg(telemetry::StalenessBlocks::kGradients);  // in a row
+    const std::tuple<const char*, QString, StepValues> all[] = {{"mean", chart_text("mean %1").arg(of), &History::staleness_mean},
+                                                                {"p95", chart_text("p95 %1").arg(of), &History::staleness_p95},
+                                                                {"most", chart_text("most %1").arg(of), &History::staleness_most}};
     for (const auto& [id, label, values] : all) {
       add_gathered(id, label, kTextColour, values, false);
       SeriesStyle& style = lines_.back().style;
@@ -217,19 +217,19 @@ class Lines {
     const auto theory = recorded_staleness_theory(history_);
     if (!theory) return;
     const QString formula = QString::fromStdString(theory->words);
-    if (theory->mean && theory->mean == theory->most) return level("theory", tr("by theory always %1").arg(*theory->mean), *theory->mean, true);
-    if (theory->mean) level("theory_mean", tr("by theory, mean: %1 = %2").arg(formula, QString::number(*theory->mean, 'g', 4)), *theory->mean, true);
+    if (theory->mean && theory->mean == theory->most) return level("theory", chart_text("by theory always %1").arg(*theory->mean), *theory->mean, true);
+    if (theory->mean) level("theory_mean", chart_text("by theory, mean: %1 = %2").arg(formula, QString::number(*theory->mean, 'g', 4)), *theory->mean, true);
     if (theory->mean) lines_.back().of_all_ranks = true;  // of fewer workers it is another; a bound still holds
-    if (theory->most) level("theory_most", tr("by theory, most: %1 = %2").arg(formula).arg(*theory->most), static_cast<double>(*theory->most), false);
+    if (theory->most) level("theory_most", chart_text("by theory, most: %1 = %2").arg(formula).arg(*theory->most), static_cast<double>(*theory->most), false);
   }
 
   // Measured now and then; from each measure on, what the mixing matrix alone leaves of it at most.
   void consensus() {
     if (history_.consensus_distance().empty()) return;
-    add_gathered("consensus", tr("measured"), 0, &History::consensus_distance, true);
+    add_gathered("consensus", chart_text("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
     const double left = history_.header().value("lambda_2", 0.0);  // of every step
-    add_gathered("decay", tr("without gradients (|λ₂| = %1)").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
+    add_gathered("decay", chart_text("without gradients (|λ₂| = %1)").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
     lines_.back().style.joining = Joining::always;
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }
@@ -239,13 +239,13 @@ class Lines {
   // So far, asked for or answered, of each rank on its own clock.
   void averages() { of_ranks(Metric::averages); }
 
-  void compression_ratio() { add("ratio", alone() ? tr("gradient / sent by a rank") : "", 0, first_rank(Metric::compression_ratio, 0)); }
+  void compression_ratio() { add("ratio", alone() ? chart_text("gradient / sent by a rank") : "", 0, first_rank(Metric::compression_ratio, 0)); }
 
   void table_ratios() { of_ranks(Metric::table_ratio); }
 
-  void loss_scale() { add("scale", alone() ? tr("loss scale") : "", 0, first_rank(Metric::loss_scale, 0)); }
+  void loss_scale() { add("scale", alone() ? chart_text("loss scale") : "", 0, first_rank(Metric::loss_scale, 0)); }
 
-  void learning_rate() { add("rate", alone() ? tr("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
+  void learning_rate() { add("rate", alone() ? chart_text("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
 
  private:
   // Of a rank alone: where ranks do steps apart, those between two of its own are others', and no value of it is missing there.
@@ -256,7 +256,7 @@ class Lines {
   }
 
   void of_ranks(Metric metric) {
-    if (!alone()) return void(add("greatest", tr("greatest of ranks"), 0, {keys_of(history_, metric), Over::greatest}));
+    if (!alone()) return void(add("greatest", chart_text("greatest of ranks"), 0, {keys_of(history_, metric), Over::greatest}));
     for (int rank = 0; rank < history_.ranks(); ++rank) add_own(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, metric, rank)});
   }
 
@@ -287,7 +287,7 @@ class Lines {
 
 QString segment_name(const telemetry::History& history, int segment) {
   const auto& names = history.segments();
-  return segment < static_cast<int>(names.size()) ? QString::fromStdString(names[static_cast<std::size_t>(segment)]) : tr("segment %1").arg(segment);
+  return segment < static_cast<int>(names.size()) ? QString::fromStdString(names[static_cast<std::size_t>(segment)]) : chart_text("segment %1").arg(segment);
 }
 
 bool stages_tell(const telemetry::History& history) {
@@ -295,7 +295,9 @@ bool stages_tell(const telemetry::History& history) {
   return !keys.empty() && keys.front().rank == keys.front().index;
 }
 
-QString whose_gradients(const telemetry::History& history, int rank) { return (stages_tell(history) ? tr("stage, rank %1") : tr("worker, rank %1")).arg(rank); }
+QString whose_gradients(const telemetry::History& history, int rank) {
+  return (stages_tell(history) ? chart_text("stage, rank %1") : chart_text("worker, rank %1")).arg(rank);
+}
 
 std::vector<int> segments_with_gradients(const telemetry::History& history) {
   std::set<int> with;
@@ -312,59 +314,65 @@ bool sends(const telemetry::History& history) { return !keys_of(history, Metric:
 ChartTitle chart_title(ChartKind kind) {
   switch (kind) {
     case ChartKind::loss:
-      return {"loss", tr("Loss"), "",
-              tr("Of training: the mean over the samples of a step, of all ranks. Held out: over all held-out samples, where it was measured.")};
+      return {"loss", chart_text("Loss"), "",
+              chart_text("Of training: the mean over the samples of a step, of all ranks. Held out: over all held-out samples, where it was measured.")};
     case ChartKind::accuracy:
-      return {"accuracy", tr("Accuracy"), "", tr("The part of the samples that were put into the right class, of those that the loss is of.")};
+      return {"accuracy", chart_text("Accuracy"), "", chart_text("The part of the samples that were put into the right class, of those that the loss is of.")};
     case ChartKind::gradient_norm:
-      return {"gradient_norm", tr("Gradient norm"), tr("L2 norm"),
-              tr("Local: of the mean over a rank’s own samples, before anything is reduced. Reduced: of the gradient that the parameters are updated by.")};
+      return {
+          "gradient_norm", chart_text("Gradient norm"), chart_text("L2 norm"),
+          chart_text("Local: of the mean over a rank’s own samples, before anything is reduced. Reduced: of the gradient that the parameters are updated by.")};
     case ChartKind::update_ratio:
-      return {"update_ratio", tr("Update ratio"), tr("|Δw| / |w|"),
-              tr("How much an update changes the parameters, by their norm: about 0.001 is usual; far more makes training unstable.")};
+      return {"update_ratio", chart_text("Update ratio"), chart_text("|Δw| / |w|"),
+              chart_text("How much an update changes the parameters, by their norm: about 0.001 is usual; far more makes training unstable.")};
     case ChartKind::rank_bytes:
-      return {"rank_bytes", tr("Traffic of ranks within steps"), "B/s",
-              tr("Payload that a rank sent and received, counted where bytes move, by the time that it spent within steps.")};
+      return {"rank_bytes", chart_text("Traffic of ranks within steps"), "B/s",
+              chart_text("Payload that a rank sent and received, counted where bytes move, by the time that it spent within steps.")};
     case ChartKind::link_bytes:
-      return {"link_bytes", tr("Traffic of links within steps"), "B/s",
-              tr("Payload between two ranks each way, counted where bytes move, by the time that the sender spent within steps.")};
+      return {"link_bytes", chart_text("Traffic of links within steps"), "B/s",
+              chart_text("Payload between two ranks each way, counted where bytes move, by the time that the sender spent within steps.")};
     case ChartKind::step_time:
-      return {"step_time", tr("Step time"), "s",
-              tr("Of a step of a rank: what it computes, waits for others, transfers, waits for samples, and what its loop takes besides.")};
+      return {"step_time", chart_text("Step time"), "s",
+              chart_text("Of a step of a rank: what it computes, waits for others, transfers, waits for samples, and what its loop takes besides.")};
     case ChartKind::samples_rate:
-      return {"samples_rate", tr("Throughput within steps"), tr("samples/s"),
-              tr("Samples of a step by its time, summed over ranks; what lies between steps, as evaluation, is not in it.")};
-    case ChartKind::learning_rate: return {"learning_rate", tr("Learning rate"), "", tr("By the schedule, as the update of the step used it.")};
+      return {"samples_rate", chart_text("Throughput within steps"), chart_text("samples/s"),
+              chart_text("Samples of a step by its time, summed over ranks; what lies between steps, as evaluation, is not in it.")};
+    case ChartKind::learning_rate: return {"learning_rate", chart_text("Learning rate"), "", chart_text("By the schedule, as the update of the step used it.")};
     case ChartKind::memory:
-      return {"memory", tr("Resident memory of ranks"), "B", tr("What the system says that a rank’s process holds; sampled twice a second.")};
+      return {"memory", chart_text("Resident memory of ranks"), "B", chart_text("What the system says that a rank’s process holds; sampled twice a second.")};
     case ChartKind::buffers:
-      return {"buffers", tr("Buffers, by what they are for"), "B",
-              tr("Of the rank whose buffers take most, as much as is in memory; sampled twice a second. The program and its data are not in it.")};
+      return {"buffers", chart_text("Buffers, by what they are for"), "B",
+              chart_text("Of the rank whose buffers take most, as much as is in memory; sampled twice a second. The program and its data are not in it.")};
     case ChartKind::residual_norm:
-      return {"residual_norm", tr("What compression left out"), tr("L2 norm"),
-              tr("Of what a rank has left out of its gradients so far, and adds to the next.")};
+      return {"residual_norm", chart_text("What compression left out"), chart_text("L2 norm"),
+              chart_text("Of what a rank has left out of its gradients so far, and adds to the next.")};
     case ChartKind::compression_ratio:
-      return {"compression_ratio", tr("Compression of gradients"), tr("times"), tr("Bytes of the gradient by those that a rank sent in its place.")};
+      return {"compression_ratio", chart_text("Compression of gradients"), chart_text("times"),
+              chart_text("Bytes of the gradient by those that a rank sent in its place.")};
     case ChartKind::table_ratio:
-      return {"table_ratio", tr("Tables: whole / rows named"), tr("times"),
-              tr("Bytes of whole tables by those of the rows that a worker’s samples named. In a round in which it evaluates it pulls whole tables, so the "
-                 "ratio drops there.")};
+      return {
+          "table_ratio", chart_text("Tables: whole / rows named"), chart_text("times"),
+          chart_text("Bytes of whole tables by those of the rows that a worker’s samples named. In a round in which it evaluates it pulls whole tables, so the "
+                     "ratio drops there.")};
     case ChartKind::loss_scale:
-      return {"loss_scale", tr("Loss scale"), tr("times"),
-              tr("By what the loss of the step was multiplied, so that fp16 holds its gradients: half of it after a step that was skipped.")};
+      return {"loss_scale", chart_text("Loss scale"), chart_text("times"),
+              chart_text("By what the loss of the step was multiplied, so that fp16 holds its gradients: half of it after a step that was skipped.")};
     case ChartKind::consensus:
-      return {"consensus", tr("Distance of ranks from their mean"), tr("L2 norm"),
-              tr("How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured. Dashed, "
-                 "from "
-                 "each of these to the next: what would be left of it at most if nobody took a step of its own; a step leaves |λ₂| of it.")};
+      return {
+          "consensus", chart_text("Distance of ranks from their mean"), chart_text("L2 norm"),
+          chart_text(
+              "How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured. Dashed, "
+              "from "
+              "each of these to the next: what would be left of it at most if nobody took a step of its own; a step leaves |λ₂| of it.")};
     case ChartKind::averages:
-      return {"averages", tr("Averages with one neighbour"), tr("averages"),
-              tr("How many averages with one neighbour a rank has made so far, asked for or answered.")};
+      return {"averages", chart_text("Averages with one neighbour"), chart_text("averages"),
+              chart_text("How many averages with one neighbour a rank has made so far, asked for or answered.")};
     case ChartKind::staleness:
-      return {"staleness", tr("Staleness of gradients"), tr("versions"),
-              tr("Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by. The axis goes as far as 99 "
-                 "of 100 "
-                 "gradients do; those beyond, as of a worker that evaluated meanwhile, are marked at its end (the chart’s menu has it go on to the last).")};
+      return {"staleness", chart_text("Staleness of gradients"), chart_text("versions"),
+              chart_text(
+                  "Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by. The axis goes as far as 99 "
+                  "of 100 "
+                  "gradients do; those beyond, as of a worker that evaluated meanwhile, are marked at its end (the chart’s menu has it go on to the last).")};
   }
   return {"", "", "", ""};
 }
@@ -372,7 +380,7 @@ ChartTitle chart_title(ChartKind kind) {
 QStringList told_behind(std::int64_t step, std::int64_t charted) {
   const std::int64_t behind = step - charted;
   if (behind < kStepsBehind || static_cast<double>(behind) < kPartBehind * static_cast<double>(step)) return {};
-  return {tr("charts are %1 behind the run, and catch up").arg(counted(behind, tr("steps")))};
+  return {chart_text("charts are %1 behind the run, and catch up").arg(counted(behind, chart_text("steps")))};
 }
 
 QStringList what_tells_apart(const QStringList& names) {

@@ -6,7 +6,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "core/base/units.h"
 #include "ui/inspector/field_words.h"
 #include "ui/model/counted.h"
 #include "ui/theme/theme.h"
@@ -15,8 +14,6 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kDetailLines = 5;
-
-QString bytes(std::int64_t number) { return QString::fromStdString(base::format_bytes(static_cast<double>(number))); }
 
 }  // namespace
 
@@ -78,7 +75,7 @@ QString AlgorithmPicker::caption_of() const {
   const QString what = known_->inside_layers ? tr("All-reduce of the most that is summed inside of layers, of a micro-batch, %1, over %2:")
                        : known_->gathers     ? tr("All-gather of the largest bucket, %1, over %2:")
                                              : tr("All-reduce of the largest bucket, %1, over %2:");
-  return what.arg(bytes(known_->bucket_bytes), counted(known_->ranks, tr("ranks")));
+  return what.arg(size_words(known_->bucket_bytes), counted(known_->ranks, tr("ranks")));
 }
 
 void AlgorithmPicker::refresh() {
@@ -110,7 +107,7 @@ QString AlgorithmPicker::detail_of(const AlgorithmRow& row) const {
   const auto widest = std::ranges::max_element(flows->second, {}, &collective::Flow::bytes);
   return said + " " +
          tr("On the drawing %1, in the colour of who sends; the widest carries %2.")
-             .arg(counted(static_cast<std::int64_t>(flows->second.size()), tr("arrows")), bytes(widest->bytes));
+             .arg(counted(static_cast<std::int64_t>(flows->second.size()), tr("arrows")), size_words(widest->bytes));
 }
 
 }  // namespace trainyard::ui

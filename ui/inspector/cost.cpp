@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/units.h"
 #include "core/collective/expand.h"
 #include "core/plan/engine_lane.h"
 #include "core/run/layout.h"
@@ -15,17 +14,16 @@
 namespace trainyard::ui {
 namespace {
 
-QString text(const char* source) { return QCoreApplication::translate("cost", source); }
-QString bytes(std::int64_t number) { return QString::fromStdString(base::format_bytes(static_cast<double>(number))); }
+QString cost_text(const char* source) { return QCoreApplication::translate("cost", source); }
 
 // Of what ranks send, or have: a difference that is not seen is none.
 struct Range {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
   void take(std::int64_t value) { least = std::min(least, value), most = std::max(most, value); }
-  bool differs() const { return bytes(least) != bytes(most); }
+  bool differs() const { return size_words(least) != size_words(most); }
 };
 
-QString at_most(bool so) { return so ? text("at most ") : QString(); }
+QString at_most(bool so) { return so ? cost_text("at most ") : QString(); }
 
 }  // namespace
 
@@ -47,14 +45,14 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
 }
 
 QString cost_line(const Cost& cost) {
-  const QString held = at_most(cost.memory_at_most) + bytes(cost.memory_bytes);
-  const QString of_rank = cost.ranks == 1 ? text("nothing sent, %1 of buffers").arg(held)
+  const QString held = at_most(cost.memory_at_most) + size_words(cost.memory_bytes);
+  const QString of_rank = cost.ranks == 1 ? cost_text("nothing sent, %1 of buffers").arg(held)
                           : !cost.engine.empty()
-                              ? text("a rank has %1 of buffers; what %2 sends it does not report").arg(held, QString::fromStdString(cost.engine))
-                              : text("a rank sends %1%2 a step, has %3 of buffers").arg(at_most(cost.sent_at_most), bytes(cost.sent_bytes), held);
-  const QString saved = cost.savings ? text("; gradients are %1").arg(QString::fromStdString(experiment::savings_said(*cost.savings))) : QString();
-  return text("%1, %2, %3; %4%5")
-      .arg(counted(cost.ranks, text("ranks")), counted(cost.parameters, text("parameters")), counted(cost.steps, text("steps")), of_rank, saved);
+                              ? cost_text("a rank has %1 of buffers; what %2 sends it does not report").arg(held, QString::fromStdString(cost.engine))
+                              : cost_text("a rank sends %1%2 a step, has %3 of buffers").arg(at_most(cost.sent_at_most), size_words(cost.sent_bytes), held);
+  const QString saved = cost.savings ? cost_text("; gradients are %1").arg(QString::fromStdString(experiment::savings_said(*cost.savings))) : QString();
+  return cost_text("%1, %2, %3; %4%5")
+      .arg(counted(cost.ranks, cost_text("ranks")), counted(cost.parameters, cost_text("parameters")), counted(cost.steps, cost_text("steps")), of_rank, saved);
 }
 
 }  // namespace trainyard::ui

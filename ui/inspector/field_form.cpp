@@ -21,7 +21,7 @@ using base::Json;
 
 constexpr int kLabelWidth = 14 * kGrid;
 
-enum Column { label_column, editor_column, reset_column };
+enum FormColumn { label_column, editor_column, reset_column };
 
 bool same_shape(const std::vector<FieldDescription>& a, const std::vector<FieldDescription>& b) {
   return std::ranges::equal(a, b, [](const FieldDescription& x, const FieldDescription& y) {

@@ -15,14 +15,14 @@ namespace {
 
 using base::FieldDescription;
 
-QString text(const char* source) { return QCoreApplication::translate("layer", source); }
+QString layer_text(const char* source) { return QCoreApplication::translate("layer", source); }
 QString name_of(const FieldDescription& field) { return QString::fromStdString(field.name); }
 
 // Those that stand beside the number. A kind without units has their room: some have long names.
 bool in_first_line(const FieldDescription& field) { return field.name == "kind" || field.name == "units"; }
 
 // Its help would take too much room.
-QString zero_of(const FieldDescription& field) { return field.name == "units" ? text("one a class") : zero_text(field); }
+QString zero_of(const FieldDescription& field) { return field.name == "units" ? layer_text("one a class") : zero_text(field); }
 
 }  // namespace
 
@@ -41,9 +41,9 @@ LayerRow::LayerRow(int layer, QWidget* parent) : whole(new QWidget(parent)) {
   details_->setContentsMargins(3 * kGrid, 0, 0, 0);
   details_->setSpacing(kGrid / 2);
   for (const FieldDescription& field : base::describe(model::LayerSpec{})) add_editor(field, layer, *line);
-  up = add_button(*line, "up", text("Move up (Alt+Up)"));
-  down = add_button(*line, "down", text("Move down (Alt+Down)"));
-  remove = add_button(*line, "remove", text("Remove (Alt+Delete)"));
+  up = add_button(*line, "up", layer_text("Move up (Alt+Up)"));
+  down = add_button(*line, "down", layer_text("Move down (Alt+Down)"));
+  remove = add_button(*line, "remove", layer_text("Remove (Alt+Delete)"));
   problem = paragraph(Tint::error, whole);
   problem->hide();
   both->addWidget(line);
@@ -55,7 +55,7 @@ void LayerRow::add_editor(const FieldDescription& field, int layer, QWidget& lin
   const QString label = label_of(field), name = name_of(field);
   FieldEditor* editor = make_editor(field, {.file = false, .directory = {}, .zero_text = zero_of(field)}, in_first_line(field) ? &line : whole);
   editor->setToolTip(QString::fromStdString(field.help));
-  editor->focusProxy()->setAccessibleName(text("Layer %1: %2").arg(layer).arg(label));
+  editor->focusProxy()->setAccessibleName(layer_text("Layer %1: %2").arg(layer).arg(label));
   editors[name] = editor;
   if (in_first_line(field)) {
     static_cast<QHBoxLayout*>(line.layout())->addWidget(editor, name == "kind" ? 1 : 0);

@@ -14,7 +14,7 @@ namespace {
 
 using base::Json;
 
-QString text(const char* source) { return QCoreApplication::translate("target", source); }
+QString target_text(const char* source) { return QCoreApplication::translate("target", source); }
 
 // Gathers what is picked, in drawing order.
 class Gathering {
@@ -35,8 +35,8 @@ class Gathering {
   }
 
   Target finish() {
-    if (kinds_.size() > 1) target_ = {text("%1 things").arg(picked_.size()), {}, {}, {}, {}, {}};
-    else if (target_.paths.size() > 1) target_.title = counted(target_.paths.size(), text(things_));
+    if (kinds_.size() > 1) target_ = {target_text("%1 things").arg(picked_.size()), {}, {}, {}, {}, {}};
+    else if (target_.paths.size() > 1) target_.title = counted(target_.paths.size(), target_text(things_));
     return std::move(target_);
   }
 
@@ -56,7 +56,7 @@ class Gathering {
     target_.paths << path;
     if (target_.paths.size() == 1) {
       target_.title = title;
-      target_.kind = text(kind);
+      target_.kind = target_text(kind);
       target_.fields = base::describe(thing);
       target_.values = values;
       return;

@@ -9,11 +9,11 @@
 namespace trainyard::ui {
 namespace {
 
-QString text(const char* source) { return QCoreApplication::translate("shards", source); }
+QString shards_text(const char* source) { return QCoreApplication::translate("shards", source); }
 
 QString listed(const QStringList& list) {
   if (list.size() < 2) return list.join("");
-  return text("%1 and %2").arg(list.mid(0, list.size() - 1).join(", "), list.back());
+  return shards_text("%1 and %2").arg(list.mid(0, list.size() - 1).join(", "), list.back());
 }
 
 }  // namespace
@@ -33,12 +33,12 @@ std::vector<KeptShard> kept_shards(const experiment::Resolved& e) {
 
 QString kept_words(const KeptShard& kept) {
   QStringList shared, whole;
-  (kept.parameters ? shared : whole) << text("parameters");
-  (kept.gradients ? shared : whole) << text("gradients");
-  if (kept.moments) shared << text("moments");
-  if (shared.isEmpty()) return text("keeps all of %1").arg(listed(whole));
-  const QString part = text("keeps 1/%1 of %2").arg(kept.parts).arg(listed(shared));
-  return whole.isEmpty() ? part : text("%1, all of %2").arg(part, listed(whole));
+  (kept.parameters ? shared : whole) << shards_text("parameters");
+  (kept.gradients ? shared : whole) << shards_text("gradients");
+  if (kept.moments) shared << shards_text("moments");
+  if (shared.isEmpty()) return shards_text("keeps all of %1").arg(listed(whole));
+  const QString part = shards_text("keeps 1/%1 of %2").arg(kept.parts).arg(listed(shared));
+  return whole.isEmpty() ? part : shards_text("%1, all of %2").arg(part, listed(whole));
 }
 
 }  // namespace trainyard::ui

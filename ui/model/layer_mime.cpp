@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kLayersMime = "application/x-trainyard-layers";
 constexpr qsizetype kMostBytes = 1'000'000;
 
-QString text(const char* source) { return QCoreApplication::translate("layers", source); }
+QString layers_text(const char* source) { return QCoreApplication::translate("layers", source); }
 
 }  // namespace
 
@@ -34,9 +34,9 @@ QStringList layers_of_mime(const QMimeData* data) {
 }
 
 QString layers_in_words(const QStringList& layers) {
-  if (layers.size() == 1) return text("layer %1").arg(layers.first());
-  if (layers.size() == 2) return text("layers %1 and %2").arg(layers.first(), layers.last());
-  return counted(layers.size(), text("layers"));
+  if (layers.size() == 1) return layers_text("layer %1").arg(layers.first());
+  if (layers.size() == 2) return layers_text("layers %1 and %2").arg(layers.first(), layers.last());
+  return counted(layers.size(), layers_text("layers"));
 }
 
 }  // namespace trainyard::ui

@@ -9,6 +9,7 @@
 #include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "ui/model/counted.h"
+#include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
 namespace {
@@ -23,9 +24,6 @@ constexpr std::pair<const char*, const char*> kPlainLabels[] = {{"topology", QT_
                                                                 {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},
                                                                 {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
 
-QString text(const char* source) { return QCoreApplication::translate("field", source); }
-QString words(const std::string& string) { return QString::fromStdString(string); }
-
 // The thing on the drawing that a path leads into; `place`: its list, its index, and that of a device on a host.
 QString thing_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
   const QString list = place.captured(1), device = place.captured(3);
@@ -35,7 +33,7 @@ QString thing_at(const topology::Topology& topology, const QRegularExpressionMat
   if (list != "hosts" || index >= topology.hosts.size()) return {};
   const topology::Host& host = topology.hosts[index];
   if (device.isEmpty()) return words(host.name);
-  return on_host < host.devices.size() ? text("%1 on %2").arg(words(host.devices[on_host].name), words(host.name)) : QString();
+  return on_host < host.devices.size() ? field_text("%1 on %2").arg(words(host.devices[on_host].name), words(host.name)) : QString();
 }
 
 // "layers[2]" is the third layer, and the forms count from 0: "Layer 2".
@@ -102,12 +100,14 @@ std::string Teller::sentence(const std::string& said) const {
 
 }  // namespace
 
+QString field_text(const char* source) { return QCoreApplication::translate("field", source); }
+
 // The unit stands beside the number, so the name need not repeat it.
 QString label_of(const FieldDescription& field) {
   static const std::pair<const char*, const char*> kUnitWords[] = {
       {"B", "_bytes"}, {"B/s", "_bytes_per_second"}, {"bit/s", "_bits_per_second"}, {"s", "_seconds"}, {"steps", "_steps"}};
   for (const auto& [name, label] : kPlainLabels)
-    if (field.name == name) return text(label);
+    if (field.name == name) return field_text(label);
   QString name = QString::fromStdString(field.name);
   for (const auto& [unit, ending] : kUnitWords)
     if (field.unit == unit && name.endsWith(ending)) name.chop(static_cast<qsizetype>(std::string_view(ending).size()));

@@ -10,6 +10,7 @@
 
 namespace trainyard::ui {
 
+QString field_text(const char* source);                 // words of fields in the reader's language
 QString label_of(const base::FieldDescription& field);  // "bucket_bytes" in B -> "Bucket"
 
 // A problem as it was found, with places as paths, and as it is told to a person, with places as the forms and the drawing name them:

@@ -21,12 +21,6 @@ constexpr std::size_t kMaximumText = 16u << 20;
 constexpr std::streamoff kMostPrinted = 64 << 10;  // bytes
 constexpr int kLastLines = 12;
 
-QString text_at(const base::Json& json, const char* key) {
-  if (!json.is_object()) return {};
-  const auto at = json.find(key);
-  return at != json.end() && at->is_string() ? QString::fromStdString(at->get<std::string>()) : QString();
-}
-
 const base::Json& child(const base::Json& json, const char* key) {
   static const base::Json nothing;
   if (!json.is_object()) return nothing;
@@ -40,6 +34,11 @@ const base::Json& document_of(const base::Json& resolved) { return child(resolve
 std::optional<double> number_at(const base::Json& json, const char* key) {
   const base::Json& value = child(json, key);
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+QString words_at(const base::Json& json, const char* key) {
+  const base::Json& value = child(json, key);
+  return value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString();
 }
 
 QDateTime time_in_name(const QString& directory) { return QDateTime::fromString(QFileInfo(directory).fileName().left(kTimeCharacters), kTimeInName); }
@@ -67,7 +66,7 @@ base::Json saved_experiment(const QString& directory) {
 }
 
 QString shown_name(const QString& directory, const base::Json& experiment) {
-  for (const QString& name : {label_of(directory), text_at(experiment, "name")})
+  for (const QString& name : {label_of(directory), words_at(experiment, "name")})
     if (!name.isEmpty()) return name;
   return name_in_name(directory);
 }
@@ -79,7 +78,7 @@ void fill_from_recording(RunEntry& entry) {
   entry.result = glance->result;
   entry.ranks = static_cast<int>(number_at(glance->header, "ranks").value_or(0));
   entry.accuracy = number_at(entry.result, "held_out_accuracy");
-  if (const QString status = text_at(entry.result, "status"); !status.isEmpty()) entry.state = status;
+  if (const QString status = words_at(entry.result, "status"); !status.isEmpty()) entry.state = status;
 }
 
 // However long the file is: a person waits for it.
@@ -123,7 +122,7 @@ RunEntry read_run(const QString& directory) {
   if (!entry.experiment.is_object()) entry.experiment = saved_experiment(directory);
   if (const auto resolved = experiment::from_json(entry.experiment)) entry.given = experiment::to_json(given_experiment(directory, *resolved));
   entry.name = shown_name(directory, entry.experiment);
-  entry.strategy = text_at(child(entry.experiment, "strategy"), "kind");
+  entry.strategy = words_at(child(entry.experiment, "strategy"), "kind");
   return entry;
 }
 

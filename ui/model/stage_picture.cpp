@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-QString text(const char* source) { return QCoreApplication::translate("stages", source); }
+QString stages_text(const char* source) { return QCoreApplication::translate("stages", source); }
 
 QString in_a_sentence(const std::string& said) {
   QString sentence = QString::fromStdString(said) + '.';
@@ -54,9 +54,9 @@ std::vector<std::string> layers_of(const experiment::Resolved& experiment) {
 
 QString held_words(const std::string& layers) {
   const QString names = QString::fromStdString(layers);
-  if (names.isEmpty() || names == "loss") return names.isEmpty() ? names : text("the loss");
+  if (names.isEmpty() || names == "loss") return names.isEmpty() ? names : stages_text("the loss");
   const bool several = names.contains(u'\u2013') || names.contains(',');
-  return (several ? text("layers %1") : text("layer %1")).arg(names);
+  return (several ? stages_text("layers %1") : stages_text("layer %1")).arg(names);
 }
 
 StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded) {
@@ -65,7 +65,7 @@ StagePicture stage_picture(const experiment::Resolved& experiment, const plan::P
   StagePicture known{(mesh ? in_a_sentence(*mesh) + ' ' : QString()) + in_a_sentence(*said), {}};
   if (split) known.said += ' ' + in_a_sentence(*split);
   if (const auto ideal = experiment::ideal_bubble(experiment))
-    known.said += ' ' + text("With equal stages and free links ranks would idle %1 % of the time.").arg(100 * *ideal, 0, 'f', 1);
+    known.said += ' ' + stages_text("With equal stages and free links ranks would idle %1 % of the time.").arg(100 * *ideal, 0, 'f', 1);
   const topology::Network network(experiment.document.topology);
   for (const topology::DeviceId device : experiment.ranks) known.picture.devices.push_back(network.device(device).name);
   known.picture.flows = flows_of(expanded);

@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::int64_t kSteps = 3;  // the first fills the pipeline
+constexpr std::int64_t kSimulatedSteps = 3;  // the first fills the pipeline
 
 }  // namespace
 
@@ -21,7 +21,7 @@ base::Result<sim::Verdict> simulated_verdict(const experiment::Resolved& experim
   const auto alone = strategy::make_plan(one_device);
   if (!alone) return base::fail(alone.error());
   sim::Options options;
-  options.steps = kSteps;
+  options.steps = kSimulatedSteps;
   options.stop = std::move(stop);
   auto counts = session::row_counts(experiment, expanded);
   if (!counts) return base::fail(counts.error());

@@ -12,8 +12,6 @@ namespace {
 constexpr int kMostLetters = 34, kLeastLetters = 14;  // of a name that has room in a column
 constexpr int kLeastRow = 3, kLeastColumn = 40;       // of an overview
 
-int pixels(double length) { return Theme::instance().pixels(length); }
-
 // Widths that hold what is written in them.
 class Measuring {
  public:
@@ -63,6 +61,8 @@ class Measuring {
 };
 
 }  // namespace
+
+int pixels(double length) { return Theme::instance().pixels(length); }
 
 ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool overview) {
   const Measuring measured(picture);

@@ -8,6 +8,8 @@
 
 namespace trainyard::ui {
 
+int pixels(double length);  // at the theme's scale
+
 inline constexpr double kModelLetters = 0.92;  // times those of the application
 
 // `overview`: rows without words, so low that all fit the room, as far as they can be made out.

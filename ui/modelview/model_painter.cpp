@@ -12,9 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-const Colours& colours() { return Theme::instance().colours(); }
-int pixels(double length) { return Theme::instance().pixels(length); }
-QString text(const char* source) { return QCoreApplication::translate("model_painter", source); }
+QString paint_text(const char* source) { return QCoreApplication::translate("model_painter", source); }
 
 QColor ink_on_rank() { return Theme::instance().dark() ? QColor("#14171c") : QColor("#ffffff"); }
 
@@ -121,7 +119,7 @@ class Painting {
     painter_.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), radius(box), radius(box));
     if (scene_.overview) return;
     painter_.setPen(colours().dim);
-    write(box.adjusted(pixels(8), 0, -pixels(8), 0), Qt::AlignLeft, n < 0 ? text("Input") : text("Loss"));
+    write(box.adjusted(pixels(8), 0, -pixels(8), 0), Qt::AlignLeft, n < 0 ? paint_text("Input") : paint_text("Loss"));
   }
 
   double radius(const QRect& box) const { return std::min(6.0, box.height() / 3.0); }

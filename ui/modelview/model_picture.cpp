@@ -24,7 +24,7 @@ namespace {
 using experiment::Experiment;
 using experiment::Resolved;
 
-QString text(const char* source) { return QCoreApplication::translate("model_picture", source); }
+QString picture_text(const char* source) { return QCoreApplication::translate("model_picture", source); }
 
 // What is known of an experiment, which may have problems.
 struct Known {
@@ -79,7 +79,7 @@ ModelNode node_of(const Resolved& e, int number) {
 void add_blocks(ModelPicture& picture, int layer, const model::LayerSpec& spec, int first, int last) {
   const int parts = (last - first + 1) / static_cast<int>(spec.blocks);
   for (int block = 0; block < static_cast<int>(spec.blocks); ++block) {
-    ModelGroup group{text("%1 transformer, block %2").arg(layer).arg(block), first + block * parts, first + (block + 1) * parts - 1};
+    ModelGroup group{picture_text("%1 transformer, block %2").arg(layer).arg(block), first + block * parts, first + (block + 1) * parts - 1};
     for (int n = group.first; n <= group.last; ++n) {
       ModelNode& node = picture.nodes[static_cast<std::size_t>(n)];
       node.group = static_cast<int>(picture.groups.size());
@@ -155,7 +155,8 @@ std::vector<ModelColumn> columns_of(const Experiment& experiment) {
   const auto add = [&](const QString& device) {
     columns.push_back({.rank = rank++, .title = device, .devices = {device}, .place = static_cast<int>(columns.size())});
   };
-  if (calls && workers.size() != 1) columns.push_back({.title = text("All trainers"), .devices = workers, .place = 0}), rank = static_cast<int>(workers.size());
+  if (calls && workers.size() != 1)
+    columns.push_back({.title = picture_text("All trainers"), .devices = workers, .place = 0}), rank = static_cast<int>(workers.size());
   else std::ranges::for_each(workers, add);
   const auto serves = [](const topology::Device& device) { return device.role == topology::Role::parameter_server; };
   if (calls) std::ranges::for_each(devices_that(experiment.topology, serves), add);
@@ -184,7 +185,7 @@ void add_devices(ModelPicture& picture, const Known& known) {
   const int drawn = static_cast<int>(picture.columns.size());
   std::vector<int> owners = places_by_node(places_in(known), picture);
   const auto placed = [drawn](int place) { return place >= 0 && place < drawn; };
-  if (!std::ranges::all_of(owners, placed)) picture.columns.push_back({.title = text("No device"), .devices = {}});
+  if (!std::ranges::all_of(owners, placed)) picture.columns.push_back({.title = picture_text("No device"), .devices = {}});
   for (int& owner : owners)
     if (!placed(owner)) owner = drawn;
   picture = with_owners(std::move(picture), std::move(owners));
@@ -193,9 +194,9 @@ void add_devices(ModelPicture& picture, const Known& known) {
 }
 
 QString title_of_all(const Experiment& experiment, qsizetype workers) {
-  if (workers == 0) return text("No device");
-  if (experiment.strategy.kind == experiment::StrategyKind::hybrid) return text("All devices");
-  return experiment::has_servers(experiment.strategy.kind) ? text("Every worker") : text("Every device");
+  if (workers == 0) return picture_text("No device");
+  if (experiment.strategy.kind == experiment::StrategyKind::hybrid) return picture_text("All devices");
+  return experiment::has_servers(experiment.strategy.kind) ? picture_text("Every worker") : picture_text("Every device");
 }
 
 void add_all_alike(ModelPicture& picture, const Known& known) {
@@ -204,7 +205,7 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   if (workers.size() == 1) all.rank = 0, all.title = workers.front(), all.devices = workers;
   picture.columns.push_back(std::move(all));
   picture.owners.assign(picture.nodes.size(), 0);
-  picture.kept = workers.empty() ? text("No device is drawn that could have them.") : who_keeps(known.resolved.document);
+  picture.kept = workers.empty() ? picture_text("No device is drawn that could have them.") : who_keeps(known.resolved.document);
   if (!known.in_order()) return;
   const auto keepers = keepers_of(known.resolved);
   const auto splits = layer_splits(known.resolved);
@@ -213,14 +214,14 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
 
 QString shared_out_by(const experiment::StageSpec& stages) {
   switch (stages.partition) {
-    case experiment::Partition::cost: return text("Every device has some layers, shared out by cost.");
-    case experiment::Partition::memory: return text("Every device has some layers, shared out by memory.");
+    case experiment::Partition::cost: return picture_text("Every device has some layers, shared out by cost.");
+    case experiment::Partition::memory: return picture_text("Every device has some layers, shared out by memory.");
     case experiment::Partition::measured:
-      return stages.times.empty() ? text("Every device has some layers, shared out by cost until a run measures what they take on this machine.")
-                                  : text("Every device has some layers, shared out by what they took on this machine.");
+      return stages.times.empty() ? picture_text("Every device has some layers, shared out by cost until a run measures what they take on this machine.")
+                                  : picture_text("Every device has some layers, shared out by what they took on this machine.");
     case experiment::Partition::by_hand: break;
   }
-  return text("Every device has some layers, placed by hand.");
+  return picture_text("Every device has some layers, placed by hand.");
 }
 
 }  // namespace
@@ -241,7 +242,7 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   const Resolved& e = known->resolved;
   picture.batch = experiment.training.batch_per_rank;
   picture.input = words(model::to_text(experiment::sample_shape(e.data)));
-  picture.loss = text("softmax cross-entropy over %1 classes").arg(e.data.classes);
+  picture.loss = picture_text("softmax cross-entropy over %1 classes").arg(e.data.classes);
   using enum experiment::StrategyKind;
   const bool calls = experiment.strategy.kind == rpc;
   picture.splits = experiment.strategy.kind == model_parallel || experiment.strategy.kind == pipeline || calls;  // each layer is in one place

@@ -12,35 +12,34 @@
 namespace trainyard::ui {
 namespace {
 
-QString text(const char* source) { return QCoreApplication::translate("model_words", source); }
-QString bytes(std::int64_t count) { return words(base::format_bytes(static_cast<double>(count))); }
+QString model_text(const char* source) { return QCoreApplication::translate("model_words", source); }
 QString flops(std::int64_t count) { return words(base::with_unit(static_cast<double>(count), "flop")); }
 
 QString parameters_words(std::int64_t count, std::int64_t size) {
-  return count == 0 ? text("no parameters") : text("%1, %2").arg(counted(count, text("parameters")), bytes(size));
+  return count == 0 ? model_text("no parameters") : model_text("%1, %2").arg(counted(count, model_text("parameters")), size_words(size));
 }
 
 // Where it is, and what it hangs together with besides the one before it.
 QStringList bonds(const ModelPicture& picture, const ModelNode& node) {
   QStringList said;
-  if (node.tied_to >= 0) said << text("learns the table of layer %1").arg(picture.node(node.tied_to).place);
-  if (node.reads_samples) said << text("looks up rows that the samples name");
-  if (node.addend >= 0) said << text("adds the output of layer %1").arg(picture.node(node.addend).place);
+  if (node.tied_to >= 0) said << model_text("learns the table of layer %1").arg(picture.node(node.tied_to).place);
+  if (node.reads_samples) said << model_text("looks up rows that the samples name");
+  if (node.addend >= 0) said << model_text("adds the output of layer %1").arg(picture.node(node.addend).place);
   return said;
 }
 
 QString ranks_words(const std::vector<int>& list) {
   QStringList ranks;
   for (const int rank : list) ranks << QString::number(rank);
-  return (ranks.size() == 1 ? text("rank %1") : text("ranks %1")).arg(ranks.join(", "));
+  return (ranks.size() == 1 ? model_text("rank %1") : model_text("ranks %1")).arg(ranks.join(", "));
 }
 
 // What a layer is split by.
 QString split_noun(const LayerSplit& split) {
   switch (split.by) {
-    case model::Split::outputs: return split.in_thirds ? text("outputs of query, key and value") : text("outputs");
-    case model::Split::inputs: return text("inputs");
-    case model::Split::rows: return text("rows");
+    case model::Split::outputs: return split.in_thirds ? model_text("outputs of query, key and value") : model_text("outputs");
+    case model::Split::inputs: return model_text("inputs");
+    case model::Split::rows: return model_text("rows");
     case model::Split::none: break;
   }
   return {};
@@ -49,38 +48,39 @@ QString split_noun(const LayerSplit& split) {
 // "32 of 64 outputs each"; parts need not be alike.
 QString share_of_split(const LayerSplit& split) {
   const auto [least, most] = std::ranges::minmax(split.parts, {}, &LayerPart::count);
-  const QString each = least.count == most.count ? grouped(most.count) : text("%1 or %2").arg(grouped(least.count), grouped(most.count));
-  return text("%1 of %2 %3 each").arg(each, grouped(split.of), split_noun(split));
+  const QString each = least.count == most.count ? grouped(most.count) : model_text("%1 or %2").arg(grouped(least.count), grouped(most.count));
+  return model_text("%1 of %2 %3 each").arg(each, grouped(split.of), split_noun(split));
 }
 
 // "of its 64 outputs rank 0 has 0 to 31, rank 1 has 32 to 63"
 QString parts_words(const LayerSplit& split) {
   QStringList said;
   for (const LayerPart& part : split.parts)
-    said << (part.ranks.size() == 1 ? text("%1 has %2 to %3") : text("%1 have %2 to %3"))
+    said << (part.ranks.size() == 1 ? model_text("%1 has %2 to %3") : model_text("%1 have %2 to %3"))
                 .arg(ranks_words(part.ranks), grouped(part.first), grouped(part.first + part.count - 1));
-  return text("of its %1 %2 %3").arg(grouped(split.of), split_noun(split), said.join(", "));
+  return model_text("of its %1 %2 %3").arg(grouped(split.of), split_noun(split), said.join(", "));
 }
 
 QString owner_words(const ModelNode& node, const ModelColumn& column) {
   if (!node.split.parts.empty()) return parts_words(node.split);
-  if (!node.keepers.empty()) return (node.parameters > 0 || node.tied_to >= 0 ? text("its parameters are kept by %1") : text("on %1")).arg(kept_words(node));
-  return column.rank < 0 ? text("on %1").arg(column.title.toLower()) : text("on %1, rank %2").arg(column.title).arg(column.rank);
+  if (!node.keepers.empty())
+    return (node.parameters > 0 || node.tied_to >= 0 ? model_text("its parameters are kept by %1") : model_text("on %1")).arg(kept_words(node));
+  return column.rank < 0 ? model_text("on %1").arg(column.title.toLower()) : model_text("on %1, rank %2").arg(column.title).arg(column.rank);
 }
 
 }  // namespace
 
 std::array<QString, kFigures> figure_headings() {
-  return {text("Output"), text("Parameters"), text("in bytes"), text("Activations"), text("Work"), text("Share")};
+  return {model_text("Output"), model_text("Parameters"), model_text("in bytes"), model_text("Activations"), model_text("Work"), model_text("Share")};
 }
 
 std::array<QString, kFigures> figures_of(const ModelNode& node) {
   const bool own = node.parameters > 0;
-  const QString none = node.tied_to >= 0 ? text("tied") : QString("–");
+  const QString none = node.tied_to >= 0 ? model_text("tied") : QString("–");
   return {node.output,
           own ? grouped(node.parameters) : none,
-          own ? bytes(node.parameter_bytes) : QString(),
-          bytes(node.activation_bytes),
+          own ? size_words(node.parameter_bytes) : QString(),
+          size_words(node.activation_bytes),
           flops(node.flops()),
           share_words(node.share)};
 }
@@ -90,34 +90,35 @@ QString share_words(double share) { return QString::number(100 * share, 'f', 1) 
 QString kept_words(const ModelNode& node) {
   if (node.keepers.empty()) return {};
   const QString ranks = ranks_words(node.keepers);
-  return node.split.parts.empty() ? ranks : text("%1: %2").arg(ranks, share_of_split(node.split));
+  return node.split.parts.empty() ? ranks : model_text("%1: %2").arg(ranks, share_of_split(node.split));
 }
 
-QString kept_heading() { return text("Kept by"); }
+QString kept_heading() { return model_text("Kept by"); }
 
-QString group_words(const ModelGroup& group) { return text("%1 of the work").arg(share_words(group.share)); }
+QString group_words(const ModelGroup& group) { return model_text("%1 of the work").arg(share_words(group.share)); }
 
-QString column_words(const ModelColumn& column) { return text("%1, %2").arg(share_words(column.share), bytes(column.parameter_bytes)); }
+QString column_words(const ModelColumn& column) { return model_text("%1, %2").arg(share_words(column.share), size_words(column.parameter_bytes)); }
 
 QString column_sentence(const ModelColumn& column) {
-  const QString who = column.rank < 0 ? column.title : text("%1, rank %2").arg(column.title).arg(column.rank);
-  return text("%1: %2 of the work; %3 of parameters; activations of a micro-batch %4.")
-      .arg(who, share_words(column.share), bytes(column.parameter_bytes), bytes(column.activation_bytes));
+  const QString who = column.rank < 0 ? column.title : model_text("%1, rank %2").arg(column.title).arg(column.rank);
+  return model_text("%1: %2 of the work; %3 of parameters; activations of a micro-batch %4.")
+      .arg(who, share_words(column.share), size_words(column.parameter_bytes), size_words(column.activation_bytes));
 }
 
 QString totals(const ModelPicture& picture) {
-  return text("%1, %2. Activations of a micro-batch of %3: %4. Work: %5 a sample, forward and backward.")
-      .arg(counted(picture.nodes.size(), text("layers")), parameters_words(picture.parameters, picture.parameter_bytes),
-           counted(picture.batch, text("samples")), bytes(picture.activation_bytes), flops(picture.flops));
+  return model_text("%1, %2. Activations of a micro-batch of %3: %4. Work: %5 a sample, forward and backward.")
+      .arg(counted(picture.nodes.size(), model_text("layers")), parameters_words(picture.parameters, picture.parameter_bytes),
+           counted(picture.batch, model_text("samples")), size_words(picture.activation_bytes), flops(picture.flops));
 }
 
 QString sentence(const ModelPicture& picture, int number) {
   const ModelNode& node = picture.node(number);
-  QStringList said{text("output %1").arg(node.output), parameters_words(node.parameters, node.parameter_bytes),
-                   text("activations of a micro-batch %1").arg(bytes(node.activation_bytes)),
-                   text("%1 forward and %2 backward a sample, %3 of all").arg(flops(node.forward_flops), flops(node.backward_flops), share_words(node.share))};
+  QStringList said{
+      model_text("output %1").arg(node.output), parameters_words(node.parameters, node.parameter_bytes),
+      model_text("activations of a micro-batch %1").arg(size_words(node.activation_bytes)),
+      model_text("%1 forward and %2 backward a sample, %3 of all").arg(flops(node.forward_flops), flops(node.backward_flops), share_words(node.share))};
   said << bonds(picture, node) << owner_words(node, picture.column_of(number));
-  const QString group = node.group < 0 ? QString() : text(" (%1)").arg(picture.groups[static_cast<std::size_t>(node.group)].title);
+  const QString group = node.group < 0 ? QString() : model_text(" (%1)").arg(picture.groups[static_cast<std::size_t>(node.group)].title);
   return node.name + group + ": " + said.join("; ") + ".";
 }
 
@@ -130,13 +131,13 @@ QString details(const ModelPicture& picture, const Nodes& nodes) {
     const ModelNode& node = picture.node(number);
     parameters += node.parameters, size += node.parameter_bytes, activations += node.activation_bytes, work += node.flops(), share += node.share;
   }
-  return text("%1 selected: %2; activations of a micro-batch %3; %4 a sample, %5 of all.")
-      .arg(layers_in_words(places_of(picture, nodes)), parameters_words(parameters, size), bytes(activations), flops(work), share_words(share));
+  return model_text("%1 selected: %2; activations of a micro-batch %3; %4 a sample, %5 of all.")
+      .arg(layers_in_words(places_of(picture, nodes)), parameters_words(parameters, size), size_words(activations), flops(work), share_words(share));
 }
 
 QString refusal_words(const base::Problem& problem) {
   const QString what = words(problem.what), advice = words(problem.advice);
-  const QString accepted = problem.accepted.empty() ? QString() : text(" (accepted: %1)").arg(words(problem.accepted));
+  const QString accepted = problem.accepted.empty() ? QString() : model_text(" (accepted: %1)").arg(words(problem.accepted));
   return what + accepted + "." + (advice.isEmpty() ? QString() : " " + advice);
 }
 

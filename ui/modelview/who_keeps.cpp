@@ -19,56 +19,58 @@ namespace {
 using experiment::Shard;
 using experiment::StrategyKind;
 
-QString text(const char* source) { return QCoreApplication::translate("who_keeps", source); }
+QString keeper_text(const char* source) { return QCoreApplication::translate("who_keeps", source); }
 
 QString of_shards(const experiment::FsdpSpec& fsdp) {
-  const QString part = fsdp.group == experiment::ShardGroup::host ? text("its part, shared out among the devices of its host,") : text("its part, one n-th,");
+  const QString part =
+      fsdp.group == experiment::ShardGroup::host ? keeper_text("its part, shared out among the devices of its host,") : keeper_text("its part, one n-th,");
   switch (fsdp.shard) {
     case Shard::full:
-      return text(
+      return keeper_text(
                  "Every device computes all layers, and keeps %1 of parameters, gradients and moments; the other parameters are gathered when a layer "
                  "computes.")
           .arg(part);
-    case Shard::gradients: return text("Every device has all parameters, and keeps %1 of gradients and moments.").arg(part);
-    case Shard::optimizer: return text("Every device has all parameters and gradients, and keeps %1 of the moments.").arg(part);
+    case Shard::gradients: return keeper_text("Every device has all parameters, and keeps %1 of gradients and moments.").arg(part);
+    case Shard::optimizer: return keeper_text("Every device has all parameters and gradients, and keeps %1 of the moments.").arg(part);
   }
   return {};
 }
 
 QString of_mesh(const experiment::StrategySpec& strategy) {
-  QString places = text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
+  QString places = keeper_text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
   if (!strategy.mesh.shards_data) return places;
   switch (strategy.fsdp.shard) {
     case Shard::full:
-      return text("%1 Of parameters, gradients and moments a replica keeps but its part; the other parameters are gathered when a stage computes.").arg(places);
-    case Shard::gradients: return text("%1 Of gradients and moments a replica keeps but its part.").arg(places);
-    case Shard::optimizer: return text("%1 Of moments a replica keeps but its part.").arg(places);
+      return keeper_text("%1 Of parameters, gradients and moments a replica keeps but its part; the other parameters are gathered when a stage computes.")
+          .arg(places);
+    case Shard::gradients: return keeper_text("%1 Of gradients and moments a replica keeps but its part.").arg(places);
+    case Shard::optimizer: return keeper_text("%1 Of moments a replica keeps but its part.").arg(places);
   }
   return places;
 }
 
 QString of_several(const experiment::Experiment& e) {
   switch (e.strategy.kind) {
-    case StrategyKind::one_device: return text("One device has all layers.");
+    case StrategyKind::one_device: return keeper_text("One device has all layers.");
     case StrategyKind::mirrored:
     case StrategyKind::multi_worker_mirrored:
     case StrategyKind::tpu:
-    case StrategyKind::ddp: return text("Every device has all layers, with the same parameters as all others.");
+    case StrategyKind::ddp: return keeper_text("Every device has all layers, with the same parameters as all others.");
     case StrategyKind::gossip:
-    case StrategyKind::local_sgd: return text("Every device has all layers, with parameters of its own.");
+    case StrategyKind::local_sgd: return keeper_text("Every device has all layers, with parameters of its own.");
     case StrategyKind::central_storage:
-      return text("Rank %1 alone keeps the parameters; all other devices compute all layers by what it sends them.").arg(experiment::storage_rank(e));
-    case StrategyKind::data_parallel: return text("Rank 0 alone keeps the parameters; every device computes all layers by what it hands out.");
-    case StrategyKind::parameter_server: return text("Servers keep the parameters; every worker computes all layers by what it pulls.");
+      return keeper_text("Rank %1 alone keeps the parameters; all other devices compute all layers by what it sends them.").arg(experiment::storage_rank(e));
+    case StrategyKind::data_parallel: return keeper_text("Rank 0 alone keeps the parameters; every device computes all layers by what it hands out.");
+    case StrategyKind::parameter_server: return keeper_text("Servers keep the parameters; every worker computes all layers by what it pulls.");
     case StrategyKind::fsdp: return of_shards(e.strategy.fsdp);
     case StrategyKind::model_parallel:
-    case StrategyKind::pipeline: return text("Every device has some layers.");
-    case StrategyKind::tensor_parallel: return text("Every device has a part of every layer that can be cut: some of its rows or columns.");
+    case StrategyKind::pipeline: return keeper_text("Every device has some layers.");
+    case StrategyKind::tensor_parallel: return keeper_text("Every device has a part of every layer that can be cut: some of its rows or columns.");
     case StrategyKind::hybrid: return of_mesh(e.strategy);
     case StrategyKind::rpc:
       return e.strategy.rpc.remote == experiment::RemoteLayers::all
-                 ? text("Parameter servers have all layers that learn; trainers call them, and know the loss.")
-                 : text("Parameter servers have the tables, which trainers call; of the other layers every trainer has a replica.");
+                 ? keeper_text("Parameter servers have all layers that learn; trainers call them, and know the loss.")
+                 : keeper_text("Parameter servers have the tables, which trainers call; of the other layers every trainer has a replica.");
   }
   return {};
 }
@@ -111,9 +113,9 @@ std::vector<std::vector<int>> keepers_in_mesh(const experiment::Resolved& e) {
 
 QString who_keeps(const experiment::Experiment& e) {
   const bool servers = experiment::has_servers(e.strategy.kind) || e.strategy.kind == StrategyKind::rpc;
-  QString said = experiment::count_workers(e.topology) == 1 && !servers ? text("One device has all layers.") : of_several(e);
+  QString said = experiment::count_workers(e.topology) == 1 && !servers ? keeper_text("One device has all layers.") : of_several(e);
   if (!data::owns_columns(e.data.sharding) || experiment::count_workers(e.topology) < 2) return said;
-  return said + " " + text("Of the first layer each computes what comes of its own columns of the samples.");
+  return said + " " + keeper_text("Of the first layer each computes what comes of its own columns of the samples.");
 }
 
 std::vector<std::vector<int>> keepers_of(const experiment::Resolved& e) {

@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::size_t kLinesAtOnce = 64;
+constexpr std::size_t kLinesUntimed = 64;  // between two looks at the clock
 constexpr qint64 kLookNanoseconds = 6'000'000;
 constexpr int kShownCharacters = 400;  // of a line: more take long to paint, and no window is that wide
 
@@ -60,7 +60,7 @@ void LogModel::look() {
   const auto& log = run_->history().log();
   std::vector<std::uint32_t> passed;
   for (; looked_ < log.size(); ++looked_) {
-    if (looked_ % kLinesAtOnce == 0 && clock.nsecsElapsed() > kLookNanoseconds) break;
+    if (looked_ % kLinesUntimed == 0 && clock.nsecsElapsed() > kLookNanoseconds) break;
     if (filter_.passes(log[looked_])) passed.push_back(static_cast<std::uint32_t>(looked_));
   }
   show(std::move(passed));

@@ -23,14 +23,13 @@
 #include "core/base/units.h"
 #include "core/session/sweep_words.h"
 #include "ui/model/counted.h"
+#include "ui/model/topology_words.h"
 #include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {
 namespace {
-
-QString text(const std::string& words) { return QString::fromStdString(words); }
 
 double now_unix_seconds() { return static_cast<double>(QDateTime::currentMSecsSinceEpoch()) / 1000; }
 
@@ -137,7 +136,7 @@ void ScalingPanel::start() {
   refused_ = !started;
   if (started) return;
   hint_->set_tint(Tint::error);
-  hint_->setText(text(base::to_string(started.error())));
+  hint_->setText(words(base::to_string(started.error())));
 }
 
 // What Start would do, or why it cannot. What was said of a start that failed stays until something else is asked for.
@@ -148,7 +147,7 @@ void ScalingPanel::show_form() {
   refused_ = false;
   hint_->set_tint(wish || !drawn ? Tint::dim : Tint::error);
   if (!drawn) return hint_->setText(tr("Draw devices, and the same training on 1, 2, 4, ... of them is measured here."));
-  if (!wish) return hint_->setText(text(base::to_string(wish.error())));
+  if (!wish) return hint_->setText(words(base::to_string(wish.error())));
   if (!training_.isEmpty()) return hint_->setText(tr("%1 trains now. A sweep beside it would share its cores: stop it, or wait for its end.").arg(training_));
   if (sweeping()) return hint_->setText(tr("One sweep at a time: they would share cores."));
   hint_->setText(tr("%1 of %2, one after the other, for real.").arg(counted(form_->runs(), tr("runs")), counted(wish->steps, tr("steps"))));
@@ -180,9 +179,9 @@ void ScalingPanel::show_sweep() {
 void ScalingPanel::show_notes(const session::Sweep* sweep) {
   QStringList truths, notes;
   if (sweep) {
-    for (const std::string& truth : session::truths(*sweep)) truths << text(truth);
+    for (const std::string& truth : session::truths(*sweep)) truths << words(truth);
     for (const std::string& said : {session::baseline_said(*sweep), session::scaling_said(*sweep), session::measured_said(*sweep)})
-      if (!said.empty()) notes << text(said);
+      if (!said.empty()) notes << words(said);
   }
   for (const auto& [label, words] : {std::pair{truths_, truths}, std::pair{notes_, notes}}) {
     label->setText(words.join(" · "));
@@ -206,11 +205,11 @@ QString ScalingPanel::status_words() const {
   if (follower_.broke_off()) return tr("The sweep broke off (killed?), %1: what was finished is kept").arg(over);
   if (!sweeping())
     return tr("%1 sweep %2")
-        .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"), text(std::string(base::name_of(sweep.state))));
+        .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"), words(std::string(base::name_of(sweep.state))));
   if (follower_.cancelling()) return tr("Cancelling: the run that trains ends in order; %1").arg(over);
-  QString words = over;
-  if (so_far.running) words = tr("%1: %2").arg(over, text(experiment::in_words(sweep.variants[*so_far.running].wanted(sweep.scaling, sweep.steps))));
-  return so_far.seconds_left ? tr("%1; about %2 left").arg(words, text(base::format_seconds(std::max(1.0, std::round(*so_far.seconds_left))))) : words;
+  QString said = over;
+  if (so_far.running) said = tr("%1: %2").arg(over, words(experiment::in_words(sweep.variants[*so_far.running].wanted(sweep.scaling, sweep.steps))));
+  return so_far.seconds_left ? tr("%1; about %2 left").arg(said, words(base::format_seconds(std::max(1.0, std::round(*so_far.seconds_left))))) : said;
 }
 
 // One look at a time, on a thread of the pool; what changes meanwhile is looked at right after.
@@ -259,7 +258,7 @@ void ScalingPanel::ask_where_to_save() {
   QString file = QFileDialog::getSaveFileName(this, tr("Export table"), "scaling.csv", "CSV (*.csv)");
   if (file.isEmpty()) return;
   if (!file.endsWith(".csv", Qt::CaseInsensitive)) file += ".csv";
-  if (const auto saved = save_table(file); !saved) QMessageBox::warning(this, tr("Export table"), text(base::to_string(saved.error())));
+  if (const auto saved = save_table(file); !saved) QMessageBox::warning(this, tr("Export table"), words(base::to_string(saved.error())));
 }
 
 }  // namespace trainyard::ui

@@ -5,14 +5,13 @@
 #include <QHeaderView>
 
 #include "core/session/sweep_words.h"
+#include "ui/model/topology_words.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
 using session::SweepColumn;
-
-QString text(const std::string& words) { return QString::fromStdString(words); }
 
 }  // namespace
 
@@ -24,8 +23,8 @@ ScalingTable::ScalingTable(QWidget* parent) : QTreeWidget(parent) {
   setToolTip(tr("Enter or a double click opens a run in the workbench"));
   setColumnCount(session::kSweepColumns);
   for (int column = 0; column < session::kSweepColumns; ++column) {
-    headerItem()->setText(column, text(session::heading(static_cast<SweepColumn>(column))));
-    headerItem()->setToolTip(column, text(session::explanation(static_cast<SweepColumn>(column))));
+    headerItem()->setText(column, words(session::heading(static_cast<SweepColumn>(column))));
+    headerItem()->setToolTip(column, words(session::explanation(static_cast<SweepColumn>(column))));
   }
   header()->setStretchLastSection(true);
   header()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -48,7 +47,7 @@ void ScalingTable::fill(QTreeWidgetItem& item, const session::SweepVariant& vari
                         const QString& directory) const {
   const auto cells = session::row(variant, figures);
   for (int column = 0; column < session::kSweepColumns; ++column) {
-    const QString cell = text(cells[static_cast<std::size_t>(column)]);
+    const QString cell = words(cells[static_cast<std::size_t>(column)]);
     const bool words = column == static_cast<int>(SweepColumn::algorithm) || column == static_cast<int>(SweepColumn::state);
     item.setText(column, cell);
     item.setToolTip(column, cell);
@@ -57,7 +56,7 @@ void ScalingTable::fill(QTreeWidgetItem& item, const session::SweepVariant& vari
   const Colours& colours = Theme::instance().colours();
   const bool bad = variant.state == session::VariantState::failed, dim = !figures && !bad;
   for (int column = 0; column < session::kSweepColumns; ++column) item.setForeground(column, bad ? colours.error : dim ? colours.dim : colours.text);
-  item.setData(0, Qt::UserRole, variant.directory.empty() ? QString() : QDir(directory).filePath(text(variant.directory)));
+  item.setData(0, Qt::UserRole, variant.directory.empty() ? QString() : QDir(directory).filePath(words(variant.directory)));
 }
 
 }  // namespace trainyard::ui

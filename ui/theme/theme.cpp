@@ -174,6 +174,8 @@ void Theme::set_reduced_motion(bool reduced) {
   emit changed();
 }
 
+const Colours& colours() { return Theme::instance().colours(); }
+
 const Colours& Theme::colours() const { return dark() ? kDark : kLight; }
 
 int Theme::pixels(double at_scale_one) const { return qRound(at_scale_one * scale_); }

@@ -37,6 +37,8 @@ struct Colours {
 QColor mixed(const QColor& a, const QColor& b, double share_of_b);
 double contrast(const QColor& a, const QColor& b);  // 1 to 21, as WCAG 2.1 defines it
 
+const Colours& colours();  // of the application's theme
+
 // A style sheet made of the theme's colours, and made anew when they change: a widget with a sheet that names no colour keeps
 // those of the palette that it had when it was first shown.
 void set_sheet(QWidget* widget, const std::function<QString(const Colours&)>& sheet);

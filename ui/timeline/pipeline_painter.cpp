@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/pipeline_painter.h"
 
-#include <QCoreApplication>
 #include <QFontMetrics>
 #include <algorithm>
 #include <cmath>
 
 #include "ui/theme/theme.h"
 #include "ui/timeline/pipeline_words.h"
+#include "ui/timeline/timeline_text.h"
 
 namespace trainyard::ui {
 namespace {
 
 using experiment::Pass;
 
-constexpr int kEdged = 4;  // pixels; a cell that is as wide shows where it begins
-constexpr int kTick = 4;   // pixels that a mark of a ruler is long
-constexpr int kLeastApart = 10;
+constexpr int kEdgedCell = 4;        // pixels; a cell that is as wide shows where it begins
+constexpr int kTick = 4;             // pixels that a mark of a ruler is long
 constexpr double kChunkShade = 0.2;  // of the text's colour, in a rank's last stage
 
 class PipelinePainting {
@@ -57,7 +56,7 @@ class PipelinePainting {
   void paint_name(CellBlock block, int rank) {
     const QRect row = scene_.row(block, rank), box(0, row.top(), scene_.gutter, row.height());
     painter_.fillRect(QRect(box.left(), box.top() + 1, 3, box.height() - 2), Theme::instance().series_colour(rank));
-    const QString name = QCoreApplication::translate("timeline", "rank %1").arg(rank);
+    const QString name = timeline_text("rank %1").arg(rank);
     const QString layers = QString::fromStdString(scene_.picture->shape(block)->layers_of(rank));
     const bool below = box.height() >= 2 * metrics_.height();
     const QRect line(box.left() + 8, below ? box.center().y() - metrics_.height() : box.top(), box.width() - 14, below ? metrics_.height() : box.height());
@@ -96,7 +95,7 @@ class PipelinePainting {
     const PipelineShape& shape = *scene_.picture->shape(place.block);
     const QColor colour = pass_colour(colours_, cell.of.pass, shape.chunk(cell.of.stage), shape.chunks());
     painter_.fillRect(box, colour);
-    if (box.width() >= kEdged) painter_.fillRect(QRectF(box.left(), box.top(), 1, box.height()), mixed(colour, colours_.ground, 0.6));
+    if (box.width() >= kEdgedCell) painter_.fillRect(QRectF(box.left(), box.top(), 1, box.height()), mixed(colour, colours_.ground, 0.6));
     const QString label = cell_label(shape, cell.of);
     if (metrics_.horizontalAdvance(label) + 3 <= box.width() && box.height() >= metrics_.ascent()) {
       painter_.setPen(text_on(colour));

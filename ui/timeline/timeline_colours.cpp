@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/timeline_colours.h"
 
-#include <QCoreApplication>
-
 #include "ui/theme/theme.h"
+#include "ui/timeline/timeline_text.h"
 
 namespace trainyard::ui {
 namespace {
 
-enum Part { compute, waiting, transfer, input };  // as the charts number the parts of a step
+enum PartColour { compute, waiting, transfer, input };  // as the charts number the parts of a step
 
 }  // namespace
 
@@ -51,10 +50,10 @@ QString kind_words(SpanKind kind) {
                                            QT_TRANSLATE_NOOP("timeline", "transfer"),
                                            QT_TRANSLATE_NOOP("timeline", "collective of an engine"),
                                            QT_TRANSLATE_NOOP("timeline", "put aside, and brought back")};
-  return QCoreApplication::translate("timeline", kWords[static_cast<std::size_t>(kind)]);
+  return timeline_text(kWords[static_cast<std::size_t>(kind)]);
 }
 
-QString waiting_words() { return QCoreApplication::translate("timeline", "waiting for a peer"); }
-QString held_words() { return QCoreApplication::translate("timeline", "held back (slowed or paced)"); }
+QString waiting_words() { return timeline_text("waiting for a peer"); }
+QString held_words() { return timeline_text("held back (slowed or paced)"); }
 
 }  // namespace trainyard::ui

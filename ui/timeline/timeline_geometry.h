@@ -13,6 +13,8 @@
 
 namespace trainyard::ui {
 
+inline constexpr int kLeastApart = 10;  // pixels from one mark of a ruler to the next
+
 // Views of time. None is narrower than 100 ns, nor wider than `home`, nor lies outside of it.
 inline constexpr Nanoseconds kNarrowest = 100;
 TimeRange home_of(const TimeRange& extent);  // all of it, with a margin

@@ -13,7 +13,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kHatch = 5;      // pixels from one line of it to the next
-constexpr int kEdged = 5;      // pixels; a span that is as wide shows where it begins
+constexpr int kEdgedSpan = 5;  // pixels; a span that is as wide shows where it begins
 constexpr int kLabelled = 24;  // pixels; narrower ones have no name
 
 struct Hatching {
@@ -133,7 +133,7 @@ class SpanPainting {
       const int head = bottom - column_rows(times.of(span.kind), top, bottom);
       area.fill(piece.right - 1, piece.right, head, bottom, kinds_[kind]);
     }
-    if (piece.right - piece.left >= kEdged && span.begin >= scene_.view.begin) area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
+    if (piece.right - piece.left >= kEdgedSpan && span.begin >= scene_.view.begin) area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
   }
 
   // Pixels of a column that stand for so much of its time.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What stands around the spans of a timeline: time and steps above, ranks and lanes to the left.
-#include <QCoreApplication>
 #include <QFontMetrics>
 #include <algorithm>
 #include <cmath>
@@ -9,11 +8,10 @@
 #include "ui/model/counted.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/timeline_painter.h"
+#include "ui/timeline/timeline_text.h"
 
 namespace trainyard::ui {
 namespace {
-
-constexpr int kLeastApart = 10;  // pixels from one mark to the next
 
 void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours) {
   const QFontMetrics metrics(scene.font);
@@ -37,7 +35,7 @@ int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColo
   painter.drawLine(box.topRight(), box.bottomRight());
   const QRect room = box.intersected(QRect(scene.body.left(), box.top(), scene.body.width(), box.height())).adjusted(3, 0, -3, 0);
   const QFontMetrics metrics(scene.font);
-  const QString number = grouped(step), words = QCoreApplication::translate("timeline", "step %1").arg(number);
+  const QString number = grouped(step), words = timeline_text("step %1").arg(number);
   const QString text = metrics.horizontalAdvance(words) <= room.width() ? words : number;
   painter.setPen(chosen ? colours.text : colours.dim);
   const int width = metrics.horizontalAdvance(text);
@@ -107,7 +105,7 @@ void paint_rank(QPainter& painter, const TimelineScene& scene, const TimelineCol
   const QRect text(block.left() + 8, block.top(), block.width() - 8, metrics.height());
   if (block.height() < metrics.ascent()) return;
   painter.setPen(colours.text);
-  painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter, QCoreApplication::translate("timeline", "rank %1").arg(rank));
+  painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter, timeline_text("rank %1").arg(rank));
   painter.setPen(colours.dim);
   if (block.height() >= 2 * metrics.height()) painter.drawText(text.translated(0, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter, note);
 }

@@ -2,8 +2,8 @@
 // The cpu in mixed precision: as plain loops, and as well as in fp32.
 #include <gtest/gtest.h>
 
-#include "backends/cpu/cpu.h"
 #include "core/experiment/fields.h"
+#include "tests/backends/cpu/training_alone.h"
 #include "tests/conformance/small_training.h"
 
 namespace trainyard::tests {
@@ -11,9 +11,6 @@ namespace {
 
 using experiment::Experiment;
 using experiment::Precision;
-
-RankOutcome trained(const Experiment& e, const MakeCompute& make) { return train(experiment::resolve(e, ".").value(), make, {}).front(); }
-std::unique_ptr<compute::Compute> cpu_of_one() { return std::move(*cpu::make(1)); }
 
 Experiment alone(Experiment e, Precision precision) {
   e.strategy.kind = experiment::StrategyKind::one_device;

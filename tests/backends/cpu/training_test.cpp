@@ -2,7 +2,7 @@
 // The cpu trains models of images as the plain loops do.
 #include <gtest/gtest.h>
 
-#include "backends/cpu/cpu.h"
+#include "tests/backends/cpu/training_alone.h"
 #include "tests/conformance/small_training.h"
 
 namespace trainyard::tests {
@@ -17,12 +17,6 @@ experiment::Experiment images(experiment::Precision precision, std::int64_t step
   e.training.optimizer.learning_rate = 0.01;
   return e;
 }
-
-RankOutcome trained(const experiment::Experiment& e, const MakeCompute& make) {
-  return train(experiment::resolve(e, ".").value(), make, {}).front();  // a rank alone has no transport
-}
-
-std::unique_ptr<compute::Compute> cpu_of_one() { return std::move(*cpu::make(1)); }
 
 void expect_equal_training(const experiment::Experiment& e, double relative) {
   const RankOutcome mine = trained(e, cpu_of_one), plain = trained(e, compute::reference::make);
@@ -44,13 +38,6 @@ TEST(ImageTraining, of_the_cpu_in_bfloat16_is_near_plain_loops_and_away_from_ful
   ASSERT_EQ(plain.problem, "");
   EXPECT_LE(distance(mine.parameters, plain.parameters), 1e-2);
   EXPECT_LE(distance(mine.parameters, plain.parameters), 0.5 * distance(full.parameters, plain.parameters));
-}
-
-std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::Metric metric) {
-  std::vector<double> values;
-  for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
-  return values;
 }
 
 // Evaluation by running statistics, without dropout: held-out digits are told apart better than by chance (one in ten).

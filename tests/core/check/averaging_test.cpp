@@ -25,8 +25,6 @@ experiment::Experiment meeting(int ranks, LocalRule rule, std::int64_t every = 4
   return e;
 }
 
-Victim expanded(const experiment::Experiment& e) { return Victim(strategy::make_plan(strategy::resolved(e)).value()); }
-
 TEST(Averaging, is_proved_by_both_rules_and_every_algorithm_coarse_and_expanded) {
   for (const LocalRule rule : {LocalRule::average, LocalRule::elastic})
     for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::double_binary_tree, Algorithm::halving_doubling, Algorithm::star})

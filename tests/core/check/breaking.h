@@ -2,9 +2,12 @@
 // A valid plan in hand, to be broken in one way.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <string>
 
 #include "core/check/check.h"
 #include "core/collective/expand.h"
@@ -13,6 +16,7 @@
 
 namespace trainyard::check {
 
+using ProofSet = std::set<Proof>;
 using OpTest = std::function<bool(const plan::Op&)>;
 
 struct Victim {
@@ -65,14 +69,16 @@ inline bool sends(const plan::Op& op) { return op.kind == plan::OpKind::send && 
 inline bool receives(const plan::Op& op) { return plan::reads_peers(op.kind) && op.writes[0].count > 0; }
 inline bool adds(const plan::Op& op) { return receives(op) && op.kind != plan::OpKind::recv; }
 
-inline std::set<Proof> failed(const Report& report) {
-  std::set<Proof> proofs;
+inline ProofSet failed(const Report& report) {
+  ProofSet proofs;
   for (const Finding& finding : report.findings) proofs.insert(finding.proof);
   return proofs;
 }
-inline std::set<Proof> failed(const Victim& victim) { return failed(examine(victim.plan())); }
+inline ProofSet failed(const Victim& victim) { return failed(examine(victim.plan())); }
 
 inline Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
+
+inline Victim expanded(const experiment::Experiment& e) { return Victim(strategy::make_plan(strategy::resolved(e)).value()); }
 
 inline OpTest is(const std::string& token) {
   return [token](const plan::Op& op) { return plan::token(op) == token; };
@@ -85,6 +91,12 @@ inline OpTest is(plan::OpKind kind) {
 inline std::string first_finding(const Victim& victim) {
   const Report report = examine(victim.plan());
   return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
+}
+
+inline testing::AssertionResult is_found(const Victim& victim, const std::string& what) {
+  for (const Finding& finding : examine(victim.plan()).findings)
+    if (finding.problem.what.find(what) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not \"" << what << "\", but: " << first_finding(victim);
 }
 
 }  // namespace trainyard::check

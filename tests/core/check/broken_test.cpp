@@ -17,16 +17,14 @@ using plan::OpKind;
 using testing::Contains;
 using testing::HasSubstr;
 
-using ProofSet = std::set<Proof>;
-
-Victim coarse(int ranks, std::int64_t bucket_bytes = 150) {
+Victim small_coarse(int ranks, std::int64_t bucket_bytes = 150) {
   auto e = strategy::small(ranks);
   e.strategy.bucket_bytes = bucket_bytes;
   return Victim(strategy::coarse_plan(strategy::resolved(e)).value());
 }
-Victim expanded(int ranks, Algorithm algorithm) { return coarse(ranks).expanded(algorithm); }
+Victim small_expanded(int ranks, Algorithm algorithm) { return small_coarse(ranks).expanded(algorithm); }
 
-Algorithm any_algorithm() { return *rc::gen::element(Algorithm::ring, Algorithm::direct); }
+Algorithm ring_or_direct() { return *rc::gen::element(Algorithm::ring, Algorithm::direct); }
 
 // Of a random rank: a random op that passes the test.
 struct Chosen {
@@ -42,29 +40,29 @@ bool only(const ProofSet& found, const ProofSet& allowed) {
 }
 
 RC_GTEST_PROP(Broken, a_lane_out_of_range_is_bad_structure, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 6), any_algorithm());
+  Victim victim = small_expanded(*rc::gen::inRange(2, 6), ring_or_direct());
   const Chosen c = any_op(victim, [](const Op&) { return true; });
   victim.train(c.rank)[c.op].lane = plan::LaneId(*rc::gen::element(-1, 4, 77));
   RC_ASSERT(failed(victim) == ProofSet{Proof::structure});
 }
 
 RC_GTEST_PROP(Broken, an_access_beyond_its_buffer_is_bad_structure, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 6), any_algorithm());
+  Victim victim = small_expanded(*rc::gen::inRange(2, 6), ring_or_direct());
   const Chosen c = any_op(victim, [](const Op& op) { return !op.writes.empty(); });
   victim.train(c.rank)[c.op].writes[0].count += 1'000'000;
   RC_ASSERT(failed(victim) == ProofSet{Proof::structure});
 }
 
 RC_GTEST_PROP(Broken, a_dependency_that_nothing_reaches_is_bad_structure, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 6), any_algorithm());
+  Victim victim = small_expanded(*rc::gen::inRange(2, 6), ring_or_direct());
   const Chosen c = any_op(victim, [](const Op& op) { return !op.after.empty(); });
   victim.train(c.rank)[c.op].after[0].sequence = 10'000;
   RC_ASSERT(failed(victim) == ProofSet{Proof::structure});
 }
 
 RC_GTEST_PROP(Broken, two_sends_swapped_do_not_match, ()) {
-  const Algorithm algorithm = any_algorithm();
-  Victim victim = expanded(*rc::gen::inRange(3, 7), algorithm);
+  const Algorithm algorithm = ring_or_direct();
+  Victim victim = small_expanded(*rc::gen::inRange(3, 7), algorithm);
   const Chosen c = any_op(victim, [](const Op& op) { return sends(op) && op.bucket == 1; });
   const std::int32_t peer = victim.train(c.rank)[c.op].peer;
   const auto line = victim.find(c.rank, [&](const Op& op) { return sends(op) && op.peer == peer; });
@@ -76,7 +74,7 @@ RC_GTEST_PROP(Broken, two_sends_swapped_do_not_match, ()) {
 }
 
 RC_GTEST_PROP(Broken, a_send_to_the_wrong_peer_is_a_mismatch_or_a_deadlock, ()) {
-  Victim victim = expanded(*rc::gen::inRange(3, 7), any_algorithm());
+  Victim victim = small_expanded(*rc::gen::inRange(3, 7), ring_or_direct());
   const Chosen c = any_op(victim, sends);
   Op& op = victim.train(c.rank)[c.op];
   const auto ranks = static_cast<std::int32_t>(victim.ranks.size());
@@ -88,14 +86,14 @@ RC_GTEST_PROP(Broken, a_send_to_the_wrong_peer_is_a_mismatch_or_a_deadlock, ()) 
 }
 
 RC_GTEST_PROP(Broken, a_receive_that_is_missing_is_a_mismatch_and_a_deadlock, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 7), any_algorithm());
+  Victim victim = small_expanded(*rc::gen::inRange(2, 7), ring_or_direct());
   const Chosen c = any_op(victim, receives);
   victim.remove(c.rank, c.op);
   RC_ASSERT(only(failed(victim), {Proof::order, Proof::matching, Proof::deadlock}));
 }
 
 RC_GTEST_PROP(Broken, a_reduction_done_twice_is_a_mismatch_or_a_deadlock, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 7), any_algorithm());
+  Victim victim = small_expanded(*rc::gen::inRange(2, 7), ring_or_direct());
   const Chosen c = any_op(victim, adds);
   victim.repeat(c.rank, c.op);
   const auto found = failed(victim);
@@ -103,7 +101,7 @@ RC_GTEST_PROP(Broken, a_reduction_done_twice_is_a_mismatch_or_a_deadlock, ()) {
 }
 
 RC_GTEST_PROP(Broken, a_contribution_sent_and_added_twice_has_no_meaning, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 7), Algorithm::ring);
+  Victim victim = small_expanded(*rc::gen::inRange(2, 7), Algorithm::ring);
   const Chosen c = any_op(victim, [](const Op& op) { return adds(op); });
   const Op add = victim.train(c.rank)[c.op];
   const auto peer = static_cast<std::size_t>(add.peer);
@@ -113,7 +111,7 @@ RC_GTEST_PROP(Broken, a_contribution_sent_and_added_twice_has_no_meaning, ()) {
 }
 
 RC_GTEST_PROP(Broken, a_chunk_range_shifted_has_no_meaning, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 7), any_algorithm());
+  Victim victim = small_expanded(*rc::gen::inRange(2, 7), ring_or_direct());
   const auto elements = victim.ranks[0].buffers[victim.ranks[0].buffer("grads").index()].elements;
   const int shift = *rc::gen::element(-1, 1);
   const Chosen c = any_op(victim, [&](const Op& op) {
@@ -130,14 +128,14 @@ RC_GTEST_PROP(Broken, a_chunk_range_shifted_has_no_meaning, ()) {
 }
 
 RC_GTEST_PROP(Broken, a_chunk_cut_short_at_one_end_does_not_match, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 7), any_algorithm());
+  Victim victim = small_expanded(*rc::gen::inRange(2, 7), ring_or_direct());
   const Chosen c = any_op(victim, sends);
   victim.train(c.rank)[c.op].reads[0].count -= 1;
   RC_ASSERT(failed(victim) == ProofSet{Proof::matching});
 }
 
 RC_GTEST_PROP(Broken, a_sum_replaced_instead_of_added_has_no_meaning, ()) {
-  Victim victim = expanded(*rc::gen::inRange(2, 7), Algorithm::ring);
+  Victim victim = small_expanded(*rc::gen::inRange(2, 7), Algorithm::ring);
   const Chosen c = any_op(victim, adds);
   Op& op = victim.train(c.rank)[c.op];
   op.kind = OpKind::recv;
@@ -146,7 +144,7 @@ RC_GTEST_PROP(Broken, a_sum_replaced_instead_of_added_has_no_meaning, ()) {
 }
 
 RC_GTEST_PROP(Broken, buckets_reordered_on_one_rank_are_out_of_order, ()) {
-  Victim victim = coarse(*rc::gen::inRange(2, 6));
+  Victim victim = small_coarse(*rc::gen::inRange(2, 6));
   const auto rank = *rc::gen::inRange<std::size_t>(0, victim.ranks.size());
   const auto reductions = victim.find(rank, [](const Op& op) { return op.kind == OpKind::all_reduce; });
   RC_ASSERT(reductions.size() >= 2u);
@@ -154,22 +152,22 @@ RC_GTEST_PROP(Broken, buckets_reordered_on_one_rank_are_out_of_order, ()) {
   std::swap(victim.train(rank)[reductions[one]], victim.train(rank)[reductions[one + 1]]);
   const auto found = failed(victim);
   RC_ASSERT(found.contains(Proof::order) && found.contains(Proof::matching));
-  const auto chunked = failed(victim.expanded(any_algorithm()));
+  const auto chunked = failed(victim.expanded(ring_or_direct()));
   RC_ASSERT(chunked.contains(Proof::order));
   RC_ASSERT(chunked.contains(Proof::matching));
 }
 
 RC_GTEST_PROP(Broken, a_bucket_that_nobody_reduces_has_no_meaning, ()) {
-  Victim victim = coarse(*rc::gen::inRange(2, 6));
+  Victim victim = small_coarse(*rc::gen::inRange(2, 6));
   const auto bucket = *rc::gen::inRange(0, 2);
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
     victim.remove(rank, victim.first(rank, [&](const Op& op) { return op.kind == OpKind::all_reduce && op.bucket == bucket; }));
   RC_ASSERT(failed(victim).contains(Proof::meaning));
-  RC_ASSERT(failed(victim.expanded(any_algorithm())).contains(Proof::meaning));
+  RC_ASSERT(failed(victim.expanded(ring_or_direct())).contains(Proof::meaning));
 }
 
 TEST(Broken, a_group_that_sums_nothing_has_no_meaning) {
-  Victim victim = coarse(2, 1'000'000);
+  Victim victim = small_coarse(2, 1'000'000);
   for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, [](const Op& op) { return op.kind == OpKind::all_reduce; }));
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
 }
@@ -188,7 +186,7 @@ void expect_race(const Report& report, const std::string& one, const std::string
 }
 
 TEST(Broken, a_dependency_that_matters_leaves_a_race_when_it_is_dropped) {
-  const Victim ring = expanded(3, Algorithm::ring), direct = expanded(3, Algorithm::direct);
+  const Victim ring = small_expanded(3, Algorithm::ring), direct = small_expanded(3, Algorithm::direct);
   expect_race(without(ring, 1, is("F.s0.m0"), LaneKind::input, 0), "F.s0.m0", "LOAD.m0");
   expect_race(without(ring, 0, is("LOAD.m0"), LaneKind::compute, 1), "LOAD.m0 of 1 step later", "F.s0.m0");
   expect_race(without(ring, 2, is("SEND.b0.t0.c1>r0"), LaneKind::compute, 0), "SEND.b0.t0.c1>r0", "W.s2.m0");
@@ -202,7 +200,7 @@ TEST(Broken, a_dependency_that_matters_leaves_a_race_when_it_is_dropped) {
 
 TEST(Broken, a_write_while_a_peer_reads_is_a_race) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
-    Victim victim = expanded(3, algorithm);
+    Victim victim = small_expanded(3, algorithm);
     Op& update = victim.op(1, "UPD.s2");  // waits for the receives of its bucket, not for the sends
     update.writes.push_back(update.reads[0]);
     expect_race(examine(victim.plan()), "UPD.s2", "SEND.b0");
@@ -210,7 +208,7 @@ TEST(Broken, a_write_while_a_peer_reads_is_a_race) {
 }
 
 TEST(Broken, a_circle_of_waiting_is_a_deadlock_that_names_every_op_on_it) {
-  Victim victim = coarse(2).expanded(Algorithm::ring);
+  Victim victim = small_coarse(2).expanded(Algorithm::ring);
   victim.op(0, "F.s0.m0").after.push_back({victim.op(0, "RED.b0.t0.c0<r1").lane, Dependency::end, 0});
   const Report report = examine(victim.plan());
   ASSERT_EQ(failed(report), ProofSet{Proof::deadlock});
@@ -221,7 +219,7 @@ TEST(Broken, a_circle_of_waiting_is_a_deadlock_that_names_every_op_on_it) {
 }
 
 TEST(Broken, a_plan_prints_its_grid_with_the_bad_cell_marked) {
-  Victim victim = coarse(2, 1'000'000).expanded(Algorithm::ring);
+  Victim victim = small_coarse(2, 1'000'000).expanded(Algorithm::ring);
   victim.remove(1, victim.first(1, is("RECV.b0.t1.c0<r0")));
   const base::Problems problems = check(victim.plan());
   ASSERT_FALSE(problems.empty());
@@ -233,7 +231,7 @@ TEST(Broken, a_plan_prints_its_grid_with_the_bad_cell_marked) {
 
 TEST(Broken, a_copy_that_takes_other_elements_than_were_put_aside_has_another_meaning) {
   for (const int shift : {-1, 1}) {
-    Victim victim = coarse(3).expanded(Algorithm::all_to_all);
+    Victim victim = small_coarse(3).expanded(Algorithm::all_to_all);
     Op& copy = victim.op(1, "COPY.b0.t1.c0");
     victim.ranks[1].buffers[copy.reads[0].buffer.index()].elements += 1;
     copy.reads[0].first += shift > 0 ? 1 : 0;
@@ -243,7 +241,7 @@ TEST(Broken, a_copy_that_takes_other_elements_than_were_put_aside_has_another_me
 }
 
 TEST(Broken, many_findings_of_one_kind_are_counted_not_listed) {
-  Victim victim = expanded(6, Algorithm::ring);
+  Victim victim = small_expanded(6, Algorithm::ring);
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
     for (Op& op : victim.train(rank)) op.lane = plan::LaneId(99);
   const Report report = examine(victim.plan());
@@ -252,7 +250,7 @@ TEST(Broken, many_findings_of_one_kind_are_counted_not_listed) {
 }
 
 TEST(Broken, samples_that_do_not_add_up_are_bad_structure) {
-  Victim victim = expanded(3, Algorithm::ring);
+  Victim victim = small_expanded(3, Algorithm::ring);
   victim.ranks[1].programs[0].samples -= 1;
   EXPECT_EQ(failed(victim), ProofSet{Proof::structure});
 }

@@ -17,7 +17,7 @@ experiment::Experiment split(experiment::Experiment e) {
   return e;
 }
 
-experiment::Experiment any_model(int ranks) {
+experiment::Experiment any_model_to_split(int ranks) {
   switch (*rc::gen::inRange(0, 5)) {
     case 0: return strategy::small_rows(ranks);
     case 1: return strategy::small(ranks);
@@ -28,7 +28,7 @@ experiment::Experiment any_model(int ranks) {
 }
 
 RC_GTEST_PROP(SplitPlans, of_any_model_are_proved, ()) {
-  experiment::Experiment e = split(any_model(*rc::gen::inRange(2, 6)));
+  experiment::Experiment e = split(any_model_to_split(*rc::gen::inRange(2, 6)));
   e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::binary_tree);
   e.training.batch_per_rank = *rc::gen::inRange(2, 9);
   e.training.accumulation_steps = *rc::gen::inRange(1, 4);
@@ -39,12 +39,6 @@ RC_GTEST_PROP(SplitPlans, of_any_model_are_proved, ()) {
 }
 
 Victim whole() { return coarse(split(strategy::small_tied_gpt(2))); }
-
-testing::AssertionResult is_found(const Victim& victim, const std::string& what) {
-  for (const Finding& finding : examine(victim.plan()).findings)
-    if (finding.problem.what.find(what) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "not \"" << what << "\", but: " << first_finding(victim);
-}
 
 bool sums_gradient(const Op& op, const Victim& victim, std::size_t rank) {
   return op.kind == OpKind::all_reduce && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with("grad.s");

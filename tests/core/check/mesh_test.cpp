@@ -48,12 +48,6 @@ Victim whole(int data, int pipeline, int tensor, std::optional<Shard> shard = {}
   return coarse(e);
 }
 
-testing::AssertionResult is_found(const Victim& victim, const std::string& what) {
-  for (const Finding& finding : examine(victim.plan()).findings)
-    if (finding.problem.what.find(what) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "not \"" << what << "\", but: " << first_finding(victim);
-}
-
 OpTest works_on(Victim& victim, std::size_t rank, OpKind kind, const std::string& buffer) {
   return [&victim, rank, kind, buffer](const Op& op) {
     return op.kind == kind && !op.writes.empty() && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with(buffer);

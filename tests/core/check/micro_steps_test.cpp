@@ -13,8 +13,6 @@ using plan::Op;
 using plan::OpKind;
 using testing::HasSubstr;
 
-using ProofSet = std::set<Proof>;
-
 experiment::Experiment accumulating(int ranks) {
   auto e = strategy::small(ranks);
   e.training.accumulation_steps = 3;
@@ -25,7 +23,7 @@ experiment::Experiment averaging_weights(int ranks) {
   e.strategy.average = experiment::Average::weights;
   return e;
 }
-Victim expanded(const experiment::Experiment& e) { return coarse(e).expanded(Algorithm::ring); }
+Victim expanded_over_ring(const experiment::Experiment& e) { return coarse(e).expanded(Algorithm::ring); }
 
 void forget_reading_the_gradient(Victim& victim, std::size_t rank, const std::string& token) {
   const plan::BufferId gradient = victim.ranks[rank].buffer("grads");
@@ -35,9 +33,9 @@ void forget_reading_the_gradient(Victim& victim, std::size_t rank, const std::st
 TEST(MicroSteps, of_sound_plans_are_proved) {
   for (const int ranks : {1, 2, 3}) {
     EXPECT_EQ(first_finding(coarse(accumulating(ranks))), "");
-    EXPECT_EQ(first_finding(expanded(accumulating(ranks))), "");
+    EXPECT_EQ(first_finding(expanded_over_ring(accumulating(ranks))), "");
     EXPECT_EQ(first_finding(coarse(averaging_weights(ranks))), "");
-    EXPECT_EQ(first_finding(expanded(averaging_weights(ranks))), "");
+    EXPECT_EQ(first_finding(expanded_over_ring(averaging_weights(ranks))), "");
   }
 }
 
@@ -47,7 +45,7 @@ TEST(MicroSteps, a_tied_table_that_lacks_a_part_has_no_meaning) {
   often.training.accumulation_steps = 2;
   for (const auto& e : {once, often}) {
     EXPECT_EQ(first_finding(coarse(e)), "");
-    EXPECT_EQ(first_finding(expanded(e)), "");
+    EXPECT_EQ(first_finding(expanded_over_ring(e)), "");
     Victim victim = coarse(e);
     forget_reading_the_gradient(victim, 0, "W.s0.m0");
     EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
@@ -74,7 +72,7 @@ TEST(MicroSteps, a_first_one_that_adds_to_the_step_before_has_no_meaning) {
 }
 
 TEST(MicroSteps, one_that_is_added_twice_has_no_meaning) {
-  Victim victim = expanded(accumulating(2));
+  Victim victim = expanded_over_ring(accumulating(2));
   victim.op(1, "W.s0.m2").micro = 1;
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
   EXPECT_THAT(first_finding(victim), HasSubstr("added twice"));
@@ -88,14 +86,14 @@ TEST(MicroSteps, one_that_is_missing_has_no_meaning) {
 }
 
 TEST(MicroSteps, samples_that_come_before_the_last_were_read_are_a_race) {
-  Victim victim = expanded(accumulating(2));
+  Victim victim = expanded_over_ring(accumulating(2));
   victim.op(0, "LOAD.m1").after.clear();
   EXPECT_EQ(failed(victim), ProofSet{Proof::races});
   EXPECT_THAT(first_finding(victim), testing::AllOf(HasSubstr("LOAD.m1"), HasSubstr("m0")));
 }
 
 TEST(MicroSteps, a_forward_pass_before_its_samples_came_is_a_race) {
-  Victim victim = expanded(accumulating(2));
+  Victim victim = expanded_over_ring(accumulating(2));
   victim.op(1, "F.s0.m2").after.back().sequence = 2;
   EXPECT_EQ(failed(victim), ProofSet{Proof::races});
 }
@@ -119,7 +117,7 @@ TEST(MicroSteps, need_the_buffers_of_one_and_one_for_the_largest_segment) {
 }
 
 TEST(WeightAverage, of_weights_that_were_not_weighed_has_no_meaning) {
-  for (Victim victim : {coarse(averaging_weights(3)), expanded(averaging_weights(3))}) {
+  for (Victim victim : {coarse(averaging_weights(3)), expanded_over_ring(averaging_weights(3))}) {
     victim.remove(1, victim.first(1, is("WEIGH.s1")));
     EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
   }
@@ -150,7 +148,7 @@ TEST(WeightAverage, a_backward_pass_through_weights_that_were_updated_has_no_mea
 
 TEST(WeightAverage, a_step_that_does_not_wait_for_the_average_is_a_race) {
   for (const char* token : {"F.s0.m0", "UPD.s0"}) {
-    Victim victim = expanded(averaging_weights(3));
+    Victim victim = expanded_over_ring(averaging_weights(3));
     std::erase_if(victim.op(2, token).after, [](const plan::Dependency& d) { return d.steps_back == 1; });
     EXPECT_EQ(failed(victim), ProofSet{Proof::races}) << token;
   }

@@ -24,8 +24,6 @@ experiment::Experiment gossiping(int ranks, GossipGraph graph = GossipGraph::rin
   return e;
 }
 
-Victim expanded(const experiment::Experiment& e) { return Victim(strategy::make_plan(strategy::resolved(e)).value()); }
-
 std::string first_problem(const Victim& victim) {
   const auto problems = examine(victim.plan()).problems();
   return problems.empty() ? "" : base::to_string(problems.front());

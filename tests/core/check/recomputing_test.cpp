@@ -24,7 +24,7 @@ bool makes_again(const plan::Plan& plan) {
   return false;
 }
 
-Experiment any_model(int ranks) {
+Experiment any_model_to_recompute(int ranks) {
   switch (*rc::gen::inRange(0, 6)) {
     case 0: return strategy::small_rows(ranks);
     case 1: return strategy::small_gpt(ranks);
@@ -45,7 +45,7 @@ void expect_proved(const experiment::Resolved& resolved) {
 
 RC_GTEST_PROP(Recomputing, in_replicas_of_any_model_is_proved, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
-  Experiment e = any_model(ranks);
+  Experiment e = any_model_to_recompute(ranks);
   e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::local_sgd, StrategyKind::gossip);
   const bool weighs = e.strategy.kind == StrategyKind::mirrored && *rc::gen::arbitrary<bool>();
   if (weighs) e.strategy.average = experiment::Average::weights;
@@ -62,7 +62,7 @@ RC_GTEST_PROP(Recomputing, in_replicas_of_any_model_is_proved, ()) {
 
 RC_GTEST_PROP(Recomputing, in_stages_of_any_model_is_proved, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
-  Experiment e = strategy::piped(any_model(ranks),
+  Experiment e = strategy::piped(any_model_to_recompute(ranks),
                                  *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive, PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1,
                                                    PipelineSchedule::interleaved_1f1b),
                                  ranks * *rc::gen::inRange(1, 4));

@@ -41,12 +41,6 @@ Victim whole(RemoteLayers remote, int trainers = 2) {
   return coarse(e);
 }
 
-testing::AssertionResult is_found(const Victim& victim, const std::string& what) {
-  for (const Finding& finding : examine(victim.plan()).findings)
-    if (finding.problem.what.find(what) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "not \"" << what << "\", but: " << first_finding(victim);
-}
-
 OpTest learns(std::int32_t segment, std::int32_t micro) {
   return [=](const Op& op) { return op.kind == OpKind::backward_weight && op.segment == segment && op.micro == micro; };
 }

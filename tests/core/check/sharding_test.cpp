@@ -19,7 +19,7 @@ experiment::Experiment sharded(experiment::Experiment e, Shard shard) {
   return e;
 }
 
-experiment::Experiment any_model(int ranks) {
+experiment::Experiment any_model_to_shard(int ranks) {
   switch (*rc::gen::inRange(0, 5)) {
     case 0: return strategy::small_rows(ranks);
     case 1: return strategy::small_gpt(ranks);
@@ -31,7 +31,7 @@ experiment::Experiment any_model(int ranks) {
 
 RC_GTEST_PROP(ShardedPlans, of_any_model_are_proved, ()) {
   const int hosts = *rc::gen::inRange(1, 3), devices = *rc::gen::inRange(2, 4);
-  experiment::Experiment e = sharded(any_model(hosts * devices), *rc::gen::element(Shard::full, Shard::gradients, Shard::optimizer));
+  experiment::Experiment e = sharded(any_model_to_shard(hosts * devices), *rc::gen::element(Shard::full, Shard::gradients, Shard::optimizer));
   e.topology = tests::drawn_hosts(hosts, devices);
   e.strategy.fsdp.group = *rc::gen::element(experiment::ShardGroup::world, experiment::ShardGroup::host);
   e.strategy.fsdp.reshard_after_forward = *rc::gen::arbitrary<bool>();
@@ -57,7 +57,7 @@ OpTest keeps() {
   return [](const Op& op) { return op.kind == OpKind::mix && op.writes.front().buffer != op.reads.back().buffer; };
 }
 
-bool is_found(Victim& victim) {
+bool is_found_out(Victim& victim) {
   const auto proofs = failed(victim);
   return proofs.contains(Proof::sharding);
 }
@@ -65,13 +65,13 @@ bool is_found(Victim& victim) {
 TEST(BrokenSharding, a_unit_that_is_not_gathered_is_found_out) {
   Victim victim = whole(Shard::full);
   for (std::size_t rank = 0; rank < 3; ++rank) victim.remove(rank, victim.first(rank, is(OpKind::all_gather)));
-  EXPECT_TRUE(is_found(victim));
+  EXPECT_TRUE(is_found_out(victim));
 }
 
 TEST(BrokenSharding, a_rank_that_gathers_without_its_own_part_is_found_out) {
   Victim victim = whole(Shard::full);
   victim.remove(1, victim.first(1, is(OpKind::mix)));
-  EXPECT_TRUE(is_found(victim));
+  EXPECT_TRUE(is_found_out(victim));
 }
 
 TEST(BrokenSharding, passes_by_another_unit_are_found_out) {
@@ -80,21 +80,21 @@ TEST(BrokenSharding, passes_by_another_unit_are_found_out) {
   for (Op& op : victim.train(2))
     if (op.kind == OpKind::forward && op.reads.size() > 1) forward.push_back(&op);
   std::swap(forward[0]->reads[1].first, forward[1]->reads[1].first);
-  EXPECT_TRUE(is_found(victim));
+  EXPECT_TRUE(is_found_out(victim));
 }
 
 TEST(BrokenSharding, a_gradient_that_is_not_summed_is_found_out) {
   for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer}) {
     Victim victim = whole(shard);
     for (std::size_t rank = 0; rank < 3; ++rank) victim.remove(rank, victim.first(rank, is(OpKind::reduce_scatter)));
-    EXPECT_TRUE(is_found(victim));
+    EXPECT_TRUE(is_found_out(victim));
   }
 }
 
 TEST(BrokenSharding, a_gradient_that_is_summed_twice_is_found_out) {
   Victim victim = whole(Shard::optimizer);
   for (std::size_t rank = 0; rank < 3; ++rank) victim.repeat(rank, victim.first(rank, is(OpKind::reduce_scatter)));
-  EXPECT_TRUE(is_found(victim));
+  EXPECT_TRUE(is_found_out(victim));
 }
 
 TEST(BrokenSharding, a_micro_step_that_is_lost_or_counted_twice_is_found_out) {
@@ -103,33 +103,33 @@ TEST(BrokenSharding, a_micro_step_that_is_lost_or_counted_twice_is_found_out) {
   Op& replaces = lost.train(1)[lost.first(1, adds_up)];
   replaces.reads = {replaces.reads.back()};
   replaces.weights = {{1}, 1};
-  EXPECT_TRUE(is_found(lost));
+  EXPECT_TRUE(is_found_out(lost));
   Victim twice = whole(Shard::full, 3);
   twice.repeat(1, twice.first(1, adds_up));
-  EXPECT_TRUE(is_found(twice));
+  EXPECT_TRUE(is_found_out(twice));
 }
 
 TEST(BrokenSharding, a_part_of_a_sum_that_is_not_kept_is_found_out) {
   Victim victim = whole(Shard::gradients);
   victim.remove(0, victim.first(0, keeps()));
-  EXPECT_TRUE(is_found(victim));
+  EXPECT_TRUE(is_found_out(victim));
 }
 
 TEST(BrokenSharding, a_part_that_is_not_updated_or_twice_is_found_out) {
   for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer}) {
     Victim left_out = whole(shard);
     left_out.remove(2, left_out.first(2, is(OpKind::update)));
-    EXPECT_TRUE(is_found(left_out));
+    EXPECT_TRUE(is_found_out(left_out));
     Victim twice = whole(shard);
     twice.repeat(2, twice.first(2, is(OpKind::update)));
-    EXPECT_TRUE(is_found(twice));
+    EXPECT_TRUE(is_found_out(twice));
   }
 }
 
 TEST(BrokenSharding, parameters_that_are_not_handed_on_after_the_update_are_found_out) {
   Victim victim = whole(Shard::optimizer);
   for (std::size_t rank = 0; rank < 3; ++rank) victim.remove(rank, victim.find(rank, is(OpKind::all_gather)).back());
-  EXPECT_TRUE(is_found(victim));
+  EXPECT_TRUE(is_found_out(victim));
 }
 
 TEST(BrokenSharding, an_update_by_the_gradient_of_another_place_is_found_out) {
@@ -137,7 +137,7 @@ TEST(BrokenSharding, an_update_by_the_gradient_of_another_place_is_found_out) {
   const auto updates = victim.find(0, is(OpKind::update));
   Op &a = victim.train(0)[updates[0]], &b = victim.train(0)[updates[1]];
   a.reads.front().first += b.reads.front().first > a.reads.front().first ? 1 : -1;
-  EXPECT_TRUE(is_found(victim));
+  EXPECT_TRUE(is_found_out(victim));
 }
 
 }  // namespace

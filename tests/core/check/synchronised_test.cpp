@@ -15,8 +15,6 @@ using plan::OpKind;
 using testing::AllOf;
 using testing::HasSubstr;
 
-using ProofSet = std::set<Proof>;
-
 // Batch normalisations at segments 1 and 3; gradients in buckets, then AR.b? of segment 1 forward and backward, then of segment 3.
 experiment::Experiment normalised(int ranks) {
   using model::LayerKind;

@@ -15,8 +15,6 @@ using plan::OpKind;
 using testing::AllOf;
 using testing::HasSubstr;
 
-using ProofSet = std::set<Proof>;
-
 // 7 columns, 6 outputs; gradients in one bucket, RS.b1 and AG.b2 of the first micro-step.
 experiment::Experiment vertical(int ranks) {
   auto e = strategy::small(ranks);

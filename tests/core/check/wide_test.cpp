@@ -13,8 +13,6 @@ using plan::Op;
 using testing::AllOf;
 using testing::HasSubstr;
 
-using ProofSet = std::set<Proof>;
-
 experiment::Experiment accumulating(experiment::Experiment e) {
   e.training.accumulation_steps = 3;
   return e;

@@ -39,8 +39,8 @@ class Combine : public testing::Test {
 
   std::unique_ptr<Compute> compute_ = reference::make();
 };
-using Numbers = testing::Types<float, double>;
-TYPED_TEST_SUITE(Combine, Numbers);
+using CombinedNumbers = testing::Types<float, double>;
+TYPED_TEST_SUITE(Combine, CombinedNumbers);
 
 TYPED_TEST(Combine, is_the_same_wherever_the_result_goes) {
   for (int into = -1; into < 3; ++into) {

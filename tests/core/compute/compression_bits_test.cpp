@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -16,11 +15,10 @@
 #include "core/compute/compression/power_sgd.h"
 #include "core/compute/compression/scheme.h"
 #include "core/compute/reference/reference.h"
+#include "tests/core/compute/compression_ops.h"
 
 namespace trainyard::compute::compression {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 std::uint32_t magnitude_of(float value) { return bits_of(value) & 0x7FFFFFFFu; }
@@ -174,15 +172,7 @@ std::vector<float> gradient_of(std::size_t elements, std::uint64_t seed) {
   return values;
 }
 
-Tensor flat(std::vector<float>& values) { return {DType::fp32, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())}; }
 Tensor fp64(double& value) { return {DType::fp64, {1}, reinterpret_cast<std::byte*>(&value)}; }
-
-void run(const Op& op) {
-  const auto compute = reference::make();
-  const auto kernel = compute->prepare(op);
-  ASSERT_TRUE(kernel) << base::to_string(kernel.error());
-  (*kernel)->enqueue(*compute->make_queue());
-}
 
 bool nan_or_near(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b || std::fabs(a - b) <= 1e-12 * std::fabs(b); }
 

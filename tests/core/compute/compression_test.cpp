@@ -6,31 +6,20 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "core/base/random.h"
 #include "core/compute/compression/half.h"
 #include "core/compute/compression/scheme.h"
 #include "core/compute/reference/reference.h"
+#include "tests/core/compute/compression_ops.h"
 
 namespace trainyard::compute::compression {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
 const Scheme kFlat[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k};
 
 CompressionSpec spec_of(Scheme kind, double fraction = 0.1, bool error_feedback = true) { return {kind, fraction, 2, error_feedback}; }
-
-Tensor flat(std::vector<float>& values) { return {DType::fp32, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())}; }
-Tensor flat(std::vector<double>& values) { return {DType::fp64, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())}; }
-
-void run(const Op& op) {
-  const auto compute = reference::make();
-  const auto kernel = compute->prepare(op);
-  ASSERT_TRUE(kernel) << base::to_string(kernel.error());
-  (*kernel)->enqueue(*compute->make_queue());
-}
 
 // One rank that compresses, step after step.
 struct Sender {

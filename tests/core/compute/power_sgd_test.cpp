@@ -9,19 +9,10 @@
 
 #include "core/base/random.h"
 #include "core/compute/compression/power_sgd_layout.h"
-#include "core/compute/reference/reference.h"
+#include "tests/core/compute/compression_ops.h"
 
 namespace trainyard::compute::compression {
 namespace {
-
-Tensor flat(std::vector<float>& values) { return {DType::fp32, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())}; }
-
-void run(const Op& op) {
-  const auto compute = reference::make();
-  const auto kernel = compute->prepare(op);
-  ASSERT_TRUE(kernel) << base::to_string(kernel.error());
-  (*kernel)->enqueue(*compute->make_queue());
-}
 
 struct Rank {
   std::vector<float> gradient, residual, guess, left, basis, right;

@@ -18,8 +18,6 @@ DataSpec clicks(std::int64_t train = 20'000, std::int64_t held_out = 10'000) {
   return spec;
 }
 
-std::shared_ptr<const Dataset> make(const DataSpec& spec) { return open(spec, "").value(); }
-
 std::size_t width_of(const DataSpec& spec) { return static_cast<std::size_t>(spec.slot_count + spec.dense); }
 
 std::span<const float> row(const Samples& samples, std::size_t index, std::size_t width) { return std::span(samples.features).subspan(index * width, width); }

@@ -19,8 +19,6 @@ DataSpec digits(std::int64_t train, std::int64_t held_out, double noise = 1) {
   return spec;
 }
 
-std::shared_ptr<const Dataset> make(const DataSpec& spec) { return open(spec, "").value(); }
-
 TEST(Digits, are_28_by_28_in_ten_balanced_classes) {
   const auto set = make(digits(1000, 200));
   EXPECT_EQ(set->summary().sample_shape, (std::vector<std::int64_t>{28, 28}));

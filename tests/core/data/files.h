@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -66,6 +67,9 @@ inline std::string gzip(const std::string& bytes) {
   deflateEnd(&stream);
   return packed;
 }
+
+// Of a kind that reads no files.
+inline std::shared_ptr<const Dataset> make(const DataSpec& spec) { return open(spec, "").value(); }
 
 struct Samples {
   std::vector<float> features;

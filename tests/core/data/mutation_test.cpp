@@ -68,20 +68,20 @@ DataSpec idx_spec() {
   return spec;
 }
 
-const std::string kLabels = idx({4}, std::string("\0\1\2\1", 4));
-const std::string kImages = idx({4, 3, 3}, "abcdefghijklmnopqrstuvwxyz0123456789");
+const std::string kLabelFile = idx({4}, std::string("\0\1\2\1", 4));
+const std::string kImageFile = idx({4, 3, 3}, "abcdefghijklmnopqrstuvwxyz0123456789");
 
-TEST(Mutation, idx_files_never_crash_the_reader) { expect_no_crash(idx_spec(), {{"images", kImages}, {"labels", kLabels}}, 1); }
+TEST(Mutation, idx_files_never_crash_the_reader) { expect_no_crash(idx_spec(), {{"images", kImageFile}, {"labels", kLabelFile}}, 1); }
 
-TEST(Mutation, packed_idx_files_never_crash_the_reader) { expect_no_crash(idx_spec(), {{"images", gzip(kImages)}, {"labels", gzip(kLabels)}}, 2); }
+TEST(Mutation, packed_idx_files_never_crash_the_reader) { expect_no_crash(idx_spec(), {{"images", gzip(kImageFile)}, {"labels", gzip(kLabelFile)}}, 2); }
 
 // Damage under a correct checksum: the header lies, zlib is content.
 TEST(Mutation, idx_files_packed_after_the_damage_never_crash_the_reader) {
   const Folder folder;
-  folder.write("labels", kLabels);
+  folder.write("labels", kLabelFile);
   std::uint32_t refused = 0;
   for (std::uint32_t round = 0; round < kRounds; ++round) {
-    folder.write("images", gzip(mutate(kImages, base::Random(3, base::Purpose::generate, round))));
+    folder.write("images", gzip(mutate(kImageFile, base::Random(3, base::Purpose::generate, round))));
     refused += !accepted(idx_spec(), folder);
   }
   EXPECT_GT(refused, kRounds / 4);

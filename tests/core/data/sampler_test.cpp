@@ -7,18 +7,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tests/core/data/sampled.h"
+
 namespace trainyard::data {
 namespace {
 
-using Indices = std::vector<std::int64_t>;
-
-Indices of_rank(Sampler& sampler, std::int64_t step, std::int64_t rank) {
-  const auto indices = sampler.indices(step, rank);
-  return {indices.begin(), indices.end()};
-}
-
-Indices of_all_ranks(Sampler& sampler, std::int64_t step, std::int64_t ranks) {
-  Indices all;
+SampleIndices of_all_ranks(Sampler& sampler, std::int64_t step, std::int64_t ranks) {
+  SampleIndices all;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     const auto part = of_rank(sampler, step, rank);
     RC_ASSERT(std::ssize(part) == sampler.shares().samples(step, rank));
@@ -31,7 +26,7 @@ RC_GTEST_PROP(Sampler, every_index_is_used_exactly_once_an_epoch, ()) {
   const auto samples = *rc::gen::inRange<std::int64_t>(1, 400), batch = *rc::gen::inRange<std::int64_t>(1, 40), ranks = *rc::gen::inRange<std::int64_t>(1, 9);
   const auto epoch = *rc::gen::inRange<std::int64_t>(0, 4);
   Sampler sampler(5, samples, batch, ranks);
-  Indices used, expected(static_cast<std::size_t>(samples));
+  SampleIndices used, expected(static_cast<std::size_t>(samples));
   for (std::int64_t step = 0; step < sampler.shares().steps_per_epoch(); ++step) {
     const auto part = of_all_ranks(sampler, epoch * sampler.shares().steps_per_epoch() + step, ranks);
     RC_ASSERT(std::ssize(part) == sampler.shares().global_samples(step));

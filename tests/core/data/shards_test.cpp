@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/data/sampler.h"
+#include "tests/core/data/sampled.h"
 
 namespace trainyard::data {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-using Indices = std::vector<std::int64_t>;
 
 TrainingLabels labels_of(std::int64_t samples, std::int64_t classes) {
   TrainingLabels labels;
@@ -49,11 +48,6 @@ TrainingLabels any_labels(std::int64_t samples, std::int64_t classes) {
   return labels;
 }
 
-Indices of_rank(Sampler& sampler, std::int64_t step, std::int64_t rank) {
-  const auto indices = sampler.indices(step, rank);
-  return {indices.begin(), indices.end()};
-}
-
 // Over kinds that own, ranks, sizes and seeds; iid is shown in sampler_test.cpp.
 RC_GTEST_PROP(Shards, every_index_is_used_exactly_once_an_epoch_by_its_owner, ()) {
   const auto ranks = *rc::gen::inRange<std::int64_t>(1, 10), samples = *rc::gen::inRange<std::int64_t>(ranks, 300);
@@ -80,7 +74,7 @@ RC_GTEST_PROP(Shards, the_table_counts_what_the_owners_own, ()) {
   const TrainingLabels labels = any_labels(samples, classes);
   const ShardTable table = count_shards(spec, labels, classes, ranks);
   const auto owned_by = owners(spec, table, labels).value();
-  ShardTable counted(static_cast<std::size_t>(ranks), Indices(static_cast<std::size_t>(classes)));
+  ShardTable counted(static_cast<std::size_t>(ranks), SampleIndices(static_cast<std::size_t>(classes)));
   for (std::size_t i = 0; i < owned_by.size(); ++i) ++counted[static_cast<std::size_t>(owned_by[i])][static_cast<std::size_t>(labels.classes[i])];
   RC_ASSERT(counted == table);
 }

@@ -22,7 +22,7 @@ struct Bad {
 
 class BadText : public ::testing::TestWithParam<Bad> {};
 
-base::Problems problems_of(const std::string& text) {
+base::Problems problems_in(const std::string& text) {
   const auto json = base::parse_json(text, "test.json");
   if (!json) return {json.error()};
   const auto read = from_json(*json);
@@ -30,7 +30,7 @@ base::Problems problems_of(const std::string& text) {
 }
 
 TEST_P(BadText, is_told_at_its_place) {
-  const base::Problems problems = problems_of(GetParam().text);
+  const base::Problems problems = problems_in(GetParam().text);
   ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
   EXPECT_EQ(problems[0].where, GetParam().where);
   EXPECT_THAT(problems[0].what, HasSubstr(GetParam().what));
@@ -78,13 +78,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(BadDocument, nesting_without_end_is_refused) {
   const std::string deep = "{\"version\": 1, \"topology\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}";
-  const base::Problems problems = problems_of(deep);
+  const base::Problems problems = problems_in(deep);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_THAT(problems[0].what, HasSubstr("nested deeper than 64 levels"));
 }
 
 TEST(BadDocument, all_problems_are_told_at_once) {
-  EXPECT_EQ(problems_of(R"({"a": 1, "name": 2, "training": {"epochs": 0, "b": 1}, "data": {"kind": "imagenet"}, "run": 7})").size(), 7u);
+  EXPECT_EQ(problems_in(R"({"a": 1, "name": 2, "training": {"epochs": 0, "b": 1}, "data": {"kind": "imagenet"}, "run": 7})").size(), 7u);
 }
 
 // Whatever one place of a good document is replaced by, reading it says so or takes it, and never falls over.

@@ -8,12 +8,11 @@
 
 #include "core/experiment/compression.h"
 #include "core/experiment/imposed.h"
+#include "tests/core/experiment/resolved.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
-
-Resolved resolved(const Experiment& experiment) { return resolve(experiment, "/nowhere").value(); }
 
 RC_GTEST_PROP(Buckets, hold_every_element_of_the_gradient_once, ()) {
   const Resolved r = resolved(any_experiment());

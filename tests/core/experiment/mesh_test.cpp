@@ -8,6 +8,7 @@
 #include "core/experiment/sent_bytes.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::experiment {
@@ -28,11 +29,6 @@ Experiment meshed(int data, int pipeline, int tensor, int hosts = 1) {
 Experiment on(Experiment e, const topology::Topology& topology) {
   e.topology = topology;
   return e;
-}
-
-base::Problem first_problem(const Experiment& e) {
-  const base::Problems problems = validate(e, ".");
-  return problems.empty() ? base::Problem{} : problems.front();
 }
 
 TEST(Mesh, counts_ranks_by_part_then_replica_then_stage) {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/base/fields.h"
+#include "tests/core/experiment/resolved.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
@@ -16,12 +17,6 @@ namespace {
 using base::Json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-Resolved resolved(const Experiment& experiment) {
-  auto result = resolve(experiment, "/nowhere");
-  if (!result) throw std::runtime_error(base::to_string(result.error()));
-  return *result;
-}
 
 std::string error_of(const Json& json) {
   const auto read = resolved_from_json(json);

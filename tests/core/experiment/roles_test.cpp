@@ -6,6 +6,7 @@
 
 #include "core/experiment/duties.h"
 #include "core/experiment/servers.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
@@ -24,11 +25,6 @@ Experiment evaluated() {
   device(e, 0).role = Role::evaluator;
   device(e, 1).role = Role::parameter_server;
   return e;
-}
-
-base::Problem refused(const Experiment& e) {
-  const auto resolved = resolve(e, ".");
-  return resolved ? base::Problem{} : resolved.error();
 }
 
 TEST(Roles, an_evaluator_is_the_last_rank_wherever_it_is_drawn) {

@@ -12,6 +12,7 @@
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/strategy/rpc_experiments.h"
 
 namespace trainyard::experiment {
@@ -22,11 +23,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr auto kAll = RemoteLayers::all, kTables = RemoteLayers::embeddings;
-
-base::Problem first_problem(const Experiment& e) {
-  const base::Problems problems = validate(e, ".");
-  return problems.empty() ? base::Problem{} : problems.front();
-}
 
 TEST(Rpc, trainers_are_replicas_of_the_first_stage_and_each_server_is_a_later_one) {
   const Resolved e = strategy::resolved(called(strategy::small(1), 3, 2));

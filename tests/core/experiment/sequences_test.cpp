@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/experiment/document.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::experiment {
@@ -10,12 +11,6 @@ namespace {
 using model::LayerKind;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string problems_of(const Experiment& e) {
-  std::string text;
-  for (const base::Problem& problem : validate(e, ".")) text += base::to_string(problem) + "\n";
-  return text;
-}
 
 TEST(Sequences, a_transformer_on_sentences_is_in_order) { EXPECT_EQ(problems_of(strategy::small_gpt(2)), ""); }
 

@@ -6,6 +6,7 @@
 
 #include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
@@ -19,11 +20,6 @@ Experiment served(int workers, int servers) {
   for (int server = 0; server < servers; ++server) e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role = topology::Role::parameter_server;
   e.strategy.kind = StrategyKind::parameter_server;
   return e;
-}
-
-base::Problem refused(const Experiment& e) {
-  const auto resolved = resolve(e, ".");
-  return resolved ? base::Problem{} : resolved.error();
 }
 
 TEST(Servers, are_the_last_ranks_wherever_they_are_drawn) {

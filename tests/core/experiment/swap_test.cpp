@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "core/experiment/resolve.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::experiment {
@@ -22,8 +23,6 @@ Experiment with(SwapTo activations, SwapTo optimizer, const std::string& directo
   e.training.swap = {activations, optimizer, directory};
   return e;
 }
-
-std::string problems_of(const Experiment& e) { return base::to_string(validate(e, ".")); }
 
 TEST(Swap, goes_with_every_strategy_that_has_what_is_put_aside) {
   using enum StrategyKind;

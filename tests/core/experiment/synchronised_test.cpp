@@ -48,7 +48,7 @@ TEST(Synchronised, is_without_effect_on_one_rank) {
   }
 }
 
-void expect_refused(const Experiment& e, const std::string& reason, const std::string& advice) {
+void expect_synchronised_refused(const Experiment& e, const std::string& reason, const std::string& advice) {
   const auto problems = validate(e, ".");
   EXPECT_THAT(problems, ElementsAre(Field(&Problem::where, "model.layers[1].synchronised"), Field(&Problem::where, "model.layers[3].synchronised")))
       << base::to_string(problems);
@@ -62,16 +62,16 @@ void expect_refused(const Experiment& e, const std::string& reason, const std::s
 TEST(Synchronised, is_refused_where_one_rank_sums) {
   Experiment e = normalised();
   e.strategy.kind = StrategyKind::data_parallel;
-  expect_refused(e, "data_parallel sums on one rank", "mirrored");
+  expect_synchronised_refused(e, "data_parallel sums on one rank", "mirrored");
   e.topology = tests::drawn_storage(2, 1);
   e.strategy.kind = StrategyKind::central_storage;
-  expect_refused(e, "central_storage sums on one rank", "mirrored");
+  expect_synchronised_refused(e, "central_storage sums on one rank", "mirrored");
 }
 
 TEST(Synchronised, is_refused_where_weights_are_averaged) {
   Experiment e = normalised();
   e.strategy.average = Average::weights;
-  expect_refused(e, "weights are averaged", "strategy.average to gradients");
+  expect_synchronised_refused(e, "weights are averaged", "strategy.average to gradients");
 }
 
 TEST(Synchronised, trains_as_one_device_does) {

@@ -24,14 +24,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-Problems problems_of(const Experiment& experiment) { return validate(experiment, "/nowhere"); }
+Problems validated(const Experiment& experiment) { return validate(experiment, "/nowhere"); }
 
 // The change has exactly one effect: this problem.
 template <class Change>
 void expect_problem(Change change, const std::string& where, const std::string& what, int hosts = 2, int devices = 2) {
   Experiment experiment = small(hosts, devices);
   change(experiment);
-  const Problems problems = problems_of(experiment);
+  const Problems problems = validated(experiment);
   ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
   EXPECT_EQ(problems[0].where, where);
   EXPECT_THAT(problems[0].what, HasSubstr(what));
@@ -39,7 +39,7 @@ void expect_problem(Change change, const std::string& where, const std::string& 
 }
 
 RC_GTEST_PROP(Validate, what_is_right_has_no_problem, ()) {
-  const Problems problems = problems_of(any_experiment());
+  const Problems problems = validated(any_experiment());
   RC_LOG(base::to_string(problems));
   RC_ASSERT(problems.empty());
 }
@@ -79,7 +79,7 @@ TEST(Validate, cycles_and_parallel_links_are_legal) {
   Experiment experiment = small(3, 1);
   for (const auto& [from, to] : {std::pair{"host0", "host1"}, {"host1", "host2"}, {"host2", "host0"}, {"host0", "host1"}})
     experiment.topology.links.push_back({from, to, 1e9, 1e-6});
-  EXPECT_THAT(problems_of(experiment), IsEmpty());
+  EXPECT_THAT(validated(experiment), IsEmpty());
 }
 
 TEST(Validate, a_worker_without_a_route_is_told_at_its_host) {
@@ -90,7 +90,7 @@ TEST(Validate, an_idle_device_may_be_out_of_reach) {
   Experiment experiment = small(2, 1);
   experiment.topology.links.clear();
   experiment.topology.hosts[1].devices[0].role = topology::Role::idle;
-  EXPECT_THAT(problems_of(experiment), IsEmpty());
+  EXPECT_THAT(validated(experiment), IsEmpty());
 }
 
 TEST(Validate, one_device_holds_one_worker) {
@@ -98,11 +98,11 @@ TEST(Validate, one_device_holds_one_worker) {
   expect_problem(one_device, "strategy.kind", "one_device uses one device, but 4 devices have the role worker");
   Experiment fits = small(1, 1);
   one_device(fits);
-  EXPECT_THAT(problems_of(fits), IsEmpty());
+  EXPECT_THAT(validated(fits), IsEmpty());
 }
 
 TEST(Validate, mirrored_holds_one_worker_or_many) {
-  for (const int devices : {1, 2, 16}) EXPECT_THAT(problems_of(small(1, devices)), IsEmpty()) << devices;
+  for (const int devices : {1, 2, 16}) EXPECT_THAT(validated(small(1, devices)), IsEmpty()) << devices;
 }
 
 TEST(Validate, multi_worker_mirrored_asks_for_workers_on_several_hosts) {
@@ -110,21 +110,21 @@ TEST(Validate, multi_worker_mirrored_asks_for_workers_on_several_hosts) {
   Experiment one_host = small(1, 4), two_hosts = small(2, 2);
   multi_worker(one_host);
   multi_worker(two_hosts);
-  ASSERT_EQ(problems_of(one_host).size(), 1u);
-  EXPECT_EQ(problems_of(one_host)[0].where, "strategy.kind");
-  EXPECT_THAT(problems_of(two_hosts), IsEmpty());
+  ASSERT_EQ(validated(one_host).size(), 1u);
+  EXPECT_EQ(validated(one_host)[0].where, "strategy.kind");
+  EXPECT_THAT(validated(two_hosts), IsEmpty());
 }
 
 TEST(Validate, sharded_hierarchical_asks_for_equally_many_workers_on_every_host) {
   Experiment e = small(2, 2);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
-  EXPECT_THAT(problems_of(e), IsEmpty());
+  EXPECT_THAT(validated(e), IsEmpty());
   e.topology.hosts[1].devices[0].role = topology::Role::idle;
-  ASSERT_EQ(problems_of(e).size(), 1u);
-  EXPECT_EQ(problems_of(e)[0].where, "strategy.algorithm");
-  EXPECT_THAT(problems_of(e)[0].what, HasSubstr("of the 3 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host1\""));
+  ASSERT_EQ(validated(e).size(), 1u);
+  EXPECT_EQ(validated(e)[0].where, "strategy.algorithm");
+  EXPECT_THAT(validated(e)[0].what, HasSubstr("of the 3 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host1\""));
   e.strategy.algorithm = collective::Algorithm::automatic;
-  EXPECT_THAT(problems_of(e), IsEmpty());
+  EXPECT_THAT(validated(e), IsEmpty());
 }
 
 TEST(Validate, another_machine_is_not_available) {
@@ -132,7 +132,7 @@ TEST(Validate, another_machine_is_not_available) {
                  "this version starts ranks on this machine only");
   Experiment experiment = small();
   experiment.topology.hosts[0].address = "node7.example.org";
-  EXPECT_EQ(problems_of(experiment).front().code, ProblemCode::unavailable);
+  EXPECT_EQ(validated(experiment).front().code, ProblemCode::unavailable);
 }
 
 TEST(Validate, this_machine_goes_by_many_names) {
@@ -141,7 +141,7 @@ TEST(Validate, this_machine_goes_by_many_names) {
   for (const std::string address : {"", "localhost", "127.0.0.1", "::1", static_cast<const char*>(name)}) {
     Experiment experiment = small();
     experiment.topology.hosts[0].address = address;
-    EXPECT_THAT(problems_of(experiment), IsEmpty()) << address;
+    EXPECT_THAT(validated(experiment), IsEmpty()) << address;
   }
 }
 
@@ -152,7 +152,7 @@ TEST(Validate, an_accelerator_needs_emulation) {
   idle.run.emulate = false;
   idle.topology.hosts[0].devices[1].kind = topology::DeviceKind::tpu;
   idle.topology.hosts[0].devices[1].role = topology::Role::idle;
-  EXPECT_THAT(problems_of(idle), IsEmpty());
+  EXPECT_THAT(validated(idle), IsEmpty());
 }
 
 TEST(Validate, a_global_batch_is_at_least_the_ranks_and_at_most_the_samples) {
@@ -166,7 +166,7 @@ TEST(Validate, a_global_batch_is_at_least_the_ranks_and_at_most_the_samples) {
   Experiment just_fits = small(2, 2);
   just_fits.data.train_samples = 100;
   just_fits.training.batch_per_rank = 25;
-  EXPECT_THAT(problems_of(just_fits), IsEmpty());
+  EXPECT_THAT(validated(just_fits), IsEmpty());
 }
 
 TEST(Validate, every_rank_must_own_a_sample) {
@@ -203,7 +203,7 @@ TEST(Validate, shards_by_label_need_labels) {
   experiment.data.sharding.kind = data::ShardingKind::label_skew;
   experiment.data.kind = data::DataKind::idx;
   experiment.data.images = "images";
-  EXPECT_THAT(problems_of(experiment), ElementsAre(Field(&Problem::where, "data.labels")));
+  EXPECT_THAT(validated(experiment), ElementsAre(Field(&Problem::where, "data.labels")));
 }
 
 TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) {
@@ -307,12 +307,12 @@ TEST(Validate, what_is_gathered_needs_an_algorithm_that_gathers) {
     Experiment experiment = small(2, 2);
     experiment.strategy.compression.kind = Scheme::top_k;
     experiment.strategy.algorithm = algorithm;
-    EXPECT_THAT(problems_of(experiment), IsEmpty());
+    EXPECT_THAT(validated(experiment), IsEmpty());
   }
   Experiment experiment = small(2, 2);
   experiment.strategy.compression.kind = Scheme::power_sgd;
   experiment.strategy.algorithm = collective::Algorithm::star;
-  EXPECT_THAT(problems_of(experiment), IsEmpty()) << "it can be added up";
+  EXPECT_THAT(validated(experiment), IsEmpty()) << "it can be added up";
 }
 
 TEST(Validate, no_part_and_more_than_all_of_a_gradient_are_out_of_range) {
@@ -337,14 +337,14 @@ TEST(Validate, a_missing_data_file_is_told_at_its_field) {
   experiment.data.kind = data::DataKind::idx;
   experiment.data.images = "images.gz";
   experiment.data.labels = "labels.gz";
-  const Problems problems = problems_of(experiment);
+  const Problems problems = validated(experiment);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].where, "data.images");
   EXPECT_EQ(problems[0].code, ProblemCode::unavailable);
   EXPECT_THAT(problems[0].what, HasSubstr("/nowhere/images.gz"));
   experiment.data.kind = data::DataKind::csv;
   experiment.data.file = "table.csv";
-  EXPECT_THAT(problems_of(experiment), ElementsAre(Field(&Problem::where, "data.file")));
+  EXPECT_THAT(validated(experiment), ElementsAre(Field(&Problem::where, "data.file")));
 }
 
 TEST(Validate, a_value_that_no_file_could_hold_is_told_too) {
@@ -361,7 +361,7 @@ TEST(Validate, tells_the_problems_of_all_parts_at_once) {
   experiment.training.epochs = 0;
   experiment.data.train_samples = 1;
   const auto at = [](const char* where) { return Field(&Problem::where, where); };
-  EXPECT_THAT(problems_of(experiment),
+  EXPECT_THAT(validated(experiment),
               UnorderedElementsAre(at("topology.links[0].to"), at("strategy.kind"), at("model.layers[1]"), at("training.epochs"), at("data.train_samples")));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/model/segment_ops.h"
+#include "tests/core/model/bad_models.h"
 
 namespace trainyard::model {
 namespace {
@@ -15,8 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr auto kLinear = LayerKind::linear;
-constexpr auto kRelu = LayerKind::relu;
 constexpr auto kFlatten = LayerKind::flatten;
 const Shape kDigit{28, 28, 1};
 
@@ -93,13 +92,6 @@ TEST(ImageModel, of_those_that_take_a_value_the_last_one_writes_its_gradient) {
   const Model twice = build({{{kLinear, 4}, {kRelu}, {kLinear, 4}, back(2), {kLinear, 4}, back(4), {kLinear}}}, 4, 3).value();
   EXPECT_TRUE(twice.segments[2].addend_accumulates);
 }
-
-struct Bad {
-  const char* name;
-  std::vector<LayerSpec> layers;
-  const char* where;
-  const char* what;
-};
 
 class BadImageModel : public ::testing::TestWithParam<Bad> {};
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/model/segment_ops.h"
+#include "tests/core/model/bad_models.h"
 
 namespace trainyard::model {
 namespace {
@@ -158,13 +159,6 @@ TEST(Validate, asks_for_as_many_logits_as_classes_before_a_wide_layer) {
   EXPECT_THAT(validate(spec, {5}, 3, "model"), ElementsAre(Field(&Problem::where, "model.layers[3]")));
 }
 
-struct Bad {
-  const char* name;
-  std::vector<LayerSpec> layers;
-  const char* where;
-  const char* what;
-};
-
 class BadModel : public ::testing::TestWithParam<Bad> {};
 
 TEST_P(BadModel, is_told_at_its_layer) {
@@ -174,8 +168,6 @@ TEST_P(BadModel, is_told_at_its_layer) {
   EXPECT_THAT(problems[0].what, HasSubstr(GetParam().what));
 }
 
-constexpr auto kLinear = LayerKind::linear;
-constexpr auto kRelu = LayerKind::relu;
 INSTANTIATE_TEST_SUITE_P(
     Models, BadModel,
     ::testing::Values(Bad{"empty", {}, "model.layers", "no layers"},

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "tests/core/model/initial.h"
+
 namespace trainyard::model {
 namespace {
 
@@ -37,16 +39,6 @@ std::vector<std::string> names(const std::vector<Parameter>& parameters) {
   std::vector<std::string> list;
   for (const Parameter& parameter : parameters) list.push_back(parameter.name);
   return list;
-}
-
-// Its parameters, and then its state, as they are initialised.
-std::vector<double> initial(const Model& model) {
-  std::vector<double> values(static_cast<std::size_t>(model.elements + model.state_elements));
-  const auto tensor = [&](std::int64_t first, std::int64_t count) {
-    return compute::Tensor{base::DType::fp64, {count}, reinterpret_cast<std::byte*>(values.data() + first)};
-  };
-  initialise(model, 7, tensor(0, model.elements), model.state_elements > 0 ? tensor(model.elements, model.state_elements) : compute::Tensor{});
-  return values;
 }
 
 // 0 conv relu, 2 conv, 3 batch_norm, 4 add tanh, 6 max_pool, 7 dropout, 9 linear.

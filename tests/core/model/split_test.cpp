@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/core/model/initial.h"
+
 namespace trainyard::model {
 namespace {
 
@@ -21,12 +23,6 @@ Model gpt(bool tied, std::int64_t heads = 4) {
                         {LayerKind::layer_norm, 0},
                         {.kind = LayerKind::linear, .units = 0, .tied = tied}}};
   return build(spec, Shape{9}, 11).value();
-}
-
-std::vector<double> initial(const Model& model) {
-  std::vector<double> values(static_cast<std::size_t>(model.elements));
-  initialise(model, 7, {base::DType::fp64, {model.elements}, reinterpret_cast<std::byte*>(values.data())});
-  return values;
 }
 
 // By how many ranks each element of the whole is had.

@@ -8,10 +8,8 @@
 namespace trainyard::plan {
 namespace {
 
-using Kind = Answer::Kind;
-
-Answer answers(int rank, int active, std::int64_t step, StepPlace place = {}) { return {Kind::answers, rank, place, active, step}; }
-Answer ends(int rank, std::int64_t step) { return {Kind::ends, rank, {step, 0}, -1, 0}; }
+Answer answers(int rank, int active, std::int64_t step, StepPlace place = {}) { return {Answer::Kind::answers, rank, place, active, step}; }
+Answer ends(int rank, std::int64_t step) { return {Answer::Kind::ends, rank, {step, 0}, -1, 0}; }
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -50,8 +48,8 @@ std::string merged(std::vector<std::vector<Answer>> ranks, std::int64_t first_st
   RecordedAnswers order = RecordedAnswers::make(std::move(ranks), first_step).value();
   std::string text;
   for (auto next = order.next(); next; next = order.next())
-    text += next->kind == Kind::ends ? "end" + std::to_string(next->rank) + " "
-                                     : std::to_string(next->rank) + "<" + std::to_string(next->active) + "." + std::to_string(next->step) + " ";
+    text += next->kind == Answer::Kind::ends ? "end" + std::to_string(next->rank) + " "
+                                             : std::to_string(next->rank) + "<" + std::to_string(next->active) + "." + std::to_string(next->step) + " ";
   return text + (order.left() > 0 ? "left " + std::to_string(order.left()) : "");
 }
 

@@ -7,9 +7,7 @@
 namespace trainyard::plan {
 namespace {
 
-using Kind = Served::Kind;
-
-Served event(int server, Kind kind) {
+Served event(int server, Served::Kind kind) {
   Served made;
   made.server = server, made.kind = kind;
   return made;
@@ -19,7 +17,10 @@ Served event(int server, Kind kind) {
 std::vector<Served> wrote(int server, const std::string& letters) {
   std::vector<Served> events;
   for (const char letter : letters)
-    events.push_back(event(server, letter == 'j' ? Kind::joins : letter == 'g' ? Kind::gives : letter == 't' ? Kind::takes : Kind::leaves));
+    events.push_back(event(server, letter == 'j'   ? Served::Kind::joins
+                                   : letter == 'g' ? Served::Kind::gives
+                                   : letter == 't' ? Served::Kind::takes
+                                                   : Served::Kind::leaves));
   return events;
 }
 

@@ -19,7 +19,7 @@ using base::DType;
 using base::ProblemCode;
 using testing::HasSubstr;
 
-model::Model small_model() {
+model::Model normalised_model() {
   return *model::build({{{model::LayerKind::linear, 5}, {model::LayerKind::batch_norm, 0}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 3}}}, 4, 3);
 }
 
@@ -63,7 +63,7 @@ class CheckpointParts : public testing::Test {
     return parameters == parameters_ && state == state_ && (!moments || moment == moment_) ? "whole" : "other numbers";
   }
 
-  model::Model model_ = small_model();
+  model::Model model_ = normalised_model();
   fs::path directory_;
   std::vector<float> parameters_, moment_, state_;
 };

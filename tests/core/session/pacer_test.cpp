@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/session/second.h"
+
 namespace trainyard::session {
 namespace {
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 TEST(Pacer, grants_two_steps_before_it_knows_how_long_they_take) {
   Pacer pacer(100, 0);

@@ -4,12 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/core/session/second.h"
+
 namespace trainyard::session {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kFar = 1000;  // a horizon that nobody reaches
 
 // A watch over three ranks, looked at ten times a second as the coordinator does, so that it sees no gap of its own.

@@ -10,6 +10,8 @@
 
 namespace trainyard::sim {
 
+inline constexpr double kExact = 1e-12;  // of seconds: the clock counts picoseconds
+
 // `hosts` hosts of one device each on one switch; buses cost next to nothing.
 struct Star {
   int hosts = 2;

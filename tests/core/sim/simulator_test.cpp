@@ -18,8 +18,6 @@ using telemetry::Metric;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr double kExact = 1e-12;  // the clock counts picoseconds
-
 TEST(simulator, one_device_takes_the_sum_of_its_ops) {
   const Replica shape{.ranks = 1, .segments = 3, .elements = 1000, .flops = 1'000'000};
   Options options;

@@ -9,8 +9,6 @@
 namespace trainyard::sim {
 namespace {
 
-constexpr double kExact = 1e-12;  // the clock counts picoseconds
-
 // Makes 4 MB in 20 ms; something else takes `between` ms while they go and come back; then they are read.
 plan::Plan put_aside(const std::string& place, int between) {
   return plan::parse(

@@ -9,20 +9,12 @@
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/tokens.h"
 
 namespace trainyard::strategy {
 namespace {
 
 using plan::OpKind;
-
-const plan::Program& program_of(const plan::RankPlan& rank, const std::string& name) { return rank.programs.at(static_cast<std::size_t>(rank.program(name))); }
-
-std::string tokens(const plan::RankPlan& rank, const std::string& program, plan::LaneKind lane) {
-  std::string text;
-  for (const plan::Op& op : program_of(rank, program).ops)
-    if (rank.lanes[op.lane.index()].kind == lane) text += (text.empty() ? "" : " ") + plan::token(op);
-  return text;
-}
 
 // Batches of 4 in two micro-steps where `small` has batches of 8 in one: the same samples a step.
 experiment::Experiment accumulating(int ranks, std::int64_t micro_steps = 2) {

@@ -6,6 +6,7 @@
 #include "core/strategy/edit.h"
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/rank_plans.h"
 #include "tests/core/strategy/tokens.h"
 
 namespace trainyard::strategy {
@@ -17,8 +18,6 @@ experiment::Experiment central(int devices, int storage = 0) {
   e.strategy.kind = experiment::StrategyKind::central_storage;
   return e;
 }
-
-plan::RankPlan rank_of(const experiment::Experiment& e, int rank) { return coarse_plan(resolved(e)).value().rank_plan(rank); }
 
 TEST(CentralStorage, devices_compute_and_send_their_gradients) {
   const plan::RankPlan device = rank_of(central(3), 2);

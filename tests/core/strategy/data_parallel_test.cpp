@@ -5,6 +5,7 @@
 
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/rank_plans.h"
 #include "tests/core/strategy/tokens.h"
 
 namespace trainyard::strategy {
@@ -15,8 +16,6 @@ experiment::Experiment parallel(int ranks) {
   e.strategy.kind = experiment::StrategyKind::data_parallel;
   return e;
 }
-
-plan::RankPlan rank_of(const experiment::Experiment& e, int rank) { return coarse_plan(resolved(e)).value().rank_plan(rank); }
 
 TEST(DataParallel, rank_0_loads_loses_and_updates_for_all) {
   const plan::RankPlan rank = rank_of(parallel(3), 0);

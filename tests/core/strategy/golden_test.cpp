@@ -167,7 +167,7 @@ TEST(Golden, mirrored_double_binary_tree_of_three_in_segments) {
   expect_golden_plan("mirrored_double_binary_tree_3_segments", e);
 }
 
-experiment::Experiment compressed(int ranks, compute::compression::Scheme kind) {
+experiment::Experiment tiny_compressed(int ranks, compute::compression::Scheme kind) {
   auto e = tiny(ranks);
   e.strategy.bucket_bytes = 1;
   e.strategy.compression = {kind, 0.1, 2, true};
@@ -175,14 +175,14 @@ experiment::Experiment compressed(int ranks, compute::compression::Scheme kind) 
 }
 
 // What travels is half as long; any all-reduce adds it up.
-TEST(Golden, mirrored_ring_of_two_in_fp16) { expect_golden_plan("mirrored_ring_2_fp16", compressed(2, compute::compression::Scheme::fp16)); }
+TEST(Golden, mirrored_ring_of_two_in_fp16) { expect_golden_plan("mirrored_ring_2_fp16", tiny_compressed(2, compute::compression::Scheme::fp16)); }
 
 // The chunks of all are gathered, and added up by who decodes them.
-TEST(Golden, mirrored_ring_of_three_top_k) { expect_golden_plan("mirrored_ring_3_top_k", compressed(3, compute::compression::Scheme::top_k)); }
+TEST(Golden, mirrored_ring_of_three_top_k) { expect_golden_plan("mirrored_ring_3_top_k", tiny_compressed(3, compute::compression::Scheme::top_k)); }
 
 // Two collectives a bucket, the second of what came of the first.
 TEST(Golden, mirrored_direct_of_two_power_sgd_clipped) {
-  auto e = compressed(2, compute::compression::Scheme::power_sgd);
+  auto e = tiny_compressed(2, compute::compression::Scheme::power_sgd);
   e.strategy.compression.rank = 1;
   e.strategy.algorithm = collective::Algorithm::direct;
   e.training.clip_norm = 1;

@@ -15,7 +15,7 @@ using experiment::Experiment;
 using experiment::Precision;
 using experiment::StrategyKind;
 
-plan::RankPlan rank_of(Experiment e, Precision precision, int rank = 0) {
+plan::RankPlan rank_in(Experiment e, Precision precision, int rank = 0) {
   e.training.precision = precision;
   return coarse_plan(resolved(e)).value().rank_plan(rank);
 }
@@ -28,7 +28,7 @@ Experiment as(Experiment e, StrategyKind kind) {
 TEST(Mixed, weights_are_cast_before_they_are_first_computed_by) {
   Experiment e = as(small(2), StrategyKind::mirrored);
   e.training.accumulation_steps = 2;
-  const plan::RankPlan rank = rank_of(e, Precision::bf16);
+  const plan::RankPlan rank = rank_in(e, Precision::bf16);
   EXPECT_EQ(on_lane(rank, "train", "compute"),
             "RATE CAST.s0 F.s0.m0 CAST.s1 F.s1.m0 CAST.s2 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
             "F.s0.m1 F.s1.m1 F.s2.m1 LOSS.m1 B.s2.m1 W.s2.m1 B.s1.m1 W.s1.m1 B.s0.m1 W.s0.m1 UPD.s2 UPD.s1 UPD.s0");
@@ -38,7 +38,7 @@ TEST(Mixed, weights_are_cast_before_they_are_first_computed_by) {
 }
 
 TEST(Mixed, normalisations_and_tables_are_not_cast) {
-  const plan::RankPlan rank = rank_of(as(small_gpt(1), StrategyKind::one_device), Precision::bf16);
+  const plan::RankPlan rank = rank_in(as(small_gpt(1), StrategyKind::one_device), Precision::bf16);
   const model::Model model = resolved(small_gpt(1)).model;
   for (const plan::Op& op : program_of(rank, "train").ops)
     if (op.kind == plan::OpKind::cast) {
@@ -47,7 +47,7 @@ TEST(Mixed, normalisations_and_tables_are_not_cast) {
 }
 
 TEST(Mixed, a_table_that_a_linear_layer_shares_is_cast_for_it) {
-  const plan::RankPlan rank = rank_of(as(small_tied_gpt(1), StrategyKind::one_device), Precision::bf16);
+  const plan::RankPlan rank = rank_in(as(small_tied_gpt(1), StrategyKind::one_device), Precision::bf16);
   const std::string ops = on_lane(rank, "train", "compute");
   const std::string last = std::to_string(resolved(small_tied_gpt(1)).model.segments.size() - 1);
   EXPECT_NE(ops.find("CAST.s0 F.s" + last + ".m0"), std::string::npos) << ops;
@@ -57,7 +57,7 @@ TEST(Mixed, a_table_that_a_linear_layer_shares_is_cast_for_it) {
 TEST(Mixed, units_that_come_and_go_are_cast_whenever_they_have_come) {
   Experiment e = as(small(2), StrategyKind::fsdp);
   e.strategy.fsdp.shard = experiment::Shard::full;
-  const std::string ops = on_lane(rank_of(e, Precision::bf16), "train", "compute");
+  const std::string ops = on_lane(rank_in(e, Precision::bf16), "train", "compute");
   const auto count = [&](const std::string& token) {
     std::size_t found = 0;
     for (std::size_t at = ops.find(token); at != std::string::npos; at = ops.find(token, at + 1)) ++found;
@@ -65,23 +65,23 @@ TEST(Mixed, units_that_come_and_go_are_cast_whenever_they_have_come) {
   };
   EXPECT_EQ(count("CAST.s1"), 2u) << ops << ": forward, and backward";
   e.strategy.fsdp.reshard_after_forward = false;
-  const std::string kept = on_lane(rank_of(e, Precision::bf16), "train", "compute");
+  const std::string kept = on_lane(rank_in(e, Precision::bf16), "train", "compute");
   EXPECT_EQ(kept.find("CAST.s1"), kept.rfind("CAST.s1"));
 }
 
 TEST(Mixed, the_scale_is_set_last_and_only_in_fp16) {
-  const plan::RankPlan rank = rank_of(as(small(2), StrategyKind::mirrored), Precision::fp16);
+  const plan::RankPlan rank = rank_in(as(small(2), StrategyKind::mirrored), Precision::fp16);
   const std::string ops = on_lane(rank, "train", "compute");
   EXPECT_TRUE(ops.ends_with("CLIP UPD.s2 UPD.s1 UPD.s0 SCALE")) << ops;
   EXPECT_EQ(on_lane(rank, "evaluate", "compute").find("SCALE"), std::string::npos);
-  EXPECT_FALSE(rank_of(as(small(2), StrategyKind::mirrored), Precision::bf16).buffer("loss_scale").valid());
+  EXPECT_FALSE(rank_in(as(small(2), StrategyKind::mirrored), Precision::bf16).buffer("loss_scale").valid());
 }
 
 // What waits for a number of compute ops waits for those that there were without casts, and all before them.
 TEST(Mixed, dependencies_mean_the_ops_that_they_meant) {
   for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::local_sgd}) {
     const Experiment e = as(small(2), kind);
-    const plan::RankPlan full = rank_of(e, Precision::fp32), half = rank_of(e, Precision::bf16);
+    const plan::RankPlan full = rank_in(e, Precision::fp32), half = rank_in(e, Precision::bf16);
     const auto waited_for = [](const plan::RankPlan& rank, const plan::Program& program, const plan::Dependency& dependency) {
       std::int32_t seen = 0;
       for (const plan::Op& op : program.ops)

@@ -7,6 +7,7 @@
 
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/rank_plans.h"
 #include "tests/core/strategy/tokens.h"
 
 namespace trainyard::strategy {
@@ -25,8 +26,6 @@ experiment::Experiment chain(int ranks, std::int64_t k = 2) {
   e.training.recompute_segments = k;
   return e;
 }
-
-plan::RankPlan rank_of(const experiment::Experiment& e, std::int32_t rank = 0) { return coarse_plan(resolved(e)).value().rank_plan(rank); }
 
 const plan::Op& op_of(const plan::RankPlan& rank, const std::string& token) {
   const auto& ops = rank.programs[0].ops;

@@ -11,18 +11,12 @@
 #include "core/strategy/replica.h"
 #include "tests/core/experiment/golden.h"
 #include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/tokens.h"
 
 namespace trainyard::strategy {
 namespace {
 
 using plan::OpKind;
-
-std::string tokens(const plan::RankPlan& rank, const std::string& program, plan::LaneKind lane) {
-  std::string text;
-  for (const plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program(program))].ops)
-    if (rank.lanes[op.lane.index()].kind == lane) text += (text.empty() ? "" : " ") + plan::token(op);
-  return text;
-}
 
 std::vector<Bucket> buckets_of(double bytes, experiment::Precision precision = experiment::Precision::fp32) {
   experiment::Experiment e = small(2);  // segments of 48, 28 and 25 elements

@@ -11,6 +11,7 @@
 #include "core/experiment/sent_bytes.h"
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/rank_plans.h"
 #include "tests/core/strategy/tokens.h"
 
 namespace trainyard::strategy {
@@ -26,8 +27,6 @@ experiment::Experiment normalised(int ranks) {
   e.strategy.bucket_bytes = 1e9;
   return e;
 }
-
-plan::RankPlan rank_of(const experiment::Experiment& e, int rank) { return coarse_plan(resolved(e)).value().rank_plan(rank); }
 
 TEST(Synchronised, sums_are_added_up_before_each_pass_normalises_by_them) {
   const plan::RankPlan rank = rank_of(synchronised(normalised(3)), 1);

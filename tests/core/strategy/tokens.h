@@ -19,4 +19,11 @@ inline std::string on_lane(const plan::RankPlan& rank, const std::string& progra
   return text;
 }
 
+inline std::string tokens(const plan::RankPlan& rank, const std::string& program, plan::LaneKind lane) {
+  std::string text;
+  for (const plan::Op& op : program_of(rank, program).ops)
+    if (rank.lanes[op.lane.index()].kind == lane) text += (text.empty() ? "" : " ") + plan::token(op);
+  return text;
+}
+
 }  // namespace trainyard::strategy

@@ -9,6 +9,7 @@
 #include "core/experiment/sent_bytes.h"
 #include "core/strategy/strategy.h"
 #include "tests/core/strategy/experiments.h"
+#include "tests/core/strategy/rank_plans.h"
 #include "tests/core/strategy/tokens.h"
 
 namespace trainyard::strategy {
@@ -23,8 +24,6 @@ experiment::Experiment vertical(int ranks) {
   e.data.sharding.kind = data::ShardingKind::vertical;
   return e;
 }
-
-plan::RankPlan rank_of(const experiment::Experiment& e, int rank) { return coarse_plan(resolved(e)).value().rank_plan(rank); }
 
 const plan::Op& op_of(const plan::RankPlan& rank, const std::string& program, OpKind kind, int number = 0) {
   for (const plan::Op& op : program_of(rank, program).ops)

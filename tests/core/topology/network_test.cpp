@@ -6,24 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/core/topology/named_parts.h"
+
 namespace trainyard::topology {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Host host(std::string name, std::initializer_list<std::string> devices) {
-  Host made;
-  made.name = std::move(name);
-  for (const std::string& device : devices) made.devices.push_back({.name = device});
-  made.bus_bandwidth_bits_per_second = 80e9;
-  made.bus_latency_seconds = 2e-6;
-  return made;
-}
-
-Link link(std::string from, std::string to, double bandwidth = 10e9, double latency = 50e-6) {
-  return {.from = std::move(from), .to = std::move(to), .bandwidth_bits_per_second = bandwidth, .latency_seconds = latency};
-}
 
 DeviceId device(int index) { return DeviceId(index); }
 

@@ -4,21 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "core/base/fields.h"
+#include "tests/core/topology/named_parts.h"
 
 namespace trainyard::topology {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-Host host(std::string name, std::initializer_list<std::string> devices) {
-  Host made;
-  made.name = std::move(name);
-  for (const std::string& device : devices) made.devices.push_back({.name = device});
-  return made;
-}
-
-Link link(std::string from, std::string to) { return {.from = std::move(from), .to = std::move(to)}; }
 
 std::vector<std::string> places(const base::Problems& problems) {
   std::vector<std::string> wheres;

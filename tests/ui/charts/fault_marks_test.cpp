@@ -12,6 +12,7 @@
 
 #include "tests/ui/charts/plot_view_fixture.h"
 #include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/patience.h"
 #include "ui/charts/run_charts.h"
 #include "ui/theme/theme.h"
 
@@ -20,10 +21,9 @@ namespace {
 
 using base::Json;
 using telemetry::FrameType;
+using test::kPatience;
 using test::SyntheticRun;
 using testing::ElementsAre;
-
-constexpr int kPatience = 60'000;  // milliseconds
 
 struct Befallen {
   const char* kind;
@@ -38,7 +38,7 @@ Json state_of(const Befallen& one) {
 }
 
 // Twenty steps of two ranks, and what befell them; then a run that is over.
-std::unique_ptr<Run> recorded(const QTemporaryDir& directory, const std::vector<Befallen>& faults, int steps = 20) {
+std::unique_ptr<Run> recorded_faults(const QTemporaryDir& directory, const std::vector<Befallen>& faults, int steps = 20) {
   const SyntheticRun run{.ranks = 2};
   auto writer = run.create(directory.path().toStdString());
   EXPECT_TRUE(run.append(writer, 0, steps));
@@ -57,7 +57,7 @@ class FaultMarks : public testing::Test {
     charts_.show();
   }
   void show(const std::vector<Befallen>& faults) {
-    run_ = recorded(directory_, faults);
+    run_ = recorded_faults(directory_, faults);
     charts_.set_runs({run_.get()});
     ASSERT_TRUE(QTest::qWaitFor([&] { return !charts_.reading(); }, kPatience));
   }
@@ -145,7 +145,7 @@ TEST_F(FaultMarks, are_switched_off_and_on_beside_the_charts_where_there_are_any
   marks->trigger();
   EXPECT_EQ(drawn(ChartKind::loss).size(), 1u);
   const QTemporaryDir calm_directory;
-  const auto calm = recorded(calm_directory, {});
+  const auto calm = recorded_faults(calm_directory, {});
   charts_.set_runs({calm.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts_.reading(); }, kPatience));
   EXPECT_TRUE(drawn(ChartKind::loss).empty()) << "they were of another run";
@@ -155,8 +155,8 @@ TEST_F(FaultMarks, are_switched_off_and_on_beside_the_charts_where_there_are_any
 
 TEST_F(FaultMarks, of_several_runs_are_in_their_colours_with_their_names) {
   const QTemporaryDir second_directory;
-  run_ = recorded(directory_, {{"lost", 1, 10}});
-  const auto second = recorded(second_directory, {{"lost", 0, 12}});
+  run_ = recorded_faults(directory_, {{"lost", 1, 10}});
+  const auto second = recorded_faults(second_directory, {{"lost", 0, 12}});
   charts_.set_runs({run_.get(), second.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts_.reading(); }, kPatience));
   ASSERT_EQ(drawn(ChartKind::loss).size(), 2u);

@@ -18,7 +18,7 @@ constexpr int kColours = 8;        // of ranks and runs, before they repeat
 constexpr double kSeen = 3;        // the contrast that WCAG 2.1 asks for of what is drawn
 constexpr double kToldApart = 20;  // in CIELAB, where 2 can just be noticed
 
-telemetry::History history_of(int ranks) {
+telemetry::History history_of_ranks(int ranks) {
   QTemporaryDir directory;
   test::SyntheticRun{.ranks = ranks}.record(directory.path().toStdString(), 3);
   return *telemetry::History::load(directory.path().toStdString());
@@ -40,7 +40,7 @@ double difference(const QColor& one, const QColor& other) {
 }
 
 TEST(LineColours, what_is_reduced_has_the_colour_of_no_rank) {
-  const auto lines = lines_of(ChartKind::gradient_norm, history_of(8), {}, {.segment = 0});
+  const auto lines = lines_of(ChartKind::gradient_norm, history_of_ranks(8), {}, {.segment = 0});
   ASSERT_EQ(lines.size(), 9u);
   for (const LineSpec& one : lines) {
     EXPECT_EQ(one.id == "reduced0", one.style.colour == kTextColour) << one.id.toStdString();
@@ -49,7 +49,7 @@ TEST(LineColours, what_is_reduced_has_the_colour_of_no_rank) {
 }
 
 TEST(LineColours, the_parts_of_a_step_are_seen_and_look_like_no_rank_and_no_other_part) {
-  const auto parts = lines_of(ChartKind::step_time, history_of(4), {}, {});
+  const auto parts = lines_of(ChartKind::step_time, history_of_ranks(4), {}, {});
   ASSERT_EQ(parts.size(), kStepParts);
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
@@ -78,7 +78,7 @@ TEST(LineColours, there_is_one_for_each_of_what_buffers_are_for) {
 }
 
 TEST(LineColours, runs_laid_over_each_other_have_one_each) {
-  const auto history = history_of(4);
+  const auto history = history_of_ranks(4);
   for (const ChartKind kind : kChartKinds)
     for (const LineSpec& one : lines_of(kind, history, RunLook{"second", 1}, {})) {
       EXPECT_EQ(one.style.colour, 1);

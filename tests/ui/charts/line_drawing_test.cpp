@@ -9,15 +9,13 @@
 #include <QScreen>
 #include <QTest>
 #include <cmath>
-#include <limits>
 #include <random>
 
+#include "tests/ui/charts/not_a_number.h"
 #include "ui/charts/plot_view.h"
 
 namespace trainyard::ui {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Noise with gaps between steps and values that cannot be drawn, now and then.
 std::vector<SeriesPoint> ragged(int count, unsigned seed) {

@@ -5,13 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "tests/ui/charts/not_a_number.h"
 #include "ui/charts/plot_view.h"
 
 namespace trainyard::ui {
-
-inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 inline std::vector<SeriesPoint> points_of(const std::vector<double>& values, double first_step = 0) {
   std::vector<SeriesPoint> points;

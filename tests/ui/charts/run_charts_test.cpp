@@ -10,12 +10,14 @@
 #include "core/experiment/resolve.h"
 #include "tests/core/strategy/experiments.h"
 #include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/patience.h"
 
 namespace trainyard::ui {
 namespace {
 
-constexpr int kPatience = 60'000;  // milliseconds
-constexpr std::size_t kSteps = 1500;
+using test::kPatience;
+
+constexpr std::size_t kLongSteps = 1500;
 
 // Of one run on the charts: how many points a line has, which are those of its first steps.
 std::size_t steps_from_the_start(const RunCharts& charts, ChartKind kind, const QString& id) {
@@ -36,14 +38,14 @@ void expect_whole_in_the_end(const RunCharts& charts) {
     return !charts.reading() || testing::Test::HasFailure();
   };
   ASSERT_TRUE(QTest::qWaitFor(read, kPatience));
-  for (const char* id : {"part0", "part1", "part2", "part3", "part4"}) EXPECT_EQ(steps_from_the_start(charts, ChartKind::step_time, id), kSteps) << id;
-  EXPECT_EQ(steps_from_the_start(charts, ChartKind::gradient_norm, "reduced0"), kSteps);
-  EXPECT_EQ(steps_from_the_start(charts, ChartKind::loss, "train"), kSteps);
+  for (const char* id : {"part0", "part1", "part2", "part3", "part4"}) EXPECT_EQ(steps_from_the_start(charts, ChartKind::step_time, id), kLongSteps) << id;
+  EXPECT_EQ(steps_from_the_start(charts, ChartKind::gradient_norm, "reduced0"), kLongSteps);
+  EXPECT_EQ(steps_from_the_start(charts, ChartKind::loss, "train"), kLongSteps);
 }
 
 TEST(RunCharts, draw_a_long_run_from_its_start_while_the_rest_is_read_whatever_is_chosen) {
   QTemporaryDir directory;
-  test::SyntheticRun{.ranks = 2}.record(directory.path().toStdString(), static_cast<int>(kSteps));
+  test::SyntheticRun{.ranks = 2}.record(directory.path().toStdString(), static_cast<int>(kLongSteps));
   const auto run = ui::Run::open({}, directory.path());
   ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete(); }, kPatience));
   RunCharts charts;

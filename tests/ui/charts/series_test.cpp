@@ -10,13 +10,13 @@
 #include <random>
 #include <set>
 
+#include "tests/ui/charts/not_a_number.h"
 #include "ui/model/series_derived.h"
 #include "ui/model/series_thinning.h"
 
 namespace trainyard::ui {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 PointSeries series_of(const std::vector<double>& values, Joining joining = Joining::next_step) {

@@ -14,7 +14,7 @@ namespace {
 
 using experiment::ServerMode;
 
-constexpr int kSteps = 40, kServer = 4;
+constexpr int kServedSteps = 40, kServer = 4;
 
 experiment::Experiment served(ServerMode mode) {
   experiment::Experiment e;
@@ -27,13 +27,13 @@ experiment::Experiment served(ServerMode mode) {
 }
 
 // Of four workers, each of whose gradients is 2 versions old.
-telemetry::History history_of(const experiment::Experiment& experiment, std::optional<int> lost_at = {}) {
+telemetry::History served_history(const experiment::Experiment& experiment, std::optional<int> lost_at = {}) {
   const test::SyntheticRun run{.ranks = kServer + 1, .experiment = experiment::to_json(experiment::resolve(experiment, ".").value())};
   const QTemporaryDir directory;
   auto writer = run.create(directory.path().toStdString());
-  EXPECT_TRUE(run.append(writer, 0, kSteps));
+  EXPECT_TRUE(run.append(writer, 0, kServedSteps));
   std::vector<telemetry::Event> events;
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kServedSteps; ++step) {
     telemetry::Event& event = events.emplace_back();
     event.begin_ns = event.ready_ns = event.end_ns = (step + 1) * 5'000'000LL;
     event.value = 2, event.step = step;
@@ -50,16 +50,16 @@ telemetry::History history_of(const experiment::Experiment& experiment, std::opt
 
 // The labels of what theory says; each such line says it at every step.
 QStringList theory(const experiment::Experiment& experiment, double value) {
-  const telemetry::History history = history_of(experiment);
+  const telemetry::History history = served_history(experiment);
   QStringList labels;
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {})) {
     const auto points = points_of(history, spec);
     if (spec.id.startsWith("worker")) {
-      EXPECT_EQ(points.size(), static_cast<std::size_t>(kSteps / kServer));
+      EXPECT_EQ(points.size(), static_cast<std::size_t>(kServedSteps / kServer));
       continue;
     }
     labels << spec.style.label;
-    EXPECT_EQ(points.size(), static_cast<std::size_t>(kSteps)) << spec.id.toStdString();
+    EXPECT_EQ(points.size(), static_cast<std::size_t>(kServedSteps)) << spec.id.toStdString();
     for (const SeriesPoint& point : points) EXPECT_DOUBLE_EQ(point.value, value) << spec.id.toStdString();
   }
   return labels;
@@ -84,7 +84,7 @@ TEST(StalenessLines, stand_alone_where_theory_says_nothing) {
 
 TEST(StalenessLines, a_mean_is_dashed_and_a_bound_is_not) {
   const auto dashed = [](ServerMode mode) {
-    const telemetry::History history = history_of(served(mode));
+    const telemetry::History history = served_history(served(mode));
     return lines_of(ChartKind::staleness, history, {}, {}).back().style.dashed;
   };
   EXPECT_EQ(dashed(ServerMode::asynchronous), true);
@@ -93,24 +93,24 @@ TEST(StalenessLines, a_mean_is_dashed_and_a_bound_is_not) {
 
 TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds) {
   const auto points = [](ServerMode mode) {
-    const telemetry::History history = history_of(served(mode), 9);
+    const telemetry::History history = served_history(served(mode), 9);
     return points_of(history, lines_of(ChartKind::staleness, history, {}, {}).back());
   };
   EXPECT_EQ(points(ServerMode::asynchronous).size(), 10u) << "steps 0 to 9";
-  EXPECT_EQ(points(ServerMode::stale_synchronous).size(), static_cast<std::size_t>(kSteps));
+  EXPECT_EQ(points(ServerMode::stale_synchronous).size(), static_cast<std::size_t>(kServedSteps));
 }
 
 // What a worker that evaluates pushes then is a hundred times as stale: the axis is for the others, and for what theory says.
 TEST(StalenessLines, leave_an_axis_to_nearly_all_gradients_and_to_theory) {
   std::map<QString, Reach> reach;
-  const telemetry::History history = history_of(served(ServerMode::asynchronous));
+  const telemetry::History history = served_history(served(ServerMode::asynchronous));
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {})) reach[spec.id] = spec.style.reach;
   for (int worker = 0; worker < kServer; ++worker) EXPECT_EQ(reach.at(QString("worker%1").arg(worker)), Reach::nearly_all);
   EXPECT_EQ(reach.at("theory_mean"), Reach::whole);
 }
 
 TEST(StalenessLines, of_several_runs_are_measured_ones_alone) {
-  const telemetry::History history = history_of(served(ServerMode::asynchronous));
+  const telemetry::History history = served_history(served(ServerMode::asynchronous));
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {})) EXPECT_TRUE(spec.id.startsWith("worker"));
 }
 

@@ -10,10 +10,7 @@
 
 #include "core/telemetry/recording.h"
 
-namespace trainyard::test {
-
-using telemetry::Event;
-using telemetry::Metric;
+namespace trainyard::ui::test {
 
 struct SyntheticRun {
   int ranks = 4;
@@ -44,11 +41,12 @@ struct SyntheticRun {
   static constexpr double kBytesPerStep = 1.5e6;
 
   // All that a rank reports of one step, in the order of a rank.
-  std::vector<Event> step(int rank, int at) const {
-    std::vector<Event> events;
+  std::vector<telemetry::Event> step(int rank, int at) const {
+    using telemetry::Metric;
+    std::vector<telemetry::Event> events;
     const double noise = std::sin(at * 78.233 + rank);
     const auto metric = [&](Metric kind, double value, int index = 0) {
-      Event event;
+      telemetry::Event event;
       event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>((at + 1) * seconds_per_step * 1e9) + rank * 1000;
       event.value = value;
       event.step = at;
@@ -116,4 +114,4 @@ struct SyntheticRun {
   }
 };
 
-}  // namespace trainyard::test
+}  // namespace trainyard::ui::test

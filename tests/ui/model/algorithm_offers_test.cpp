@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-experiment::Resolved resolved(int hosts, int devices, collective::Algorithm algorithm = collective::Algorithm::automatic) {
+experiment::Resolved resolved_hosts(int hosts, int devices, collective::Algorithm algorithm = collective::Algorithm::automatic) {
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(hosts, devices);
   e.strategy.algorithm = algorithm;
@@ -20,7 +20,7 @@ experiment::Resolved resolved(int hosts, int devices, collective::Algorithm algo
 }
 
 TEST(AlgorithmOffers, are_those_of_the_largest_bucket_on_the_drawing) {
-  const auto e = resolved(2, 3);
+  const auto e = resolved_hosts(2, 3);
   const auto known = known_offers(e);
   const collective::Work work = experiment::largest_reduction(e);
   EXPECT_FALSE(known->problem);
@@ -30,7 +30,7 @@ TEST(AlgorithmOffers, are_those_of_the_largest_bucket_on_the_drawing) {
 }
 
 TEST(AlgorithmOffers, are_of_links_as_they_are_imposed) {
-  auto e = resolved(2, 1);
+  auto e = resolved_hosts(2, 1);
   const double drawn = known_offers(e)->offers.front().cost.seconds;
   e.document.run.links = experiment::LinkSpeed::imposed;
   e.document.run.link_scale = 0.1;
@@ -39,7 +39,7 @@ TEST(AlgorithmOffers, are_of_links_as_they_are_imposed) {
 
 TEST(AlgorithmOffers, auto_is_what_is_run_for_the_same_reason) {
   for (const auto& [hosts, devices] : {std::pair{1, 2}, {2, 2}, {8, 1}}) {
-    const auto e = resolved(hosts, devices);
+    const auto e = resolved_hosts(hosts, devices);
     EXPECT_EQ(known_offers(e)->automatic.algorithm, e.document.strategy.algorithm);
     EXPECT_EQ(known_offers(e)->automatic.reason, e.algorithm_reason);
   }
@@ -75,7 +75,7 @@ TEST(AlgorithmOffers, of_tpus_are_their_torus_alone) {
 }
 
 TEST(AlgorithmOffers, of_one_rank_are_none_and_that_is_no_problem) {
-  const auto known = known_offers(resolved(1, 1));
+  const auto known = known_offers(resolved_hosts(1, 1));
   EXPECT_EQ(known->ranks, 1);
   EXPECT_TRUE(known->offers.empty());
   EXPECT_FALSE(known->problem);
@@ -94,7 +94,7 @@ TEST(AlgorithmOffers, of_layers_on_servers_are_none) {
 }
 
 TEST(AlgorithmOffers, the_picture_names_the_devices_of_ranks_and_that_of_auto_is_of_what_runs) {
-  const auto known = known_offers(resolved(1, 4));
+  const auto known = known_offers(resolved_hosts(1, 4));
   const LogicalPicture ring = known->picture(collective::Algorithm::ring);
   EXPECT_EQ(ring.devices, (std::vector<std::string>{"cpu0", "cpu1", "cpu2", "cpu3"}));
   EXPECT_EQ(ring.flows.size(), 4u);
@@ -113,13 +113,13 @@ TEST(AlgorithmOffers, of_what_does_not_fit_there_is_no_picture) {
 TEST(AlgorithmOffers, are_given_up_when_nobody_waits_for_them) {
   std::stop_source stop;
   stop.request_stop();
-  const auto known = known_offers(resolved(1, 4), stop.get_token());
+  const auto known = known_offers(resolved_hosts(1, 4), stop.get_token());
   ASSERT_TRUE(known->problem);
   EXPECT_EQ(known->problem->code, base::ProblemCode::cancelled);
 }
 
 TEST(AlgorithmOffers, more_arrows_than_can_be_told_apart_are_left_out) {
-  const auto known = known_offers(resolved(1, 150));
+  const auto known = known_offers(resolved_hosts(1, 150));
   EXPECT_TRUE(known->picture(collective::Algorithm::all_to_all).flows.empty()) << "150 * 149 of them";
   EXPECT_EQ(known->picture(collective::Algorithm::ring).flows.size(), 150u);
 }

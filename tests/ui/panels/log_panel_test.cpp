@@ -43,7 +43,7 @@ class LogPanelTest : public testing::Test {
   QComboBox& combo(int index) { return *panel_.findChildren<QComboBox*>()[index]; }
 
   QTemporaryDir directory_;
-  trainyard::test::SyntheticRun synthetic_{.ranks = 3};
+  test::SyntheticRun synthetic_{.ranks = 3};
   std::unique_ptr<ui::Run> run_;
   LogPanel panel_;
 };
@@ -94,7 +94,7 @@ class LongLog : public testing::Test {
   static constexpr int kPatience = 240'000, kLines = 8000, kRanks = 4, kLate = 5000;
 
   LongLog() {
-    auto writer = trainyard::test::SyntheticRun{.ranks = kRanks}.create(directory_.path().toStdString());
+    auto writer = test::SyntheticRun{.ranks = kRanks}.create(directory_.path().toStdString());
     const std::string filler(1950, 'x');
     for (int line = 0; line < kLines; ++line) {
       const base::Json said{{"level", "info"}, {"time_ns", line == kLate ? 10'500 : 1000 * line}, {"text", filler + " line " + std::to_string(line) + "."}};

@@ -20,7 +20,7 @@ class RunStateBarTest : public testing::TestWithParam<double> {
  protected:
   RunStateBarTest() {
     Theme::instance().apply(Theme::Kind::light, GetParam());
-    const trainyard::test::SyntheticRun synthetic;
+    const test::SyntheticRun synthetic;
     auto writer = synthetic.create(directory_.path().toStdString());
     EXPECT_TRUE(synthetic.append(writer, 0, 260));
     EXPECT_TRUE(test::give_coordinator(directory_.path()));
@@ -112,7 +112,7 @@ class ApartCoordinator : public test::AnsweringCoordinator {
 TEST(RunStateBarApart, says_how_far_the_slowest_and_the_fastest_have_come_where_each_goes_on_its_own_clock) {
   for (const bool in_pairs : {true, false}) {
     const QTemporaryDir directory;
-    const trainyard::test::SyntheticRun synthetic{.averages = in_pairs ? 1.0 : 0.0};
+    const test::SyntheticRun synthetic{.averages = in_pairs ? 1.0 : 0.0};
     auto writer = synthetic.create(directory.path().toStdString());
     ASSERT_TRUE(synthetic.append(writer, 0, 20));
     ASSERT_TRUE(test::give_coordinator(directory.path()));
@@ -133,7 +133,7 @@ TEST(RunStateBarApart, says_how_far_the_slowest_and_the_fastest_have_come_where_
 // What the bar says of a run that is over.
 QString said_of(const base::Json& result) {
   const QTemporaryDir directory;
-  const trainyard::test::SyntheticRun synthetic{.experiment = {{"document", {{"training", {{"steps", 1'000'000}}}}}}};
+  const test::SyntheticRun synthetic{.experiment = {{"document", {{"training", {{"steps", 1'000'000}}}}}}};
   auto writer = synthetic.create(directory.path().toStdString());
   EXPECT_TRUE(synthetic.append(writer, 0, 3));
   EXPECT_TRUE(writer.append_json(telemetry::FrameType::result, -1, result));

@@ -24,7 +24,7 @@ class TextPanelTest : public testing::Test {
   }
 
   QTemporaryDir directory_;
-  trainyard::test::SyntheticRun synthetic_{.ranks = 1};
+  test::SyntheticRun synthetic_{.ranks = 1};
   std::unique_ptr<ui::Run> run_;
   TextPanel panel_;
 };

@@ -73,25 +73,25 @@ class PipelineViewTest : public testing::Test {
   PipelineView view_;
 };
 
-constexpr CellPlace planned(int rank, std::size_t number) { return {CellBlock::plan, rank, number}; }
-constexpr CellPlace ran(int rank, std::size_t number) { return {CellBlock::run, rank, number}; }
+constexpr CellPlace planned_cell(int rank, std::size_t number) { return {CellBlock::plan, rank, number}; }
+constexpr CellPlace ran_cell(int rank, std::size_t number) { return {CellBlock::run, rank, number}; }
 
 TEST_F(PipelineViewTest, the_plan_stands_above_the_run_and_both_steps_are_as_wide) {
-  EXPECT_LT(view_.rect_of(planned(1, 0)).bottom(), view_.rect_of(ran(0, 0)).top());
+  EXPECT_LT(view_.rect_of(planned_cell(1, 0)).bottom(), view_.rect_of(ran_cell(0, 0)).top());
   for (int rank = 0; rank < 2; ++rank)
     for (std::size_t i = 0; i < 6; ++i) {
-      EXPECT_NEAR(view_.rect_of(planned(rank, i)).left(), view_.rect_of(ran(rank, i)).left(), 1e-6) << "at the same part of its step";
-      EXPECT_NEAR(view_.rect_of(planned(rank, i)).width(), view_.rect_of(planned(0, 0)).width(), 1e-6);
+      EXPECT_NEAR(view_.rect_of(planned_cell(rank, i)).left(), view_.rect_of(ran_cell(rank, i)).left(), 1e-6) << "at the same part of its step";
+      EXPECT_NEAR(view_.rect_of(planned_cell(rank, i)).width(), view_.rect_of(planned_cell(0, 0)).width(), 1e-6);
     }
-  EXPECT_NEAR(view_.rect_of(planned(0, 0)).width() * 8, view_.scene().body(CellBlock::plan).width(), 1e-6) << "eight places in a step";
+  EXPECT_NEAR(view_.rect_of(planned_cell(0, 0)).width() * 8, view_.scene().body(CellBlock::plan).width(), 1e-6) << "eight places in a step";
 }
 
 TEST_F(PipelineViewTest, cells_have_the_colour_of_their_pass_and_what_is_idle_is_hatched) {
   const QImage seen = picture();
   const TimelineColours colours = timeline_colours();
-  for (const auto& place : {planned(0, 0), ran(0, 0)}) EXPECT_GT(share(seen, view_.rect_of(place), pass_colour(colours, Pass::forward, 0, 1)), 0.7);
-  EXPECT_GT(share(seen, view_.rect_of(ran(1, 3)), pass_colour(colours, Pass::backward, 0, 1)), 0.7);
-  const QRectF before = view_.rect_of(ran(0, 2)), after = view_.rect_of(ran(0, 3));
+  for (const auto& place : {planned_cell(0, 0), ran_cell(0, 0)}) EXPECT_GT(share(seen, view_.rect_of(place), pass_colour(colours, Pass::forward, 0, 1)), 0.7);
+  EXPECT_GT(share(seen, view_.rect_of(ran_cell(1, 3)), pass_colour(colours, Pass::backward, 0, 1)), 0.7);
+  const QRectF before = view_.rect_of(ran_cell(0, 2)), after = view_.rect_of(ran_cell(0, 3));
   const QRectF gap(before.right(), before.top(), after.left() - before.right(), before.height());
   ASSERT_GT(gap.width(), 50);
   const IdleColours idle = idle_colours(colours);
@@ -121,25 +121,25 @@ TEST_F(PipelineViewTest, labels_name_the_micro_batch_and_where_a_rank_has_severa
 }
 
 TEST_F(PipelineViewTest, the_pointer_reads_the_exact_times_of_a_cell_beside_those_of_the_other_block) {
-  point_at(middle(ran(1, 4)));
+  point_at(middle(ran_cell(1, 4)));
   EXPECT_EQ(view_.reading().title, "Micro-batch 1 backward");
   EXPECT_EQ(view_.reading().lines.join("; ").toStdString(),
             "stage 1 (layers 2\u20133) on rank 1; measured in step 7; from 10.000000 ms to 12.000000 ms of the step; takes 2.000000 ms; "
             "in the plan begins at 5.000000 ms and takes 1.000000 ms, 0.50 times as long");
-  point_at(QPoint(qRound(view_.rect_of(ran(0, 2)).right()) + 20, middle(ran(0, 2)).y()));
+  point_at(QPoint(qRound(view_.rect_of(ran_cell(0, 2)).right()) + 20, middle(ran_cell(0, 2)).y()));
   EXPECT_EQ(view_.reading().title, "") << "between cells there is nothing to read";
 }
 
 TEST_F(PipelineViewTest, a_click_selects_a_cell_which_stays_selected_in_the_next_step) {
   QSignalSpy told(&view_, &PipelineView::selection_changed);
-  QTest::mouseClick(view_.viewport(), Qt::LeftButton, {}, middle(ran(0, 4)));
-  EXPECT_EQ(view_.selected(), ran(0, 4));
+  QTest::mouseClick(view_.viewport(), Qt::LeftButton, {}, middle(ran_cell(0, 4)));
+  EXPECT_EQ(view_.selected(), ran_cell(0, 4));
   EXPECT_EQ(told.size(), 1);
   EXPECT_TRUE(view_.accessibleDescription().startsWith("Micro-batch 1 backward: stage 0"));
   PipelinePicture next = both();
   next.ran->step = 8;
   view_.set_picture(next);
-  EXPECT_EQ(view_.selected(), ran(0, 4));
+  EXPECT_EQ(view_.selected(), ran_cell(0, 4));
   EXPECT_TRUE(view_.selected_words().sentence().contains("step 8"));
   next.ran.reset();
   view_.set_picture(next);
@@ -150,17 +150,17 @@ TEST_F(PipelineViewTest, a_click_selects_a_cell_which_stays_selected_in_the_next
 TEST_F(PipelineViewTest, arrows_go_from_cell_to_cell_and_from_the_plan_on_into_the_run) {
   view_.setFocus();
   press(Qt::Key_Right);
-  EXPECT_EQ(view_.selected(), planned(0, 0));
+  EXPECT_EQ(view_.selected(), planned_cell(0, 0));
   press(Qt::Key_Right);
-  EXPECT_EQ(view_.selected(), planned(0, 1));
+  EXPECT_EQ(view_.selected(), planned_cell(0, 1));
   press(Qt::Key_Down);
-  EXPECT_EQ(view_.selected(), planned(1, 0)) << "that which runs at the same time";
+  EXPECT_EQ(view_.selected(), planned_cell(1, 0)) << "that which runs at the same time";
   press(Qt::Key_Down);
-  EXPECT_EQ(view_.selected(), ran(0, 1));
+  EXPECT_EQ(view_.selected(), ran_cell(0, 1));
   press(Qt::Key_End);
-  EXPECT_EQ(view_.selected(), ran(0, 5));
+  EXPECT_EQ(view_.selected(), ran_cell(0, 5));
   press(Qt::Key_Right);
-  EXPECT_EQ(view_.selected(), ran(0, 5)) << "there is none after it";
+  EXPECT_EQ(view_.selected(), ran_cell(0, 5)) << "there is none after it";
   press(Qt::Key_Escape);
   EXPECT_EQ(view_.selected(), std::nullopt);
 }
@@ -184,23 +184,23 @@ TEST_F(PipelineViewTest, keys_ask_for_steps_for_following_and_for_the_plan) {
 
 TEST_F(PipelineViewTest, zooms_both_blocks_together_and_never_beyond_the_step) {
   view_.setFocus();
-  const double width = view_.rect_of(ran(0, 0)).width();
+  const double width = view_.rect_of(ran_cell(0, 0)).width();
   press(Qt::Key_Plus);
-  EXPECT_GT(view_.rect_of(ran(0, 0)).width(), width * 1.2);
-  EXPECT_NEAR(view_.rect_of(ran(0, 0)).width(), view_.rect_of(planned(0, 0)).width(), 1e-6);
+  EXPECT_GT(view_.rect_of(ran_cell(0, 0)).width(), width * 1.2);
+  EXPECT_NEAR(view_.rect_of(ran_cell(0, 0)).width(), view_.rect_of(planned_cell(0, 0)).width(), 1e-6);
   press(Qt::Key_Right, Qt::ShiftModifier);
   for (int i = 0; i < 9; ++i) press(Qt::Key_Minus);
   EXPECT_EQ(view_.view(), (TimeRange{0, kWholeStep}));
   view_.zoom_at(0, 0.25);
-  view_.select(ran(1, 5));
-  EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.rect_of(ran(1, 5)).center())) << "what is selected is brought into view";
+  view_.select(ran_cell(1, 5));
+  EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.rect_of(ran_cell(1, 5)).center())) << "what is selected is brought into view";
 }
 
 TEST_F(PipelineViewTest, rows_scroll_where_there_is_no_room) {
   view_.resize(1000, 120);
   EXPECT_GT(view_.verticalScrollBar()->maximum(), 0);
-  view_.select(ran(1, 0));
-  EXPECT_LE(view_.rect_of(ran(1, 0)).bottom(), view_.viewport()->height());
+  view_.select(ran_cell(1, 0));
+  EXPECT_LE(view_.rect_of(ran_cell(1, 0)).bottom(), view_.viewport()->height());
 }
 
 TEST_F(PipelineViewTest, where_there_is_no_run_yet_it_says_what_to_do) {
@@ -210,8 +210,8 @@ TEST_F(PipelineViewTest, where_there_is_no_run_yet_it_says_what_to_do) {
   EXPECT_TRUE(block_title(drawn, CellBlock::plan).startsWith("Plan of the drawing (simulated)"));
   EXPECT_TRUE(why_block_is_empty(drawn, CellBlock::run).startsWith("Press Run"));
   view_.set_picture(drawn);
-  EXPECT_FALSE(view_.rect_of(planned(0, 0)).isEmpty());
-  EXPECT_TRUE(view_.rect_of(ran(0, 0)).isEmpty());
+  EXPECT_FALSE(view_.rect_of(planned_cell(0, 0)).isEmpty());
+  EXPECT_TRUE(view_.rect_of(ran_cell(0, 0)).isEmpty());
   picture();
 }
 
@@ -238,10 +238,10 @@ TEST(PipelineWords, of_a_server_that_is_called_say_so) {
   PipelineShape shape{experiment::PipelineSchedule::naive, {1, 2, 1, true}, {{0, -1, 0}, {0, 3, 1}, {4, 3, 0}}, {"", "0\u20133", "loss"}};
   StepCells cells = StepCells::of({{{{Pass::backward, 2, 0}, 0, {1, 2}}}, {{{Pass::forward, 1, 0}, 0, {0, 1}}, {{Pass::backward, 1, 0}, 1, {2, 3}}}});
   picture.plan = std::make_shared<const PipelinePlan>(PipelinePlan{shape, {{"train", cells, {{"LOSS.m0"}, {"F.s0.m0", "B.s3.m0"}}, {}}}});
-  EXPECT_EQ(words_of(picture, planned(0, 0)).title, "Micro-batch 0 backward");
-  EXPECT_EQ(words_of(picture, planned(0, 0)).lines.front(), "stage 2 (the loss) on rank 0");
-  EXPECT_EQ(words_of(picture, planned(1, 0)).title, "Micro-batch 0 remote forward");
-  EXPECT_EQ(words_of(picture, planned(1, 1)).title, "Micro-batch 0 remote backward");
+  EXPECT_EQ(words_of(picture, planned_cell(0, 0)).title, "Micro-batch 0 backward");
+  EXPECT_EQ(words_of(picture, planned_cell(0, 0)).lines.front(), "stage 2 (the loss) on rank 0");
+  EXPECT_EQ(words_of(picture, planned_cell(1, 0)).title, "Micro-batch 0 remote forward");
+  EXPECT_EQ(words_of(picture, planned_cell(1, 1)).title, "Micro-batch 0 remote backward");
   EXPECT_EQ(cell_label(shape, {Pass::backward, 2, 0}), "0") << "its rank has no other stage with cells";
 }
 

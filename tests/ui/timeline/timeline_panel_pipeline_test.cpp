@@ -6,6 +6,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "tests/ui/patience.h"
 #include "tests/ui/recorded_ops.h"
 #include "tests/ui/timeline/recorded_pipeline.h"
 #include "ui/timeline/pipeline_reader.h"
@@ -17,8 +18,6 @@ namespace {
 
 using namespace test;
 using experiment::PipelineSchedule;
-
-constexpr int kPatience = 20'000;  // milliseconds
 
 class PipelinePanel : public testing::Test {
  protected:

@@ -10,15 +10,15 @@
 #include <QTest>
 
 #include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/patience.h"
 #include "tests/ui/recorded_ops.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 namespace {
 
-using trainyard::test::SyntheticRun;
-
-constexpr int kPatience = 60'000;  // milliseconds
+using test::kPatience;
+using test::SyntheticRun;
 
 // Of one rank: computes from 0.1 to 0.7 of a step of 5 ms, and sends from 0.5 to 0.9.
 std::vector<telemetry::Event> ops_of(int step) {

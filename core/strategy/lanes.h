@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The lanes that every rank which passes samples through layers has, in this order.
+#pragma once
+
+#include "core/plan/plan.h"
+
+namespace trainyard::strategy {
+
+inline const plan::LaneId kInput{0}, kCompute{1};
+
+}  // namespace trainyard::strategy

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/session/coordinator.h"
+#include "core/telemetry/history.h"
+
+namespace trainyard::conformance {
+
+// What a run recorded.
+telemetry::History recorded(const session::CoordinatorResult& outcome);
+
+}  // namespace trainyard::conformance

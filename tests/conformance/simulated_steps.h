@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/experiment/resolve.h"
+#include "core/sim/simulator.h"
+
+namespace trainyard::tests {
+
+// Of an experiment that is right; so many steps, and the others foretold.
+sim::Outcome simulated_steps(const experiment::Experiment& e, std::int64_t steps);
+
+}  // namespace trainyard::tests

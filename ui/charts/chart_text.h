@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The words of charts in the reader's language.
+#pragma once
+
+#include <QCoreApplication>
+
+namespace trainyard::ui {
+
+inline QString chart_text(const char* source) { return QCoreApplication::translate("charts", source); }
+
+}  // namespace trainyard::ui

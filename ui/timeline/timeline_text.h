@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The words of timelines in the reader's language.
+#pragma once
+
+#include <QCoreApplication>
+
+namespace trainyard::ui {
+
+inline QString timeline_text(const char* source) { return QCoreApplication::translate("timeline", source); }
+
+}  // namespace trainyard::ui
