@@ -13,7 +13,7 @@ namespace {
 
 using namespace ui;
 
-constexpr int kRanks = 64, kEventsPerRank = 10'000, kOpsPerStep = 25, kFrames = 120;
+constexpr int kTimelineRanks = 64, kEventsPerRank = 10'000, kOpsPerStep = 25, kTimelineFrames = 120;
 constexpr std::int64_t kOpNanoseconds = 40'000;
 
 // Of a step: input, nine ops of compute, and between them eight sends with their receives, in rounds.
@@ -23,8 +23,8 @@ std::string plan_of(int rank) {
   for (int i = 0; i < 8; ++i) text += (i < 4 ? "F.s" : "B.s") + std::to_string(i % 4) + ".m0 @compute\n";
   for (int i = 0; i < 7; ++i) {
     const std::string chunk = "b0.t" + std::to_string(i) + ".c" + std::to_string(i);
-    text += "SEND." + chunk + ">r" + std::to_string((rank + 1) % kRanks) + " @send.g0 group g0\n";
-    text += "RED." + chunk + "<r" + std::to_string((rank + kRanks - 1) % kRanks) + " @recv.g0 group g0\n";
+    text += "SEND." + chunk + ">r" + std::to_string((rank + 1) % kTimelineRanks) + " @send.g0 group g0\n";
+    text += "RED." + chunk + "<r" + std::to_string((rank + kTimelineRanks - 1) % kTimelineRanks) + " @recv.g0 group g0\n";
   }
   return text + "UPD.s0 @compute\nUPD.s1 @compute\n";
 }
@@ -43,14 +43,14 @@ telemetry::Event event(int rank, int step, int op) {
 }
 
 void record(const QString& directory) {
-  const test::SyntheticRun run{.ranks = kRanks, .seconds_per_step = kOpsPerStep * kOpNanoseconds * 1e-9};
+  const test::SyntheticRun run{.ranks = kTimelineRanks, .seconds_per_step = kOpsPerStep * kOpNanoseconds * 1e-9};
   auto writer = run.create(directory.toStdString());
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kTimelineRanks; ++rank) {
     const std::string text = plan_of(rank);
     (void)writer.append(telemetry::FrameType::plan, rank, std::as_bytes(std::span(text)));
   }
   for (int step = 0; step < kEventsPerRank / kOpsPerStep; ++step) {
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < kTimelineRanks; ++rank) {
       std::vector<telemetry::Event> events;
       for (int op = 0; op < kOpsPerStep; ++op) events.push_back(event(rank, step, op));
       (void)writer.append_events(rank, events);
@@ -77,15 +77,15 @@ class LongTimeline {
     stalls_.timed([&] { view.set_thin(true), view.home(); });
     QElapsedTimer clock;
     clock.start();
-    for (int frame = 0; frame < kFrames; ++frame) {  // every rank in sight: from the whole run to a step and back
-      stalls_.timed([&] { view.zoom_at(0.3, frame < kFrames / 2 ? 0.9 : 1 / 0.9), view.viewport()->repaint(); });
+    for (int frame = 0; frame < kTimelineFrames; ++frame) {  // every rank in sight: from the whole run to a step and back
+      stalls_.timed([&] { view.zoom_at(0.3, frame < kTimelineFrames / 2 ? 0.9 : 1 / 0.9), view.viewport()->repaint(); });
       stalls_.turn();
     }
     const double seconds = static_cast<double>(clock.nsecsElapsed()) * 1e-9;
     stalls_.timed([&] { view.set_thin(false), view.home(); });
     stalls_.turn();
     panel_.set_run(nullptr);
-    return {kFrames / seconds, stalls_.longest_milliseconds()};
+    return {kTimelineFrames / seconds, stalls_.longest_milliseconds()};
   }
 
  private:
