@@ -24,13 +24,13 @@ bool recomputes(const plan::Program& program) {
 }
 
 // What a cell holds: of what one op wrote the elements from `shift` on; 0: what was there before the program.
-struct Value {
+struct HeldValue {
   std::int64_t op = 0, shift = 0;
-  bool operator==(const Value&) const = default;
+  bool operator==(const HeldValue&) const = default;
 };
 
 // Cells of one buffer that an op touches: where each begins in what it touches, and its value.
-using Values = std::vector<std::pair<std::int64_t, Value>>;
+using Values = std::vector<std::pair<std::int64_t, HeldValue>>;
 
 struct Touched {
   std::map<std::size_t, Values> reads, writes;  // by buffer
@@ -100,7 +100,7 @@ class Recomputing {
         held(writes[i].buffer, c) = {op_ + 1, cells_.range(writes[i].buffer, c).first - op.writes[i].first};
   }
 
-  Value& held(std::size_t buffer, std::size_t cell) {
+  HeldValue& held(std::size_t buffer, std::size_t cell) {
     auto& of_buffer = held_[buffer];
     if (of_buffer.size() <= cell) of_buffer.resize(cell + 1);
     return of_buffer[cell];
@@ -171,7 +171,7 @@ class Recomputing {
   plan::BufferId parameters_, stash_;                              // the latter invalid where none are put aside
   bool follows_parameters_;                                        // else others do
   std::int32_t last_ = -1;                                         // segment of the rank
-  std::vector<std::vector<Value>> held_;                           // by buffer, by cell; what is not there was before the program
+  std::vector<std::vector<HeldValue>> held_;                       // by buffer, by cell; what is not there was before the program
   std::map<std::pair<std::int32_t, std::int32_t>, Touched> seen_;  // of forward ops, by segment and micro-step
 };
 

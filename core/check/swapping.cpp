@@ -25,42 +25,42 @@ bool swaps(const plan::RankPlan& rank) {
 }
 
 // What elements of a buffer hold: element e of [first, end) holds number e - base of value `id`.
-struct Piece {
+struct CopiedPiece {
   std::int64_t first = 0, end = 0, id = 0, base = 0;
-  bool operator==(const Piece&) const = default;
+  bool operator==(const CopiedPiece&) const = default;
 };
 
-class Contents {
+class CopiedContents {
  public:
-  explicit Contents(std::int64_t elements = 0, std::int64_t id = 0) : pieces_{{0, elements, id, 0}} {}
+  explicit CopiedContents(std::int64_t elements = 0, std::int64_t id = 0) : pieces_{{0, elements, id, 0}} {}
 
   // Those of a span, numbered from its beginning; neighbours of one value are one piece.
-  std::vector<Piece> of(const Access& span) const {
-    std::vector<Piece> list;
-    for (const Piece& piece : pieces_) {
+  std::vector<CopiedPiece> of(const Access& span) const {
+    std::vector<CopiedPiece> list;
+    for (const CopiedPiece& piece : pieces_) {
       const std::int64_t first = std::max(piece.first, span.first), end = std::min(piece.end, span.first + span.count);
       if (first >= end) continue;
-      const Piece part{first - span.first, end - span.first, piece.id, piece.base - span.first};
+      const CopiedPiece part{first - span.first, end - span.first, piece.id, piece.base - span.first};
       if (!list.empty() && list.back().id == part.id && list.back().base == part.base) list.back().end = part.end;
       else list.push_back(part);
     }
     return list;
   }
 
-  void put(const Access& span, const std::vector<Piece>& parts) {
-    std::vector<Piece> left;
-    for (const Piece& piece : pieces_) {
+  void put(const Access& span, const std::vector<CopiedPiece>& parts) {
+    std::vector<CopiedPiece> left;
+    for (const CopiedPiece& piece : pieces_) {
       if (piece.first < std::min(piece.end, span.first)) left.push_back({piece.first, std::min(piece.end, span.first), piece.id, piece.base});
       const std::int64_t after = std::max(piece.first, span.first + span.count);
       if (after < piece.end) left.push_back({after, piece.end, piece.id, piece.base});
     }
-    for (const Piece& part : parts) left.push_back({part.first + span.first, part.end + span.first, part.id, part.base + span.first});
-    std::sort(left.begin(), left.end(), [](const Piece& a, const Piece& b) { return a.first < b.first; });
+    for (const CopiedPiece& part : parts) left.push_back({part.first + span.first, part.end + span.first, part.id, part.base + span.first});
+    std::sort(left.begin(), left.end(), [](const CopiedPiece& a, const CopiedPiece& b) { return a.first < b.first; });
     pieces_ = std::move(left);
   }
 
  private:
-  std::vector<Piece> pieces_;  // in order, all of the buffer
+  std::vector<CopiedPiece> pieces_;  // in order, all of the buffer
 };
 
 // Of one rank.
@@ -155,7 +155,7 @@ class Swapping {
     if (home == nullptr && is_for_guests(span.buffer.index()))
       return report("writes " + range_text(rank_, span) + ", which has no home", "Let IN bring what it changes.");
     const Access& place = home == nullptr ? span : *home;
-    const std::vector<Piece> fresh{{0, span.count, ++values_, 0}};
+    const std::vector<CopiedPiece> fresh{{0, span.count, ++values_, 0}};
     really_[span.buffer.index()].put(span, fresh);
     without_[place.buffer.index()].put(place, fresh);
     return true;
@@ -165,7 +165,7 @@ class Swapping {
   Findings& findings_;
   Spot spot_;
   std::vector<bool> is_followed_, lasts_;                                    // by buffer: something of it is moved; it is a home of what lasts
-  std::vector<Contents> really_, without_;                                   // by buffer: what it holds, and would if nothing were put aside
+  std::vector<CopiedContents> really_, without_;                             // by buffer: what it holds, and would if nothing were put aside
   std::map<std::pair<std::size_t, std::int64_t>, Access> home_of_;           // by where it is on the device: buffer and first element
   std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;  // by segment and home
   std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;       // by home and first element

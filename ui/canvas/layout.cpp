@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kPad = 16, kGap = 16, kHeader = 40, kBus = 40;
+constexpr double kPad = 16, kGap = 16, kHeader = 40, kBus = 56;
 constexpr double kTileWidth = 144, kTileHeight = 80;
 constexpr double kBetweenParallelLinks = 16;
 

@@ -196,10 +196,10 @@ void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look
 // How much, at what drawn speed, and below it of what.
 void write_crossing(QPainter& painter, const QRectF& bus, const LinkOverlay& live, const QString& speeds) {
   const QString kinds = kinds_crossing(live), bytes = rate(live.total());
-  const QRectF row(bus.left(), bus.top() + (kinds.isEmpty() ? 17 : 14), bus.width(), kinds.isEmpty() ? 20 : 13);
+  const QRectF row(bus.left(), bus.top() + 18, bus.width(), 16);
   write(painter, row, Qt::AlignLeft, bytes, kSmallSize, colours().text, true);
   write(painter, row.adjusted(width_of(bytes, kSmallSize, true) + 12, 0, 0, 0), Qt::AlignRight, QObject::tr("speed %1").arg(speeds), kSmallSize, colours().dim);
-  if (!kinds.isEmpty()) write(painter, row.translated(0, 12), Qt::AlignLeft, kinds, kSmallSize, colours().text);
+  if (!kinds.isEmpty()) write(painter, row.translated(0, 16), Qt::AlignLeft, kinds, kSmallSize, colours().text);
 }
 
 void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, double clock_seconds) {
@@ -207,7 +207,7 @@ void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, doubl
   line.lineTo(bus.right(), bus.top() + 12);
   stroke(painter, line, QPen(colours().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine, Qt::FlatCap));
   const QString drawn = QObject::tr("bus") + " " + speed_words(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
-  if (!look.live) return write(painter, QRectF(bus.left(), bus.top() + 17, bus.width(), 20), Qt::AlignLeft, drawn, kSmallSize, colours().dim);
+  if (!look.live) return write(painter, QRectF(bus.left(), bus.top() + 18, bus.width(), 16), Qt::AlignLeft, drawn, kSmallSize, colours().dim);
   paint_flow(painter, line, look.live->total(), true, clock_seconds);
   write_crossing(painter, bus, *look.live, look.speeds);
 }

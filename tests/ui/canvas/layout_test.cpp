@@ -63,7 +63,7 @@ TEST(CanvasLayout, devices_stand_in_a_grid_on_their_host) {
   EXPECT_EQ(printed(lay_out(drawing("host a 0 0 cpu\nhost b 400 80 cpu cpu cpu\nhost c 0 400\nswitch s 16 600"))),
             "a 0 0 176 144\n"
             "  a.0 16 40 144 80\n"
-            "b 400 80 336 256\n"
+            "b 400 80 336 272\n"
             "  b.0 416 120 144 80\n"
             "  b.1 576 120 144 80\n"
             "  b.2 416 216 144 80\n"
