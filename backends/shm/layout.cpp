@@ -19,8 +19,8 @@ using base::ProblemCode;
 using base::Result;
 
 // Arenas start where a large page may, so that the kernel can use them.
-constexpr std::size_t large_page = std::size_t{2} << 20;
-constexpr std::size_t maximum_arena_bytes = std::size_t{1} << 42;
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
+constexpr std::size_t kMaximumArenaBytes = std::size_t{1} << 42;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -38,7 +38,7 @@ bool write_at(int fd, const void* from, std::size_t bytes, std::size_t offset) {
 
 Region region_at(std::size_t offset, std::size_t arena_bytes, std::size_t staging_bytes) {
   Region region{offset, arena_bytes, offset + round_up(arena_bytes, 4096), 0};
-  region.end = round_up(region.staging_offset + staging_bytes, large_page);
+  region.end = round_up(region.staging_offset + staging_bytes, kLargePage);
   return region;
 }
 
@@ -55,8 +55,8 @@ Result<void> check_size(int fd, std::size_t expected) {
 }  // namespace
 
 std::size_t Layout::staging_slot(const Region& region, int peer, int channel, std::uint64_t slot) const {
-  const auto lane = static_cast<std::size_t>(peer * channels + channel);
-  return region.staging_offset + (lane * comm::lane_slots + slot) * kMaximumStagedBytes;
+  const auto lane = static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels) + static_cast<std::size_t>(channel);
+  return region.staging_offset + (lane * comm::kLaneSlots + slot) * kMaximumStagedBytes;
 }
 
 Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels) {
@@ -68,10 +68,10 @@ Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels
   layout.channels = channels;
   layout.block_offset = round_up(sizeof(Header) + arena_bytes.size() * sizeof(std::uint64_t), 4096);
   layout.block_bytes = comm::MailboxBlock::bytes(layout.ranks, channels);
-  layout.bytes = round_up(layout.block_offset + layout.block_bytes, large_page);
-  const std::size_t staging_bytes = arena_bytes.size() * static_cast<std::size_t>(channels) * comm::lane_slots * kMaximumStagedBytes;
+  layout.bytes = round_up(layout.block_offset + layout.block_bytes, kLargePage);
+  const std::size_t staging_bytes = arena_bytes.size() * static_cast<std::size_t>(channels) * comm::kLaneSlots * kMaximumStagedBytes;
   for (const std::size_t bytes : arena_bytes) {
-    if (bytes > maximum_arena_bytes) return wrong("an arena is too large", "up to 4 TiB");
+    if (bytes > kMaximumArenaBytes) return wrong("an arena is too large", "up to 4 TiB");
     layout.regions.push_back(region_at(layout.bytes, bytes, staging_bytes));
     layout.bytes = layout.regions.back().end;
   }

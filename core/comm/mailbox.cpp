@@ -101,9 +101,9 @@ Result<void> Mailbox::read_consumed(int peer, int channel) {
 Result<std::optional<std::uint64_t>> Mailbox::free_slot(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   Side& side = out(peer, channel);
-  if (side.own - side.others >= lane_slots)
+  if (side.own - side.others >= kLaneSlots)
     if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
-  if (side.own - side.others < lane_slots) return side.own % lane_slots;
+  if (side.own - side.others < kLaneSlots) return side.own % kLaneSlots;
   if (left(peer)) return base::fail(gone(peer, "has left; it takes no more"));
   return std::nullopt;
 }
@@ -111,7 +111,7 @@ Result<std::optional<std::uint64_t>> Mailbox::free_slot(int peer, int channel) {
 void Mailbox::offer(int peer, int channel, const Descriptor& descriptor) {
   Side& side = out(peer, channel);
   Lane& lane = block_.lane(rank_, peer, channel);
-  lane.slots[side.own % lane_slots] = descriptor;
+  lane.slots[side.own % kLaneSlots] = descriptor;
   side.counters.add_message(descriptor.bytes, sizeof(Descriptor));
   lane.posted.store(++side.own, std::memory_order_release);
   ring(block_.bell(peer));
@@ -132,7 +132,7 @@ Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
 Result<void> Mailbox::read_posted(int peer, int channel) {
   Side& side = in(peer, channel);
   const std::uint64_t count = block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
-  if (count < side.others || count - side.own > lane_slots) return base::fail(broken(peer, "claims to have posted more than its channel holds"));
+  if (count < side.others || count - side.own > kLaneSlots) return base::fail(broken(peer, "claims to have posted more than its channel holds"));
   side.others = count;
   return {};
 }
@@ -146,7 +146,7 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
     if (absent && side.own == side.others && !may_be_lost(peer)) return base::fail(gone(peer, "has left; nothing more comes from it"));
   }
   if (side.own == side.others) return std::nullopt;
-  const std::uint64_t slot = side.own % lane_slots;
+  const std::uint64_t slot = side.own % kLaneSlots;
   return Arrival{block_.lane(peer, rank_, channel).slots[slot], slot};
 }
 
@@ -155,7 +155,7 @@ Result<void> Mailbox::release(int peer, int channel) {
   Side& side = in(peer, channel);
   if (side.own == side.others) return base::fail(broken(peer, "sent nothing that could be released"));
   Lane& lane = block_.lane(peer, rank_, channel);
-  side.counters.add_message(lane.slots[side.own % lane_slots].bytes, sizeof(Descriptor));
+  side.counters.add_message(lane.slots[side.own % kLaneSlots].bytes, sizeof(Descriptor));
   lane.consumed.store(++side.own, std::memory_order_release);
   ring(block_.bell(peer));
   return {};

@@ -71,7 +71,9 @@ class Mailbox {
   base::Result<void> check(int peer, int channel) const;
   Side& out(int peer, int channel) { return out_[index(peer, channel)]; }
   Side& in(int peer, int channel) { return in_[index(peer, channel)]; }
-  std::size_t index(int peer, int channel) const { return static_cast<std::size_t>(peer * block_.channels() + channel); }
+  std::size_t index(int peer, int channel) const {
+    return static_cast<std::size_t>(peer) * static_cast<std::size_t>(block_.channels()) + static_cast<std::size_t>(channel);
+  }
   base::Result<void> read_consumed(int peer, int channel);
   base::Result<void> read_posted(int peer, int channel);
   bool left(int peer) const { return Presence::has_left(block_.presence(peer).moves.load(std::memory_order_acquire)); }

@@ -22,7 +22,7 @@
 
 namespace trainyard::comm {
 
-constexpr std::uint64_t lane_slots = 16;
+constexpr std::uint64_t kLaneSlots = 16;
 
 // What is posted: where the bytes are (the transport knows how to read `place`) and how many.
 struct Descriptor {
@@ -35,7 +35,7 @@ struct Descriptor {
 struct Lane {
   alignas(64) std::atomic<std::uint64_t> posted{0};
   alignas(64) std::atomic<std::uint64_t> consumed{0};
-  alignas(64) std::array<Descriptor, lane_slots> slots{};
+  alignas(64) std::array<Descriptor, kLaneSlots> slots{};
 };
 
 struct alignas(64) Presence {

@@ -20,7 +20,8 @@ std::vector<TileBox> tiles_of(const topology::Host& host) {
   const auto wide = static_cast<std::size_t>(columns(host.devices.size()));
   for (std::size_t i = 0; i < host.devices.size(); ++i) {
     const double x = host.x + kPad + static_cast<double>(i % wide) * (kTileWidth + kGap);
-    const double y = host.y + kHeader + static_cast<double>(i / wide) * (kTileHeight + kGap);
+    const std::size_t row = i / wide;
+    const double y = host.y + kHeader + static_cast<double>(row) * (kTileHeight + kGap);
     tiles.push_back({host.devices[i].name, QRectF(QPointF(x, y), tile_size())});
   }
   return tiles;
@@ -160,16 +161,17 @@ Part part_at(const Layout& layout, QPointF point, double tolerance) {
     stroker.setWidth(link.width + 2 * tolerance);
     return stroker.createStroke(link.path).contains(point);
   };
-  for (const NodeBox& node : std::views::reverse(layout.nodes)) {
-    for (const TileBox& tile : node.tiles)
-      if (tile.rect.contains(point)) return {Part::Kind::device, tile.name, {}};
-  }
-  for (const LinkShape& link : std::views::reverse(layout.links))
-    if (link.within_host && device_link(link)) return {Part::Kind::link, {}, link.name};  // bows lie on their card
-  for (const NodeBox& node : std::views::reverse(layout.nodes))
-    if (node.rect.contains(point)) return {node.kind, node.name, {}};
-  for (const LinkShape& link : std::views::reverse(layout.links))
-    if (device_link(link)) return {Part::Kind::link, {}, link.name};
+  const auto topmost = [](const auto& parts, const auto& fits) {
+    const auto at = std::find_if(parts.rbegin(), parts.rend(), fits);
+    return at == parts.rend() ? nullptr : &*at;
+  };
+  const auto holds_point = [&](const auto& box) { return box.rect.contains(point); };
+  for (auto node = layout.nodes.rbegin(); node != layout.nodes.rend(); ++node)
+    if (const TileBox* tile = topmost(node->tiles, holds_point)) return {Part::Kind::device, tile->name, {}};
+  if (const LinkShape* bow = topmost(layout.links, [&](const LinkShape& link) { return link.within_host && device_link(link); }))
+    return {Part::Kind::link, {}, bow->name};  // bows lie on their card
+  if (const NodeBox* node = topmost(layout.nodes, holds_point)) return {node->kind, node->name, {}};
+  if (const LinkShape* link = topmost(layout.links, device_link)) return {Part::Kind::link, {}, link->name};
   return {};
 }
 
