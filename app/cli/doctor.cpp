@@ -104,7 +104,7 @@ Finding cuda() {
   if (!found) return {"cuda", Verdict::absent, found.error().what + "; drawn GPUs run emulated on the CPU", found.error().advice};
   std::string all;
   for (const cuda::Gpu& gpu : *found) all += (all.empty() ? "" : ", ") + gpu.name + " (" + base::format_bytes(static_cast<double>(gpu.memory_bytes)) + ")";
-  return {"cuda", Verdict::good, all + "; drawn GPUs still run emulated on the CPU", ""};
+  return {"cuda", Verdict::good, all, "A drawn gpu runs on one of them when its field gpu says on which, from 0; else emulated on the CPU."};
 }
 
 Finding shared_memory() {

@@ -243,6 +243,7 @@ int run(const RunArguments& arguments) {
   auto resolved = resolve(*given, effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
   if (const auto problems = problems_of_room(*resolved); !problems.empty()) return complain(problems, arguments.json);
+  if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty()) return complain(problems, arguments.json);
   const auto passed_over = session::resume(*resolved);
   if (!passed_over) return complain({passed_over.error()}, arguments.json);
   for (const base::Problem& problem : *passed_over) std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/cli/verbs.h"
+#include "app/devices.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
@@ -101,6 +102,7 @@ int run(const ExperimentArguments& arguments) {
   const auto resolved = resolve(*given, arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
   if (const auto problems = problems_of_room(*resolved); !problems.empty()) return complain(problems, arguments.json);
+  if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty()) return complain(problems, arguments.json);
   const std::vector<std::string> notes = notes_of(*given, *resolved);
   if (!arguments.json) return print(*resolved, notes), 0;
   base::Json result{{"type", "result"},

@@ -26,9 +26,8 @@ struct Gpu {
 struct Module {
   const char* version;  // of Trainyard: one of another is not opened
   base::Result<std::vector<Gpu>> (*gpus)();
-  // What GPU `number` can do. Its tensors lie where it reaches them: in its memory, or in the host's that was allocated for it.
+  // What GPU `number` can do.
   base::Result<std::unique_ptr<compute::Compute>> (*make_compute)(int number);
-  base::Result<std::shared_ptr<std::byte>> (*allocate_on_host)(std::int64_t bytes);
 };
 inline constexpr const char* kModuleFile = "trainyard-cuda.so";
 inline constexpr const char* kModuleSymbol = "trainyard_cuda";

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/compute/memory.h"
 #include "core/compute/ops.h"
 
 namespace trainyard::compute {
@@ -24,6 +25,9 @@ class Queue {
   virtual base::Result<void> state() { return {}; }
 };
 
+// Returns when everything enqueued so far has run, or nothing runs any more: then why.
+base::Result<void> finish(Queue& queue);
+
 // An op with its shapes and addresses. It goes on queues of the Compute that prepared it, on one at a time.
 class Kernel {
  public:
@@ -36,6 +40,13 @@ class Compute {
   virtual ~Compute() = default;
   virtual std::string name() const = 0;  // "cpu (oneDNN 2.6.3, avx512_core_bf16, 1 core)"
   virtual std::unique_ptr<Queue> make_queue() = 0;
+
+  // Where tensors lie: memory as compute::allocate gives, which this process reaches as well as the device does.
+  virtual base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) { return compute::allocate(bytes, where); }
+  // Lets ops reach other memory of this process, as what peers share, until what is returned is gone. A CPU reaches all.
+  virtual base::Result<std::shared_ptr<void>> reach(std::span<std::byte>) { return std::shared_ptr<void>(); }
+  // Whether what was allocated is in the host's memory, whose pages the system tells of.
+  virtual bool on_host() const { return true; }
 
   // Refuses shapes and dtypes that do not fit each other, naming the op.
   virtual base::Result<std::unique_ptr<Kernel>> prepare(const Op& op) = 0;

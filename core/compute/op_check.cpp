@@ -79,7 +79,9 @@ base::Result<void> OpCheck::result() const {
 }
 
 OpCheck& OpCheck::addressed(std::string_view tensor, const Tensor& found) {
-  return require(found.data != nullptr || found.elements() == 0, tensor, "has no address", "memory for " + to_text(found));
+  if (found.elements() == 0) return *this;
+  require(found.data != nullptr, tensor, "has no address", "memory for " + to_text(found));
+  return require(!reaches_ || reaches_(found.data), tensor, "lies where this device does not reach it", "memory that it allocated, or was told to reach");
 }
 
 }  // namespace trainyard::compute

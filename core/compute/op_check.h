@@ -8,6 +8,7 @@
 
 #include "core/base/result.h"
 #include "core/compute/ops.h"
+#include "core/compute/validate.h"
 
 namespace trainyard::compute {
 
@@ -16,7 +17,7 @@ inline std::int64_t last_extent(const Tensor& tensor) { return tensor.shape.dime
 
 class OpCheck {
  public:
-  explicit OpCheck(std::string_view op) : op_(op) {}
+  OpCheck(std::string_view op, const Reaches& reaches) : op_(op), reaches_(reaches) {}
 
   OpCheck& is(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
   OpCheck& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
@@ -34,6 +35,7 @@ class OpCheck {
   OpCheck& addressed(std::string_view tensor, const Tensor& found);
 
   std::string_view op_;
+  const Reaches& reaches_;
   std::optional<base::Problem> problem_;
 };
 

@@ -191,8 +191,8 @@ std::string_view name(const Op& op) {
   return std::visit([](const auto& one) { return name_of_op(one); }, op);
 }
 
-base::Result<void> validate(const Op& op) {
-  OpCheck all(name(op));
+base::Result<void> validate(const Op& op, const Reaches& reaches) {
+  OpCheck all(name(op), reaches);
   std::visit([&](const auto& one) { check(one, all); }, op);
   return all.result();
 }

@@ -96,8 +96,10 @@ Has part_of(const Resolved& resolved, const std::vector<std::vector<int>>& group
 
 std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
   const auto groups = shards_parameters(resolved) ? shard_groups(resolved) : std::vector<std::vector<int>>{};
-  std::map<Has, std::vector<int>> by_part;
-  for (int rank = 0; rank < resolved.world(); ++rank) by_part[part_of(resolved, groups, rank)].push_back(rank);
+  const topology::Network network(resolved.document.topology);
+  std::map<std::pair<Has, bool>, std::vector<int>> by_part;
+  for (int rank = 0; rank < resolved.world(); ++rank)
+    by_part[{part_of(resolved, groups, rank), topology::is_on_gpu(network.device(resolved.ranks[static_cast<std::size_t>(rank)]))}].push_back(rank);
   std::vector<std::vector<int>> alike;
   alike.reserve(by_part.size());
   for (auto& [part, ranks] : by_part) alike.push_back(std::move(ranks));

@@ -22,7 +22,7 @@ bool shards_parameters(const Resolved& resolved);  // and of parameters too a ra
 // Whether a rank ends with but a part of the parameters: then all write the checkpoint together.
 bool keeps_a_part(const Resolved& resolved);
 
-// Ranks that end with the same parameters: all, or those that have the same part.
+// Ranks that end with the same parameters, bit by bit: all, or those that have the same part; those on CPUs apart from those on GPUs, which round otherwise.
 std::vector<std::vector<int>> ranks_alike(const Resolved& resolved);
 
 // Of ranks that have the same of a model those who share it out among them: all, or with fsdp.group `host` those of each host.

@@ -134,6 +134,14 @@ Problem not_emulated(const Device& device, const std::string& path) {
           "Set run.emulate to true, or make it a cpu."};
 }
 
+// Workers on CPUs, and on GPUs.
+bool computes_on_both(const Topology& topology) {
+  const Network network(topology);
+  const auto on_gpu = [&](topology::DeviceId worker) { return topology::is_on_gpu(network.device(worker)); };
+  const auto workers = network.workers();
+  return std::ranges::any_of(workers, on_gpu) && !std::ranges::all_of(workers, on_gpu);
+}
+
 // Of devices that ranks run on.
 template <class Figure>
 std::int64_t sum_over_ranks(const Topology& topology, Figure figure) {
@@ -207,7 +215,7 @@ std::int64_t count_servers(const Topology& topology) {
   return sum_over_ranks(topology, [](const Device& device) { return device.role == Role::parameter_server ? 1 : 0; });
 }
 
-bool is_emulated(const Device& device) { return runs(device) && device.kind != topology::DeviceKind::cpu; }
+bool is_emulated(const Device& device) { return runs(device) && device.kind != topology::DeviceKind::cpu && !topology::is_on_gpu(device); }
 
 std::optional<std::string> emulation_said(const Topology& topology) {
   const auto emulated = [&](auto... kinds) {
@@ -243,6 +251,7 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
     why.emplace_back(averages_in_pairs(experiment.strategy)
                          ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
                          : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
+  if (several && computes_on_both(experiment.topology)) why.emplace_back("replicas on CPUs and on GPUs, which round otherwise, come apart by roundings");
   if (is_mixed(experiment.training.precision) && mesh.tensor > 1)
     why.push_back("outputs are summed over ranks in " + std::string(base::name_of(experiment.training.precision)) + ", every addition rounded");
   if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));

@@ -19,8 +19,7 @@ std::vector<int> hosts_of_workers(const topology::Topology& topology);
 std::int64_t count_workers(const topology::Topology& topology);
 std::int64_t count_servers(const topology::Topology& topology);
 
-// Whether a rank on it runs emulated, if `run.emulate` lets it: a worker that is drawn as another thing than a cpu, which is what this
-// version computes on.
+// Whether a rank on it runs emulated, if `run.emulate` lets it: it is drawn as another thing than a cpu, and is no GPU of this machine.
 bool is_emulated(const topology::Device& device);
 
 // What to say, after EMULATED, beside every time that is measured where ranks run so: "1 of 2 devices run on the CPU, whose speed says nothing

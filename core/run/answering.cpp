@@ -2,7 +2,6 @@
 #include "core/run/answering.h"
 
 #include <array>
-#include <thread>
 
 #include "core/base/clock.h"
 #include "core/comm/expect.h"
@@ -48,7 +47,7 @@ Result<bool> Answering::answer(std::size_t number, const std::function<void(cons
   if (!message) return base::fail(message.error());
   if (!*message) return false;
   Answered done{static_cast<int>(number), asker.next, base::now_nanoseconds(), 0, 2 * op.bytes};
-  average(op, (*message)->bytes.data());
+  if (const auto ran = average(op, (*message)->bytes.data()); !ran) return base::fail(ran.error());
   if (const auto released = parts_.transport->release(peer, op.channel); !released) return base::fail(released.error());
   const auto accepted = parts_.transport->post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
   if (!accepted) return base::fail(accepted.error());
@@ -63,13 +62,13 @@ Result<bool> Answering::answer(std::size_t number, const std::function<void(cons
 }
 
 // The sum is made where the answer is sent from; what it becomes goes to the rank's own, and back.
-void Answering::average(const BoundOp& op, const std::byte* offered) {
+Result<void> Answering::average(const BoundOp& op, const std::byte* offered) {
   const std::array<const std::byte*, 2> both{op.own, offered};
   compute::combine(*parts_.compute, base::Reduction::sum, op.dtype, op.data, both, op.elements);
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue_);
-  const std::uint64_t mark = queue_->record();
-  while (!queue_->reached(mark)) std::this_thread::yield();
+  if (auto ran = compute::finish(*queue_); !ran) return ran;
   parts_.compute->copy(op.data, op.own, op.bytes);
+  return {};
 }
 
 }  // namespace trainyard::run

@@ -48,7 +48,7 @@ class Answering {
     const plan::Pairing* pairing = nullptr;
     std::int64_t next = 0;
   };
-  void average(const BoundOp& op, const std::byte* offered);
+  base::Result<void> average(const BoundOp& op, const std::byte* offered);
   std::int64_t asked_from(const plan::Pairing& pairing, std::int64_t step) const;
 
   AnsweringParts parts_;

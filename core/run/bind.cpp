@@ -81,7 +81,7 @@ class Binder {
 
  private:
   const std::byte* begin_of(const MemoryRegion& region) const {
-    if (region.part == MemoryPart::disk) return nullptr;
+    if (region.part == MemoryPart::disk || (is_on_device(region.part) && !region.shared && !compute_.on_host())) return nullptr;
     return region.part == MemoryPart::host ? aside_->host(region.offset) : (region.shared ? shared_ : private_).data() + region.offset;
   }
 

@@ -114,7 +114,7 @@ struct BoundProgram {
 // Bytes of an arena, and what they are for.
 struct ResidentPart {
   MemoryPart part = MemoryPart::other;
-  const std::byte* begin = nullptr;  // null: they are in a file
+  const std::byte* begin = nullptr;  // null: not in the host's memory
   std::int64_t bytes = 0;
 };
 

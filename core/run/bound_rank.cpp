@@ -7,7 +7,7 @@ base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& 
   const Layout places = layout(rank.plan);
   const std::string where = "rank " + std::to_string(rank.plan.rank);
   if (!rank.own) {
-    auto own = allocate(places.private_bytes, where);
+    auto own = parts.compute->allocate(places.private_bytes, where);
     if (!own) return base::fail(own.error());
     rank.own = std::move(*own);
   }

@@ -6,15 +6,14 @@
 #include <span>
 #include <string>
 
-#include "core/run/arena.h"
 #include "core/run/bound_plan.h"
 
 namespace trainyard::run {
 
 struct BoundRank {
   plan::RankPlan plan;
-  std::shared_ptr<std::byte> own;  // what no other rank reads
-  std::span<std::byte> shared;     // what others do
+  compute::Memory own;          // what no other rank reads
+  std::span<std::byte> shared;  // what others do
   SwapSpace aside;
   BoundPlan bound;
 

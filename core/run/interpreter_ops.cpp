@@ -119,9 +119,7 @@ base::Result<bool> Interpreter::State::run_compute() {
   if (op.kind == OpKind::rate && op.micro < 0) write_rate(*parts.bound, *parts.recipe, ready->step);
   if (op.kind == OpKind::rate && op.micro >= 0) parts.bound->rate.as<double>()[2] += 1;
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
-  const std::uint64_t mark = queue->record();
-  while (!queue->reached(mark)) std::this_thread::yield();
-  if (const auto ran = queue->state(); !ran) return base::fail(ran.error());
+  if (const auto ran = compute::finish(*queue); !ran) return base::fail(ran.error());
   count(*ready);
   const std::int64_t begin = lap();
   const auto imposed = hold_back(*ready, begin);

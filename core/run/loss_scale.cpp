@@ -37,7 +37,9 @@ class Scaled final : public Kernel {
   void enqueue(compute::Queue& queue) override {
     if (*scale_ != prepared_for_) prepare_again();
     kernel_->enqueue(queue);
-    if (divided_ != nullptr) *divided_ /= *scale_;
+    if (divided_ == nullptr) return;
+    static_cast<void>(compute::finish(queue));  // what failed there is found by whoever waits for this
+    *divided_ /= *scale_;
   }
 
  private:

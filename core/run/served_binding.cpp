@@ -39,9 +39,9 @@ Lent lent_parameters(const plan::RankPlan& worker, const BoundRank& server) {
 
 }  // namespace
 
-base::Result<void> SharedMemory::make(const plan::Plan& plan) {
+base::Result<void> SharedMemory::make(const plan::Plan& plan, compute::Compute& compute) {
   for (int rank = 0; rank < plan.ranks; ++rank) all_bytes += rounded(layout(plan.rank_plan(rank)).shared_bytes);
-  return allocate(all_bytes, "the ranks").map([&](Memory made) { memory = std::move(made); });
+  return compute.allocate(all_bytes, "the ranks").map([&](compute::Memory made) { memory = std::move(made); });
 }
 
 std::span<std::byte> SharedMemory::take(std::int64_t bytes) {

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "core/run/arena.h"
 #include "core/run/bound_rank.h"
 #include "core/run/served_training.h"
 
@@ -15,10 +14,10 @@ namespace trainyard::run {
 
 // What ranks read of each other, in one piece: many small ones would lie on many pages.
 struct SharedMemory {
-  Memory memory;
+  compute::Memory memory;
   std::int64_t taken = 0, all_bytes = 0;
 
-  base::Result<void> make(const plan::Plan& plan);
+  base::Result<void> make(const plan::Plan& plan, compute::Compute& compute);
   std::span<std::byte> take(std::int64_t bytes);
 };
 

@@ -2,7 +2,6 @@
 #include "core/run/served_share.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "core/compute/combine.h"
 #include "core/run/named_rows.h"
@@ -128,12 +127,11 @@ double ServedShare::begin_update(std::int64_t version, std::int64_t step, std::s
   return rate;
 }
 
-void ServedShare::run_update(std::size_t op) {
+base::Result<void> ServedShare::run_update(std::size_t op) {
   const BoundOp& updates = update().ops[op];
-  if (updates.kernels.empty()) return;
+  if (updates.kernels.empty()) return {};
   updates.kernels[static_cast<std::size_t>(place_ * places() + to_)]->enqueue(*queue_);
-  const std::uint64_t mark = queue_->record();
-  while (!queue_->reached(mark)) std::this_thread::yield();
+  return compute::finish(*queue_);
 }
 
 }  // namespace trainyard::run

@@ -49,7 +49,7 @@ class ServedShare {
   // The update to version `version`, in step `step`, of gradients so stale: its learning rate. Then its ops, one after another; then what it made is
   // the version of now. It goes to place `to`, which must have no reader meanwhile; where nobody reads, that may be the place of now.
   double begin_update(std::int64_t version, std::int64_t step, std::span<const std::int64_t> staleness, int to);
-  void run_update(std::size_t op);
+  base::Result<void> run_update(std::size_t op);
   void end_update() { place_ = to_; }
 
   int places() const { return static_cast<int>(parts_.bound->versions.size()); }

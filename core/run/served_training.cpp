@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
 #include "core/base/clock.h"
 #include "core/plan/text.h"
@@ -97,7 +96,7 @@ struct ServedTraining::State {
   void leaves(const Served& event);
   Result<void> takes(const Served& event);
   Result<void> gather(const Served& event, Server& server);
-  void update(Server& server, int number, std::int64_t time_ns);
+  Result<void> update(Server& server, int number, std::int64_t time_ns);
   Result<void> gives(const Served& event);
   void count_rows(Worker& worker);
   void copy_share(const Worker& worker, int number, int server);
@@ -164,7 +163,7 @@ Result<void> ServedTraining::State::open() {
   bytes.resize(static_cast<std::size_t>(parts.plan->ranks) * static_cast<std::size_t>(parts.plan->ranks));
   const plan::RankPlan last = parts.plan->rank_plan(parts.plan->ranks - 1);
   one_at_a_time = last.rule && last.rule->workers == parts.plan->ranks - 1 && parts.model->state_elements == 0;
-  if (auto ok = shared.make(*parts.plan); !ok) return ok;
+  if (auto ok = shared.make(*parts.plan, *parts.compute); !ok) return ok;
   for (int rank = 0; rank < parts.plan->ranks; ++rank)  // servers first: a worker may read what one has
     if (parts.plan->rank_plan(rank).rule)
       if (auto ok = add_server(rank); !ok) return ok;
@@ -257,11 +256,12 @@ Result<void> ServedTraining::State::gather(const Served& event, Server& server) 
     for (std::size_t op = 0; op < pushes.size(); ++op)
       if (pushes[op] != nullptr) server.share->take(op, gradient_of(*pushes[op]), server.stale.size() == 1, event.worker);
   }
-  if (event.completes) update(server, event.server, event.time_ns);
+  if (event.completes)
+    if (auto ok = update(server, event.server, event.time_ns); !ok) return ok;
   return parts.between_ops ? parts.between_ops() : Result<void>{};
 }
 
-void ServedTraining::State::update(Server& server, int number, std::int64_t time_ns) {
+Result<void> ServedTraining::State::update(Server& server, int number, std::int64_t time_ns) {
   std::sort(server.held.begin(), server.held.end());
   std::vector<std::vector<const std::byte*>> sources(server.share->arrival().ops.size());
   for (const int worker : server.held) {
@@ -274,10 +274,12 @@ void ServedTraining::State::update(Server& server, int number, std::int64_t time
   server.held.clear();
   const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale, server.share->place());
   server.stale.clear();
-  for (std::size_t op = 0; op < server.share->update().ops.size(); ++op) server.share->run_update(op);
+  for (std::size_t op = 0; op < server.share->update().ops.size(); ++op)
+    if (auto ran = server.share->run_update(op); !ran) return ran;
   server.share->end_update();
   metric(number, Metric::learning_rate, rate, time_ns);
   metric(number, Metric::version, static_cast<double>(server.version), time_ns);
+  return {};
 }
 
 std::vector<const BoundOp*> ServedTraining::State::pushed(int number, const Server& server) const {
@@ -381,10 +383,8 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
     }
     if (op.kind == OpKind::rate) write_rate(worker.rank->bound, *parts.recipe, worker.step);
     for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
-    if (!op.kernels.empty()) {
-      const std::uint64_t mark = queue->record();
-      while (!queue->reached(mark)) std::this_thread::yield();
-    }
+    if (!op.kernels.empty())
+      if (const auto ran = compute::finish(*queue); !ran) return base::fail(of_rank(ran.error(), worker.rank->plan.rank, worker.step));
     if (evaluating && op.kind == OpKind::loss)
       for (int i = 0; i < 2; ++i) held_out[i] += worker.rank->bound.metrics.as<double>()[i];
     if (const auto ok = carry_out(op, *parts.compute); !ok) return base::fail(of_rank(ok.error(), worker.rank->plan.rank, worker.step));

@@ -89,7 +89,7 @@ Result<void> Server::State::make_update() {
   stale.clear();
   for (std::size_t op = 0; op < update.ops.size(); ++op) {
     const std::int64_t begin = base::now_nanoseconds();
-    share.run_update(op);
+    if (auto ran = share.run_update(op); !ran) return ran;
     worked("update", op, begin, 0);
   }
   share.end_update();

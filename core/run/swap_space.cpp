@@ -42,7 +42,7 @@ base::Result<SwapSpace> SwapSpace::make(const Layout& layout, const std::string&
   SwapSpace space;
   space.directory_ = directory;
   if (layout.host_bytes > 0) {
-    auto host = allocate(layout.host_bytes, where);
+    auto host = compute::allocate(layout.host_bytes, where);
     if (!host) return base::fail(host.error());
     space.host_ = std::move(*host);
   }

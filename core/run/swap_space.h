@@ -11,7 +11,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
-#include "core/run/arena.h"
+#include "core/compute/memory.h"
 #include "core/run/layout.h"
 
 namespace trainyard::run {
@@ -40,7 +40,7 @@ class SwapSpace {
   base::Result<void> make_file(std::int64_t bytes, const std::string& where);
 
   std::string directory_;
-  Memory host_;
+  compute::Memory host_;
   base::Descriptor file_{-1};
   std::unique_ptr<std::byte, UnmapMemory> mapped_;
 };

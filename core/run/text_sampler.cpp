@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "core/base/random.h"
 #include "core/model/segment_ops.h"
@@ -54,15 +53,15 @@ base::Result<void> TextSampler::prepare() {
   return {};
 }
 
-// Of each of the last characters, as many as a sample has, what follows it. Places after them hold something, which none of them sees.
-void TextSampler::foretell(const std::vector<std::int32_t>& text) {
+// Of each of the last characters, as many as a sample has, what follows it. Places after them hold something, which none of them sees. False: nothing runs on
+// the device any more.
+bool TextSampler::foretell(const std::vector<std::int32_t>& text) {
   std::vector<float> numbers(static_cast<std::size_t>(parts_.model->features));
   const std::size_t seen = std::min(text.size(), numbers.size());
   std::transform(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), numbers.begin(), [](std::int32_t number) { return static_cast<float>(number); });
   parts_.compute->load(input_, numbers);
   for (const auto& kernel : kernels_) kernel->enqueue(*queue_);
-  const std::uint64_t mark = queue_->record();
-  while (!queue_->reached(mark)) std::this_thread::yield();
+  return compute::finish(*queue_).has_value();
 }
 
 // By the cumulated probabilities, softmax of the row's logits over the temperature; -1: they are not finite.
@@ -86,7 +85,7 @@ std::string TextSampler::sample(std::int64_t characters, double temperature, std
   std::vector<std::int32_t> text{line_end != parts_.vocabulary.end() ? static_cast<std::int32_t>(line_end - parts_.vocabulary.begin()) : 0};
   std::string said;
   for (std::int64_t i = 0; i < characters && !stop.stop_requested(); ++i) {
-    foretell(text);
+    if (!foretell(text)) break;
     const std::int64_t last = std::min(std::ssize(text), parts_.model->features) - 1;
     const std::int32_t next = drawn(last, temperature, random.uniform(static_cast<std::uint64_t>(i)));
     if (next < 0) break;

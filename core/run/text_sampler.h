@@ -33,7 +33,7 @@ class TextSampler {
   explicit TextSampler(Parts parts) : parts_(std::move(parts)) {}
   base::Result<void> prepare();
   compute::Tensor hold(std::int64_t elements);
-  void foretell(const std::vector<std::int32_t>& text);
+  bool foretell(const std::vector<std::int32_t>& text);
   std::int32_t drawn(std::int64_t row, double temperature, double uniform) const;
 
   Parts parts_;

@@ -20,7 +20,6 @@
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
-#include "core/run/arena.h"
 #include "core/run/chunk_sampler.h"
 #include "core/session/checkpoint_pieces.h"
 #include "core/session/evaluator.h"
@@ -39,8 +38,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-using run::allocate;
-using run::Memory;
+using compute::Memory;
 
 // Everything a rank knows before its peers are there.
 struct Prepared {
@@ -181,7 +179,7 @@ class Rank {
     auto aside = run::SwapSpace::make(p_.layout, swap_directory(), where());
     if (!aside) return base::fail(aside.error());
     p_.aside = std::move(*aside);
-    return allocate(p_.layout.private_bytes, where()).map([&](Memory memory) { p_.memory = std::move(memory); });
+    return p_.compute->allocate(p_.layout.private_bytes, where()).map([&](Memory memory) { p_.memory = std::move(memory); });
   }
 
   const std::string& swap_directory() const {
@@ -222,8 +220,12 @@ class Rank {
   // What peers read: the arena of the transport where it has one, else memory that is posted from.
   Result<std::span<std::byte>> shared_memory() {
     const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes);
-    if (const auto arena = transport_ ? transport_->arena() : std::span<std::byte>{}; arena.size() >= bytes) return arena;
-    return allocate(p_.layout.shared_bytes, where()).map([&](Memory memory) {
+    if (const auto arena = transport_ ? transport_->arena() : std::span<std::byte>{}; arena.size() >= bytes)
+      return p_.compute->reach(arena).map([&](std::shared_ptr<void> reached) {
+        reached_ = std::move(reached);
+        return arena;
+      });
+    return p_.compute->allocate(p_.layout.shared_bytes, where()).map([&](Memory memory) {
       posted_from_ = std::move(memory);
       return std::span(posted_from_.get(), bytes);
     });
@@ -406,6 +408,7 @@ class Rank {
   std::optional<Heart> heart_;  // follows the plan in `p_`
   Memory posted_from_;          // outlives the transport, which sends what nobody waited for until it is gone
   std::unique_ptr<comm::Transport> transport_;
+  std::shared_ptr<void> reached_;  // by the device: the arena of the transport
   std::unique_ptr<comm::Collectives> engine_;
   std::int64_t failed_step_ = 0;
 };

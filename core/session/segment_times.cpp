@@ -2,11 +2,9 @@
 #include "core/session/segment_times.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "core/base/clock.h"
 #include "core/experiment/stages.h"
-#include "core/run/arena.h"
 #include "core/run/round_input.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
@@ -36,7 +34,7 @@ class Measuring {
   Measuring(Resolved e, std::unique_ptr<compute::Compute> compute) : e_(std::move(e)), compute_(std::move(compute)), recipe_(recipe(e_)) {}
 
   Result<std::vector<experiment::SegmentTime>> run() {
-    return prepare().and_then([&] { return load(); }).map([&] { return measure(); });
+    return prepare().and_then([&] { return load(); }).and_then([&] { return measure(); });
   }
 
  private:
@@ -47,7 +45,7 @@ class Measuring {
     program_ = plan_.program(plan->schedule.program(0));
     const run::Layout layout = run::layout(plan_);
     for (const auto& [bytes, memory] : {std::pair{layout.private_bytes, &private_}, {layout.shared_bytes, &shared_}}) {
-      auto allocated = run::allocate(bytes, "layers are measured");
+      auto allocated = compute_->allocate(bytes, "layers are measured");
       if (!allocated) return base::fail(allocated.error());
       *memory = std::move(*allocated);
     }
@@ -72,7 +70,7 @@ class Measuring {
 
   const run::BoundProgram& program() const { return bound_.programs[static_cast<std::size_t>(program_)]; }
 
-  std::vector<experiment::SegmentTime> measure() {
+  Result<std::vector<experiment::SegmentTime>> measure() {
     run::write_rate(bound_, recipe_, 0);
     round();  // what is made at first use is made now
     std::vector<std::vector<double>> seconds(e_.model.segments.size());
@@ -84,7 +82,7 @@ class Measuring {
     std::vector<experiment::SegmentTime> times;
     for (std::size_t s = 0; s < seconds.size(); ++s)
       times.push_back({experiment::place_name(e_.model.segments[s]), median(seconds[s]) / static_cast<double>(program().samples)});
-    return times;
+    return queue_->state().map([&] { return times; });
   }
 
   // Seconds of each segment.
@@ -94,7 +92,7 @@ class Measuring {
       if (op.kind == OpKind::update) continue;  // all rounds by the same weights
       const std::int64_t begin = base::now_nanoseconds();
       for (const auto& kernel : op.kernels) kernel->enqueue(*queue_);
-      for (const std::uint64_t mark = queue_->record(); !queue_->reached(mark);) std::this_thread::yield();
+      static_cast<void>(compute::finish(*queue_));  // what failed is seen at the end
       if (is_timed(op.kind))
         (op.segment < 0 ? seconds.back() : seconds[static_cast<std::size_t>(op.segment)]) += base::seconds(base::now_nanoseconds() - begin);
     }
@@ -112,7 +110,7 @@ class Measuring {
   run::Recipe recipe_;
   plan::RankPlan plan_;
   int program_ = -1;  // of the first step
-  run::Memory private_, shared_;
+  compute::Memory private_, shared_;
   run::BoundPlan bound_;
   std::unique_ptr<compute::Queue> queue_ = compute_->make_queue();
 };

@@ -31,13 +31,15 @@ struct Device {
   std::int64_t memory_bytes = 4'000'000'000;
   double peak_flops = 50e9;  // flop/s, fp32
   double memory_bandwidth_bytes_per_second = 20e9;
-  double slow_down = 1;  // a straggler: its compute takes so many times longer
-  double jitter = 0;     // and each step up to this fraction longer still, at random
+  double slow_down = 1;   // a straggler: its compute takes so many times longer
+  double jitter = 0;      // and each step up to this fraction longer still, at random
+  std::int64_t gpu = -1;  // of one drawn as a gpu: the number of this machine's that it is, as CUDA counts; -1: none, it runs emulated on the CPU
 
   bool operator==(const Device&) const = default;
 };
 
 inline bool works(const Device& device) { return device.role == Role::worker || device.role == Role::chief; }
+inline bool is_on_gpu(const Device& device) { return device.kind == DeviceKind::gpu && device.gpu >= 0; }
 inline bool runs(const Device& device) { return device.role != Role::idle; }
 
 // Ranks are numbered by it, within one in drawing order: first workers, the chief among them, then servers, then evaluators.
@@ -120,7 +122,9 @@ struct trainyard::base::Fields<trainyard::topology::Device> {
         field("peak_flops", &D::peak_flops, "flop/s", {1e3, 1e18}, "Peak fp32 speed, used to predict"),
         field("memory_bandwidth_bytes_per_second", &D::memory_bandwidth_bytes_per_second, "B/s", {1e3, 1e16}, "Memory bandwidth, used to predict"),
         field("slow_down", &D::slow_down, "", {1, 1000}, "A straggler: compute takes so many times longer; 1: not slowed"),
-        field("jitter", &D::jitter, "", {0, 10}, "Each step's compute takes up to this fraction longer still, at random")};
+        field("jitter", &D::jitter, "", {0, 10}, "Each step's compute takes up to this fraction longer still, at random"),
+        field("gpu", &D::gpu, "", {-1, 1023}, "Which GPU of this machine it is, as CUDA counts (see doctor); -1: none, it runs emulated on the CPU",
+              [](const D& device) { return device.kind == topology::DeviceKind::gpu; })};
   }
 };
 template <>

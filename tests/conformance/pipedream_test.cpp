@@ -7,7 +7,6 @@
 
 #include "core/experiment/cells.h"
 #include "core/experiment/servers.h"
-#include "core/run/arena.h"
 #include "core/run/round_input.h"
 #include "core/telemetry/staleness_counts.h"
 #include "tests/conformance/mesh_training.h"
@@ -36,7 +35,7 @@ class Gradients {
     schedule_ = plan.schedule;
     plan_ = plan.rank_plan(0);
     const run::Layout layout = run::layout(plan_);
-    memory_ = run::allocate(layout.private_bytes, "test").value();
+    memory_ = compute_->allocate(layout.private_bytes, "test").value();
     bound_ = run::bind(plan_, plan.groups, resolved_.model, recipe_, *compute_, {memory_.get(), static_cast<std::size_t>(layout.private_bytes)}, {}).value();
     session::initialise(resolved_, plan_, bound_);
     gradients_ = memory_.get() + layout.buffers[plan_.buffer("grads").index()].offset;
@@ -62,7 +61,7 @@ class Gradients {
   std::unique_ptr<compute::Queue> queue_;
   plan::Schedule schedule_;
   plan::RankPlan plan_;
-  run::Memory memory_;
+  compute::Memory memory_;
   run::BoundPlan bound_;
   std::byte* gradients_ = nullptr;
   std::optional<run::RoundInput> input_;

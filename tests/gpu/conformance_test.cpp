@@ -9,22 +9,20 @@ namespace trainyard::conformance {
 // cuBLASLt and the driver keep lists of what they are given.
 constexpr long kOfDriver = 64;
 
-// Page-locked: this process and the GPU both reach it.
-std::shared_ptr<std::byte> locked(std::size_t bytes) {
-  auto memory = (*cuda::module_beside_program())->allocate_on_host(static_cast<std::int64_t>(bytes));
-  if (!memory) throw std::runtime_error(base::to_string(memory.error()));
-  std::fill_n(memory->get(), bytes, std::byte{0});
-  return *memory;
+std::unique_ptr<compute::Compute> gpu(int number) { return std::move(*(*cuda::module_beside_program())->make_compute(number)); }
+
+// Every GPU reaches what one of them has allocated.
+compute::Memory allocated(std::size_t bytes) {
+  static const auto compute = gpu(0);
+  return compute->allocate(static_cast<std::int64_t>(bytes), "test").value();
 }
 
 std::vector<Backend> backends() {
   std::vector<Backend> all;
   const auto found = cuda::gpus();
   if (!found) return all;
-  allocate_values = locked;
-  for (const cuda::Gpu& gpu : *found)
-    all.push_back(
-        {"gpu_" + std::to_string(gpu.number), [number = gpu.number] { return std::move(*(*cuda::module_beside_program())->make_compute(number)); }, kOfDriver});
+  allocate_values = allocated;
+  for (const cuda::Gpu& one : *found) all.push_back({"gpu_" + std::to_string(one.number), [number = one.number] { return gpu(number); }, kOfDriver});
   return all;
 }
 

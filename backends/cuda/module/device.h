@@ -15,8 +15,7 @@ namespace trainyard::cuda {
 // Work that was prepared: enqueues it, and allocates nothing.
 using Run = std::function<void(Stream&)>;
 
-// Memory of the device that is freed with its last owner.
-using Memory = std::shared_ptr<std::byte>;
+using compute::Memory;
 
 // result [m,n] = activation(left right + bias), plus `result` as it was where it accumulates; all row by row. left is [m,k], or transposed [k,m]; right [k,n],
 // or transposed [n,k]. `bias` [n], of the result's dtype, or empty. m, n and k are 1 at least. Factors of 16 bits are multiplied exactly and summed in fp32.
@@ -32,6 +31,7 @@ class Device {
   virtual ~Device() = default;
   virtual base::Result<Memory> allocate(std::int64_t bytes) = 0;
   virtual base::Result<Memory> allocate_on_host(std::int64_t bytes) = 0;  // that copies reach
+  virtual bool reaches(const std::byte* place) = 0;                       // within kernels
 
   // Between memory of either kind.
   virtual Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cuda/module/error.h"
 #include "backends/cuda/module/gpu.h"
 #include "backends/cuda/module/gpus.h"
+#include "backends/cuda/module/memory.h"
 #include "backends/cuda/module/order.h"
 #include "backends/cuda/module/product.h"
 #include "backends/cuda/module/stream_queue.h"
@@ -20,15 +20,6 @@ using base::Result;
 using compute::DType;
 using compute::Tensor;
 
-Problem no_memory(int gpu, std::int64_t bytes, cudaError_t error) {
-  if (error != cudaErrorMemoryAllocation) return problem_of(error, "allocate on GPU " + std::to_string(gpu));
-  std::size_t free = 0, all = 0;
-  cudaMemGetInfo(&free, &all);
-  return {ProblemCode::unavailable, "GPU " + std::to_string(gpu), "has no room for " + base::format_bytes(static_cast<double>(bytes)),
-          base::format_bytes(static_cast<double>(free)) + " of " + base::format_bytes(static_cast<double>(all)) + " are free",
-          "Use a smaller batch or model, or put less on this GPU."};
-}
-
 class GpuDevice final : public Device {
  public:
   static Result<std::unique_ptr<GpuDevice>> make(int number) {
@@ -40,15 +31,9 @@ class GpuDevice final : public Device {
     return device;
   }
 
-  Result<Memory> allocate(std::int64_t bytes) override {
-    void* memory = nullptr;
-    if (const cudaError_t error = cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))); error != cudaSuccess) {
-      cudaGetLastError();  // it is told here, and is no launch's
-      return base::fail(no_memory(number_, bytes, error));
-    }
-    return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFree(gone); });
-  }
+  Result<Memory> allocate(std::int64_t bytes) override { return allocate_on_gpu(number_, bytes); }
   Result<Memory> allocate_on_host(std::int64_t bytes) override { return module::allocate_on_host(bytes); }
+  bool reaches(const std::byte* place) override { return module::reaches(number_, place); }
 
   Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
     return [=](Stream& stream) { cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream.handle); };
@@ -84,10 +69,12 @@ void convert(DType dtype, std::span<const float> source, std::byte* to) {
   if (compute::is_half(dtype)) compute::round(dtype, source.data(), to, count);
 }
 
+constexpr std::int64_t kStageBytes = std::int64_t{16} << 20;
+
 class GpuCompute final : public compute::Compute {
  public:
-  GpuCompute(Gpu gpu, std::unique_ptr<GpuDevice> device, std::unique_ptr<GpuQueue> queue)
-      : gpu_(std::move(gpu)), device_(std::move(device)), queue_(std::move(queue)) {}
+  GpuCompute(Gpu gpu, std::unique_ptr<GpuDevice> device, std::unique_ptr<GpuQueue> queue, Memory stage)
+      : gpu_(std::move(gpu)), device_(std::move(device)), queue_(std::move(queue)), stage_(std::move(stage)) {}
 
   std::string name() const override {
     return "cuda (" + gpu_.name + ", " + std::to_string(gpu_.capability / 10) + "." + std::to_string(gpu_.capability % 10) + ", cuBLASLt " +
@@ -101,11 +88,33 @@ class GpuCompute final : public compute::Compute {
   }
   Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(*device_, op); }
 
+  Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
+    return allocate_for_both(gpu_.number, bytes).map_error([&](Problem problem) {
+      problem.where = where + ", " + problem.where;
+      return problem;
+    });
+  }
+  Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
+    if (memory.empty() || reaches(gpu_.number, memory.data())) return std::shared_ptr<void>();
+    return lock(memory);
+  }
+  bool on_host() const override { return false; }
+
+  // What the GPU does not reach, as messages of sockets, is brought to it piece by piece, and what would be overwritten too early.
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
-    cuda::sum(queue_->stream(), dtype, destination, sources, elements);
+    cudaSetDevice(gpu_.number);
+    const auto size = static_cast<std::int64_t>(base::size_of(dtype));
+    std::int64_t away = 0;
+    for (std::size_t s = 0; s < sources.size(); ++s) away += is_away(sources, s, destination) ? 1 : 0;
+    const std::int64_t piece = away == 0 ? elements : std::max<std::int64_t>(1, kStageBytes / (away * size));
+    for (std::int64_t done = 0; done < elements; done += piece) {
+      const std::int64_t some = std::min(piece, elements - done);
+      cuda::sum(queue_->stream(), dtype, destination + done * size, brought(sources, destination, done * size, some * size), some);
+    }
     finish();
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    cudaSetDevice(gpu_.number);
     device_->copy(destination, source, bytes)(queue_->stream());
     finish();
   }
@@ -129,6 +138,24 @@ class GpuCompute final : public compute::Compute {
     Stream none_;
   };
 
+  bool is_away(std::span<const std::byte* const> sources, std::size_t s, const std::byte* destination) const {
+    return !reaches(gpu_.number, sources[s]) || (s >= kMostSources && sources[s] == destination);
+  }
+
+  // Bytes [from, from + bytes) of each source where the GPU reaches them.
+  std::span<const std::byte* const> brought(std::span<const std::byte* const> sources, const std::byte* destination, std::int64_t from, std::int64_t bytes) {
+    brought_.clear();
+    std::byte* free = stage_.get();
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      brought_.push_back(sources[s] + from);
+      if (!is_away(sources, s, destination)) continue;
+      device_->copy(free, sources[s] + from, bytes)(queue_->stream());
+      brought_.back() = free;
+      free += bytes;
+    }
+    return brought_;
+  }
+
   // Where nothing more can be locked, plain memory does, slower.
   void make_room(std::int64_t bytes) {
     auto locked = allocate_on_host(bytes);
@@ -140,19 +167,13 @@ class GpuCompute final : public compute::Compute {
   Gpu gpu_;
   std::unique_ptr<GpuDevice> device_;
   std::unique_ptr<GpuQueue> queue_;  // of sums and copies
+  Memory stage_;                     // kStageBytes on the GPU
+  std::vector<const std::byte*> brought_;
   Memory room_;
   std::int64_t room_bytes_ = 0;
 };
 
 }  // namespace
-
-Result<Memory> allocate_on_host(std::int64_t bytes) {
-  void* memory = nullptr;
-  const auto ok = check(cudaMallocHost(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))),
-                        "lock " + base::format_bytes(static_cast<double>(bytes)) + " of the host's memory");
-  if (!ok) return base::fail(ok.error());
-  return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFreeHost(gone); });
-}
 
 Result<std::unique_ptr<compute::Compute>> make_compute(int number) {
   const auto all = gpus();
@@ -163,7 +184,9 @@ Result<std::unique_ptr<compute::Compute>> make_compute(int number) {
   if (!device) return base::fail(device.error());
   auto queue = GpuQueue::make(number);
   if (!queue) return base::fail(queue.error());
-  return std::make_unique<GpuCompute>((*all)[static_cast<std::size_t>(number)], std::move(*device), std::move(*queue));
+  auto stage = allocate_on_gpu(number, kStageBytes);
+  if (!stage) return base::fail(stage.error());
+  return std::make_unique<GpuCompute>((*all)[static_cast<std::size_t>(number)], std::move(*device), std::move(*queue), std::move(*stage));
 }
 
 }  // namespace trainyard::cuda::module

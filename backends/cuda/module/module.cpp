@@ -5,5 +5,4 @@
 
 namespace module = trainyard::cuda::module;
 
-extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, module::gpus, module::make_compute,
-                                                                                       module::allocate_on_host};
+extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, module::gpus, module::make_compute};

@@ -73,13 +73,20 @@ Result<Run> make_any(Device&, const compute::WeightedSum& op) {
 }  // namespace
 
 Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op) {
-  if (const auto fits = compute::validate(op); !fits) return base::fail(fits.error());
+  if (const auto fits = compute::validate(op, [&](const std::byte* place) { return device.reaches(place); }); !fits) return base::fail(fits.error());
   auto made = std::visit([&](const auto& one) { return is_double(one) ? make_any<double>(device, one) : make_any<float>(device, one); }, op);
   if (!made) return base::fail(made.error());
   return std::make_unique<StreamKernel>(std::move(*made));
 }
 
+// As many at once as a kernel takes; what follows is added to their sum, in the same order.
 void sum(Stream& stream, DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+  if (sources.size() > kMostSources) {
+    sum(stream, dtype, destination, sources.first(kMostSources), elements);
+    std::vector<const std::byte*> rest{destination};
+    rest.insert(rest.end(), sources.begin() + kMostSources, sources.end());
+    return sum(stream, dtype, destination, rest, elements);
+  }
   Sources all{};
   for (const std::byte* const source : sources) all.place[all.count++] = source;
   if (dtype == DType::fp32) add<float>(stream, destination, all, elements);

@@ -17,7 +17,8 @@ class StreamQueue : public compute::Queue {
 // do.
 base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op);
 
-// Compute::sum. Sources and destination are memory of the device, at any address; at most kMostSources of them.
+// Compute::sum. Sources and destination are memory of the device, at any address; the destination is none of the sources after the first kMostSources, which
+// are as many as one kernel adds.
 inline constexpr std::size_t kMostSources = 128;
 void sum(Stream& stream, compute::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements);
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "core/run/arena.h"
+#include "core/compute/memory.h"
 
 namespace trainyard::run {
 namespace {
@@ -23,7 +23,7 @@ TEST(ResidentBytes, are_those_that_were_touched) {
   EXPECT_EQ(resident_of(bytes + 100, 2 * kPage), 2 * kPage);
   EXPECT_EQ(resident_of(bytes + 100, kBytes - 100), 3 * kPage - 100);
   ::munmap(mapped, kBytes);
-  const auto memory = allocate(kBytes, "test");
+  const auto memory = compute::allocate(kBytes, "test");
   ASSERT_TRUE(memory);
   EXPECT_EQ(resident_of(memory->get(), kBytes), kBytes);
 }

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -63,14 +67,41 @@ class Threads final : public Crew {
   std::vector<std::jthread> others_;
 };
 
+// What a device reaches, as long as what is returned lives.
+class Places : public std::enable_shared_from_this<Places> {
+ public:
+  std::shared_ptr<void> add(const std::byte* begin, std::int64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    ends_.insert_or_assign(begin, begin + bytes);
+    return {const_cast<std::byte*>(begin), [all = shared_from_this()](void* gone) {
+              const std::scoped_lock forgetting(all->mutex_);
+              all->ends_.erase(static_cast<const std::byte*>(gone));
+            }};
+  }
+  bool have(const std::byte* place) {
+    const std::scoped_lock lock(mutex_);
+    const auto after = ends_.upper_bound(place);
+    return after != ends_.begin() && place < std::prev(after)->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const std::byte*, const std::byte*> ends_;
+};
+
 class HostQueue final : public StreamQueue {
  public:
-  explicit HostQueue(Crew* crew) { stream_->crew = crew; }
+  HostQueue(Crew* crew, std::int64_t breaks_after) : breaks_after_(breaks_after) { stream_->crew = crew; }
   Stream& stream() override { return *stream_; }
   std::uint64_t record() override { return ++marks_; }
   bool reached(std::uint64_t) override { return true; }
+  Result<void> state() override {
+    if (static_cast<std::int64_t>(marks_) <= breaks_after_) return {};
+    return base::fail({base::ProblemCode::failed, "cuda", "cannot run what was asked of it: it broke, as it should", "", ""});
+  }
 
  private:
+  std::int64_t breaks_after_;
   std::unique_ptr<Stream> stream_ = std::make_unique<Stream>();
   std::uint64_t marks_ = 0;
 };
@@ -78,6 +109,9 @@ class HostQueue final : public StreamQueue {
 // As cuBLASLt: it fuses a bias and relu, of fp32 and of 16 bits.
 class HostDevice final : public Device {
  public:
+  explicit HostDevice(std::shared_ptr<Places> places) : places_(std::move(places)) {}  // null: all
+
+  bool reaches(const std::byte* place) override { return !places_ || places_->have(place); }
   Result<Memory> allocate(std::int64_t bytes) override {
     // Ends exactly where it is asked to end, for sanitizers, and is no zeros.
     Memory memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
@@ -101,15 +135,34 @@ class HostDevice final : public Device {
       std::sort(places, places + count, [&](std::int32_t a, std::int32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
     });
   }
+
+ private:
+  std::shared_ptr<Places> places_;
 };
 
 class HostCompute final : public compute::Compute {
  public:
-  explicit HostCompute(int team) : crew_(team > 1 ? std::make_unique<Threads>(team) : nullptr) {}
+  explicit HostCompute(const OnHost& how)
+      : how_(how), crew_(how.team > 1 ? std::make_unique<Threads>(how.team) : nullptr), places_(how.own_memory ? std::make_shared<Places>() : nullptr) {}
   std::string name() const override { return "kernels of the GPU on the host"; }
-  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<HostQueue>(crew_.get()); }
+  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<HostQueue>(crew_.get(), how_.breaks_after); }
   Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(device_, op); }
+  Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
+    if (bytes > how_.memory_bytes) return base::fail({base::ProblemCode::unavailable, where, "has no room", "", ""});
+    return compute::allocate(bytes, where).map([&](Memory memory) {
+      if (!places_) return memory;
+      std::byte* const begin = memory.get();
+      return Memory(begin, [memory, place = places_->add(begin, bytes)](std::byte*) {});
+    });
+  }
+  Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
+    return places_ ? places_->add(memory.data(), std::ssize(memory)) : std::shared_ptr<void>();
+  }
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+    if (elements > 0 && !device_.reaches(destination)) {
+      std::fputs("a sum goes to memory that the device does not reach\n", stderr);
+      std::abort();
+    }
     cuda::sum(queue_.stream(), dtype, destination, sources, elements);
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { std::copy_n(source, bytes, destination); }
@@ -121,13 +174,15 @@ class HostCompute final : public compute::Compute {
   }
 
  private:
+  OnHost how_;
   std::unique_ptr<Threads> crew_;
-  HostDevice device_;
-  HostQueue queue_{crew_.get()};
+  std::shared_ptr<Places> places_;
+  HostDevice device_{places_};
+  HostQueue queue_{crew_.get(), std::numeric_limits<std::int64_t>::max()};
 };
 
 }  // namespace
 
-std::unique_ptr<compute::Compute> on_host(int team) { return std::make_unique<HostCompute>(team); }
+std::unique_ptr<compute::Compute> on_host(const OnHost& how) { return std::make_unique<HostCompute>(how); }
 
 }  // namespace trainyard::cuda

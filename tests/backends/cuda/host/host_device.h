@@ -3,13 +3,20 @@
 // right, and nothing of what nvcc and CUDA make of it.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "core/compute/compute.h"
 
 namespace trainyard::cuda {
 
-// Each team has so many threads (1 to 32); one is the caller's own.
-std::unique_ptr<compute::Compute> on_host(int team = 1);
+struct OnHost {
+  int team = 1;             // threads of each (1 to 32); one is the caller's own
+  bool own_memory = false;  // reaches only what it allocated, and what it was told to reach: anything else is refused, or ends the process
+  std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();
+  std::int64_t breaks_after = std::numeric_limits<std::int64_t>::max();  // so many marks: then nothing runs any more
+};
+std::unique_ptr<compute::Compute> on_host(const OnHost& how = {});
 
 }  // namespace trainyard::cuda

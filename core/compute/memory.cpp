@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/arena.h"
+#include "core/compute/memory.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/base/units.h"
 
-namespace trainyard::run {
+namespace trainyard::compute {
 
 base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
   constexpr std::int64_t small = 4096, large = std::int64_t{2} << 20;
   const std::int64_t page = bytes >= 2 * large ? large : small;
   const auto rounded = static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
-  Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)));
+  Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)), std::free);
   if (!memory)
     return base::fail({base::ProblemCode::unavailable, where, "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
                        "Use a smaller batch or model, or more memory."});
@@ -23,4 +24,4 @@ base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
   return memory;
 }
 
-}  // namespace trainyard::run
+}  // namespace trainyard::compute

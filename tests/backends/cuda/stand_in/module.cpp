@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no memory to speak of, and one that breaks while it trains. What
+// they compute, this process does, by the kernels of GPUs; their memory is their own.
+#include <array>
+
+#include "backends/cuda/cuda.h"
+#include "tests/backends/cuda/host/host_device.h"
+
+namespace trainyard::cuda {
+namespace {
+
+const std::array<OnHost, 4> kGpus{
+    OnHost{.own_memory = true}, {.own_memory = true}, {.own_memory = true, .memory_bytes = 100'000}, {.own_memory = true, .breaks_after = 100}};
+
+base::Result<std::vector<Gpu>> stand_ins() {
+  std::vector<Gpu> all;
+  for (int number = 0; number < static_cast<int>(kGpus.size()); ++number)
+    all.push_back({number, "Stand-in " + std::to_string(number), "0000:0" + std::to_string(number) + ":00.0", 2'000'000'000, 90});
+  return all;
+}
+
+base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) { return on_host(kGpus.at(static_cast<std::size_t>(number))); }
+
+}  // namespace
+}  // namespace trainyard::cuda
+
+extern "C"
+    [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, trainyard::cuda::stand_ins, trainyard::cuda::make_stand_in};

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Ranks on GPUs, by the programs themselves, on a machine that seems to have some (tests/backends/cuda/stand_in): their kernels are those of GPUs, what they
+// reach is theirs alone, and everything around them is as it is where there are real ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/base/json.h"
+#include "examples.h"
+#include "run_program.h"
+#include "trained_weights.h"
+
+namespace trainyard::process {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using Overrides = std::vector<std::string>;
+
+// An installation on such a machine.
+class Machine {
+ public:
+  explicit Machine(const Home& home) : directory_(home / "bin") {
+    fs::create_directories(directory_);
+    for (const char* program : {"trainyard-cli", "trainyard-rank"}) fs::copy_file(fs::path(TRAINYARD_BIN_DIR) / program, directory_ / program);
+    fs::copy_file(TRAINYARD_STAND_IN, directory_ / "trainyard-cuda.so");
+  }
+
+  Ran operator()(const std::vector<std::string>& arguments) const {
+    std::string line = "exec " + (directory_ / "trainyard-cli").string();
+    for (const std::string& argument : arguments) line += " '" + argument + "'";
+    return shell(line);
+  }
+
+  Json completed(const std::vector<std::string>& arguments) const {
+    const Ran ran = (*this)(arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const Json result = ran.result();
+    EXPECT_EQ(result.value("status", ""), "completed") << result;
+    return result;
+  }
+
+ private:
+  fs::path directory_;
+};
+
+Overrides on_gpu(int device, int gpu, int host = 0) {
+  const std::string at = "topology.hosts[" + std::to_string(host) + "].devices[" + std::to_string(device) + "].";
+  return {at + "kind=gpu", at + "gpu=" + std::to_string(gpu)};
+}
+
+std::vector<std::string> few_samples(const std::string& experiment, const Overrides& overrides) {
+  return short_run(experiment, 6, with({"training.batch_per_rank=8", "data.held_out_samples=16"}, overrides));
+}
+
+TEST(Gpus, one_device_trains_there_as_on_a_cpu) {
+  const Home home;
+  const Machine machine(home);
+  const Json cpu = machine.completed(few_samples(kOne, {}));
+  const Json gpu = machine.completed(few_samples(kOne, on_gpu(0, 1)));
+  EXPECT_EQ(gpu["ranks"][0]["emulated"], false);
+  EXPECT_THAT(read(fs::path(gpu["run_directory"].get<std::string>()) / "run.log"), HasSubstr("ready on kernels of the GPU"));
+  EXPECT_THAT(read(fs::path(cpu["run_directory"].get<std::string>()) / "run.log"), Not(HasSubstr("GPU")));
+  EXPECT_LT(distance(trained_weights(gpu), trained_weights(cpu)), 1e-5);
+}
+
+struct Mixed {
+  std::string name, experiment;
+  std::vector<int> on_gpus;  // ranks
+  Overrides overrides = {};
+  bool host_each = false;  // each device has its own host, else all are on one
+  double within = 1e-5;    // relative
+};
+
+// CPUs and GPUs in one run: every way that ranks meet and share memory.
+class CpusAndGpus : public testing::TestWithParam<Mixed> {};
+
+TEST_P(CpusAndGpus, train_what_cpus_alone_train) {
+  const Mixed& mixed = GetParam();
+  const Home home;
+  const Machine machine(home);
+  Overrides gpus;
+  for (const int rank : mixed.on_gpus) gpus = with(gpus, mixed.host_each ? on_gpu(0, rank % 2, rank) : on_gpu(rank, rank % 2));
+  const Json cpus = machine.completed(few_samples(example(mixed.experiment), mixed.overrides));
+  const Json both = machine.completed(few_samples(example(mixed.experiment), with(mixed.overrides, gpus)));
+  for (const int rank : mixed.on_gpus) EXPECT_EQ(both["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
+  EXPECT_EQ(both["wire_bytes"], cpus["wire_bytes"]);
+  EXPECT_LT(distance(trained_weights(both), trained_weights(cpus)), mixed.within);
+}
+
+const std::vector<Mixed> kMixed{
+    {"mirrored_over_shm", "four_devices_mirrored_digits", {0, 1}, {"run.transport=shm"}},
+    {"mirrored_over_zmq", "four_devices_mirrored_digits", {0, 1}, {"run.transport=zmq"}},
+    {"mirrored_over_inproc", "four_devices_mirrored_digits", {0, 1}, {"run.transport=inproc"}},
+    {"ring_of_gpus_alone", "four_devices_mirrored_digits", {0, 1, 2, 3}, {"strategy.algorithm=ring"}},
+    {"compressed", "four_devices_mirrored_digits", {1, 2}, {"strategy.compression.kind=int8"}, false, 1e-2},
+    {"in_fp64", "four_devices_mirrored_digits", {2, 3}, {"training.precision=fp64"}, false, 1e-12},
+    {"convolutions", "four_devices_mirrored_cnn_digits", {0, 1}, {"training.batch_per_rank=4"}},
+    {"fsdp", "four_devices_fsdp_gpt_grammar", {0, 3}, {"training.batch_per_rank=2"}, false, 1e-3},
+    {"pipeline", "four_devices_pipeline_gpt_grammar", {1, 2}, {}, false, 1e-3},
+    {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", {0, 1}, {"training.batch_per_rank=2"}, false, 1e-3},
+    {"central_storage", "central_storage_digits", {2, 3}},
+    {"local_sgd", "four_devices_local_sgd_digits", {0, 1}},
+    {"gossip", "eight_devices_gossip_digits", {0, 3, 4}, {}, true},
+};
+void PrintTo(const Mixed& mixed, std::ostream* out) { *out << mixed.name; }
+INSTANTIATE_TEST_SUITE_P(Run, CpusAndGpus, testing::ValuesIn(kMixed), [](const auto& row) { return row.param.name; });
+
+// Whoever comes first is served first: what is known is that it trains.
+TEST(Gpus, serve_and_are_served_asynchronously) {
+  const Home home;
+  const Json result = Machine(home).completed(few_samples(kServed, with(with(on_gpu(0, 0), on_gpu(1, 1)), on_gpu(kServer, 0))));
+  for (const int rank : {0, 1, kServer}) EXPECT_EQ(result["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
+}
+
+TEST(Gpus, that_this_machine_lacks_are_named_before_anything_starts) {
+  const Home home;
+  const Machine machine(home);
+  for (const std::string verb : {"validate", "run"}) {
+    const Ran ran = machine(with_set({verb, kMirrored}, on_gpu(2, 4)));
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is said to be GPU 4 of this machine, which has 4"),
+                               HasSubstr("accepted: -1 to 3"), HasSubstr("doctor lists")));
+  }
+  EXPECT_FALSE(fs::exists(home.runs()));
+  EXPECT_THAT(cli(with_set({"validate", kMirrored}, on_gpu(2, 1000))).err, HasSubstr("devices[2].gpu: cpu2 is said to be GPU 1000 of this machine"));
+}
+
+TEST(Gpus, without_room_say_whose_and_for_how_much) {
+  const Home home;
+  const Ran ran = Machine(home)(few_samples(kMirrored, on_gpu(1, 2)));
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("has no room")));
+  EXPECT_TRUE(fs::is_empty(home.sockets()));
+}
+
+TEST(Gpus, that_break_end_the_run_and_the_op_is_named) {
+  const Home home;
+  const Ran ran = Machine(home)(endless_run(kMirrored, on_gpu(1, 3)));
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("step "), HasSubstr("it broke, as it should")));
+  EXPECT_TRUE(fs::is_empty(home.sockets()));
+}
+
+TEST(Gpus, are_listed_by_doctor) {
+  const Home home;
+  EXPECT_THAT(Machine(home)({"doctor"}).out, AllOf(HasSubstr("Stand-in 0 (2 GB)"), HasSubstr("Stand-in 3"), HasSubstr("its field gpu says on which")));
+}
+
+}  // namespace
+}  // namespace trainyard::process
