@@ -58,16 +58,17 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   const experiment::Resolved resolved = experiment::of_rank(of_all, rank);
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
-  std::vector<std::byte> memory(static_cast<std::size_t>(layout.private_bytes + run::kAlignment));
-  void* start = memory.data();
-  std::size_t space = memory.size();
-  std::align(run::kAlignment, static_cast<std::size_t>(layout.private_bytes), start, space);
+  const std::string where = "rank " + std::to_string(rank);
+  const auto memory = compute.allocate(layout.private_bytes, where);
+  if (!memory) return outcome.problem = base::to_string(memory.error()), outcome;
   const std::span<std::byte> shared = transport != nullptr ? transport->arena() : std::span<std::byte>{};
+  const auto reached = compute.reach(shared);
+  if (!reached) return outcome.problem = base::to_string(reached.error()), outcome;
   const run::Recipe recipe = session::recipe(resolved);
-  const auto aside = run::SwapSpace::make(layout, std::filesystem::temp_directory_path().string(), "rank " + std::to_string(rank));
+  const auto aside = run::SwapSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
   if (!aside) return outcome.problem = base::to_string(aside.error()), outcome;
   const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
-                               {static_cast<std::byte*>(start), static_cast<std::size_t>(layout.private_bytes)}, shared, &*aside);
+                               {memory->get(), static_cast<std::size_t>(layout.private_bytes)}, shared, &*aside);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
   session::initialise(resolved, rank_plan, *bound);
   if (change) change(rank, bound->parameters);
@@ -113,7 +114,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
     if (rank_plan.buffers[b].name == gradients) {
       const auto& place = layout.buffers[b];
       outcome.gradients = values_of(
-          {rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, (place.shared ? shared.data() : static_cast<std::byte*>(start)) + place.offset});
+          {rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, (place.shared ? shared.data() : memory->get()) + place.offset});
     }
   for (int peer = 0; transport != nullptr && peer < transport->ranks(); ++peer)
     outcome.traffic.push_back(peer == rank ? comm::Traffic{} : transport->traffic(peer));

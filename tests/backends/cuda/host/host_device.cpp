@@ -67,9 +67,13 @@ class Threads final : public Crew {
   std::vector<std::jthread> others_;
 };
 
-// What a device reaches, as long as what is returned lives.
+// What devices of this process reach, each as long as what is returned of it lives.
 class Places : public std::enable_shared_from_this<Places> {
  public:
+  static std::shared_ptr<Places> of_process() {
+    static const auto places = std::make_shared<Places>();
+    return places;
+  }
   std::shared_ptr<void> add(const std::byte* begin, std::int64_t bytes) {
     const std::scoped_lock lock(mutex_);
     ends_.insert_or_assign(begin, begin + bytes);
@@ -143,7 +147,7 @@ class HostDevice final : public Device {
 class HostCompute final : public compute::Compute {
  public:
   explicit HostCompute(const OnHost& how)
-      : how_(how), crew_(how.team > 1 ? std::make_unique<Threads>(how.team) : nullptr), places_(how.own_memory ? std::make_shared<Places>() : nullptr) {}
+      : how_(how), crew_(how.team > 1 ? std::make_unique<Threads>(how.team) : nullptr), places_(how.own_memory ? Places::of_process() : nullptr) {}
   std::string name() const override { return "kernels of the GPU on the host"; }
   std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<HostQueue>(crew_.get(), how_.breaks_after); }
   Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(device_, op); }
@@ -163,7 +167,11 @@ class HostCompute final : public compute::Compute {
       std::fputs("a sum goes to memory that the device does not reach\n", stderr);
       std::abort();
     }
-    cuda::sum(queue_.stream(), dtype, destination, sources, elements);
+    std::vector<const std::byte*> places(sources.begin(), sources.end());
+    const std::vector<std::byte> kept(destination, destination + elements * static_cast<std::int64_t>(base::size_of(dtype)));
+    for (std::size_t s = kMostSources; s < places.size(); ++s)
+      if (places[s] == destination) places[s] = kept.data();  // else it is overwritten too early
+    cuda::sum(queue_.stream(), dtype, destination, places, elements);
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { std::copy_n(source, bytes, destination); }
   void load(const Tensor& destination, std::span<const float> source) override {

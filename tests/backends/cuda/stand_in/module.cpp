@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no memory to speak of, and one that breaks while it trains. What
-// they compute, this process does, by the kernels of GPUs; their memory is their own.
+// trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no memory to speak of, and one that breaks while it trains; or as
+// many of them as TRAINYARD_STAND_INS says. What they compute, this process does, by the kernels of GPUs; their memory is their own.
 #include <array>
+#include <cstdlib>
 
 #include "backends/cuda/cuda.h"
 #include "tests/backends/cuda/host/host_device.h"
@@ -14,7 +15,8 @@ const std::array<OnHost, 4> kGpus{
 
 base::Result<std::vector<Gpu>> stand_ins() {
   std::vector<Gpu> all;
-  for (int number = 0; number < static_cast<int>(kGpus.size()); ++number)
+  const char* const asked = std::getenv("TRAINYARD_STAND_INS");
+  for (int number = 0; number < (asked != nullptr ? std::atoi(asked) : static_cast<int>(kGpus.size())); ++number)
     all.push_back({number, "Stand-in " + std::to_string(number), "0000:0" + std::to_string(number) + ":00.0", 2'000'000'000, 90});
   return all;
 }
