@@ -222,6 +222,7 @@ void print_notes(const experiment::Resolved& resolved) {
   };
   if (const auto emulated = experiment::emulation_said(document.topology)) note("EMULATED: " + *emulated);
   note(experiment::shared_cores(document.topology, document.run, base::usable_cores()));
+  note(experiment::shared_gpus(document.topology));
   note(experiment::unlike_one_device(document));
   note(experiment::softsync_said(document));
   note(experiment::restarts_said(document));

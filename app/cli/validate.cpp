@@ -82,6 +82,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
     notes.emplace_back("what layers take on this machine is measured before the run; until then they are shared out by cost");
   if (experiment::swaps(document.training))
     if (const auto plan = strategy::make_plan(resolved)) notes.push_back(*session::swap_said(resolved, *plan));
+  if (const auto shared = experiment::shared_gpus(document.topology)) notes.push_back(*shared);
   if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
   if (const auto restarts = experiment::restarts_said(document)) notes.push_back(*restarts);
   if (const auto softsync = experiment::softsync_said(document)) notes.push_back(*softsync);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -233,6 +234,19 @@ std::optional<std::string> shared_cores(const Topology& topology, const RunSpec&
   if (ranks < 2 || wanted <= usable || run.clock == RunClock::made_up) return std::nullopt;
   return base::format_count(ranks) + " ranks share " + base::format_count(usable) + (usable == 1 ? " core" : " cores") +
          ": times include waiting for each other";
+}
+
+std::optional<std::string> shared_gpus(const Topology& topology) {
+  std::map<std::int64_t, int> ranks;
+  for (const topology::Host& host : topology.hosts)
+    for (const Device& device : host.devices)
+      if (runs(device) && topology::is_on_gpu(device)) ++ranks[device.gpu];
+  std::string text;
+  for (const auto& [gpu, count] : ranks)
+    if (count > 1)
+      text += (text.empty() ? "GPU " + std::to_string(gpu) + " is shared" : ", GPU " + std::to_string(gpu)) + " by " + base::format_count(count) +
+              (text.empty() ? " ranks" : "");
+  return text.empty() ? std::nullopt : std::optional(text + ": times include waiting for each other");
 }
 
 std::optional<std::string> unlike_one_device(const Experiment& experiment) {

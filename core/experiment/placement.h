@@ -30,6 +30,9 @@ std::optional<std::string> emulation_said(const topology::Topology& topology);
 // runs them: "4 ranks share 2 cores: times include waiting for each other". Nothing when each has its own, or times are those of a virtual clock.
 std::optional<std::string> shared_cores(const topology::Topology& topology, const RunSpec& run, int usable);
 
+// Likewise of ranks on one GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1 by 3: times include waiting for each other".
+std::optional<std::string> shared_gpus(const topology::Topology& topology);
+
 // What to say beside the figures of a training that is outside the promise that n ranks equal one device: where several ranks own
 // samples, where batch_norm sees less than the global batch, where weights are averaged and that is not the average of gradients.
 std::optional<std::string> unlike_one_device(const Experiment& experiment);

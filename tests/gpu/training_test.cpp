@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 
 #include "backends/cpu/cpu.h"
 #include "tests/conformance/trained_in_process.h"
@@ -13,8 +14,14 @@ namespace {
 
 std::unique_ptr<compute::Compute> cpu() { return cpu::make(1).value(); }
 
+// In a bundle they lie beside the programs.
+std::string resources() {
+  const char* const said = std::getenv("TRAINYARD_RESOURCES");
+  return said != nullptr ? said : TRAINYARD_SOURCE_DIR "/resources";
+}
+
 experiment::Resolved example(const std::string& name, const std::vector<std::string>& overrides) {
-  const std::string file = TRAINYARD_SOURCE_DIR "/resources/experiments/" + name + ".json";
+  const std::string file = resources() + "/experiments/" + name + ".json";
   return experiment::load(file, overrides)
       .and_then([](const experiment::Experiment& e) { return experiment::resolve(e, ".").map_error([](const auto& one) { return base::Problems{one}; }); })
       .value();

@@ -102,6 +102,7 @@ QStringList truths_of(const telemetry::History& history, const topology::Topolog
   if (const auto late = slower_than_drawn(history)) truths << *late;
   if (const auto steps = difference(history.result())) truths << *steps;
   if (const auto shared = experiment::shared_cores(topology, recorded_run(history), cores_of(history))) truths << QString::fromStdString(*shared);
+  if (const auto shared = experiment::shared_gpus(topology)) truths << QString::fromStdString(*shared);
   if (const auto unlike = unlike_one_device(history, topology)) truths << *unlike;
   if (const auto turns = paced_turns(history)) truths << *turns;
   if (const auto step = telemetry::diverged_step(history)) truths << QString::fromStdString(telemetry::divergence(*step));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/placement.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/experiment/fsdp.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
@@ -27,6 +29,29 @@ TEST(Placement, a_worker_that_is_drawn_as_an_accelerator_is_emulated) {
   EXPECT_TRUE(is_emulated({.name = "a", .kind = gpu}));
   EXPECT_TRUE(is_emulated({.name = "a", .kind = tpu}));
   EXPECT_FALSE(is_emulated({.name = "a", .kind = gpu, .role = topology::Role::idle})) << "nothing runs there";
+  EXPECT_FALSE(is_emulated({.name = "a", .kind = gpu, .gpu = 0})) << "it is one of this machine";
+  EXPECT_TRUE(is_emulated({.name = "a", .kind = tpu, .gpu = 0}));
+}
+
+TEST(Placement, ranks_that_share_a_gpu_are_counted_gpu_by_gpu) {
+  topology::Topology topology = small(1, 4).topology;
+  std::vector<topology::Device>& devices = topology.hosts[0].devices;
+  for (std::size_t d = 0; d < devices.size(); ++d) devices[d].gpu = d == 0 ? 1 : 0;
+  EXPECT_EQ(shared_gpus(topology), std::nullopt) << "they are cpus";
+  for (topology::Device& device : devices) device.kind = topology::DeviceKind::gpu;
+  EXPECT_EQ(shared_gpus(topology), "GPU 0 is shared by 3 ranks: times include waiting for each other");
+  devices[1].gpu = 1;
+  EXPECT_EQ(shared_gpus(topology), "GPU 0 is shared by 2 ranks, GPU 1 by 2: times include waiting for each other");
+  devices[1].role = devices[2].role = topology::Role::idle;
+  EXPECT_EQ(shared_gpus(topology), std::nullopt);
+}
+
+TEST(Placement, replicas_on_cpus_and_on_gpus_are_alike_among_themselves) {
+  Experiment e = small(1, 4);
+  EXPECT_EQ(unlike_one_device(e), std::nullopt);
+  for (const std::size_t d : {1U, 2U}) e.topology.hosts[0].devices[d].kind = topology::DeviceKind::gpu, e.topology.hosts[0].devices[d].gpu = 0;
+  EXPECT_THAT(unlike_one_device(e).value_or(""), testing::HasSubstr("replicas on CPUs and on GPUs, which round otherwise"));
+  EXPECT_EQ(ranks_alike(resolve(e, ".").value()), (std::vector<std::vector<int>>{{0, 3}, {1, 2}}));
 }
 
 }  // namespace
