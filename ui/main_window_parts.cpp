@@ -49,6 +49,10 @@ void MainWindow::build_centre() {
 void MainWindow::build_docks() {
   auto* palette_list = new Palette(this);
   connect(palette_list, &Palette::chosen, this, [this](PartKind kind) { show_welcome(false), canvas_->place_in_middle(kind); });
+  connect(palette_list, &Palette::gpu_chosen, this, [this](const topology::Device& gpu) { show_welcome(false), canvas_->place_in_middle(gpu); });
+  auto* gpus = new MachineGpus(this);
+  connect(gpus, &MachineGpus::found, palette_list, &Palette::offer);
+  gpus->look(setup_.services);
   connect(palette_list, &Palette::role_chosen, canvas_, qOverload<topology::Role>(&TopologyView::give_role));
   auto* tree = new TopologyTree(document_, selection_, this);
   connect(tree, &TopologyTree::message, statusBar(), [this](const QString& text) { statusBar()->showMessage(text, 5000); });

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// list: the stable names of what can be chosen, with a line of help each.
+// list: the stable names of what can be chosen, with a line of help each; and the GPUs of this machine.
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "app/cli/verbs.h"
 #include "app/paths.h"
+#include "backends/cuda/cuda.h"
+#include "core/base/units.h"
 #include "core/experiment/fields.h"
 
 namespace trainyard::cli {
@@ -14,7 +17,8 @@ namespace fs = std::filesystem;
 
 struct Item {
   std::string name, help;
-  std::string file;  // of examples
+  std::string file;                   // of examples
+  std::optional<cuda::Gpu> gpu = {};  // of those
 };
 
 const char* help(experiment::StrategyKind kind) {
@@ -97,6 +101,18 @@ std::vector<Item> examples() {
   return items;
 }
 
+// Why there are none is said apart.
+std::vector<Item> gpus() {
+  std::vector<Item> items;
+  const auto found = cuda::gpus();
+  if (!found) std::fprintf(stderr, "note: %s\n", base::to_string(found.error()).c_str());
+  for (const cuda::Gpu& gpu : found.value_or(std::vector<cuda::Gpu>{}))
+    items.push_back({gpu.name,
+                     "GPU " + std::to_string(gpu.number) + " of this machine, " + base::format_bytes(static_cast<double>(gpu.memory_bytes)) + ", at " + gpu.bus,
+                     "", gpu});
+  return items;
+}
+
 struct Kind {
   const char* name;
   std::vector<Item> (*items)();
@@ -105,7 +121,8 @@ constexpr Kind kKinds[] = {{"strategies", named<experiment::StrategyKind>},
                            {"algorithms", named<collective::Algorithm>},
                            {"models", models},
                            {"datasets", named<data::DataKind>},
-                           {"examples", examples}};
+                           {"examples", examples},
+                           {"gpus", gpus}};
 
 void print_items(const std::vector<Item>& items) {
   std::size_t width = 0;
@@ -118,6 +135,7 @@ void print_json_items(const char* kind, const std::vector<Item>& items) {
   for (const Item& item : items) {
     base::Json line{{"type", "item"}, {"name", item.name}, {"help", item.help}};
     if (!item.file.empty()) line["file"] = item.file;
+    if (item.gpu) line["number"] = item.gpu->number, line["memory_bytes"] = item.gpu->memory_bytes;
     print_json(line);
     names.push_back(item.name);
   }
@@ -132,7 +150,8 @@ struct ListArguments {
 int run(const ListArguments& arguments) {
   const Kind& kind = *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return arguments.kind == k.name; });
   const std::vector<Item> items = kind.items();
-  if (items.empty()) std::fprintf(stderr, "note: no %s were found; TRAINYARD_RESOURCES names the directory that holds experiments/\n", kind.name);
+  if (items.empty() && kind.items == examples)
+    std::fprintf(stderr, "note: no %s were found; TRAINYARD_RESOURCES names the directory that holds experiments/\n", kind.name);
   if (arguments.json) print_json_items(kind.name, items);
   else print_items(items);
   return 0;
@@ -143,7 +162,7 @@ int run(const ListArguments& arguments) {
 void add_list(Verb& program) {
   std::vector<std::string> kinds;
   for (const Kind& k : kKinds) kinds.emplace_back(k.name);
-  Verb verb = program.add_verb("list", "List what can be chosen: strategies, algorithms, models, data sets, examples");
+  Verb verb = program.add_verb("list", "List what can be chosen: strategies, algorithms, models, data sets, examples, and the GPUs of this machine");
   ListArguments& arguments = verb.on_run(run);
   verb.option("kind", arguments.kind, "What to list").required().one_of(kinds);
   verb.json_flag(arguments.json);

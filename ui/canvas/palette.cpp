@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/units.h"
+#include "ui/model/clipboard.h"
 #include "ui/model/topology_words.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr const char *kPartMime = "application/x-trainyard-part", *kRoleMime = "application/x-trainyard-role";
 constexpr int kRoleRole = Qt::UserRole + 1;  // of an item: the role that it gives
+constexpr int kGpuRole = Qt::UserRole + 2;   // or which of this machine's GPUs it is, from 0
 
 struct Entry {
   PartKind kind;
@@ -111,15 +114,44 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
   connect(this, &QListWidget::itemActivated, this, &Palette::choose);
 }
 
+// Beside what can be drawn on any machine. "NVIDIA H200" is "H200 (GPU 0)".
+void Palette::offer(const std::vector<MachineGpu>& gpus) {
+  for (int row = count() - 1; row >= 0; --row)
+    if (item(row)->data(kGpuRole).isValid()) delete takeItem(row);
+  gpus_ = gpus;
+  for (int i = 0; i < static_cast<int>(gpus_.size()); ++i) {
+    const MachineGpu& gpu = gpus_[static_cast<std::size_t>(i)];
+    const QString name = QString(gpu.name).remove("NVIDIA ");
+    auto* item = new QListWidgetItem(icon("gpu"), tr("%1 (GPU %2)").arg(name).arg(gpu.device.gpu));
+    item->setToolTip(tr("GPU %1 of this machine, %2: what is placed trains there.")
+                         .arg(gpu.device.gpu)
+                         .arg(QString::fromStdString(base::format_bytes(static_cast<double>(gpu.device.memory_bytes)))) +
+                     "\n" + tr("Drag it onto the canvas, or press Enter."));
+    item->setData(kGpuRole, i);
+    insertItem(static_cast<int>(kEntries.size()) + i, item);
+  }
+}
+
+const topology::Device* Palette::gpu_of(const QListWidgetItem& item) const {
+  const QVariant number = item.data(kGpuRole);
+  return number.isValid() ? &gpus_[static_cast<std::size_t>(number.toInt())].device : nullptr;
+}
+
 void Palette::choose(const QListWidgetItem* item) {
-  if (const QVariant role = item->data(kRoleRole); role.isValid()) emit role_chosen(static_cast<topology::Role>(role.toInt()));
+  if (const topology::Device* gpu = gpu_of(*item)) emit gpu_chosen(*gpu);
+  else if (const QVariant role = item->data(kRoleRole); role.isValid()) emit role_chosen(static_cast<topology::Role>(role.toInt()));
   else if (const QVariant kind = item->data(Qt::UserRole); kind.isValid()) emit chosen(static_cast<PartKind>(kind.toInt()));
 }
 
-QStringList Palette::mimeTypes() const { return {kPartMime, kRoleMime}; }
+QStringList Palette::mimeTypes() const { return {kPartMime, kRoleMime, kTopologyMime}; }
 
 QMimeData* Palette::mimeData(const QList<QListWidgetItem*>& items) const {
   if (items.isEmpty()) return nullptr;
+  if (const topology::Device* gpu = gpu_of(*items.front())) {
+    Fragment alone{{}, {*gpu}};
+    alone.devices.front().name = "gpu";
+    return to_mime(alone).release();
+  }
   if (const QVariant role = items.front()->data(kRoleRole); role.isValid()) return to_mime(static_cast<topology::Role>(role.toInt())).release();
   return to_mime(static_cast<PartKind>(items.front()->data(Qt::UserRole).toInt())).release();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What can be placed: drag it onto the canvas, or press Enter (or click twice) to place it in the middle. And roles: drag one onto a device, or press Enter
-// to give it to those that are selected.
+// What can be placed, and the GPUs of this machine: drag it onto the canvas, or press Enter (or click twice) to place it in the middle. And roles: drag one
+// onto a device, or press Enter to give it to those that are selected.
 #pragma once
 
 #include <QListWidget>
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/topology/topology.h"
+#include "ui/model/machine_gpus.h"
 
 namespace trainyard::ui {
 
@@ -22,8 +23,10 @@ class Palette : public QListWidget {
   Q_OBJECT
  public:
   explicit Palette(QWidget* parent = nullptr);
+  void offer(const std::vector<MachineGpu>& gpus);  // of this machine, in the place of those before
 
  signals:
+  void gpu_chosen(const topology::Device& gpu);
   void chosen(PartKind kind);
   void role_chosen(topology::Role role);
 
@@ -34,6 +37,8 @@ class Palette : public QListWidget {
 
  private:
   void choose(const QListWidgetItem* item);
+  const topology::Device* gpu_of(const QListWidgetItem& item) const;  // null: it stands for none of this machine
+  std::vector<MachineGpu> gpus_;
 };
 
 }  // namespace trainyard::ui

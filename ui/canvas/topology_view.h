@@ -36,8 +36,10 @@ class TopologyView : public QGraphicsView {
   void zoom_to_fit();  // never above 100 %; under a projector's scale never so small that a reader at 100 % could not read it
   void reveal(const Picked& picked);
 
-  void place(PartKind kind, QPointF at);                // a device joins the host there, or brings a new one
-  void place_in_middle(PartKind kind);                  // a device joins the selected host
+  void place(PartKind kind, QPointF at);                   // a device joins the host there, or brings a new one
+  void place(const topology::Device& device, QPointF at);  // under a name by its kind
+  void place_in_middle(PartKind kind);                     // a device joins the selected host
+  void place_in_middle(const topology::Device& device);
   void give_role(topology::Role role);                  // to the selected devices; where that cannot be, says why
   void point_at(const std::set<std::string>& devices);  // marks those that another panel speaks of, until it speaks of others
   void rename_current();                                // in place
@@ -76,6 +78,8 @@ class TopologyView : public QGraphicsView {
   void begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers);
   void click(const Part& part, Qt::KeyboardModifiers modifiers);
   void go_to(const Part& part, bool extend = false);
+  void place(PartKind kind, const std::optional<topology::Device>& device, QPointF at);
+  void place_in_middle(PartKind kind, const std::optional<topology::Device>& device);
   void give_role(const std::set<std::string>& devices, topology::Role role);
   void drag_role(topology::Role role, QDragMoveEvent& event);
   void drop_role(topology::Role role, QDropEvent& event);

@@ -4,19 +4,28 @@
 
 #include "ui/canvas/arrange.h"
 #include "ui/canvas/topology_view.h"
+#include "ui/model/clipboard.h"
 #include "ui/model/layer_mime.h"
 #include "ui/model/topology_words.h"
 
 namespace trainyard::ui {
 namespace {
 
-std::optional<topology::DeviceKind> device_kind(PartKind kind) {
+// What a part of the palette is as a device; nothing of a host or a switch.
+std::optional<topology::Device> device_of(PartKind kind) {
   switch (kind) {
-    case PartKind::cpu: return topology::DeviceKind::cpu;
-    case PartKind::gpu: return topology::DeviceKind::gpu;
-    case PartKind::tpu: return topology::DeviceKind::tpu;
+    case PartKind::cpu: return default_device(topology::DeviceKind::cpu);
+    case PartKind::gpu: return default_device(topology::DeviceKind::gpu);
+    case PartKind::tpu: return default_device(topology::DeviceKind::tpu);
     default: return std::nullopt;
   }
+}
+
+// One device alone, as the palette has those of this machine.
+std::optional<topology::Device> device_of_mime(const QMimeData* data) {
+  const auto fragment = from_mime(data);
+  if (!fragment || fragment->devices.size() != 1 || !fragment->topology.hosts.empty() || !fragment->topology.switches.empty()) return std::nullopt;
+  return fragment->devices.front();
 }
 
 // A host for what hangs on one: itself, or a device's.
@@ -28,8 +37,10 @@ std::string host_under(const topology::Topology& topology, const Part& part) {
 
 }  // namespace
 
-void TopologyView::place(PartKind kind, QPointF at) {
-  const auto device = device_kind(kind);
+void TopologyView::place(PartKind kind, QPointF at) { place(kind, device_of(kind), at); }
+void TopologyView::place(const topology::Device& device, QPointF at) { place(PartKind::gpu, device, at); }
+
+void TopologyView::place(PartKind kind, const std::optional<topology::Device>& device, QPointF at) {
   const std::string host = host_under(document_.experiment().topology, part_at(scene_.layout(), at, 0));
   const QSizeF size = kind == PartKind::network_switch ? switch_size() : host_size(device ? 1 : 0);
   const bool joins = device && !host.empty();
@@ -38,7 +49,7 @@ void TopologyView::place(PartKind kind, QPointF at) {
   Part added{kind == PartKind::host ? Part::Kind::host : device ? Part::Kind::device : Part::Kind::network_switch, {}, {}};
   document_.edit(tr("Place %1")
                      .arg(kind == PartKind::host ? tr("host")
-                          : device               ? QString::fromStdString(std::string(base::name_of(*device)))
+                          : device               ? QString::fromStdString(std::string(base::name_of(device->kind)))
                                                  : tr("switch")),
                  [&](experiment::Experiment& e) {
                    if (joins) make_room(e.topology, host, 1);
@@ -48,12 +59,15 @@ void TopologyView::place(PartKind kind, QPointF at) {
   go_to(added);
 }
 
-void TopologyView::place_in_middle(PartKind kind) {
+void TopologyView::place_in_middle(PartKind kind) { place_in_middle(kind, device_of(kind)); }
+void TopologyView::place_in_middle(const topology::Device& device) { place_in_middle(PartKind::gpu, device); }
+
+void TopologyView::place_in_middle(PartKind kind, const std::optional<topology::Device>& device) {
   const std::string host = host_under(document_.experiment().topology, scene_.current());
-  if (device_kind(kind) && !host.empty()) return place(kind, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
+  if (device && !host.empty()) return place(kind, device, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
   QPointF at = middle();  // the first free place to the right: new things must not hide each other
   for (QRectF room(at - QPointF(88, 72), QSizeF(176, 144)); !within(scene_.layout(), room).names.empty(); room.moveCenter(at)) at += QPointF(208, 0);
-  place(kind, at);
+  place(kind, device, at);
   ensureVisible(scene_.layout().rect_of(scene_.current()), 24, 24);
 }
 
@@ -74,7 +88,7 @@ void TopologyView::give_role(const std::set<std::string>& devices, topology::Rol
 
 void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
   const QMimeData* given = event->mimeData();
-  if (part_of_mime(given) || role_of_mime(given) || !layers_of_mime(given).isEmpty()) event->acceptProposedAction();
+  if (part_of_mime(given) || device_of_mime(given) || role_of_mime(given) || !layers_of_mime(given).isEmpty()) event->acceptProposedAction();
   else event->ignore();  // files are for the window
 }
 
@@ -127,8 +141,9 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   if (const auto role = role_of_mime(event->mimeData())) return drag_role(*role, *event);
   if (const QStringList layers = layers_of_mime(event->mimeData()); !layers.isEmpty()) return drag_layers(layers, *event);
   const auto kind = part_of_mime(event->mimeData());
-  if (!kind) return event->ignore();
-  const Part under = device_kind(*kind) ? part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
+  const bool device = device_of_mime(event->mimeData()) || (kind && device_of(*kind));
+  if (!kind && !device) return event->ignore();
+  const Part under = device ? part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
   const std::string host = host_under(document_.experiment().topology, under);
   scene_.set_hovered(host.empty() ? Part{} : Part{Part::Kind::host, host, {}});
   event->acceptProposedAction();
@@ -156,9 +171,10 @@ void TopologyView::drop_role(topology::Role role, QDropEvent& event) {
 void TopologyView::dropEvent(QDropEvent* event) {
   if (const auto role = role_of_mime(event->mimeData())) return drop_role(*role, *event);
   if (const QStringList layers = layers_of_mime(event->mimeData()); !layers.isEmpty()) return drop_layers(layers, *event);
-  const auto kind = part_of_mime(event->mimeData());
-  if (!kind) return event->ignore();
-  place(*kind, mapToScene(event->position().toPoint()));
+  const QPointF at = mapToScene(event->position().toPoint());
+  if (const auto kind = part_of_mime(event->mimeData())) place(*kind, at);
+  else if (const auto device = device_of_mime(event->mimeData())) place(*device, at);
+  else return event->ignore();
   setFocus();
   event->acceptProposedAction();
 }

@@ -35,14 +35,14 @@ void drop_links_of(Topology& topology, const std::set<std::string>& names) {
   std::erase_if(topology.links, [&](const Link& link) { return names.contains(link.from) || names.contains(link.to); });
 }
 
+}  // namespace
+
 Device default_device(DeviceKind kind) {
   Device device;
   device.kind = kind;
   if (kind != DeviceKind::cpu) device.memory_bytes = 16'000'000'000, device.peak_flops = 10e12, device.memory_bandwidth_bytes_per_second = 500e9;
   return device;
 }
-
-}  // namespace
 
 Place snapped(Place place, double grid) { return {std::round(place.x / grid) * grid, std::round(place.y / grid) * grid}; }
 
@@ -131,11 +131,10 @@ std::string add_switch(Topology& topology, Place place) {
   return topology.switches.emplace_back(Switch{free_name(all_names(topology), "switch"), place.x, place.y}).name;
 }
 
-std::string add_device(Topology& topology, const std::string& host, DeviceKind kind) {
+std::string add_device(Topology& topology, const std::string& host, Device device) {
   Host* to = find_host(topology, host);
   if (!to) return "";
-  Device device = default_device(kind);
-  device.name = free_name(all_names(topology), std::string(base::name_of(kind)));
+  device.name = free_name(all_names(topology), std::string(base::name_of(device.kind)));
   return to->devices.emplace_back(std::move(device)).name;
 }
 

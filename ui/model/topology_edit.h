@@ -35,7 +35,8 @@ std::optional<int> rank_of(const topology::Topology& topology, const std::string
 // Adding; the name of what was added is returned.
 std::string add_host(topology::Topology& topology, Place place);
 std::string add_switch(topology::Topology& topology, Place place);
-std::string add_device(topology::Topology& topology, const std::string& host, topology::DeviceKind kind);
+topology::Device default_device(topology::DeviceKind kind);                                              // without a name
+std::string add_device(topology::Topology& topology, const std::string& host, topology::Device device);  // that is given a name by its kind
 
 // Devices of two hosts cannot be linked themselves: their hosts are. Refused: a link to itself, a second link.
 base::Result<LinkName> connect(topology::Topology& topology, const std::string& from, const std::string& to);

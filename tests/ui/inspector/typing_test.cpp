@@ -225,7 +225,7 @@ TEST_F(InspectorTest, what_is_no_number_is_said_so) {
 TEST_F(InspectorTest, the_focus_stays_while_the_document_changes_elsewhere) {
   FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
   type(batch, "6");
-  document_.edit("add", [](experiment::Experiment& e) { add_device(e.topology, "host0", topology::DeviceKind::gpu); });
+  document_.edit("add", [](experiment::Experiment& e) { add_device(e.topology, "host0", default_device(topology::DeviceKind::gpu)); });
   EXPECT_TRUE(batch->focusProxy()->hasFocus());
   QTest::keyClicks(batch->focusProxy(), "4");
   EXPECT_EQ(now().training.batch_per_rank, 64);

@@ -92,7 +92,7 @@ TEST(Document, a_value_is_set_by_its_path_and_a_refused_one_changes_nothing) {
 TEST(Document, problems_follow_an_edit) {
   Document document;
   QSignalSpy spy(&document, &Document::problems_changed);
-  document.edit("Draw", [](experiment::Experiment& e) { add_device(e.topology, add_host(e.topology, {}), topology::DeviceKind::cpu); });
+  document.edit("Draw", [](experiment::Experiment& e) { add_device(e.topology, add_host(e.topology, {}), default_device(topology::DeviceKind::cpu)); });
   document.edit("Break", [](experiment::Experiment& e) { e.topology.links.emplace_back().from = "nobody"; });
   ASSERT_TRUE(QTest::qWaitFor([&] { return !document.problems().empty(); }));
   document.undo_stack().undo();

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The GPUs of this machine in the palette: asked of a program, offered, dragged onto the canvas.
+#include "ui/canvas/palette.h"
+
+#include <QFile>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+
+#include "tests/ui/canvas/canvas_fixture.h"
+#include "ui/model/clipboard.h"
+#include "ui/model/run.h"
+#include "ui/model/topology_edit.h"
+
+namespace trainyard::ui {
+namespace {
+
+// In the place of trainyard-cli: says what it was asked, and these lines.
+class Program {
+ public:
+  explicit Program(const QByteArray& lines) {
+    QFile script(path());
+    EXPECT_TRUE(script.open(QFile::WriteOnly));
+    script.write("#!/bin/sh\necho \"$*\" >'" + asked().toUtf8() + "'\ncat <<'END'\n" + lines + "END\n");
+    script.close();
+    script.setPermissions(QFile::ReadOwner | QFile::ExeOwner);
+  }
+  QString path() const { return directory_.filePath("program"); }
+  QString asked() const { return directory_.filePath("asked"); }
+  QByteArray was_asked() const {
+    QFile file(asked());
+    return file.open(QFile::ReadOnly) ? file.readAll() : QByteArray();
+  }
+
+ private:
+  QTemporaryDir directory_;
+};
+
+std::vector<MachineGpu> listed(const Program& program) {
+  MachineGpus gpus;
+  std::vector<MachineGpu> found;
+  QSignalSpy answered(&gpus, &MachineGpus::found);
+  QObject::connect(&gpus, &MachineGpus::found, [&](const std::vector<MachineGpu>& all) { found = all; });
+  gpus.look({{}, program.path(), {}, {}});
+  EXPECT_TRUE(answered.wait(20'000));
+  return found;
+}
+
+constexpr const char* kTwo =
+    R"({"type":"item","name":"NVIDIA H200","help":"","number":0,"memory_bytes":150000000000}
+{"type":"item","name":"NVIDIA A2","help":"","number":1,"memory_bytes":16000000000}
+no line of JSON
+{"type":"result","status":"completed","kind":"gpus","names":["NVIDIA H200","NVIDIA A2"]}
+)";
+
+TEST(MachineGpus, are_those_that_the_program_lists) {
+  const Program program(kTwo);
+  const auto found = listed(program);
+  EXPECT_EQ(program.was_asked(), "list gpus --json\n");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].name, "NVIDIA H200");
+  EXPECT_EQ(found[1].device.kind, topology::DeviceKind::gpu);
+  EXPECT_EQ(found[1].device.gpu, 1);
+  EXPECT_EQ(found[1].device.memory_bytes, 16'000'000'000);
+  EXPECT_TRUE(listed(Program("{\"type\":\"result\",\"names\":[]}\n")).empty());
+}
+
+class PaletteOfMachine : public Canvas {
+ protected:
+  static QListWidgetItem* item(const Palette& palette, const QString& text) {
+    const auto found = palette.findItems(text, Qt::MatchExactly);
+    return found.size() == 1 ? found.front() : nullptr;
+  }
+  const std::vector<MachineGpu> gpus_ = listed(Program(kTwo));
+};
+
+TEST_F(PaletteOfMachine, offers_each_and_draws_what_trains_there) {
+  Palette palette;
+  const int without = palette.count();
+  palette.offer(gpus_);
+  palette.offer(gpus_);  // as when it is asked again
+  EXPECT_EQ(palette.count(), without + 2);
+  QListWidgetItem* second = item(palette, "A2 (GPU 1)");
+  ASSERT_NE(second, nullptr);
+  EXPECT_TRUE(second->toolTip().contains("GPU 1 of this machine, 16 GB"));
+  std::vector<topology::Device> chosen;
+  QObject::connect(&palette, &Palette::gpu_chosen, [&](const topology::Device& gpu) { chosen.push_back(gpu); });
+  emit palette.itemActivated(second);
+  ASSERT_EQ(chosen.size(), 1U);
+  view_.place_in_middle(chosen.front());
+  const topology::Device* placed = find_device(drawn(), "gpu1");
+  ASSERT_NE(placed, nullptr);
+  EXPECT_EQ(placed->gpu, 1);
+  EXPECT_EQ(placed->memory_bytes, 16'000'000'000);
+  document_.undo_stack().undo();
+  EXPECT_EQ(find_device(drawn(), "gpu1"), nullptr);
+  palette.offer({});
+  EXPECT_EQ(palette.count(), without);
+}
+
+TEST_F(PaletteOfMachine, is_dropped_where_the_mouse_is) {
+  const auto data = to_mime(Fragment{{}, {[&] {
+                                       topology::Device device = gpus_[0].device;
+                                       device.name = "gpu";
+                                       return device;
+                                     }()}});
+  QDragEnterEvent enter(view_.rect().center(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(view_.viewport(), &enter);
+  ASSERT_TRUE(enter.isAccepted());
+  QDropEvent event(view_.rect().center(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(view_.viewport(), &event);
+  EXPECT_TRUE(event.isAccepted());
+  const topology::Device* placed = find_device(drawn(), "gpu1");
+  ASSERT_NE(placed, nullptr);
+  EXPECT_EQ(placed->gpu, 0);
+}
+
+}  // namespace
+}  // namespace trainyard::ui

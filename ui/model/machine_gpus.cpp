@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/model/machine_gpus.h"
+
+#include <QProcess>
+
+#include "core/base/json.h"
+#include "ui/model/run.h"
+#include "ui/model/topology_edit.h"
+
+namespace trainyard::ui {
+namespace {
+
+std::optional<MachineGpu> read_gpu(const QByteArray& line) {
+  const base::Json json = base::Json::parse(line.toStdString(), nullptr, false);
+  if (!json.is_object() || json.value("type", "") != "item") return std::nullopt;
+  MachineGpu gpu{QString::fromStdString(json.value("name", "")), default_device(topology::DeviceKind::gpu)};
+  gpu.device.gpu = json.value("number", std::int64_t{-1});
+  gpu.device.memory_bytes = json.value("memory_bytes", gpu.device.memory_bytes);
+  return gpu.device.gpu >= 0 ? std::optional(std::move(gpu)) : std::nullopt;
+}
+
+}  // namespace
+
+// It may be looking yet.
+MachineGpus::~MachineGpus() {
+  if (process_ == nullptr) return;
+  process_->disconnect(this);
+  process_->kill();
+  process_->waitForFinished(1000);
+}
+
+void MachineGpus::look(const Services& services) {
+  process_ = new QProcess(this);
+  connect(process_, &QProcess::finished, this, &MachineGpus::take_answer);
+  process_->start(services.command_line_program, {"list", "gpus", "--json"}, QIODevice::ReadOnly);
+}
+
+void MachineGpus::take_answer() {
+  std::vector<MachineGpu> gpus;
+  for (const QByteArray& line : process_->readAllStandardOutput().split('\n'))
+    if (auto gpu = read_gpu(line)) gpus.push_back(std::move(*gpu));
+  emit found(gpus);
+}
+
+}  // namespace trainyard::ui
