@@ -137,7 +137,8 @@ void MainWindow::start_wanted_run() {
   if (!std::exchange(run_wanted_, false) || isHidden()) return;  // it was closed meanwhile
   controls_.set_startable(true);
   statusBar()->clearMessage();
-  if (!document_.problems().empty()) return refuse_to_run();
+  if (!document_.problems().empty()) return refuse_to_run(document_.told_problems(), [this] { return document_.problems().empty(); });
+  if (const ToldProblems room = inspector_->cost().room(); !room.empty()) return refuse_to_run(room, [this] { return inspector_->cost().room().empty(); });
   errors_->hide();
   experiment_wanted_ = false;
   experiment::Experiment experiment = document_.experiment();
@@ -147,16 +148,16 @@ void MainWindow::start_wanted_run() {
   workspace_->show_charts();
 }
 
-void MainWindow::refuse_to_run() {
+void MainWindow::refuse_to_run(const ToldProblems& problems, std::function<bool()> mended) {
   workspace_->raise("problems");
   base::Problems told;
-  for (const ToldProblem& problem : document_.told_problems()) told.push_back(problem.told);
+  for (const ToldProblem& problem : problems) told.push_back(problem.told);
   show_problems(tr("This experiment cannot run yet"), told);
-  errors_->offer(tr("Show where"), [this, where = QString::fromStdString(document_.problems().front().where)] {
+  errors_->offer(tr("Show where"), [this, where = QString::fromStdString(problems.front().found.where)] {
     go_to(where);
     return true;
   });
-  errors_->stays_until([this] { return document_.problems().empty(); });
+  errors_->stays_until(std::move(mended));
 }
 
 // True until saving works, or what was typed and kept it from being saved is mended.

@@ -108,7 +108,7 @@ class MainWindow : public QMainWindow {
   void refuse_beside_sweep();
   void invite_to_draw();
   void start_wanted_run();
-  void refuse_to_run();
+  void refuse_to_run(const ToldProblems& problems, std::function<bool()> mended);
   void tell_not_saved(const QString& title, const base::Problems& problems);
   void update_title();
   void show_problem_count(int count);

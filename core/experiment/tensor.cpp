@@ -34,6 +34,15 @@ base::Problem refused(std::string where, std::string what, std::string accepted,
   return {ProblemCode::bad_input, std::move(where), std::move(what), std::move(accepted), std::move(advice)};
 }
 
+// Of the layer whose attention has so many.
+std::string place_of_heads(const model::ModelSpec& spec, std::int64_t heads) {
+  const auto has = [heads](const model::LayerSpec& layer) {
+    return (layer.kind == model::LayerKind::attention || layer.kind == model::LayerKind::transformer) && layer.heads == heads;
+  };
+  const auto at = std::ranges::find_if(spec.layers, has);
+  return at == spec.layers.end() ? "model.layers" : "model.layers[" + std::to_string(at - spec.layers.begin()) + "].heads";
+}
+
 }  // namespace
 
 bool splits_layers(const Resolved& resolved) { return mesh_of(resolved).tensor > 1; }
@@ -84,7 +93,9 @@ base::Problems tensor_problems(const Experiment& experiment, const model::Model&
   const bool mesh = experiment.strategy.kind == StrategyKind::hybrid;
   base::Problems problems;
   if (const std::int64_t heads = model::undivided_heads(model, ranks); heads > 0)
-    problems.push_back(refused("model.layers", format_count(heads) + " heads of attention are not shared out evenly by " + format_count(ranks) + " workers",
+    problems.push_back(refused(place_of_heads(experiment.model, heads),
+                               format_count(heads) + (heads == 1 ? " head of attention is not" : " heads of attention are not") + " shared out evenly by " +
+                                   format_count(ranks) + " workers",
                                "a multiple of " + format_count(ranks) + " heads",
                                mesh ? "Set the heads to one, or lower strategy.mesh.tensor." : "Set the heads to one, or the role of some devices to idle."));
   const std::vector<model::Split> splits = model::splits_of(model, ranks);

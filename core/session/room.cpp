@@ -6,6 +6,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/duties.h"
+#include "core/topology/network.h"
 
 namespace trainyard::session {
 namespace {
@@ -36,10 +37,13 @@ std::string said(const Way& way) {
 }
 
 std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& cost) {
-  if (e.serves(rank)) return "Give it more memory, draw more servers, or take a smaller model.";
+  const topology::Network network(e.document.topology);
+  if (network.device(e.ranks[static_cast<std::size_t>(rank)]).role == topology::Role::parameter_server)
+    return "Give it more memory, draw more servers, or take a smaller model.";
   if (e.evaluates_alone(rank)) return "Give it more memory, or take a smaller model.";
   const std::vector<Way> ways = ways_to_fit(e, cost);
-  if (ways.empty()) return "Give it more memory, or take a smaller model or batch.";
+  if (ways.empty() && (e.servers > 0 || e.evaluators > 0)) return "Give it more memory, or take a smaller model or batch.";
+  if (ways.empty()) return "What saves memory here is not enough, alone or together: give it more memory, or take a smaller model or batch.";
   const auto drawn = cost ? cost(e) : base::fail({});
   std::string text = drawn ? "As drawn a step would take " + said(*drawn) + ", by the simulator. These fit: " : "These fit: ";
   for (const Way& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);

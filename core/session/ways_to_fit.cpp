@@ -33,6 +33,8 @@ Words words(const std::string& text) {
   return [text](const Resolved&) { return text; };
 }
 
+constexpr const char* kRounded = "what passes between layers is rounded to 8 significant bits";
+
 std::string percent(double part) { return std::to_string(std::lround(100 * part)) + " %"; }
 
 class WaysToFit {
@@ -51,6 +53,7 @@ class WaysToFit {
     meshes();
     schedules();
     stages_by_memory();
+    several();
     std::ranges::stable_sort(ways_, {}, [](const Way& way) { return way.step ? way.step->seconds : 0; });
     return std::move(ways_);
   }
@@ -108,31 +111,84 @@ class WaysToFit {
 
   // Short runs first: they compute least again.
   void recomputation() {
-    const auto again = [](const Resolved& other) { return percent(experiment::recomputed_share(other)) + " more operations"; };
     for (std::int64_t k = 2; k < std::ssize(e_.model.segments); k += std::max<std::int64_t>(1, k / 2))
-      if (add({set("training.recompute_segments", k)}, again)) return;
+      if (add({set("training.recompute_segments", k)}, computed_again)) return;
   }
 
-  // Outputs, else moments, else both: to the host, which is nearer than a disk.
+  static std::string computed_again(const Resolved& other) { return percent(experiment::recomputed_share(other)) + " more operations"; }
+
+  // What stays on the device yet: outputs, else moments, else both; to the host, which is nearer than a disk.
   void swap() {
-    if (experiment::swaps(document_.training)) return;
-    const std::string outputs = "training.swap.activations=host", moments = "training.swap.optimizer=host";
-    const auto copied = [](const Resolved& other) {
-      return base::format_bytes(static_cast<double>(bytes_put_aside(strategy::make_plan(other).value()))) + " are copied to the host and back in a step";
-    };
-    for (const Settings& settings : {Settings{outputs}, Settings{moments}, Settings{moments, outputs}})
-      if (add(settings, copied)) return;
+    const Settings away = all_put_aside();
+    for (const std::string& one : away)
+      if (add({one}, copied)) return;
+    if (away.size() > 1) add(away, copied);
+  }
+
+  Settings all_put_aside() const {
+    const experiment::SwapSpec& swap = document_.training.swap;
+    Settings away;
+    if (swap.activations == experiment::SwapTo::nowhere) away.emplace_back("training.swap.activations=host");
+    if (swap.optimizer == experiment::SwapTo::nowhere) away.emplace_back("training.swap.optimizer=host");
+    return away;
+  }
+
+  static std::string copied(const Resolved& other) {
+    return base::format_bytes(static_cast<double>(bytes_put_aside(strategy::make_plan(other).value()))) + " are copied to the host and back in a step";
   }
 
   void halves() {
-    if (document_.training.precision == experiment::Precision::fp32)
-      add({"training.precision=bf16"}, words("what passes between layers is rounded to 8 significant bits"));
+    if (document_.training.precision == experiment::Precision::fp32) add({"training.precision=bf16"}, words(kRounded));
   }
 
   bool all_reduces() const {
     using enum StrategyKind;
     const auto kind = document_.strategy.kind;
-    return e_.world() > 1 && (kind == mirrored || kind == multi_worker_mirrored || kind == ddp || kind == fsdp);
+    return e_.world() > 1 && (kind == mirrored || kind == multi_worker_mirrored || kind == ddp || kind == fsdp || kind == data_parallel);
+  }
+
+  // Of each kind what saves most.
+  struct Strong {
+    Settings settings;
+    Words besides;
+  };
+
+  std::vector<Strong> strong_ways() const {
+    const experiment::TrainingSpec& training = document_.training;
+    std::vector<Strong> all;
+    if (training.batch_per_rank > 1 && !experiment::updates_each_micro_batch(document_.strategy))
+      all.push_back({{"training.batch_per_rank=1", set("training.accumulation_steps", training.accumulation_steps * training.batch_per_rank)},
+                     words("the same batch in products of one sample")});
+    if (const auto run = std::lround(std::sqrt(std::ssize(e_.model.segments))); run > 1)
+      all.push_back({{set("training.recompute_segments", run)}, computed_again});
+    if (Settings away = all_put_aside(); !away.empty()) all.push_back({std::move(away), copied});
+    if (training.precision == experiment::Precision::fp32) all.push_back({{"training.precision=bf16"}, words(kRounded)});
+    if (all_reduces()) all.push_back({with_any_algorithm({"strategy.kind=fsdp", "strategy.fsdp.shard=full"}), cost_of_shares});
+    return all;
+  }
+
+  // Where nothing does alone: two at once, else all that can be.
+  void several() {
+    const std::vector<Strong> all = ways_.empty() ? strong_ways() : std::vector<Strong>{};
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::size_t j = i + 1; j < all.size(); ++j) add_together({all[i], all[j]});
+    if (ways_.empty() && all.size() > 2) add_together(all);
+  }
+
+  void add_together(const std::vector<Strong>& parts) {
+    Settings settings;
+    for (const Strong& part : parts) settings.insert(settings.end(), part.settings.begin(), part.settings.end());
+    add(settings, [&](const Resolved& other) {
+      std::string said;
+      for (const Strong& part : parts) said += (said.empty() ? "" : ", and ") + part.besides(other);
+      return said;
+    });
+  }
+
+  // What sums by one algorithm alone, and is to be another strategy, asks for none any more.
+  Settings with_any_algorithm(Settings settings) const {
+    if (experiment::fixed_algorithm(document_.strategy.kind)) settings.emplace_back("strategy.algorithm=auto");
+    return settings;
   }
 
   // Among all replicas; of a mesh, of what each place has.
@@ -140,7 +196,9 @@ class WaysToFit {
     const bool mesh = document_.strategy.kind == StrategyKind::hybrid;
     if (!all_reduces() && (!mesh || experiment::mesh_of(e_).data < 2)) return;
     for (const char* shard : {"optimizer", "gradients", "full"})
-      if (add({mesh ? "strategy.mesh.shards_data=true" : "strategy.kind=fsdp", std::string("strategy.fsdp.shard=") + shard}, cost_of_shares)) return;
+      if (add(with_any_algorithm({mesh ? "strategy.mesh.shards_data=true" : "strategy.kind=fsdp", std::string("strategy.fsdp.shard=") + shard}),
+              cost_of_shares))
+        return;
   }
 
   static std::string cost_of_shares(const Resolved& other) {

@@ -169,6 +169,36 @@ TEST(Room, of_outputs_is_found_by_16_bits) {
   EXPECT_FALSE(way_with(session::ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
 }
 
+// What is away already leaves what else may go.
+TEST(Room, of_whoever_puts_outputs_aside_is_found_by_moments_as_well) {
+  Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
+  e.training.swap.activations = experiment::SwapTo::host;
+  const Way* const way = way_with(session::ways_to_fit(resolved(with_memory(e, 0.75))), "training.swap.optimizer=host");
+  ASSERT_TRUE(way);
+  EXPECT_EQ(way->settings.size(), 1U);
+}
+
+TEST(Room, is_found_by_two_at_once_where_nothing_does_alone) {
+  Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
+  e.training.batch_per_rank = 512;
+  const Experiment small = with_memory(e, 0.35);
+  const std::vector<Way> ways = session::ways_to_fit(resolved(small));
+  ASSERT_FALSE(ways.empty());
+  for (const Way& way : ways) {
+    SCOPED_TRACE(testing::PrintToString(way.settings));
+    const experiment::Resolved fits = resolved(with(small, way));
+    EXPECT_TRUE(session::room_problems(fits, plan_of(fits)).empty());
+    EXPECT_NE(way.besides.find(", and "), std::string::npos) << way.besides;
+  }
+}
+
+TEST(Room, of_data_parallel_is_found_among_its_devices) {
+  const Experiment e = with_memory(trained_as(deep(4), StrategyKind::data_parallel, 1), 0.75);
+  const std::vector<Way> ways = session::ways_to_fit(resolved(e));
+  EXPECT_TRUE(way_with(ways, "strategy.kind=fsdp"));
+  EXPECT_TRUE(way_with(ways, "strategy.kind=hybrid") || way_with(ways, "strategy.kind=pipeline"));
+}
+
 TEST(Room, is_advised_with_what_a_step_takes_as_drawn_and_so) {
   const experiment::Resolved drawn = resolved(with_memory(trained_as(deep(4), StrategyKind::mirrored, 1), 0.75));
   const auto cost = [](const experiment::Resolved& e) -> base::Result<session::StepCost> {

@@ -119,6 +119,19 @@ TEST_F(MainWindowTest, neither_run_nor_save_takes_an_old_value_for_a_text_that_w
   EXPECT_EQ(text->text(), "0") << "what was typed is still there";
 }
 
+TEST_F(MainWindowTest, what_devices_have_no_room_for_is_not_run_and_it_is_said_what_would_fit) {
+  ASSERT_TRUE(window_->open(example("two_devices_gpt_grammar.json")));
+  window_->document().edit("Small", [](experiment::Experiment& e) { e.topology.hosts[0].devices[0].memory_bytes = 1'000'000; });
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window_->inspector().cost().room().empty(); }, 20'000));
+  window_->start_run();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
+  EXPECT_TRUE(window_->errors().text().startsWith("This experiment cannot run yet")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("would be out of memory")) << window_->errors().text().toStdString();
+  EXPECT_EQ(window_->runs().current(), nullptr);
+  window_->document().undo_stack().undo();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !window_->errors().isVisible(); })) << "it has room again";
+}
+
 // The lines of a table are many, and the last one is wrong.
 TEST_F(MainWindowTest, run_looks_through_a_large_file_without_keeping_the_window_waiting) {
   const QString table = directory_.filePath("table.csv");

@@ -42,7 +42,8 @@ Writing* lay_out(const QString& text, int pixels, bool strong, int room) {
   auto* made = new Writing{font(pixels, strong), {}};
   const QString line = QString(text).replace('\n', ' ');
   made->text.setTextFormat(Qt::PlainText);
-  made->text.setText(room == kAnyWidth ? line : QFontMetricsF(made->font).elidedText(line, Qt::ElideMiddle, room));
+  const Qt::TextElideMode cut = line.contains(' ') ? Qt::ElideRight : Qt::ElideMiddle;  // of names both ends tell them apart; words begin with what matters
+  made->text.setText(room == kAnyWidth ? line : QFontMetricsF(made->font).elidedText(line, cut, room));
   made->text.prepare({}, made->font);
   return made;
 }

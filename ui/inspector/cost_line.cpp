@@ -67,8 +67,9 @@ void CostLine::Reckoning::run() const {
   const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known, stop); });
   if (stop.stop_requested()) return;
   post([cost](CostLine& to) { to.show_cost(cost); });
-  const base::Problems room = plan ? session::room_problems(*resolved, *plan) : base::Problems();
-  post([told = in_words(experiment, room)](CostLine& to) { emit to.room_known(told); });
+  const base::Problems room =
+      plan ? session::room_problems(*resolved, *plan, [this](const experiment::Resolved& other) { return cost_of_step(other, stop); }) : base::Problems();
+  post([told = in_words(experiment, room)](CostLine& to) { to.show_room(told); });
   if (stop.stop_requested()) return;
   post([known = plan ? pipeline(*resolved, *plan) : nullptr](CostLine& to) { emit to.pipeline_known(known); });
   const auto judged = plan ? judge(*resolved, *plan, stop) : base::Result<QString>(QString());
@@ -118,6 +119,7 @@ void CostLine::give_up() {
   stop_ = std::stop_source();
   pool_.clear();
   reckoned_.reset();
+  room_.clear();
 }
 
 void CostLine::reckon() {
@@ -135,7 +137,7 @@ void CostLine::refuse(const base::Problem& problem) {
   emit algorithms_known(known_offers(base::fail(problem)));
   emit stages_known({});
   emit shards_known({});
-  emit room_known({});
+  show_room({});
   emit pipeline_known(nullptr);
   show_verdict({});
 }
@@ -149,21 +151,39 @@ void CostLine::invite() {
   emit dealt_known({});
   emit stages_known({});
   emit shards_known({});
-  emit room_known({});
+  show_room({});
   emit pipeline_known(nullptr);
   emit algorithms_known(nullptr);
   emit settled();
 }
 
+void CostLine::show_room(const ToldProblems& problems) {
+  room_ = problems;
+  emit room_known(problems);
+}
+
+// What was reckoned is of what is drawn now, or it says nothing.
+const ToldProblems& CostLine::room() const {
+  static const ToldProblems none;
+  return reckoned_ && *reckoned_ == drawn() && directory_ == document_.directory() ? room_ : none;
+}
+
+// Where it is, and what.
+QString CostLine::why_not(const base::Problem& problem) const {
+  const base::Problem told = in_words(document_.experiment(), {problem}).front().told;
+  return QString::fromStdString(told.where.empty() ? told.what : told.where + ": " + told.what);
+}
+
 void CostLine::show_cost(const base::Result<Cost>& cost) {
   cost_->set_tint(cost ? Tint::text : Tint::warning);
-  cost_->setText(cost ? cost_line(*cost) : tr("Not ready to run: %1").arg(QString::fromStdString(cost.error().what)));
+  cost_->setText(cost ? cost_line(*cost) : tr("Not ready to run: %1").arg(why_not(cost.error())));
   cost_->setToolTip(cost ? tr("From the plan itself, before anything runs. Memory: parameters, gradients, optimizer and activations.") : QString());
   verdict_->setText(tr("Simulating ..."));  // what was said is of another experiment
   verdict_->setVisible(cost.has_value());
 }
 
 void CostLine::show_verdict(const QString& verdict) {
+  verdict_->set_tint(room_.empty() ? Tint::dim : Tint::warning);
   verdict_->setText(verdict);
   verdict_->setVisible(!verdict.isEmpty());
   emit settled();

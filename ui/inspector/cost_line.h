@@ -30,6 +30,7 @@ class CostLine : public QWidget {
  public:
   explicit CostLine(Document& document, QWidget* parent = nullptr, Judge judge = verdict_of);
   ~CostLine() override;
+  const ToldProblems& room() const;  // what devices have no room for, as told by room_known; none where that is not known of what is drawn now
   QString cost_text() const { return cost_->text(); }
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
@@ -52,6 +53,8 @@ class CostLine : public QWidget {
   void invite();
   void refuse(const base::Problem& problem);
   void show_cost(const base::Result<Cost>& cost);
+  void show_room(const ToldProblems& problems);
+  QString why_not(const base::Problem& problem) const;
   void show_verdict(const QString& verdict);
 
   Document& document_;
@@ -60,7 +63,8 @@ class CostLine : public QWidget {
   std::optional<experiment::Experiment> reckoned_;  // or being reckoned, wherever its things stand
   QString directory_;                               // where its data files are looked for
   std::optional<base::Problem> refused_;            // what was typed and not taken, when it was looked last
-  std::stop_source stop_;                           // of all that
+  ToldProblems room_;
+  std::stop_source stop_;  // of all that
   TintedLabel *cost_, *verdict_;
   QThreadPool pool_{this};  // of one thread: a long simulation keeps nobody else waiting
 };

@@ -30,6 +30,21 @@ base::Result<sim::Verdict> simulated_verdict(const experiment::Resolved& experim
   return sim::judge(expanded, network, *alone, of_one, options);
 }
 
+base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experiment, std::stop_token stop) {
+  const auto plan = strategy::make_plan(experiment);
+  if (!plan) return base::fail(plan.error());
+  sim::Options options;
+  options.steps = kSimulatedSteps;
+  options.seed = experiment.document.training.seed;
+  options.stop = std::move(stop);
+  auto counts = session::row_counts(experiment, *plan);
+  if (!counts) return base::fail(counts.error());
+  options.row_count = std::move(*counts);
+  return sim::simulate(*plan, topology::Network(experiment::as_imposed(experiment.document)), options).map([](const sim::Outcome& outcome) {
+    return session::StepCost{outcome.median_step_seconds, outcome.engine.empty() ? outcome.step_wire_bytes() : -1};
+  });
+}
+
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded, std::stop_token stop) {
   return simulated_verdict(experiment, expanded, std::move(stop)).map([&](const sim::Verdict& verdict) {
     const experiment::RunSpec& run = experiment.document.run;

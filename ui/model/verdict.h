@@ -8,6 +8,7 @@
 
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"
+#include "core/session/ways_to_fit.h"
 #include "core/sim/verdict.h"
 
 namespace trainyard::ui {
@@ -18,5 +19,8 @@ base::Result<sim::Verdict> simulated_verdict(const experiment::Resolved& experim
 // In one line: "As drawn: one device would be 1.8x faster here, because ..." Simulated ranks never share cores: where real ones would, that is said
 // of the real run.
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded, std::stop_token stop = {});
+
+// Of a full step as drawn, by the simulator.
+base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experiment, std::stop_token stop = {});
 
 }  // namespace trainyard::ui

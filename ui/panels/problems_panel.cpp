@@ -7,6 +7,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
+#include <QTextEdit>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
@@ -30,27 +31,33 @@ QString path_of(const QTreeWidgetItem& item) { return item.data(where_column, Qt
 
 }  // namespace
 
-ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent) : QWidget(parent), document_(document), list_(new QTreeWidget(this)) {
+ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
+    : QWidget(parent), document_(document), list_(new QTreeWidget(this)), advice_(new QTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   empty_ = paragraph(Tint::dim, this);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
   column->addWidget(empty_);
-  column->addWidget(list_);
+  column->addWidget(list_, 2);
+  column->addWidget(advice_, 1);
+  advice_->setReadOnly(true);
+  advice_->setTabChangesFocus(true);
+  advice_->setFrameShape(QFrame::NoFrame);
+  advice_->setAccessibleName(tr("What to do about the problem"));
   list_->setHeaderLabels({tr("Where"), tr("What"), tr("What to do")});
   list_->setRootIsDecorated(false);
   list_->setFrameShape(QFrame::NoFrame);
   list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   list_->setContextMenuPolicy(Qt::CustomContextMenu);
   list_->setAccessibleName(tr("Problems"));
-  list_->setWordWrap(true);
   list_->header()->setSectionResizeMode(where_column, QHeaderView::ResizeToContents);
   list_->header()->setSectionResizeMode(what_column, QHeaderView::Stretch);
   list_->header()->setSectionResizeMode(advice_column, QHeaderView::Stretch);
   list_->header()->setStretchLastSection(false);
   connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(path_of(*item)); });
   connect(list_, &QTreeWidget::customContextMenuRequested, this, &ProblemsPanel::show_menu);
+  connect(list_, &QTreeWidget::currentItemChanged, this, &ProblemsPanel::show_advice);
   connect(&document, &Document::problems_changed, this, &ProblemsPanel::refresh);
   connect(&document, &Document::changed, this, [this] {
     if (shown_.empty()) refresh();  // what to do next may be another thing
@@ -76,9 +83,18 @@ void ProblemsPanel::refresh() {
   }
   empty_->setText(document_.has_devices() ? tr("No problems. Press Run.")
                                           : tr("Nothing is drawn to train on yet. Drag a device from the palette to the canvas, or press Ctrl+1 there."));
+  list_->setCurrentItem(list_->topLevelItem(0), 0, QItemSelectionModel::NoUpdate);
+  show_advice();
   list_->setVisible(!shown_.empty());
   empty_->setVisible(shown_.empty());
   emit count_changed(static_cast<int>(shown_.size()));
+}
+
+// A row has room for its beginning alone.
+void ProblemsPanel::show_advice() {
+  const QTreeWidgetItem* current = list_->currentItem();
+  advice_->setPlainText(current ? current->text(what_column) + "\n" + current->text(advice_column) : QString());
+  advice_->setVisible(current != nullptr);
 }
 
 QString ProblemsPanel::text() const {

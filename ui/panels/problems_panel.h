@@ -7,6 +7,7 @@
 #include "ui/model/document.h"
 
 class QLabel;
+class QTextEdit;
 class QTreeWidget;
 
 namespace trainyard::ui {
@@ -27,11 +28,13 @@ class ProblemsPanel : public QWidget {
 
  private:
   void refresh();
+  void show_advice();
   void copy() const;
   void show_menu(const QPoint& at);
   Document& document_;
   ToldProblems room_, shown_;
   QTreeWidget* list_;
+  QTextEdit* advice_;  // what to do about the current one, in full
   QLabel* empty_;
 };
 

@@ -65,7 +65,7 @@ class PipelinePainting {
     const int used = below ? 0 : metrics_.horizontalAdvance(name + " ");
     const QRect rest = line.adjusted(used, below ? metrics_.height() : 0, 0, below ? metrics_.height() : 0);
     painter_.setPen(colours_.dim);
-    painter_.drawText(rest, (below ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter, metrics_.elidedText(layers, Qt::ElideMiddle, rest.width()));
+    painter_.drawText(rest, (below ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter, metrics_.elidedText(layers, Qt::ElideRight, rest.width()));
   }
 
   // What no cell covers is idle.

@@ -200,7 +200,9 @@ TEST_F(InspectorTest, what_the_drawn_memory_has_no_room_for_is_told_until_it_has
   EXPECT_EQ(room.front().told.where, "cpu1 on host0: Memory");
   EXPECT_NE(room.front().told.what.find("would be out of memory"), std::string::npos) << room.front().told.what;
   EXPECT_NE(room.front().told.advice.find("more memory"), std::string::npos) << room.front().told.advice;
+  EXPECT_EQ(inspector_.cost().room().size(), 1U);
   document_.undo_stack().undo();
+  EXPECT_TRUE(inspector_.cost().room().empty()) << "what is drawn now is not known yet";
   EXPECT_TRUE(QTest::qWaitFor([&] { return room.empty(); }));
 }
 

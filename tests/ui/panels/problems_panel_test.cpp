@@ -7,6 +7,7 @@
 #include <QGuiApplication>
 #include <QSignalSpy>
 #include <QTest>
+#include <QTextEdit>
 #include <QTreeWidget>
 
 namespace trainyard::ui {
@@ -103,6 +104,10 @@ TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_it
   ASSERT_EQ(list().topLevelItemCount(), 3);
   EXPECT_EQ(counted.last()[0].toInt(), 3);
   EXPECT_TRUE(list().topLevelItem(2)->toolTip(2).startsWith(QString::fromStdString(advice)));
+  const auto* in_full = panel_.findChild<QTextEdit*>();
+  list().setCurrentItem(list().topLevelItem(2));
+  EXPECT_EQ(in_full->toPlainText().toStdString(), "cpu1 would be out of memory\n" + advice + " Accepted: 2 GB or more");
+  EXPECT_TRUE(in_full->isVisible() && in_full->isReadOnly());
   QSignalSpy activated(&panel_, &ProblemsPanel::activated);
   emit list().itemActivated(list().topLevelItem(2), 0);
   EXPECT_EQ(activated[0][0].toString(), "topology.hosts[0].devices[0].memory_bytes");
