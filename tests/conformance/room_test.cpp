@@ -173,7 +173,8 @@ TEST(Room, of_outputs_is_found_by_16_bits) {
 TEST(Room, of_whoever_puts_outputs_aside_is_found_by_moments_as_well) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
   e.training.swap.activations = experiment::SwapTo::host;
-  const Way* const way = way_with(session::ways_to_fit(resolved(with_memory(e, 0.75))), "training.swap.optimizer=host");
+  const std::vector<Way> ways = session::ways_to_fit(resolved(with_memory(e, 0.75)));
+  const Way* const way = way_with(ways, "training.swap.optimizer=host");
   ASSERT_TRUE(way);
   EXPECT_EQ(way->settings.size(), 1U);
 }
@@ -181,7 +182,7 @@ TEST(Room, of_whoever_puts_outputs_aside_is_found_by_moments_as_well) {
 TEST(Room, is_found_by_two_at_once_where_nothing_does_alone) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
   e.training.batch_per_rank = 512;
-  const Experiment small = with_memory(e, 0.35);
+  const Experiment small = with_memory(e, 0.5);
   const std::vector<Way> ways = session::ways_to_fit(resolved(small));
   ASSERT_FALSE(ways.empty());
   for (const Way& way : ways) {
