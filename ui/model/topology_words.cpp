@@ -31,7 +31,10 @@ QString role_icon(topology::Role role) {
   return "pause";
 }
 
-QString device_figures(const topology::Device& device) { return counted(device.cores, QObject::tr("cores")) + ", " + size_words(device.memory_bytes); }
+QString device_figures(const topology::Device& device) {
+  const QString computes_on = topology::is_on_gpu(device) ? QObject::tr("GPU %1").arg(device.gpu) : counted(device.cores, QObject::tr("cores"));
+  return computes_on + ", " + size_words(device.memory_bytes);
+}
 
 QString speed_words(double bandwidth_bits_per_second, double latency_seconds) {
   return words(base::with_unit(bandwidth_bits_per_second, "bit/s") + ", " + base::with_unit(latency_seconds, "s"));

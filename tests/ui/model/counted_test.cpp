@@ -31,6 +31,10 @@ TEST(Counted, a_device_has_one_core_or_several) {
   EXPECT_EQ(device_figures(device), "1 core, 4 GB");
   device.cores = 16;
   EXPECT_EQ(device_figures(device), "16 cores, 4 GB");
+  device.gpu = 3;
+  EXPECT_EQ(device_figures(device), "16 cores, 4 GB") << "it is no gpu";
+  device.kind = topology::DeviceKind::gpu;
+  EXPECT_EQ(device_figures(device), "GPU 3, 4 GB") << "of this machine";
 }
 
 }  // namespace
