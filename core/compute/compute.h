@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "core/base/result.h"
+#include "core/compute/device_use.h"
 #include "core/compute/memory.h"
 #include "core/compute/ops.h"
 
@@ -47,6 +49,8 @@ class Compute {
   virtual base::Result<std::shared_ptr<void>> reach(std::span<std::byte>) { return std::shared_ptr<void>(); }
   // Whether what was allocated is in the host's memory, whose pages the system tells of.
   virtual bool on_host() const { return true; }
+  // As the device said last; nothing of one that does not say.
+  virtual std::optional<DeviceUse> use() const { return std::nullopt; }
 
   // Refuses shapes and dtypes that do not fit each other, naming the op.
   virtual base::Result<std::unique_ptr<Kernel>> prepare(const Op& op) = 0;

@@ -52,6 +52,7 @@ class Binder {
     });
     BoundPlan bound;
     bound.parameters = named(plan_.buffer("shard").valid() ? "shard" : "params");
+    bound.device = &compute_;
     bound.metrics = named("metrics");
     bound.local_norms = named("local_norms");
     bound.statistics = named("statistics");

@@ -119,6 +119,7 @@ struct ResidentPart {
 };
 
 struct BoundPlan {
+  const compute::Compute* device = nullptr;  // that runs it
   std::vector<BoundProgram> programs;
   compute::Tensor parameters;  // the rank's own: all, or its part of them
   compute::Tensor metrics, local_norms, statistics, rate;

@@ -49,7 +49,18 @@ void MemoryMeter::tell(std::int64_t step, std::int64_t now_ns) {
   for (std::size_t part = 0; part < kMemoryParts; ++part)
     if (parts[part] > 0 || is_on_device(static_cast<MemoryPart>(part)))
       metric(Metric::buffer_bytes, step, now_ns, static_cast<double>(parts[part]), static_cast<int>(part));
+  tell_device(step, now_ns);
   next_ns_ = begin + std::max(kPeriod, kMost * (base::now_nanoseconds() - begin));
+}
+
+void MemoryMeter::tell_device(std::int64_t step, std::int64_t now_ns) {
+  const auto use = bound_.device != nullptr ? bound_.device->use() : std::nullopt;
+  if (!use) return;
+  metric(Metric::device_busy, step, now_ns, use->busy);
+  metric(Metric::device_memory_bytes, step, now_ns, static_cast<double>(use->memory_bytes));
+  metric(Metric::device_watts, step, now_ns, use->watts);
+  metric(Metric::device_received_bytes_per_second, step, now_ns, use->received_bytes_per_second);
+  metric(Metric::device_sent_bytes_per_second, step, now_ns, use->sent_bytes_per_second);
 }
 
 void MemoryMeter::metric(Metric metric, std::int64_t step, std::int64_t now_ns, double value, int index) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tells now and then how much of a rank's buffers is in memory, by what they are for, and what its process takes.
+// Tells now and then how much of a rank's buffers is in memory, by what they are for, what its process takes, and what its device says of itself.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ class MemoryMeter {
   void tell(std::int64_t step, std::int64_t now_ns);
 
  private:
+  void tell_device(std::int64_t step, std::int64_t now_ns);
   void metric(telemetry::Metric metric, std::int64_t step, std::int64_t now_ns, double value, int index = 0);
 
   telemetry::EventRing* events_;

@@ -55,6 +55,12 @@ enum class Metric : std::uint16_t {
   table_ratio = 33,   // bytes of the tables, pulled and pushed whole / bytes of the rows that it was given and pushed, and of the lists that name them
   buffer_bytes = 34,  // [run::MemoryPart] of the rank's buffers for that, those that are in memory
   loss_scale = 35,    // by which the gradients of the step were multiplied; only of fp16
+  // Only of a rank on a device that says so, of all that uses it (core/compute/device_use.h).
+  device_busy = 36,                       // part of the last moments in which anything ran, 0 to 1
+  device_memory_bytes = 37,               // taken
+  device_watts = 38,                      // 0: it does not say
+  device_received_bytes_per_second = 39,  // over the bus of its host
+  device_sent_bytes_per_second = 40,
 };
 
 struct Event {
@@ -110,5 +116,10 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::averages, "averages"},
                                                              {M::table_ratio, "table_ratio"},
                                                              {M::buffer_bytes, "buffer_bytes"},
-                                                             {M::loss_scale, "loss_scale"}};
+                                                             {M::loss_scale, "loss_scale"},
+                                                             {M::device_busy, "device_busy"},
+                                                             {M::device_memory_bytes, "device_memory_bytes"},
+                                                             {M::device_watts, "device_watts"},
+                                                             {M::device_received_bytes_per_second, "device_received_bytes_per_second"},
+                                                             {M::device_sent_bytes_per_second, "device_sent_bytes_per_second"}};
 };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <regex>
 
 #include "core/base/json.h"
 #include "examples.h"
@@ -67,6 +68,19 @@ TEST(Gpus, one_device_trains_there_as_on_a_cpu) {
   EXPECT_THAT(read(fs::path(gpu["run_directory"].get<std::string>()) / "run.log"), HasSubstr("ready on kernels of the GPU"));
   EXPECT_THAT(read(fs::path(cpu["run_directory"].get<std::string>()) / "run.log"), Not(HasSubstr("GPU")));
   EXPECT_LT(distance(trained_weights(gpu), trained_weights(cpu)), 1e-5);
+}
+
+TEST(Gpus, are_recorded_with_what_they_say_of_themselves) {
+  const Home home;
+  const Machine machine(home);
+  const std::string directory = machine.completed(few_samples(kMirrored, on_gpu(1, 0)))["run_directory"];
+  const std::string file = (home / "run.csv").string();
+  ASSERT_EQ(machine({"export", directory, "--format", "csv", "--out", file}).exit_code, 0);
+  const std::string csv = read(file);
+  for (const char* said : {"device_busy,1,0,0,[0-9.]*,0.75,", "device_memory_bytes,1,0,0,[0-9.]*,1.23e.08,", "device_watts,1,0,0,[0-9.]*,42,",
+                           "device_received_bytes_per_second,1,0,0,[0-9.]*,5e.06,", "device_sent_bytes_per_second,1,0,0,[0-9.]*,4e.06,"})
+    EXPECT_TRUE(std::regex_search(csv, std::regex(said))) << said;
+  EXPECT_FALSE(std::regex_search(csv, std::regex("device_busy,0"))) << "the CPU says nothing";
 }
 
 struct Mixed {

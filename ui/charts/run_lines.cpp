@@ -65,6 +65,14 @@ class Lines {
         line->style.joining = Joining::never;
   }
 
+  // Of the device of each rank, as it said of itself: likewise.
+  void device(Metric metric, const QString& id, bool pale = false) {
+    for (int rank = 0; rank < history_.ranks(); ++rank)
+      if (LineSpec* line =
+              add(QString("%1%2").arg(id).arg(rank), pale ? chart_text("rank %1 sent").arg(rank) : rank_name(rank), rank, {keys_of(history_, metric, rank)}))
+        line->style.joining = Joining::never, line->style.dashed = line->style.pale = pale;
+  }
+
   // Of the rank whose buffers take most, part on part, but for what the plan has nothing of; and what the plan says that they take, which tells the rank.
   void buffers() {
     const int rank = with_most_buffers();
@@ -340,6 +348,17 @@ ChartTitle chart_title(ChartKind kind) {
     case ChartKind::learning_rate: return {"learning_rate", chart_text("Learning rate"), "", chart_text("By the schedule, as the update of the step used it.")};
     case ChartKind::memory:
       return {"memory", chart_text("Resident memory of ranks"), "B", chart_text("What the system says that a rank’s process holds; sampled twice a second.")};
+    case ChartKind::gpu_busy:
+      return {"gpu_busy", chart_text("GPU busy"), chart_text("of the time"),
+              chart_text("Part of the last moments in which anything ran on the rank’s GPU, whoever uses it, as its driver says; sampled twice a second.")};
+    case ChartKind::gpu_memory:
+      return {"gpu_memory", chart_text("GPU memory"), "B", chart_text("Taken on the rank’s GPU, whoever uses it, as its driver says; sampled twice a second.")};
+    case ChartKind::gpu_power:
+      return {"gpu_power", chart_text("GPU power"), "W",
+              chart_text("What the rank’s GPU takes, as its driver says; 0: it does not say. Sampled twice a second.")};
+    case ChartKind::gpu_traffic:
+      return {"gpu_traffic", chart_text("GPU traffic"), "B/s",
+              chart_text("What the rank’s GPU receives, and what it sends (pale), over the bus of its host, as its driver says; sampled twice a second.")};
     case ChartKind::buffers:
       return {"buffers", chart_text("Buffers, by what they are for"), "B",
               chart_text("Of the rank whose buffers take most, as much as is in memory; sampled twice a second. The program and its data are not in it.")};
@@ -412,6 +431,13 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::learning_rate: lines.learning_rate(); break;
     case ChartKind::memory: lines.memory(); break;
     case ChartKind::buffers: lines.buffers(); break;
+    case ChartKind::gpu_busy: lines.device(Metric::device_busy, "busy"); break;
+    case ChartKind::gpu_memory: lines.device(Metric::device_memory_bytes, "memory"); break;
+    case ChartKind::gpu_power: lines.device(Metric::device_watts, "watts"); break;
+    case ChartKind::gpu_traffic:
+      lines.device(Metric::device_received_bytes_per_second, "received");
+      lines.device(Metric::device_sent_bytes_per_second, "sent", true);
+      break;
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;
     case ChartKind::table_ratio: lines.table_ratios(); break;

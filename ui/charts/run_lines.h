@@ -36,13 +36,18 @@ enum class ChartKind {
   loss_scale,
   staleness,
   consensus,
-  averages
+  averages,
+  gpu_busy,
+  gpu_memory,
+  gpu_power,
+  gpu_traffic
 };
 // In the order of the cards, until a person arranges them.
 inline constexpr ChartKind kChartKinds[] = {
     ChartKind::loss,          ChartKind::accuracy,   ChartKind::staleness,   ChartKind::consensus,         ChartKind::gradient_norm, ChartKind::step_time,
     ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::table_ratio, ChartKind::compression_ratio, ChartKind::update_ratio,  ChartKind::samples_rate,
-    ChartKind::learning_rate, ChartKind::memory,     ChartKind::buffers,     ChartKind::residual_norm,     ChartKind::loss_scale,    ChartKind::averages};
+    ChartKind::learning_rate, ChartKind::memory,     ChartKind::buffers,     ChartKind::residual_norm,     ChartKind::loss_scale,    ChartKind::averages,
+    ChartKind::gpu_busy,      ChartKind::gpu_memory, ChartKind::gpu_traffic, ChartKind::gpu_power};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements

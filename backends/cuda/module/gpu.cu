@@ -5,6 +5,7 @@
 #include "backends/cuda/module/gpu.h"
 #include "backends/cuda/module/gpus.h"
 #include "backends/cuda/module/memory.h"
+#include "backends/cuda/module/nvml.h"
 #include "backends/cuda/module/order.h"
 #include "backends/cuda/module/product.h"
 #include "backends/cuda/module/stream_queue.h"
@@ -74,7 +75,9 @@ constexpr std::int64_t kStageBytes = std::int64_t{16} << 20;
 class GpuCompute final : public compute::Compute {
  public:
   GpuCompute(Gpu gpu, std::unique_ptr<GpuDevice> device, std::unique_ptr<GpuQueue> queue, Memory stage)
-      : gpu_(std::move(gpu)), device_(std::move(device)), queue_(std::move(queue)), stage_(std::move(stage)) {}
+      : gpu_(std::move(gpu)), device_(std::move(device)), queue_(std::move(queue)), stage_(std::move(stage)) {
+    if (auto meter = GpuMeter::watch(gpu_.bus)) meter_ = std::move(*meter);
+  }
 
   std::string name() const override {
     return "cuda (" + gpu_.name + ", " + std::to_string(gpu_.capability / 10) + "." + std::to_string(gpu_.capability % 10) + ", cuBLASLt " +
@@ -99,6 +102,7 @@ class GpuCompute final : public compute::Compute {
     return lock(memory);
   }
   bool on_host() const override { return false; }
+  std::optional<compute::DeviceUse> use() const override { return meter_ ? meter_->use() : std::nullopt; }
 
   // What the GPU does not reach, as messages of sockets, is brought to it piece by piece, and what would be overwritten too early.
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
@@ -165,6 +169,7 @@ class GpuCompute final : public compute::Compute {
   void finish() { cudaStreamSynchronize(queue_->stream().handle); }
 
   Gpu gpu_;
+  std::unique_ptr<GpuMeter> meter_;  // null: the driver's library cannot say
   std::unique_ptr<GpuDevice> device_;
   std::unique_ptr<GpuQueue> queue_;  // of sums and copies
   Memory stage_;                     // kStageBytes on the GPU

@@ -70,6 +70,22 @@ telemetry::History history_of_buffers(const std::vector<double>& bytes) {
   return *telemetry::History::load(directory.path().toStdString());
 }
 
+// Of one rank whose device said so much of each metric.
+telemetry::History history_of_device(const std::vector<std::pair<telemetry::Metric, double>>& said) {
+  const QTemporaryDir directory;
+  const test::SyntheticRun run{.ranks = 1};
+  auto writer = telemetry::RecordingWriter::create(std::filesystem::path(directory.path().toStdString()) / telemetry::kRecordingFile, run.header()).value();
+  std::vector<telemetry::Event> events = run.step(0, 0);
+  for (const auto& [metric, value] : said) {
+    telemetry::Event event = events.front();
+    event.subject = static_cast<std::uint16_t>(metric), event.value = value;
+    events.push_back(event);
+  }
+  EXPECT_TRUE(writer.append_events(0, events));
+  EXPECT_TRUE(writer.close());
+  return *telemetry::History::load(directory.path().toStdString());
+}
+
 std::string labels_of(const std::vector<LineSpec>& lines) {
   QStringList labels;
   for (const LineSpec& line : lines) labels << line.style.label;
@@ -423,6 +439,19 @@ TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {
   const auto history = history_of({.ranks = 1}, 5);
   EXPECT_TRUE(lines_of(ChartKind::rank_bytes, history, {}, {}).empty());
   EXPECT_TRUE(lines_of(ChartKind::link_bytes, history, {}, {}).empty());
+}
+
+TEST(RunLines, of_gpus_are_there_where_their_driver_told) {
+  using telemetry::Metric;
+  const telemetry::History told =
+      history_of_device({{Metric::device_busy, 0.75}, {Metric::device_received_bytes_per_second, 5e6}, {Metric::device_sent_bytes_per_second, 4e6}});
+  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_busy, told, {}, {})), "rank 0");
+  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, told, {}, {})), "rank 0, rank 0 sent");
+  const telemetry::History untold = history_of_device({});
+  for (const ChartKind kind : {ChartKind::gpu_busy, ChartKind::gpu_memory, ChartKind::gpu_power, ChartKind::gpu_traffic}) {
+    EXPECT_TRUE(lines_of(kind, untold, {}, {}).empty());
+    EXPECT_TRUE(is_special(kind)) << "few runs have it";
+  }
 }
 
 }  // namespace

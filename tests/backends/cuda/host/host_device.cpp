@@ -159,6 +159,7 @@ class HostCompute final : public compute::Compute {
       return Memory(begin, [memory, place = places_->add(begin, bytes)](std::byte*) {});
     });
   }
+  std::optional<compute::DeviceUse> use() const override { return how_.use; }
   Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
     return places_ ? places_->add(memory.data(), std::ssize(memory)) : std::shared_ptr<void>();
   }

@@ -10,8 +10,11 @@
 namespace trainyard::cuda {
 namespace {
 
-const std::array<OnHost, 4> kGpus{
-    OnHost{.own_memory = true}, {.own_memory = true}, {.own_memory = true, .memory_bytes = 100'000}, {.own_memory = true, .breaks_after = 100}};
+constexpr compute::DeviceUse kUse{.busy = 0.75, .memory_bytes = 123'000'000, .watts = 42, .received_bytes_per_second = 5e6, .sent_bytes_per_second = 4e6};
+const std::array<OnHost, 4> kGpus{OnHost{.own_memory = true, .use = kUse},
+                                  {.own_memory = true, .use = kUse},
+                                  {.own_memory = true, .memory_bytes = 100'000},
+                                  {.own_memory = true, .breaks_after = 100}};
 
 base::Result<std::vector<Gpu>> stand_ins() {
   std::vector<Gpu> all;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "backends/cuda/module/nvml.h"
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace trainyard::cuda {
+
+// As its guide declares them; 0 is success.
+namespace nvml {
+
+using Handle = struct NvmlDevice*;
+struct Utilization {
+  unsigned gpu, memory;  // percent
+};
+struct MemoryInfo {
+  unsigned long long total, free, used;  // bytes
+};
+enum Counter { sent, received };  // NVML_PCIE_UTIL_TX_BYTES, _RX_BYTES
+
+struct Functions {
+  int (*initialise)() = nullptr;
+  int (*shut_down)() = nullptr;
+  const char* (*error)(int) = nullptr;
+  int (*by_bus)(const char*, Handle*) = nullptr;
+  int (*utilization)(Handle, Utilization*) = nullptr;
+  int (*memory)(Handle, MemoryInfo*) = nullptr;
+  int (*power)(Handle, unsigned*) = nullptr;         // milliwatts
+  int (*traffic)(Handle, int, unsigned*) = nullptr;  // of a Counter, KB/s
+};
+
+}  // namespace nvml
+
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+using compute::DeviceUse;
+
+constexpr std::chrono::milliseconds kEvery{500};
+
+Problem unavailable(const std::string& library, const std::string& what) {
+  return {ProblemCode::unavailable, library, what, "", "It comes with NVIDIA's driver."};
+}
+
+Result<nvml::Functions> functions_of(const std::string& library) {
+  void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr) return base::fail(unavailable(library, std::string("cannot be opened: ") + ::dlerror()));
+  nvml::Functions f;
+  std::string lacks;
+  const auto find = [&](auto& function, const char* name) {
+    void* const found = ::dlsym(opened, name);
+    if (found == nullptr) lacks = name;
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
+  };
+  find(f.initialise, "nvmlInit_v2");
+  find(f.shut_down, "nvmlShutdown");
+  find(f.error, "nvmlErrorString");
+  find(f.by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
+  find(f.utilization, "nvmlDeviceGetUtilizationRates");
+  find(f.memory, "nvmlDeviceGetMemoryInfo");
+  find(f.power, "nvmlDeviceGetPowerUsage");
+  find(f.traffic, "nvmlDeviceGetPcieThroughput");
+  if (!lacks.empty()) return base::fail(unavailable(library, "has no " + lacks));
+  return f;
+}
+
+}  // namespace
+
+struct GpuMeter::Watch {
+  nvml::Functions driver;
+  nvml::Handle gpu = nullptr;
+  mutable std::mutex mutex;
+  std::condition_variable_any ends;
+  std::optional<DeviceUse> last;
+  std::jthread thread;
+
+  ~Watch() {
+    thread = {};  // asks it to stop, and waits for it
+    driver.shut_down();
+  }
+
+  double traffic(nvml::Counter which) const {
+    unsigned kilobytes = 0;
+    return driver.traffic(gpu, which, &kilobytes) == 0 ? 1e3 * kilobytes : 0;
+  }
+
+  DeviceUse look() const {
+    DeviceUse use;
+    if (nvml::Utilization found{}; driver.utilization(gpu, &found) == 0) use.busy = found.gpu / 100.0;
+    if (nvml::MemoryInfo found{}; driver.memory(gpu, &found) == 0) use.memory_bytes = static_cast<std::int64_t>(found.used);
+    if (unsigned milliwatts = 0; driver.power(gpu, &milliwatts) == 0) use.watts = milliwatts / 1e3;
+    use.received_bytes_per_second = traffic(nvml::received);
+    use.sent_bytes_per_second = traffic(nvml::sent);
+    return use;
+  }
+
+  void follow(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const DeviceUse now = look();
+      std::unique_lock lock(mutex);
+      last = now;
+      ends.wait_for(lock, stop, kEvery, [&] { return stop.stop_requested(); });
+    }
+  }
+};
+
+GpuMeter::GpuMeter(std::unique_ptr<Watch> watch) : watch_(std::move(watch)) {}
+GpuMeter::~GpuMeter() = default;
+
+Result<std::unique_ptr<GpuMeter>> GpuMeter::watch(const std::string& bus, const std::string& library) {
+  const auto functions = functions_of(library);
+  if (!functions) return base::fail(functions.error());
+  if (const int error = functions->initialise(); error != 0) return base::fail(unavailable(library, functions->error(error)));
+  auto watch = std::make_unique<Watch>();
+  watch->driver = *functions;
+  if (const int error = functions->by_bus(bus.c_str(), &watch->gpu); error != 0)
+    return base::fail(unavailable(library, "GPU at " + bus + ": " + functions->error(error)));
+  watch->thread = std::jthread([one = watch.get()](const std::stop_token& stop) { one->follow(stop); });
+  return std::unique_ptr<GpuMeter>(new GpuMeter(std::move(watch)));
+}
+
+std::optional<DeviceUse> GpuMeter::use() const {
+  const std::scoped_lock lock(watch_->mutex);
+  return watch_->last;
+}
+
+}  // namespace trainyard::cuda

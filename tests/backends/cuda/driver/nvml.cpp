@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// In the place of the driver's libnvidia-ml.so.1: one GPU, which is the busier the more often it was looked at, and tells nothing of its power.
+#include <atomic>
+#include <cstring>
+
+extern "C" {
+
+static std::atomic<unsigned> looks = 0;
+static std::atomic<int> users = 0;
+static int gpu = 0;
+
+int nvmlInit_v2() { return ++users, 0; }
+int nvmlShutdown() { return --users, 0; }
+int users_of_nvml() { return users; }
+const char* nvmlErrorString(int error) { return error == 6 ? "Not Found" : "Unknown Error"; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
+  if (std::strcmp(bus, "0000:3b:00.0") != 0) return 6;
+  *device = &gpu;
+  return 0;
+}
+int nvmlDeviceGetUtilizationRates(void*, unsigned* percent) { return percent[0] = ++looks, percent[1] = 0, 0; }
+int nvmlDeviceGetMemoryInfo(void*, unsigned long long* bytes) { return bytes[0] = 100, bytes[1] = 58, bytes[2] = 42, 0; }
+int nvmlDeviceGetPowerUsage(void*, unsigned*) { return 3; }
+int nvmlDeviceGetPcieThroughput(void*, int counter, unsigned* kilobytes) { return *kilobytes = counter == 0 ? 7 : 9, 0; }
+
+}  // extern "C"

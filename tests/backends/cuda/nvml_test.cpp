@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is made of the driver's word, with a library that stands in for the driver's.
+#include "backends/cuda/module/nvml.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace trainyard::cuda {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kBus = "0000:3b:00.0";
+
+// Once `enough` is so, within ten seconds.
+template <class Enough>
+std::optional<compute::DeviceUse> seen(const GpuMeter& meter, Enough enough) {
+  for (int i = 0; i < 1000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10)))
+    if (const auto use = meter.use(); use && enough(*use)) return use;
+  return std::nullopt;
+}
+
+TEST(GpuMeter, says_again_and_again_what_the_driver_says) {
+  const auto meter = GpuMeter::watch(kBus, TRAINYARD_NVML);
+  ASSERT_TRUE(meter) << base::to_string(meter.error());
+  const auto first = seen(**meter, [](const compute::DeviceUse&) { return true; });
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->memory_bytes, 42);
+  EXPECT_EQ(first->sent_bytes_per_second, 7e3);
+  EXPECT_EQ(first->received_bytes_per_second, 9e3);
+  EXPECT_EQ(first->watts, 0) << "it does not tell";
+  EXPECT_GT(first->busy, 0);
+  EXPECT_LE(first->busy, 1);
+  EXPECT_TRUE(seen(**meter, [&](const compute::DeviceUse& use) { return use.busy > first->busy; }));
+}
+
+TEST(GpuMeter, leaves_the_driver_when_it_goes) {
+  void* const library = ::dlopen(TRAINYARD_NVML, RTLD_NOW);
+  ASSERT_NE(library, nullptr);
+  const auto users = reinterpret_cast<int (*)()>(::dlsym(library, "users_of_nvml"));
+  {
+    const auto meter = GpuMeter::watch(kBus, TRAINYARD_NVML);
+    EXPECT_EQ(users(), 1);
+  }
+  EXPECT_EQ(users(), 0);
+}
+
+TEST(GpuMeter, says_what_is_not_there) {
+  const auto no_gpu = GpuMeter::watch("0000:00:00.0", TRAINYARD_NVML);
+  ASSERT_FALSE(no_gpu);
+  EXPECT_EQ(no_gpu.error().code, base::ProblemCode::unavailable);
+  EXPECT_THAT(no_gpu.error().what, HasSubstr("GPU at 0000:00:00.0: Not Found"));
+  const auto no_library = GpuMeter::watch(kBus, "/no/such/library.so");
+  ASSERT_FALSE(no_library);
+  EXPECT_THAT(no_library.error().what, HasSubstr("cannot be opened"));
+  const auto another = GpuMeter::watch(kBus, "libm.so.6");
+  ASSERT_FALSE(another);
+  EXPECT_THAT(another.error().what, HasSubstr("has no nvml"));
+}
+
+}  // namespace
+}  // namespace trainyard::cuda
