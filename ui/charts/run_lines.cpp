@@ -66,10 +66,9 @@ class Lines {
   }
 
   // Of the device of each rank, as it said of itself: likewise.
-  void device(Metric metric, const QString& id, bool pale = false) {
+  void device(Metric metric, const QString& id, const QString& label = chart_text("rank %1"), bool pale = false) {
     for (int rank = 0; rank < history_.ranks(); ++rank)
-      if (LineSpec* line =
-              add(QString("%1%2").arg(id).arg(rank), pale ? chart_text("rank %1 sent").arg(rank) : rank_name(rank), rank, {keys_of(history_, metric, rank)}))
+      if (LineSpec* line = add(id + QString::number(rank), label.arg(rank), rank, {keys_of(history_, metric, rank)}))
         line->style.joining = Joining::never, line->style.dashed = line->style.pale = pale;
   }
 
@@ -435,8 +434,8 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::gpu_memory: lines.device(Metric::device_memory_bytes, "memory"); break;
     case ChartKind::gpu_power: lines.device(Metric::device_watts, "watts"); break;
     case ChartKind::gpu_traffic:
-      lines.device(Metric::device_received_bytes_per_second, "received");
-      lines.device(Metric::device_sent_bytes_per_second, "sent", true);
+      lines.device(Metric::device_received_bytes_per_second, "received", chart_text("rank %1 received"));
+      lines.device(Metric::device_sent_bytes_per_second, "sent", chart_text("rank %1 sent"), true);
       break;
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;

@@ -446,7 +446,7 @@ TEST(RunLines, of_gpus_are_there_where_their_driver_told) {
   const telemetry::History told =
       history_of_device({{Metric::device_busy, 0.75}, {Metric::device_received_bytes_per_second, 5e6}, {Metric::device_sent_bytes_per_second, 4e6}});
   EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_busy, told, {}, {})), "rank 0");
-  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, told, {}, {})), "rank 0, rank 0 sent");
+  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, told, {}, {})), "rank 0 received, rank 0 sent");
   const telemetry::History untold = history_of_device({});
   for (const ChartKind kind : {ChartKind::gpu_busy, ChartKind::gpu_memory, ChartKind::gpu_power, ChartKind::gpu_traffic}) {
     EXPECT_TRUE(lines_of(kind, untold, {}, {}).empty());
