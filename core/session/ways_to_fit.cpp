@@ -287,6 +287,7 @@ run::MemoryUse memory_of(const plan::Plan& plan, int rank) {
 
 std::vector<run::MemoryUse> memory_of(const plan::Plan& plan) {
   std::vector<run::MemoryUse> list;
+  list.reserve(static_cast<std::size_t>(plan.ranks));
   for (int rank = 0; rank < plan.ranks; ++rank) list.push_back(memory_of(plan, rank));
   return list;
 }

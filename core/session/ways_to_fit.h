@@ -35,7 +35,8 @@ struct Way {
 // Smaller micro-steps; outputs that are computed again, or put aside, and moments; 16 bits; a share of the model (fsdp, and among the replicas of a mesh); the
 // model on several devices (some layers each, a part of each layer, or both, as few devices a replica as it takes); and of whoever does so already a schedule
 // that holds less, layers shared out by memory. Of each the one that changes least, with its settings made and its plan laid out: whoever makes them, and
-// changes nothing else, has room. Where none of them has room, two at once, else all that can be. The global batch stays. The fastest first, where `cost` can tell. Where a step is many updates
+// changes nothing else, has room. Where none has room, two
+// at once, else all. The global batch stays. The fastest first, where `cost` can tell. Where a step is many updates
 // (pipedream) a way that makes one of them says so. None where servers answer out of step (parameter_server), or an evaluator is drawn.
 std::vector<Way> ways_to_fit(const experiment::Resolved& experiment, const CostOfStep& cost = {});
 

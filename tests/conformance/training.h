@@ -67,8 +67,8 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   const run::Recipe recipe = session::recipe(resolved);
   const auto aside = run::SwapSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
   if (!aside) return outcome.problem = base::to_string(aside.error()), outcome;
-  const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
-                               {memory->get(), static_cast<std::size_t>(layout.private_bytes)}, shared, &*aside);
+  const auto bound =
+      run::bind(rank_plan, plan.groups, resolved.model, recipe, compute, {memory->get(), static_cast<std::size_t>(layout.private_bytes)}, shared, &*aside);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
   session::initialise(resolved, rank_plan, *bound);
   if (change) change(rank, bound->parameters);
@@ -113,8 +113,8 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   for (std::size_t b = 0; b < rank_plan.buffers.size(); ++b)
     if (rank_plan.buffers[b].name == gradients) {
       const auto& place = layout.buffers[b];
-      outcome.gradients = values_of(
-          {rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, (place.shared ? shared.data() : memory->get()) + place.offset});
+      outcome.gradients =
+          values_of({rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, (place.shared ? shared.data() : memory->get()) + place.offset});
     }
   for (int peer = 0; transport != nullptr && peer < transport->ranks(); ++peer)
     outcome.traffic.push_back(peer == rank ? comm::Traffic{} : transport->traffic(peer));

@@ -318,49 +318,20 @@ std::vector<int> segments_with_gradients(const telemetry::History& history) {
 
 bool sends(const telemetry::History& history) { return !keys_of(history, Metric::sent_payload_bytes).empty(); }
 
-ChartTitle chart_title(ChartKind kind) {
+// Whoever uses the GPU, as its driver says.
+static ChartTitle gpu_chart_title(ChartKind kind) {
+  const auto said = [](const QString& what) { return chart_text("%1 As its driver says, whoever uses it; sampled twice a second.").arg(what); };
+  if (kind == ChartKind::gpu_busy)
+    return {"gpu_busy", chart_text("GPU busy"), chart_text("of the time"),
+            said(chart_text("Part of the last moments in which anything ran on the rank’s GPU."))};
+  if (kind == ChartKind::gpu_memory) return {"gpu_memory", chart_text("GPU memory"), "B", said(chart_text("Taken on the rank’s GPU."))};
+  if (kind == ChartKind::gpu_power) return {"gpu_power", chart_text("GPU power"), "W", said(chart_text("What the rank’s GPU takes; 0: it does not say."))};
+  return {"gpu_traffic", chart_text("GPU traffic"), "B/s", said(chart_text("What the rank’s GPU receives, and (pale) sends, over the bus of its host."))};
+}
+
+// Of what few runs do.
+static ChartTitle special_chart_title(ChartKind kind) {
   switch (kind) {
-    case ChartKind::loss:
-      return {"loss", chart_text("Loss"), "",
-              chart_text("Of training: the mean over the samples of a step, of all ranks. Held out: over all held-out samples, where it was measured.")};
-    case ChartKind::accuracy:
-      return {"accuracy", chart_text("Accuracy"), "", chart_text("The part of the samples that were put into the right class, of those that the loss is of.")};
-    case ChartKind::gradient_norm:
-      return {
-          "gradient_norm", chart_text("Gradient norm"), chart_text("L2 norm"),
-          chart_text("Local: of the mean over a rank’s own samples, before anything is reduced. Reduced: of the gradient that the parameters are updated by.")};
-    case ChartKind::update_ratio:
-      return {"update_ratio", chart_text("Update ratio"), chart_text("|Δw| / |w|"),
-              chart_text("How much an update changes the parameters, by their norm: about 0.001 is usual; far more makes training unstable.")};
-    case ChartKind::rank_bytes:
-      return {"rank_bytes", chart_text("Traffic of ranks within steps"), "B/s",
-              chart_text("Payload that a rank sent and received, counted where bytes move, by the time that it spent within steps.")};
-    case ChartKind::link_bytes:
-      return {"link_bytes", chart_text("Traffic of links within steps"), "B/s",
-              chart_text("Payload between two ranks each way, counted where bytes move, by the time that the sender spent within steps.")};
-    case ChartKind::step_time:
-      return {"step_time", chart_text("Step time"), "s",
-              chart_text("Of a step of a rank: what it computes, waits for others, transfers, waits for samples, and what its loop takes besides.")};
-    case ChartKind::samples_rate:
-      return {"samples_rate", chart_text("Throughput within steps"), chart_text("samples/s"),
-              chart_text("Samples of a step by its time, summed over ranks; what lies between steps, as evaluation, is not in it.")};
-    case ChartKind::learning_rate: return {"learning_rate", chart_text("Learning rate"), "", chart_text("By the schedule, as the update of the step used it.")};
-    case ChartKind::memory:
-      return {"memory", chart_text("Resident memory of ranks"), "B", chart_text("What the system says that a rank’s process holds; sampled twice a second.")};
-    case ChartKind::gpu_busy:
-      return {"gpu_busy", chart_text("GPU busy"), chart_text("of the time"),
-              chart_text("Part of the last moments in which anything ran on the rank’s GPU, whoever uses it, as its driver says; sampled twice a second.")};
-    case ChartKind::gpu_memory:
-      return {"gpu_memory", chart_text("GPU memory"), "B", chart_text("Taken on the rank’s GPU, whoever uses it, as its driver says; sampled twice a second.")};
-    case ChartKind::gpu_power:
-      return {"gpu_power", chart_text("GPU power"), "W",
-              chart_text("What the rank’s GPU takes, as its driver says; 0: it does not say. Sampled twice a second.")};
-    case ChartKind::gpu_traffic:
-      return {"gpu_traffic", chart_text("GPU traffic"), "B/s",
-              chart_text("What the rank’s GPU receives, and what it sends (pale), over the bus of its host, as its driver says; sampled twice a second.")};
-    case ChartKind::buffers:
-      return {"buffers", chart_text("Buffers, by what they are for"), "B",
-              chart_text("Of the rank whose buffers take most, as much as is in memory; sampled twice a second. The program and its data are not in it.")};
     case ChartKind::residual_norm:
       return {"residual_norm", chart_text("What compression left out"), chart_text("L2 norm"),
               chart_text("Of what a rank has left out of its gradients so far, and adds to the next.")};
@@ -391,8 +362,44 @@ ChartTitle chart_title(ChartKind kind) {
                   "Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by. The axis goes as far as 99 "
                   "of 100 "
                   "gradients do; those beyond, as of a worker that evaluated meanwhile, are marked at its end (the chart’s menu has it go on to the last).")};
+    default: return gpu_chart_title(kind);
   }
-  return {"", "", "", ""};
+}
+
+ChartTitle chart_title(ChartKind kind) {
+  switch (kind) {
+    case ChartKind::loss:
+      return {"loss", chart_text("Loss"), "",
+              chart_text("Of training: the mean over the samples of a step, of all ranks. Held out: over all held-out samples, where it was measured.")};
+    case ChartKind::accuracy:
+      return {"accuracy", chart_text("Accuracy"), "", chart_text("The part of the samples that were put into the right class, of those that the loss is of.")};
+    case ChartKind::gradient_norm:
+      return {
+          "gradient_norm", chart_text("Gradient norm"), chart_text("L2 norm"),
+          chart_text("Local: of the mean over a rank’s own samples, before anything is reduced. Reduced: of the gradient that the parameters are updated by.")};
+    case ChartKind::update_ratio:
+      return {"update_ratio", chart_text("Update ratio"), chart_text("|Δw| / |w|"),
+              chart_text("How much an update changes the parameters, by their norm: about 0.001 is usual; far more makes training unstable.")};
+    case ChartKind::rank_bytes:
+      return {"rank_bytes", chart_text("Traffic of ranks within steps"), "B/s",
+              chart_text("Payload that a rank sent and received, counted where bytes move, by the time that it spent within steps.")};
+    case ChartKind::link_bytes:
+      return {"link_bytes", chart_text("Traffic of links within steps"), "B/s",
+              chart_text("Payload between two ranks each way, counted where bytes move, by the time that the sender spent within steps.")};
+    case ChartKind::step_time:
+      return {"step_time", chart_text("Step time"), "s",
+              chart_text("Of a step of a rank: what it computes, waits for others, transfers, waits for samples, and what its loop takes besides.")};
+    case ChartKind::samples_rate:
+      return {"samples_rate", chart_text("Throughput within steps"), chart_text("samples/s"),
+              chart_text("Samples of a step by its time, summed over ranks; what lies between steps, as evaluation, is not in it.")};
+    case ChartKind::learning_rate: return {"learning_rate", chart_text("Learning rate"), "", chart_text("By the schedule, as the update of the step used it.")};
+    case ChartKind::memory:
+      return {"memory", chart_text("Resident memory of ranks"), "B", chart_text("What the system says that a rank’s process holds; sampled twice a second.")};
+    case ChartKind::buffers:
+      return {"buffers", chart_text("Buffers, by what they are for"), "B",
+              chart_text("Of the rank whose buffers take most, as much as is in memory; sampled twice a second. The program and its data are not in it.")};
+    default: return special_chart_title(kind);
+  }
 }
 
 QStringList told_behind(std::int64_t step, std::int64_t charted) {

@@ -72,6 +72,10 @@ Result<nvml::Functions> functions_of(const std::string& library) {
 
 }  // namespace
 
+static Problem refused(const nvml::Functions& driver, const std::string& library, const std::string& what, int error) {
+  return unavailable(library, what + ": " + (driver.error != nullptr ? driver.error(error) : "error " + std::to_string(error)));
+}
+
 struct GpuMeter::Watch {
   nvml::Functions driver;
   nvml::Handle gpu = nullptr;
@@ -116,11 +120,10 @@ GpuMeter::~GpuMeter() = default;
 Result<std::unique_ptr<GpuMeter>> GpuMeter::watch(const std::string& bus, const std::string& library) {
   const auto functions = functions_of(library);
   if (!functions) return base::fail(functions.error());
-  if (const int error = functions->initialise(); error != 0) return base::fail(unavailable(library, functions->error(error)));
+  if (const int error = functions->initialise(); error != 0) return base::fail(refused(*functions, library, "does not start", error));
   auto watch = std::make_unique<Watch>();
   watch->driver = *functions;
-  if (const int error = functions->by_bus(bus.c_str(), &watch->gpu); error != 0)
-    return base::fail(unavailable(library, "GPU at " + bus + ": " + functions->error(error)));
+  if (const int error = functions->by_bus(bus.c_str(), &watch->gpu); error != 0) return base::fail(refused(*functions, library, "GPU at " + bus, error));
   watch->thread = std::jthread([one = watch.get()](const std::stop_token& stop) { one->follow(stop); });
   return std::unique_ptr<GpuMeter>(new GpuMeter(std::move(watch)));
 }
