@@ -86,6 +86,7 @@ void check_algorithm(const Experiment& experiment, const Network& network, Probl
   const std::vector<int> hosts = hosts_of(network, network.ranks());
   for (const std::vector<int>& group : summing_groups(experiment)) {
     std::vector<int> theirs;
+    theirs.reserve(group.size());
     for (const int rank : group) theirs.push_back(hosts[static_cast<std::size_t>(rank)]);
     const collective::Formation formation = collective::formation(theirs);
     if (collective::fits(algorithm, formation)) continue;
