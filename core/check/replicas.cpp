@@ -29,10 +29,11 @@ Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(sc
   for (const plan::RankPlan& rank : scope.ranks)
     for (const plan::Program& one : rank.programs) {
       join_members(scope, rank, one);
+      find_learnt(rank, one);
       learn_columns(rank, one);
       learn_micro_batches(rank, one);
       for (const Op& op : one.ops)
-        if (one.name == program && learns(rank, op)) learners_[op.segment].push_back(rank.rank);
+        if (one.name == program && learns(rank, op)) learners_[learnt_by(rank.rank, op.segment)].push_back(rank.rank);
     }
 }
 
@@ -50,19 +51,34 @@ void Replicas::join(std::int32_t a, std::int32_t b) {
   std::replace(replica_.begin(), replica_.end(), from, to);
 }
 
+// Who updates reads what another one writes.
+void Replicas::find_learnt(const plan::RankPlan& rank, const plan::Program& program) {
+  for (const Op& update : program.ops) {
+    if (update.kind != OpKind::update) continue;
+    for (const Op& op : program.ops)
+      if (op.kind == OpKind::backward_weight && op.segment != update.segment && op.writes.front() == update.reads.front())
+        learnt_[{rank.rank, op.segment}] = update.segment;
+  }
+}
+
+std::int32_t Replicas::learnt_by(std::int32_t rank, std::int32_t segment) const {
+  const auto at = learnt_.find({rank, segment});
+  return at == learnt_.end() ? segment : at->second;
+}
+
 void Replicas::learn_columns(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& op : program.ops)
-    if (op.columns.any() && (op.kind == OpKind::forward || op.kind == OpKind::partial)) columns_[{rank.rank, op.segment}] = op.columns;
+    if (op.columns.any() && (op.kind == OpKind::forward || op.kind == OpKind::partial)) columns_[{rank.rank, learnt_by(rank.rank, op.segment)}] = op.columns;
 }
 
 void Replicas::learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& op : program.ops)
-    if (op.kind == OpKind::backward_weight) micro_batches_[{rank.rank, op.segment}].insert(op.micro);
+    if (op.kind == OpKind::backward_weight) passed_[{rank.rank, learnt_by(rank.rank, op.segment)}].emplace(op.segment, op.micro);
 }
 
 Replicas::Source Replicas::source(std::int32_t rank, std::int32_t segment) const {
-  const auto at = micro_batches_.find({rank, segment});
-  return {of(rank), at == micro_batches_.end() ? std::set<std::int32_t>{} : at->second};
+  const auto at = passed_.find({rank, segment});
+  return {of(rank), at == passed_.end() ? Passed{} : at->second};
 }
 
 plan::Columns Replicas::columns(std::int32_t rank, std::int32_t segment) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which ranks of a plan take the same samples, where layers are on several ranks: those among whom outputs are handed on or summed are one replica. Within one,
 // ranks may take different micro-batches of a segment: callers of layers that are there once. What is learnt of a segment, or of the columns that a rank has of
-// it, is to be summed over all replicas, and all callers of each, with one rank that has just these.
+// it, is to be summed over all replicas, and all callers of each, with one rank that has just these; and where a rank updates a segment by what another one
+// learns, as it is tied to it, with who has that.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +29,22 @@ class Replicas {
  private:
   void join(std::int32_t a, std::int32_t b);
   void join_members(const Scope& scope, const plan::RankPlan& rank, const plan::Program& program);
+  void find_learnt(const plan::RankPlan& rank, const plan::Program& program);
   void learn_columns(const plan::RankPlan& rank, const plan::Program& program);
   void learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program);
   plan::Columns columns(std::int32_t rank, std::int32_t segment) const;
+  std::int32_t learnt_by(std::int32_t rank, std::int32_t segment) const;  // the segment that is updated by what this one learns
 
-  // By which samples a rank learns a segment: of its replica, the micro-batches, that others of it may have shared out with it.
-  using Source = std::pair<std::int32_t, std::set<std::int32_t>>;
+  // By what a rank learns a segment: of its replica the micro-batches, that others of it may have shared out with it, each by the segment that it passes.
+  using Passed = std::set<std::pair<std::int32_t, std::int32_t>>;
+  using Source = std::pair<std::int32_t, Passed>;
   Source source(std::int32_t rank, std::int32_t segment) const;
 
-  std::vector<std::int32_t> replica_;                                                      // by rank
-  std::map<std::int32_t, std::vector<std::int32_t>> learners_;                             // by segment, of this program: ranks
-  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;                 // by rank and segment
-  std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>> micro_batches_;  // likewise, of all programs
+  std::vector<std::int32_t> replica_;                                       // by rank
+  std::map<std::int32_t, std::vector<std::int32_t>> learners_;              // by segment, of this program: ranks
+  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;  // by rank and segment
+  std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;          // likewise, of all programs
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> learnt_;    // likewise, where it is not the segment itself
 };
 
 }  // namespace trainyard::check

@@ -6,6 +6,7 @@
 #include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
+#include "core/experiment/ties.h"
 
 namespace trainyard::experiment {
 
@@ -18,7 +19,7 @@ std::vector<Bucket> buckets(const Resolved& e) {
   Bucket next{0, static_cast<int>(owners.size()) - 1, 0, 0};
   for (int s = next.last_segment; s >= 0; --s) {
     const model::Segment& segment = at(e.model.segments, s);
-    if (segment.elements > 0) next.first = segment.first, next.count += segment.elements;
+    if (segment.elements > 0 && !segment.apart) next.first = segment.first, next.count += segment.elements;
     next.first_segment = s;
     const bool full = next.count * base::size_of(gradient_dtype(e)) >= e.document.strategy.bucket_bytes, ends = s == 0 || at(owners, s - 1) != at(owners, s);
     if (!ends && !(full && next.count > 0)) continue;
@@ -46,11 +47,12 @@ collective::Work work_among(const Resolved& e, const Payload& payload, const std
   return work;
 }
 
-// Of ranks that share layers in every micro-batch, of replicas once a step. Where replicas scatter, that decides: not every algorithm can.
+// Of ranks that share layers in every micro-batch, of replicas once a step, and so of a table that is in two stages. Where replicas scatter, that decides: not
+// every algorithm can.
 collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
   const bool scatters = shards(e);
-  Payload layers, gradients;
+  Payload layers, gradients, table;
   int has_most = 0;
   for (const LayerSum& sum : layer_sums(e)) {
     Payload payload = sum.of_sample;
@@ -66,6 +68,9 @@ collective::Work largest_in_mesh(const Resolved& e) {
         has_most = rank;
       }
   }
+  const std::vector<std::vector<int>> ties = tie_groups(e.document);
+  if (!ties.empty()) table = {collective::Collective::all_reduce, gradient_dtype(e), of_rank(e, ties.front().front()).model.segments.front().elements};
+  if (table.bytes() > std::max(gradients.bytes(), layers.bytes())) return work_among(e, table, ties.front());
   if (gradients.elements == 0 && layers.elements == 0) return {};
   const std::vector<int> replicas = mesh.replicas_like(has_most), among = scatters ? sharing_among(e, replicas).front() : replicas;
   return scatters || gradients.bytes() > layers.bytes() ? work_among(e, gradients, among) : work_among(e, layers, mesh.parts_with(0));

@@ -16,7 +16,7 @@ struct Bucket {
 };
 
 // Cuts the gradient into buckets of at least strategy.bucket_bytes, from the last segment to the first. A segment is never cut, no bucket is empty, and none
-// is of two stages. Of a rank's own model, those of what it has.
+// is of two stages. Of a rank's own model, those of what it has, but for a table that is in two stages (ties.h): that is summed by itself.
 std::vector<Bucket> buckets(const Resolved& experiment);
 
 base::DType gradient_dtype(const Resolved& experiment);

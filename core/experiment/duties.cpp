@@ -112,7 +112,7 @@ std::string_view duty_of(const Experiment& experiment, int rank) {
 std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
   if (kind == StrategyKind::data_parallel) return FixedAlgorithm{collective::Algorithm::star, "rank 0 sends to everybody, and receives from everybody"};
   if (kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline)
-    return FixedAlgorithm{collective::Algorithm::direct, "nothing is summed but the norms that clipping goes by"};
+    return FixedAlgorithm{collective::Algorithm::direct, "nothing is summed but a table that layers of two stages share, and the norms that clipping goes by"};
   if (has_servers(kind)) return FixedAlgorithm{collective::Algorithm::star, "every worker sends to the servers, and receives from them"};
   if (kind == StrategyKind::central_storage) return FixedAlgorithm{collective::Algorithm::star, "every device sends to the storage, and receives from it"};
   return std::nullopt;

@@ -9,6 +9,7 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/ties.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -159,6 +160,7 @@ std::vector<std::vector<int>> summing_groups(const Experiment& experiment) {
   for (int stage = 0; stage < mesh.pipeline && have_alike; ++stage)
     for (int part = 0; part < mesh.tensor && mesh.replicas(stage) > 1; ++part) groups.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
   for (int stage = 0; stage < mesh.pipeline && shards && mesh.tensor > 1; ++stage) groups.push_back(mesh.stage(stage));
+  for (std::vector<int>& group : tie_groups(experiment)) groups.push_back(std::move(group));
   if (experiment.training.judges_gradients() && mesh.sums_norms(shards)) {
     std::vector<int>& everyone = groups.emplace_back(static_cast<std::size_t>(mesh.ranks()));
     std::iota(everyone.begin(), everyone.end(), 0);

@@ -52,7 +52,8 @@ Mesh mesh_of(const Resolved& resolved);
 int share_of(const Resolved& resolved, int rank);
 
 // The groups of ranks that sum by strategy.algorithm, as far as a document says, whose mesh can be: parts that share layers, replicas of the same layers, of a
-// stage all that shard it, and everybody where norms are judged that no rank has whole. One group may be there twice.
+// stage all that shard it, those who have a table that layers of two stages share, and everybody where norms are judged that no rank has whole. One group may
+// be there twice.
 std::vector<std::vector<int>> summing_groups(const Experiment& experiment);
 
 // "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers". Nothing of other strategies than hybrid.

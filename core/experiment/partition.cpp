@@ -11,6 +11,7 @@
 #include "core/experiment/precision.h"
 #include "core/experiment/rpc.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/ties.h"
 #include "core/topology/network.h"
 
 namespace trainyard::experiment {
@@ -75,11 +76,13 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   for (int run = 0; run < turns.runs; ++run)
     held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), micro_batches, callers), run));
   const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
-  return [&e, width, passing, copies, keeps_versions, held, k](int run, int s) {
+  return [&e, width, passing, copies, keeps_versions, held, k, turns](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
+    const bool has_copy = segment.tied_to >= 0 && turns.rank_of(run) != turns.rank_of(0);
+    const std::int64_t elements = has_copy ? e.model.owner(segment).elements : segment.elements;
     const std::int64_t older = keeps_versions ? held[static_cast<std::size_t>(run)] - 1 : 0;
     const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) * e.document.training.batch_per_rank) / static_cast<double>(k);
-    return static_cast<double>(width * (copies + older) * segment.elements) + static_cast<double>(passing) * samples * static_cast<double>(segment.outputs);
+    return static_cast<double>(width * (copies + older) * elements) + static_cast<double>(passing) * samples * static_cast<double>(segment.outputs);
   };
 }
 
@@ -163,10 +166,10 @@ bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks) {
   return static_cast<std::int64_t>(stages.size()) % ranks == 0;
 }
 
-// What is tied to the first segment goes with it, at no cost of another run.
+// What is tied to the first segment, and may not be apart from it, goes with it, at no cost of another run.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
   const auto& segments = e.model.segments;
-  const bool ties = e.model.ties();
+  const bool together = e.model.ties() && !may_be_apart(e.document.strategy);
   const int tied = static_cast<int>(segments.size()) - 1;
   const std::vector<int> shared = shared_out(e.document.strategy, e.model);
   const int count = static_cast<int>(shared.size());
@@ -176,7 +179,7 @@ std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
     const CostOf cost = by == Partition::memory ? bytes_of(e, turns) : seconds_of(e, turns);
     const CostOf with_tied = [&](int run, int i) {
       const int s = shared[static_cast<std::size_t>(i)];
-      return cost(run, s) + (ties && s == 0 ? cost(run, tied) : 0);
+      return cost(run, s) + (together && s == 0 ? cost(run, tied) : 0);
     };
     int run = 0;
     for (const int first : Cut(count, turns.runs, with_tied).firsts()) {
@@ -184,7 +187,7 @@ std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
       ++run;
     }
   }
-  if (ties) owners.back() = owners.front();
+  if (together) owners.back() = owners.front();
   std::vector<StagePlace> places;
   for (const model::Stage& stage : model::stages_of(owners)) places.push_back({place_name(segments[static_cast<std::size_t>(stage.first)]), stage.rank});
   return places;

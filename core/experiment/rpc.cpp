@@ -5,6 +5,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/ties.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -34,7 +35,7 @@ std::vector<int> shared_out(const StrategySpec& strategy, const model::Model& mo
   const bool tables = strategy.kind == StrategyKind::rpc && strategy.rpc.remote == RemoteLayers::embeddings;
   std::vector<int> segments;
   for (int s = 0; s < static_cast<int>(model.segments.size()); ++s)
-    if (model.segments[static_cast<std::size_t>(s)].tied_to < 0 && (!tables || is_remote(strategy.rpc, model, s))) segments.push_back(s);
+    if ((may_be_apart(strategy) || model.owner(s) == s) && (!tables || is_remote(strategy.rpc, model, s))) segments.push_back(s);
   return segments;
 }
 

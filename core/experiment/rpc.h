@@ -15,7 +15,7 @@ model::Calls calls_of(const StrategySpec& strategy);  // none of another strateg
 bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment);
 
 // Those that servers share out, ascending: the tables, or else all, that no sample goes to and fro for a layer without parameters. What is tied goes with its
-// owner, and is not among them. Of another strategy all likewise.
+// owner, and is not among them. Of another strategy all, and what is tied where it may be apart (ties.h).
 std::vector<int> shared_out(const StrategySpec& strategy, const model::Model& model);
 
 // Of the drawing and the document; and once the model is known, of too many servers, and of places by hand: by segment 0, the trainers, or a server from 1 on.

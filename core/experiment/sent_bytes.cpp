@@ -12,6 +12,7 @@
 #include "core/experiment/stages.h"
 #include "core/experiment/synchronised.h"
 #include "core/experiment/tensor.h"
+#include "core/experiment/ties.h"
 #include "core/experiment/vertical.h"
 
 namespace trainyard::experiment {
@@ -106,6 +107,10 @@ class MeshBytes {
     for (int stage = 0; stage < mesh_.pipeline; ++stage) {
       for (int replica = 0; replica < mesh_.replicas(stage); ++replica) add_layers({replica, stage, 0});
       for (int part = 0; part < mesh_.tensor; ++part) add_gradients({0, stage, part});
+    }
+    for (const std::vector<int>& ranks : tie_groups(e_.document)) {
+      const model::Model own = of_rank(e_, ranks.front()).model;
+      sent_.among(ranks, Payload{Collective::all_reduce, gradient_dtype(e_), own.owner(own.segments.back()).elements}, e_.steps);
     }
     if (e_.document.training.judges_gradients() && mesh_.sums_norms(shards(e_)))
       sent_.among(everyone(), Payload{Collective::all_reduce, base::DType::fp64, std::ssize(e_.model.segments)}, e_.steps);

@@ -11,6 +11,7 @@
 #include "core/experiment/partition.h"
 #include "core/experiment/rpc.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/ties.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -60,6 +61,13 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
   return problems;
 }
 
+// Of a layer that is tied, and its table.
+std::string why_together(const StrategySpec& strategy) {
+  if (updates_each_micro_batch(strategy)) return ": what both learn would have to be summed before every update, and pipedream waits for nobody";
+  if (strategy.kind == StrategyKind::rpc) return "";
+  return ": replicas that shard (strategy.mesh.shards_data) would share the table out in each of the two stages otherwise";
+}
+
 Problems problems_of_schedule(const Experiment& experiment, const model::Model& model, const std::vector<int>& owners, std::int64_t ranks) {
   const PipelineSchedule schedule = schedule_of(experiment.strategy);
   const std::vector<model::Stage> stages = model::stages_of(owners);
@@ -73,13 +81,16 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
                  format_count(micro_batches) + " cannot be grouped so",
              "a multiple of " + format_count(ranks), "Take another number of micro-batches, or strategy.stages.schedule=1f1b."}};
   if (in_turn(stages, ranks) && (interleaves || static_cast<std::int64_t>(stages.size()) == ranks)) return {};
-  const std::string why = model.ties()  ? "the last layer is tied to the first, so both are on one " + one
+  const bool bound = model.ties() && !may_be_apart(experiment.strategy);
+  const std::string why = bound         ? "the last layer is tied to the first, and stays with it" + why_together(experiment.strategy)
                           : interleaves ? "the places give them otherwise"
                                         : "a " + one + " has layers before and after those of others";
   const std::string name(base::name_of(schedule));
-  return {{ProblemCode::bad_input, "strategy.stages.schedule",
-           name + (interleaves ? " gives the " + one + "s equally many stages, in turn, and " : " has one stage on each " + one + ", and ") + why,
-           "naive, gpipe", model.ties() ? "Untie the last layer, or take another schedule." : "Place the layers so, or take another schedule."}};
+  return {
+      {ProblemCode::bad_input, "strategy.stages.schedule",
+       name + (interleaves ? " gives the " + one + "s equally many runs of layers, in turn, and " : " gives each " + one + " one run of layers, and ") + why,
+       bound && schedule == PipelineSchedule::pipedream ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1" : "naive, gpipe",
+       bound ? "Untie the last layer, or take another schedule." : "Place the layers so, or take another schedule."}};
 }
 
 Problems problems_of_owners(const Experiment& experiment, const model::Model& model, const std::vector<int>& owners, std::int64_t ranks) {
@@ -94,17 +105,18 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
                experiment.strategy.kind == StrategyKind::hybrid ? "Give it a layer, or lower strategy.mesh.pipeline."
                                                                 : "Give it a layer, or set the role of its device to idle."}};
   for (std::size_t s = 0; s < owners.size(); ++s)
-    if (const int tied = model.segments[s].tied_to; tied >= 0 && owners[static_cast<std::size_t>(tied)] != owners[s])
-      return {
-          {ProblemCode::bad_input, kPlaces,
-           model.segments[s].name + " uses the weight of layer " + place_name(model.segments[static_cast<std::size_t>(tied)]) + ", which is on another " + one,
-           "both on one " + one, "Put both on one " + one + ", or untie them."}};
+    if (const int tied = model.segments[s].tied_to; tied >= 0 && owners[static_cast<std::size_t>(tied)] != owners[s] && !may_be_apart(experiment.strategy))
+      return {{ProblemCode::bad_input, kPlaces,
+               model.segments[s].name + " uses the weight of layer " + place_name(model.segments[static_cast<std::size_t>(tied)]) + ", which is on another " +
+                   one + why_together(experiment.strategy),
+               "both on one " + one, "Put both on one " + one + ", or untie them."}};
   return problems_of_schedule(experiment, model, owners, ranks);
 }
 
 // Where the segments are too few.
 Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks, const model::Model& model) {
-  const std::int64_t most = std::ssize(model.segments) - (model.ties() ? 1 : 0);
+  const bool bound = model.ties() && !may_be_apart(strategy);
+  const std::int64_t most = std::ssize(model.segments) - (bound ? 1 : 0);
   const bool interleaves = schedule_of(strategy) == PipelineSchedule::interleaved_1f1b && strategy.stages.partition != Partition::by_hand;
   const bool mesh = strategy.kind == StrategyKind::hybrid;
   const std::string all = format_count(ranks) + " " + who(strategy) + "s";
@@ -116,8 +128,8 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks, const
   if (ranks <= most) return {};
   return {{ProblemCode::bad_input, mesh ? "strategy.mesh.pipeline" : "topology.hosts",
            all + " are more than the " + format_count(most) + (most == 1 ? " layer" : " layers") + " that the model can be cut into" +
-               (model.ties() ? ", its last one tied to its first" : ""),
-           "at most " + format_count(most) + " " + who(strategy) + "s",
+               (bound ? ", its last one tied to its first" : ""),
+           "at most " + format_count(most) + " " + who(strategy) + (most == 1 ? "" : "s"),
            mesh ? "Lower it, or take a deeper model." : "Set the role of some devices to idle, or take a deeper model."}};
 }
 

@@ -30,8 +30,8 @@ Resolved of_rank(const Resolved& resolved, int rank);
 // can be (least sum of squares). Of cost: seconds of a sample, the floating-point operations forward and backward over the drawn speed. Of measured: the
 // seconds of strategy.stages.times, as many times more as a device is drawn slower than the fastest; until there are any, as cost. Of memory: bytes of
 // parameters, gradients and moments, and of the activations of as many micro-batches as the rank holds at once, where they are computed again of one in each
-// run. What is tied to a layer is where that is. Those of by_hand as they are written. A rank more than there are segments has none. In rpc of what is remote,
-// by servers, which are the places from 1 on; all else is at place 0, the trainers.
+// run. What is tied to a layer is where that is, unless it may be apart (ties.h). Those of by_hand as they are written. A rank more than there are segments has
+// none. In rpc of what is remote, by servers, which are the places from 1 on; all else is at place 0, the trainers.
 std::vector<StagePlace> places_of(const Resolved& resolved);
 
 // That of a strategy which splits the model.

@@ -61,6 +61,7 @@ struct Segment {
   Shape vocabulary;                 // of embedding: [rows, width] of the table that its numbers name; its bias is a row for each place in the sample
   std::int64_t heads = 0;           // of attention
   int tied_to = -1;                 // of linear: the segment whose weight it uses, and learns, in the place of its own
+  bool apart = false;               // of it, and of that segment: they are on two ranks, each of which has the weight (core/model/part.h)
   int addend = -1;                  // of add: the segment whose output it adds to that of the one before it
   std::int64_t running = 0;         // of batch_norm: where its running means and variances [2, channels] begin in the flat state
   Split split = Split::none;
@@ -96,6 +97,10 @@ struct Model {
 
   // The segment whose parameters it computes by.
   const Segment& owner(const Segment& segment) const { return segment.tied_to < 0 ? segment : segments[static_cast<std::size_t>(segment.tied_to)]; }
+  int owner(int segment) const {
+    const int tied = segments[static_cast<std::size_t>(segment)].tied_to;
+    return tied < 0 ? segment : tied;
+  }
   bool ties() const;                                                                                // whether a segment uses the parameters of another
   std::int64_t labels() const { return segments.empty() ? 1 : segments.back().outputs / classes; }  // of a sample: of a sequence one a row
   bool drops() const;                                                                               // whether a segment is dropout

@@ -6,37 +6,52 @@
 namespace trainyard::model {
 namespace {
 
-// Those of the rank's segments, side by side: from where the first of a segment lies now, `place` says to where all of the segment move.
+// Those of segments whose parameters the rank has, side by side: from where the first of a segment lies now, `place` says to where all of the segment move.
 template <class Place>
-std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<int>& owners, int rank, Place place) {
+std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<bool>& has, Place place) {
   std::vector<Parameter> own;
   for (Parameter parameter : parameters) {
-    if (owners[static_cast<std::size_t>(parameter.segment)] != rank) continue;
+    if (!has[static_cast<std::size_t>(parameter.segment)]) continue;
     parameter.offset += place(parameter.segment);
     own.push_back(std::move(parameter));
   }
   return own;
 }
 
+// By segment, whether the rank has its parameters: as it has the segment, or what is tied to it.
+std::vector<bool> kept_by(const Model& model, const std::vector<int>& owners, int rank) {
+  std::vector<bool> has;
+  for (const int owner : owners) has.push_back(owner == rank);
+  for (std::size_t s = 0; s < has.size(); ++s)
+    if (const int table = model.segments[s].tied_to; table >= 0 && owners[s] == rank) has[static_cast<std::size_t>(table)] = true;
+  return has;
+}
+
 }  // namespace
 
 Model part_of(const Model& model, const std::vector<int>& owners, int rank) {
+  const std::vector<bool> has = kept_by(model, owners, rank);
   Model part = model;
   part.elements = part.state_elements = 0;
   for (std::size_t s = 0; s < part.segments.size(); ++s) {
     Segment& segment = part.segments[s];
-    const bool own = owners[s] == rank;
+    const bool own = has[s];
     segment.first = own && segment.tied_to < 0 ? part.elements : 0;
     segment.running = own ? part.state_elements : 0;
     if (!own) segment.elements = 0;
     part.elements += segment.elements;
     if (own && segment.kind == LayerKind::batch_norm) part.state_elements += 2 * segment.channels();
   }
-  for (Segment& segment : part.segments)
-    if (segment.tied_to >= 0) segment.first = part.owner(segment).first;
+  for (std::size_t s = 0; s < part.segments.size(); ++s) {
+    Segment& segment = part.segments[s];
+    if (segment.tied_to < 0) continue;
+    Segment& table = part.segments[static_cast<std::size_t>(segment.tied_to)];
+    segment.first = table.first;
+    segment.apart = table.apart = owners[s] != owners[static_cast<std::size_t>(segment.tied_to)];
+  }
   const auto segment_in = [](const Model& m, int s) -> const Segment& { return m.segments[static_cast<std::size_t>(s)]; };
-  part.parameters = moved(model.parameters, owners, rank, [&](int s) { return segment_in(part, s).first - segment_in(model, s).first; });
-  part.state = moved(model.state, owners, rank, [&](int s) { return segment_in(part, s).running - segment_in(model, s).running; });
+  part.parameters = moved(model.parameters, has, [&](int s) { return segment_in(part, s).first - segment_in(model, s).first; });
+  part.state = moved(model.state, has, [&](int s) { return segment_in(part, s).running - segment_in(model, s).running; });
   return part;
 }
 

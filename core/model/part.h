@@ -9,7 +9,7 @@
 namespace trainyard::model {
 
 // What a rank has of a model, by whom (a rank) each segment is on: all segments, but only its own have parameters, side by side in flat buffers of their own.
-// A segment that is tied to another is where that is.
+// Of one that is tied to another's weight, and is elsewhere, both ranks have all parameters of that other one; both segments are then said to be apart.
 Model part_of(const Model& model, const std::vector<int>& owners, int rank);
 
 // Segments in a row on one rank, as many as there are.

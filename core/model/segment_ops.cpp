@@ -132,8 +132,10 @@ Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& 
 // Of a table that is another's: what that has besides, it learns by itself.
 Ops tied_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table) {
   const std::int64_t rest = t.gradients.elements() - of_table.elements();
-  return {compute::LinearBackwardWeight{input_rows(s, t.input), output_rows(s, t.output_gradient), of_table, {}, {}, t.multiplies},
+  Ops ops{compute::LinearBackwardWeight{input_rows(s, t.input), output_rows(s, t.output_gradient), of_table, {}, {}, t.multiplies},
           compute::Zero{part(t.gradients, of_table.elements(), {rest})}};
+  if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
+  return ops;
 }
 
 void activation_backward(const Segment& s, const SegmentTensors& t, Ops& ops) {

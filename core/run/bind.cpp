@@ -385,7 +385,7 @@ class Binder {
     if (s > model_.first_with_parameters) t.input_gradient = gradient(s - 1);
     t.parameters = parameters_of(op);
     if (const Access* gradients = find(op.writes, "grads")) t.gradients = tensor(*gradients);
-    t.squared_norm = sub(named("local_norms"), s, 1);
+    t.squared_norm = sub(named("local_norms"), model_.owner(s), 1);
     t.multiplies = recipe_.multiplies;
     add_tensors_of_kind(segment(op), s, t);
     return t;

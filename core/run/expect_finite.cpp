@@ -10,7 +10,7 @@ base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, cons
   if (!recipe.stops_at_non_finite) return {};
   const auto s = static_cast<std::size_t>(op.segment);
   const char* whose = nullptr;
-  if (op.leaves_norm && !std::isfinite(bound.local_norms.as<double>()[s])) whose = "this rank's gradient";
+  if (op.leaves_norm && !std::isfinite(bound.local_norms.as<double>()[model.owner(op.segment)])) whose = "this rank's gradient";
   if (op.kind == plan::OpKind::update && !std::isfinite(bound.statistics.as<double>()[3 * s])) whose = "the gradient that it would be updated by";
   if (whose == nullptr) return {};
   return base::fail(

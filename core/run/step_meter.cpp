@@ -50,7 +50,10 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
     slot.correct += bound_.metrics.as<double>()[1];
   }
   if ((op.leaves_norm || op.kind == plan::OpKind::clip) && !bound_.loss_scale.empty()) slot.loss_scale = *bound_.loss_scale.as<double>();
-  if (op.leaves_norm) slot.local_norms[s] = bound_.local_norms.as<double>()[s];
+  if (op.leaves_norm) {
+    const auto learnt = static_cast<std::size_t>(model_.owner(op.segment));
+    slot.local_norms[learnt] = bound_.local_norms.as<double>()[learnt];
+  }
   if (op.leaves_statistics) std::copy_n(bound_.statistics.as<double>(), slot.statistics.size(), slot.statistics.begin());
   if (op.kind == plan::OpKind::decode) {
     const auto b = static_cast<std::size_t>(op.bucket);

@@ -9,6 +9,7 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
 #include "core/session/checkpoint_pieces.h"
 
@@ -153,16 +154,27 @@ int count_parts(const experiment::Resolved& e) {
   return count;
 }
 
-// What ranks that share layers have alike the first writes.
+namespace {
+
+// Whether it is there for a layer that is tied to it, and its own segment is on another rank.
+bool is_copy(const experiment::Resolved& e, int rank, const model::Parameter& p) {
+  const auto s = static_cast<std::size_t>(p.segment);
+  return e.model.segments[s].apart && experiment::owners_of(e)[s] != experiment::mesh_of(e).place_of(rank).stage;
+}
+
+}  // namespace
+
+// What ranks that share layers have alike the first writes; a table that is in two stages, whoever has its segment.
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state) {
   std::vector<CheckpointSpan> spans = spans_of_kept(e, rank, parameters);
   const bool first = !experiment::splits_layers(e) || experiment::mesh_of(e).place_of(rank).part == 0;
-  if (!first) {
-    std::vector<CheckpointSpan> boxes;
+  const auto writes = [&](const model::Parameter& p) { return (first || p.box.any()) && !is_copy(e, rank, p); };
+  if (!std::ranges::all_of(e.model.parameters, writes)) {
+    std::vector<CheckpointSpan> written;
     for (const CheckpointSpan& span : spans)
       for (const model::Parameter& p : e.model.parameters)
-        if (p.box.any() && within(span, p).values.elements() > 0) boxes.push_back(within(span, p));
-    spans = std::move(boxes);
+        if (writes(p) && within(span, p).values.elements() > 0) written.push_back(within(span, p));
+    spans = std::move(written);
   }
   const bool tells = experiment::splits_model(e.document.strategy.kind) ? is_of_chief(e, rank) : rank == e.chief || !experiment::shards_parameters(e);
   if (first && tells && !state.empty()) spans.push_back({CheckpointBuffer::state, 0, state});

@@ -22,6 +22,7 @@ void add_lines(const MeshGroups& groups, MeshRank& rank, plan::RankPlan& plan) {
   rank.parts = add_line(plan, groups.parts(rank.rank));
   rank.replicas = add_line(plan, groups.replicas(rank.rank));
   rank.alike = add_line(plan, groups.alike(rank.rank));
+  rank.ties = add_line(plan, groups.ties(rank.rank));
   rank.speaks = groups.speaks(rank.rank);
   const auto known_or_new = [&](std::int32_t group) {
     for (const Line& line : {rank.parts, rank.replicas})
@@ -32,7 +33,7 @@ void add_lines(const MeshGroups& groups, MeshRank& rank, plan::RankPlan& plan) {
   rank.norms = known_or_new(groups.norms());
 }
 
-// What peers read in place, besides gradients that replicas sum.
+// What peers read in place, besides gradients that are summed.
 void share(const MeshRank& rank, const model::Model& model, const ReplicaBuffers& b, plan::RankPlan& plan) {
   const auto is_read = [&](const plan::Access& buffer) {
     if (buffer.buffer.valid()) plan.buffers[buffer.buffer.index()].shared = true;
@@ -58,11 +59,11 @@ plan::RankPlan rank_of(const experiment::Resolved& whole, const Split& split, co
   add_lines(groups, rank, plan);
   const experiment::Recomputation recomputation = experiment::recomputation_of(whole, number);
   const Slots slots = room_for(e, rank, recomputation);
-  const bool reduces = rank.replicas.group >= 0;
+  const bool reduces = rank.replicas.group >= 0, is_read = reduces || rank.ties.group >= 0;
   const std::vector<Bucket> buckets = reduces ? experiment::buckets(e) : std::vector<Bucket>{};
   if (experiment::shards(whole)) rank.shards = Shards{Units(e, number)};
   const Flat flat = rank.shards ? rank.shards->units.flat() : whole_model(e);
-  Replica parts{e,  buckets, rank.replicas.group, false, add_buffers(e, reduces ? Shared::gradients : Shared::nothing, false, plan.buffers, slots, flat),
+  Replica parts{e,  buckets, rank.replicas.group, false, add_buffers(e, is_read ? Shared::gradients : Shared::nothing, false, plan.buffers, slots, flat),
                 {}, {}};
   parts.slots = slots_by_buffer(parts.buffers, slots, plan.buffers.size());
   parts.recomputation = recomputation;

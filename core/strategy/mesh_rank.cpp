@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/experiment/stages.h"
+#include "core/experiment/ties.h"
 #include "core/strategy/replica.h"
 #include "core/strategy/same_samples.h"
 
@@ -104,6 +105,7 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split) : mesh
   replicas_ = add(who_sums(e));
   alike_ = add(shards_ ? experiment::part_groups(e) : std::vector<std::vector<int>>{});
   stages_ = add(who_tells(e));
+  ties_ = add(experiment::tie_groups(e.document));
   if (!e.document.training.judges_gradients() || !mesh_.sums_norms(shards_)) return;
   everyone_ = mesh_.tensor == mesh_.ranks() ? parts_.front() : static_cast<std::int32_t>(list_.size());
   if (everyone_ != parts_.front()) list_.push_back(everyone(e));

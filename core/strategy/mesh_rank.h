@@ -16,8 +16,8 @@
 namespace trainyard::strategy {
 
 // The groups of a mesh, by number: of every pipeline its ways; of every part of a stage; of all replicas of these, or where they share out what they have alike
-// of those who do so among them, then of those who have the same part of it, and of all of a stage who have parts of one; and of everybody, where norms are
-// summed that no rank has whole.
+// of those who do so among them, then of those who have the same part of it, and of all of a stage who have parts of one; of those who have a table that layers
+// of two stages share; and of everybody, where norms are summed that no rank has whole.
 class MeshGroups {
  public:
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
@@ -27,6 +27,7 @@ class MeshGroups {
   std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
   std::int32_t alike(int rank) const { return alike_[static_cast<std::size_t>(rank)]; }
+  std::int32_t ties(int rank) const { return ties_[static_cast<std::size_t>(rank)]; }
   std::int32_t statistics(int rank) const;  // of who updates some of a segment that the rank updates
   std::int32_t norms() const { return everyone_; }
   // Whether of those who update the same the rank is the first.
@@ -41,7 +42,7 @@ class MeshGroups {
   experiment::Mesh mesh_;
   std::vector<std::pair<int, int>> ways_;
   std::vector<plan::Group> list_;
-  ByRank parts_, replicas_, alike_, stages_;
+  ByRank parts_, replicas_, alike_, stages_, ties_;
   std::int32_t everyone_ = -1;
   bool shards_ = false;
 };
@@ -54,7 +55,7 @@ struct MeshRank {
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   std::vector<std::vector<Line>> ways = {};  // by way and replica, where the rank is called; else the rank's own
-  Line parts = {}, replicas = {}, alike = {}, statistics = {}, norms = {};
+  Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
   bool speaks = true;                 // of those who update the same, it is the first
   std::optional<Shards> shards = {};  // of what replicas have alike, where each updates but its part
   plan::Access summaries = {};        // of the logits, of all parts one after another; invalid where every rank has all classes

@@ -120,6 +120,7 @@ class MeshWriter : private UnitOps {
     else if (is_learnt) add_nothing_learnt(s);
     if (!is_learnt) return;
     sum_gradient(s);
+    if (m_.ties.group >= 0 && segment(s).apart && is_last_micro_step()) collective(OpKind::all_reduce, m_.ties, 0, segment_of(b_.gradients, s));
     for (std::int32_t b = 0; b < buckets() && !m_.shards && (updates_each() || is_last_micro_step()); ++b)
       if (span_of(b).first_segment == s) collective(OpKind::all_reduce, m_.replicas, b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
   }
@@ -252,11 +253,11 @@ class MeshWriter : private UnitOps {
   // Whether the rank tells of a segment: of one that all parts have the first does, of one that is split each of its part.
   bool tells(int s) const { return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none); }
 
-  // Each rank its part of the norm of the whole gradient; of those who have the same, the first.
+  // Each rank its part of the norm of the whole gradient; of those who have the same the first, and of two that have a table who has its segment.
   void add_clip() {
     std::vector<bool> counts(model_.segments.size(), false);
     const auto count = [&](int s, Op norm) {
-      if (m_.norms.group >= 0 && !(tells(s) && m_.speaks)) return;
+      if (m_.norms.group >= 0 && !(tells(s) && m_.owns(s) && m_.speaks)) return;
       counts[static_cast<std::size_t>(s)] = true;
       add(std::move(norm));
     };

@@ -5,8 +5,8 @@
 // share it on the way forward, and the gradient at the inputs of its first one on the way back; a loss of classes in parts goes by what all of them gather of
 // their logits. Where stages are called (experiment/mesh.h), the caller sends them what they compute by, has the loss, and they take its micro-batches and
 // those of all other callers. A bucket of gradients is summed over replicas with the last micro-batch, as soon as that is through with it, or where every
-// micro-batch is an update of its own (pipedream) with each; replicas that share out what they have alike do so by units (unit_ops.h), in every cell of the one
-// that takes most micro-batches. What waits for what follows from the data.
+// micro-batch is an update of its own (pipedream) with each, and so is a table that layers of two stages share; replicas that share out what they have alike do
+// so by units (unit_ops.h), in every cell of the one that takes most micro-batches. What waits for what follows from the data.
 #pragma once
 
 #include <vector>

@@ -81,8 +81,7 @@ class Caster {
     Op cast;
     cast.kind = OpKind::cast;
     cast.lane = op.lane;
-    const model::Segment& segment = model_.segments[static_cast<std::size_t>(op.segment)];
-    cast.segment = segment.tied_to < 0 ? op.segment : segment.tied_to;
+    cast.segment = model_.owner(op.segment);
     cast.reads = {source};
     cast.writes = {in_halves(source)};
     std::copy_if(op.after.begin(), op.after.end(), std::back_inserter(cast.after),

@@ -109,7 +109,7 @@ plan::Op ReplicaOps::backward_weight(int s, bool last_of_step) const {
   Op op = made(OpKind::backward_weight, kCompute, s, micro_);
   op.reads = {activation(segment(s).looks_up() ? -1 : s - 1), gradient(s)};
   op.writes = {segment_of(b_.gradients, s)};
-  if (!is_tied(s) && last_of_step) op.writes.push_back({b_.local_norms.buffer, s, 1});
+  if (learns_alone(s) && last_of_step) op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});
   if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
   op.flops = samples_ * segment(s).backward_weight_flops();
   return op;

@@ -32,8 +32,10 @@ class ReplicaSpans {
   bool is_tied(int s) const { return segment(s).tied_to >= 0; }
   // Whether another segment has put its part of the gradient there before.
   bool adds_to_tied(int s) const {
-    return std::any_of(model_.segments.begin(), model_.segments.end(), [s](const model::Segment& other) { return other.tied_to == s; });
+    return std::any_of(model_.segments.begin(), model_.segments.end(), [s](const model::Segment& other) { return other.tied_to == s && !other.apart; });
   }
+  // Whether what it learns is in no other segment's gradient of this rank: its own, or of one that is elsewhere.
+  bool learns_alone(int s) const { return has_parameters(s) || (is_tied(s) && segment(s).apart); }
   bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
   bool synchronises() const { return r_.statistics.group >= 0; }
   std::int32_t number_of_sums(int s) const { return r_.statistics.numbers[static_cast<std::size_t>(s)]; }
@@ -62,8 +64,7 @@ class ReplicaSpans {
   std::int64_t first_in(plan::BufferId flat, int s) const {
     const std::vector<std::int64_t>& moved = flat == b_.gradients.buffer ? moved_gradients_ : moved_parameters_;
     const bool may_move = flat == b_.gradients.buffer || flat == b_.parameters.buffer;
-    const int owner = is_tied(s) ? segment(s).tied_to : s;
-    return segment(s).first + (may_move && !moved.empty() ? moved[static_cast<std::size_t>(owner)] : 0);
+    return segment(s).first + (may_move && !moved.empty() ? moved[static_cast<std::size_t>(model_.owner(s))] : 0);
   }
 
  protected:

@@ -112,9 +112,9 @@ void UnitOps::sum_own_parts(const Line& alike) {
 
 plan::Op UnitOps::learn_nothing(int s) const {
   Op op = op_of(OpKind::zero, s);
-  if (!has_parameters(s) || (micro_ > first_micro_ && adds_up(s))) return op;
+  if (!learns_alone(s) || (micro_ > first_micro_ && adds_up(s))) return op;
   op.writes.push_back(segment_of(b_.gradients, s));
-  if (leaves_norms() && micro_ == first_micro_) op.writes.push_back({b_.local_norms.buffer, s, 1});
+  if (leaves_norms() && micro_ == first_micro_) op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});
   return op;
 }
 

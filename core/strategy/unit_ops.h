@@ -41,7 +41,7 @@ class UnitOps : protected OwnPartOps {
   void sum_own_parts(const Line& alike);  // with whoever has the same parts, and shares them out with others
 
   // Whether what a segment learns is added to what earlier micro-steps left there.
-  bool adds_up(int s) const { return shards_ == nullptr ? !learns_each_ : units().gradients.stays(units().of(is_tied(s) ? segment(s).tied_to : s)); }
+  bool adds_up(int s) const { return shards_ == nullptr ? !learns_each_ : units().gradients.stays(units().of(model_.owner(s))); }
   // Whether the rank's own gradient of the step is anywhere whole, so that its norm can be told.
   bool leaves_norms() const { return shards_ == nullptr || !units().scatters || taken_.size() == 1; }
   // Of a micro-step without samples: gradients of zero, where others do not stand there.

@@ -50,6 +50,11 @@ INSTANTIATE_TEST_SUITE_P(Meshes, MeshTraining,
                                          MeshCase{"gpt_1x2x2", meshed(gpt(4, 4, false), {1, 2, 2}, 4)},
                                          MeshCase{"gpt_2x2x2_interleaved", meshed(on_hosts(gpt(8, 2, false), 4, 2), {2, 2, 2}, 4, S::interleaved_1f1b)},
                                          MeshCase{"tied_2x2x2_gpipe", with(meshed(gpt(8, 4, true), {2, 2, 2}, 2, S::gpipe), O::adam, 0.3)},
+                                         MeshCase{"tied_1x2x1_clipped", with(meshed(gpt(2, 2, true), {1, 2, 1}, 3), O::adamw, 0.3)},
+                                         MeshCase{"tied_1x3x1_interleaved", with(meshed(gpt(3, 2, true), {1, 3, 1}, 3, S::interleaved_1f1b), O::adam)},
+                                         MeshCase{"tied_3x2x1_zb_tree",
+                                                  with(meshed(gpt(6, 2, true), {3, 2, 1}, 4, S::zb_h1), O::adam, 0, Algorithm::binary_tree)},
+                                         MeshCase{"tied_2x2x2_clipped", with(meshed(on_hosts(gpt(8, 4, true), 2, 4), {2, 2, 2}, 3), O::adam, 0.3)},
                                          MeshCase{"rows_4x1x1_clipped", with(meshed(strategy::small_rows(4), {4, 1, 1}, 2), O::sgd, 0.3)},
                                          MeshCase{"clicks_2x2x1", meshed(strategy::small_clicks(4), {2, 2, 1}, 2, S::naive)},
                                          MeshCase{"images_2x2x2", meshed(images(strategy::small_images(8), 1), {2, 2, 2}, 2)}),
@@ -57,8 +62,10 @@ INSTANTIATE_TEST_SUITE_P(Meshes, MeshTraining,
 
 // Of 241 samples, 24 at a step, the last one is replica 0's alone: the others learn nothing from it, and sum with it.
 TEST(MeshTail, of_a_replica_without_samples_equals_one_device) {
-  for (const experiment::Mesh mesh : {experiment::Mesh{2, 2, 2}, experiment::Mesh{4, 2, 1}}) {
-    Experiment e = meshed(strategy::small_rows(8), mesh, 3);
+  for (const auto& [mesh, rows] : {std::pair{experiment::Mesh{2, 2, 2}, strategy::small_rows(8)},
+                                   {experiment::Mesh{4, 2, 1}, strategy::small_rows(8)},
+                                   {experiment::Mesh{2, 2, 1}, gpt(4, 2, true)}}) {
+    Experiment e = meshed(rows, mesh, 3);
     e.data.train_samples = 241;
     ASSERT_EQ(experiment::resolve(e, ".").value().tail_samples, 1);
     expect_as_one_device(e, trained(e), trained(on_one(e))[0]);

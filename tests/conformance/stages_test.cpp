@@ -100,6 +100,8 @@ TEST(StagePlaces, of_any_layers_equal_one_device) {
       {"dropout alone, weights later", images, {{"0", 2}, {"7", 0}, {"9", 1}}, S::zb_h1},
       {"half a block of a transformer", strategy::small_gpt(3), {{"0", 0}, {"1.3", 1}, {"1.7", 2}}},
       {"a tied table", strategy::small_tied_gpt(2), {{"0", 0}, {"1.2", 1}, {"3", 0}}},
+      {"a table whose tied layer is elsewhere", strategy::small_tied_gpt(3), {{"0", 1}, {"1.2", 0}, {"3", 2}}, S::one_f_one_b},
+      {"a table before its tied layer", strategy::small_tied_gpt(2), {{"0", 1}, {"1.2", 0}}, S::zb_h1},
       {"tables of a wide half", clicks, {{"0", 0}, {"1", 1}}},
       {"a wide half elsewhere", clicks, {{"0", 1}, {"4", 0}}},
   };

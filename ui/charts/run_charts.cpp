@@ -221,7 +221,7 @@ void RunCharts::set_choice(const LineChoice& choice) {
   if (choice == choice_) return;
   choice_ = choice;
   for (const auto& shown : runs_) {
-    read_anew(*shown, {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time});
+    read_anew(*shown, {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time, ChartKind::buffers});
     shown->split = StepSplit(choice_.step_time_of);
   }
   read_on();

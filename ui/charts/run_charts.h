@@ -109,7 +109,7 @@ class RunCharts : public QWidget {
   std::map<ChartKind, PlotView*> plots_;
   ChartGrid* grid_;
   QAction *freeze_, *marks_;
-  QComboBox *axis_, *segment_, *step_time_;
+  QComboBox *axis_, *segment_, *step_time_, *buffers_;
   QSlider* smoothing_;
   QMenu* charts_menu_;
   FlowLayout* bar_;

@@ -96,10 +96,11 @@ void RunCharts::build_choices(QWidget& bar) {
   connect(smoothing_, &QSlider::valueChanged, this, [this](int percent) { set_smoothing(percent / 100.0); });
   segment_ = labelled_combo(&bar, *bar_, tr("&Gradients of"));
   step_time_ = labelled_combo(&bar, *bar_, tr("S&tep time of"));
-  choices_ = {axis_->parentWidget(), smoothing_->parentWidget(), segment_->parentWidget(), step_time_->parentWidget()};
-  const auto chosen = [this] { set_choice({segment_->currentData().toInt(), step_time_->currentData().toInt()}); };
-  connect(segment_, &QComboBox::currentIndexChanged, this, chosen);
-  connect(step_time_, &QComboBox::currentIndexChanged, this, chosen);
+  buffers_ = labelled_combo(&bar, *bar_, tr("&Buffers of"));
+  buffers_->setObjectName("buffers_of");
+  choices_ = {axis_->parentWidget(), smoothing_->parentWidget(), segment_->parentWidget(), step_time_->parentWidget(), buffers_->parentWidget()};
+  const auto chosen = [this] { set_choice({segment_->currentData().toInt(), step_time_->currentData().toInt(), buffers_->currentData().toInt()}); };
+  for (const QComboBox* combo : {segment_, step_time_, buffers_}) connect(combo, &QComboBox::currentIndexChanged, this, chosen);
 }
 
 void RunCharts::build_menu_buttons(QWidget& bar) {
@@ -111,7 +112,7 @@ void RunCharts::build_menu_buttons(QWidget& bar) {
   connect(charts_menu_, &QMenu::aboutToShow, this, &RunCharts::fill_chart_menu);
   choices_button_->setText(tr("Choices"));
   choices_button_->setCheckable(true);
-  choices_button_->setToolTip(tr("Show what the charts can be told: x axis, smoothing, which gradients and times"));
+  choices_button_->setToolTip(tr("Show what the charts can be told: x axis, smoothing, which gradients, times and buffers"));
 }
 
 void RunCharts::fill_chart_menu() {
@@ -131,15 +132,18 @@ void RunCharts::fill_chart_menu() {
 
 void RunCharts::offer_choices() {
   const telemetry::History* history = runs_.empty() || !runs_.front()->run ? nullptr : &runs_.front()->run->history();
-  std::vector<std::pair<QString, int>> segments, ranks{{tr("mean of ranks"), LineChoice::kMean}, {tr("slowest rank"), LineChoice::kSlowest}};
+  std::vector<std::pair<QString, int>> segments, ranks{{tr("mean of ranks"), LineChoice::kMean}, {tr("slowest rank"), LineChoice::kSlowest}},
+      fullest{{tr("fullest rank"), LineChoice::kFullest}};
   if (history)
     for (const int segment : segments_with_gradients(*history)) segments.emplace_back(segment_name(*history, segment), segment);
   if (segments.empty()) segments.emplace_back(tr("segment 0"), 0);
   segments.emplace_back(tr("all segments"), -1);
-  for (int rank = 0; history && rank < history->ranks(); ++rank) ranks.emplace_back(tr("rank %1").arg(rank), rank);
+  for (int rank = 0; history && rank < history->ranks(); ++rank)
+    for (auto* of : {&ranks, &fullest}) of->emplace_back(tr("rank %1").arg(rank), rank);
   offer_bytes();
   refill(*segment_, segments, choice_.segment);
   refill(*step_time_, ranks, choice_.step_time_of);
+  refill(*buffers_, fullest, choice_.buffers_of);
 }
 
 // Of runs that send nothing, or do not say what, all points would stand at 0. What has not done a step may send yet.

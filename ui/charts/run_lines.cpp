@@ -72,9 +72,10 @@ class Lines {
         line->style.joining = Joining::never, line->style.dashed = line->style.pale = pale;
   }
 
-  // Of the rank whose buffers take most, part on part, but for what the plan has nothing of; and what the plan says that they take, which tells the rank.
+  // Of one rank, part on part, but for what the plan has nothing of; and what the plan says that they take, which tells the rank. Of several runs of each the
+  // rank whose buffers take most.
   void buffers() {
-    const int rank = with_most_buffers();
+    const int rank = alone() && choice_.buffers_of >= 0 ? choice_.buffers_of : with_most_buffers();
     if (rank < 0) return;
     if (!alone()) return void(add("most", chart_text("rank that takes most"), 0, {keys_of(history_, Metric::buffer_bytes, rank)}));
     const QString labels[] = {chart_text("parameters"),       chart_text("gradients"), chart_text("moments"),
@@ -397,7 +398,7 @@ ChartTitle chart_title(ChartKind kind) {
       return {"memory", chart_text("Resident memory of ranks"), "B", chart_text("What the system says that a rank’s process holds; sampled twice a second.")};
     case ChartKind::buffers:
       return {"buffers", chart_text("Buffers, by what they are for"), "B",
-              chart_text("Of the rank whose buffers take most, as much as is in memory; sampled twice a second. The program and its data are not in it.")};
+              chart_text("Of one rank (Buffers of), as much as is in memory; sampled twice a second. The program and its data are not in it.")};
     default: return special_chart_title(kind);
   }
 }

@@ -74,6 +74,8 @@ struct LineChoice {
   int segment = 0;  // -1: all of them, reduced only; one without a gradient stands for the first that has one
   static constexpr int kMean = -1, kSlowest = -2;
   int step_time_of = kMean;  // or a rank
+  static constexpr int kFullest = -1;
+  int buffers_of = kFullest;  // the rank whose buffers take most by the plan, or a rank
   bool operator==(const LineChoice&) const = default;
 };
 

@@ -13,7 +13,7 @@ base::Problem refusal(const QString& what, const QString& advice) { return {base
 
 // Two that share a table, and would not be in one column.
 std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector<int>& owners) {
-  for (int n = 0; n < picture.count(); ++n) {
+  for (int n = 0; n < picture.count() && !picture.may_part; ++n) {
     const int tied = picture.node(n).tied_to;
     if (tied < 0 || owners[static_cast<std::size_t>(tied)] == owners[static_cast<std::size_t>(n)]) continue;
     return refusal(move_text("Layer %1 learns the table of layer %2, so one device must have both").arg(picture.node(n).place, picture.node(tied).place),
@@ -40,7 +40,7 @@ Nodes nodes_at(const ModelPicture& picture, const QStringList& places) {
 std::optional<base::Problem> fixed(const ModelPicture& picture) {
   if (picture.splits) return std::nullopt;
   return refusal(move_text("In %1 layers are not placed on single devices").arg(picture.strategy),
-                 move_text("Set the strategy to model_parallel or pipeline, where every device has some layers."));
+                 move_text("Set the strategy to model_parallel or pipeline, where every device has some layers, or to hybrid with several stages."));
 }
 
 base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column) {

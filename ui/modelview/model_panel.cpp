@@ -134,7 +134,7 @@ void ModelPanel::show_words() {
   const ModelPicture& now = picture();
   if (now.problem) view_->set_empty_text(tr("There is no model yet"), words(now.problem->where) + ": " + refusal_words(*now.problem));
   else view_->set_empty_text(tr("Looking at the model ..."), {});
-  const QString hint = now.splits ? " " + tr("Drag layers to another device, or press Alt+Left and Alt+Right.") : QString();
+  const QString hint = now.splits ? " " + tr("Drag layers to another column, or press Alt+Left and Alt+Right.") : QString();
   totals_->setText(now.nodes.empty() ? QString() : totals(now) + " " + now.kept + hint);
   totals_->setVisible(!now.nodes.empty());
   overview_->setVisible(!now.nodes.empty());

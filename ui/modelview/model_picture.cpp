@@ -7,13 +7,16 @@
 #include <utility>
 
 #include "core/experiment/buckets.h"
+#include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
+#include "core/experiment/mesh.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/precision.h"
 #include "core/experiment/rpc.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/ties.h"
 #include "core/model/layers.h"
 #include "ui/model/place_words.h"
 #include "ui/model/topology_words.h"
@@ -146,8 +149,22 @@ QStringList devices_that(const topology::Topology& topology, const Wanted& wante
 
 QStringList workers_of(const topology::Topology& topology) { return devices_that(topology, topology::works); }
 
-// In the order of places: every worker, or where these call layers all together, and then every server.
+// The devices of a stage have its layers in parts, or as replicas.
+std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
+  const QStringList workers = workers_of(experiment.topology);
+  const experiment::Mesh mesh = experiment::mesh_of(experiment);
+  std::vector<ModelColumn> columns;
+  for (int stage = 0; stage < mesh.pipeline; ++stage) {
+    ModelColumn& column = columns.emplace_back(ModelColumn{.title = picture_text("Stage %1").arg(stage), .place = stage});
+    for (const int rank : mesh.stage(stage))
+      if (rank < workers.size()) column.devices << workers[rank];
+  }
+  return columns;
+}
+
+// In the order of places: every stage of a mesh, or every worker, or where these call layers all together, and then every server.
 std::vector<ModelColumn> columns_of(const Experiment& experiment) {
+  if (experiment.strategy.kind == experiment::StrategyKind::hybrid) return stages_of_mesh(experiment);
   const bool calls = experiment.strategy.kind == experiment::StrategyKind::rpc;
   const QStringList workers = workers_of(experiment.topology);
   std::vector<ModelColumn> columns;
@@ -190,7 +207,14 @@ void add_devices(ModelPicture& picture, const Known& known) {
     if (!placed(owner)) owner = drawn;
   picture = with_owners(std::move(picture), std::move(owners));
   for (const base::Problem& problem : known.problems)
-    if (!picture.misplaced && is_at(problem, {"strategy.stages", "strategy.rpc", "topology.hosts"})) picture.misplaced = told(known.resolved.document, problem);
+    if (!picture.misplaced && is_at(problem, {"strategy.stages", "strategy.mesh", "strategy.rpc", "topology.hosts"}))
+      picture.misplaced = told(known.resolved.document, problem);
+}
+
+void add_keepers(ModelPicture& picture, const Resolved& e) {
+  const auto keepers = keepers_of(e);
+  const auto splits = layer_splits(e);
+  for (std::size_t n = 0; n < keepers.size(); ++n) picture.nodes[n].keepers = keepers[n], picture.nodes[n].split = splits[n];
 }
 
 QString title_of_all(const Experiment& experiment, qsizetype workers) {
@@ -206,22 +230,33 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   picture.columns.push_back(std::move(all));
   picture.owners.assign(picture.nodes.size(), 0);
   picture.kept = workers.empty() ? picture_text("No device is drawn that could have them.") : who_keeps(known.resolved.document);
-  if (!known.in_order()) return;
-  const auto keepers = keepers_of(known.resolved);
-  const auto splits = layer_splits(known.resolved);
-  for (std::size_t n = 0; n < keepers.size(); ++n) picture.nodes[n].keepers = keepers[n], picture.nodes[n].split = splits[n];
+  if (known.in_order()) add_keepers(picture, known.resolved);
 }
 
+// "shared out by cost"
 QString shared_out_by(const experiment::StageSpec& stages) {
   switch (stages.partition) {
-    case experiment::Partition::cost: return picture_text("Every device has some layers, shared out by cost.");
-    case experiment::Partition::memory: return picture_text("Every device has some layers, shared out by memory.");
+    case experiment::Partition::cost: return picture_text("shared out by cost");
+    case experiment::Partition::memory: return picture_text("shared out by memory");
     case experiment::Partition::measured:
-      return stages.times.empty() ? picture_text("Every device has some layers, shared out by cost until a run measures what they take on this machine.")
-                                  : picture_text("Every device has some layers, shared out by what they took on this machine.");
+      return stages.times.empty() ? picture_text("shared out by cost until a run measures what they take on this machine")
+                                  : picture_text("shared out by what they took on this machine");
     case experiment::Partition::by_hand: break;
   }
-  return picture_text("Every device has some layers, placed by hand.");
+  return picture_text("placed by hand");
+}
+
+QString who_has_stages(const Experiment& experiment) {
+  const QString by = shared_out_by(experiment.strategy.stages);
+  switch (experiment.strategy.kind) {
+    case experiment::StrategyKind::rpc: return who_keeps(experiment);
+    case experiment::StrategyKind::hybrid: return picture_text("%1 Layers are %2.").arg(who_keeps(experiment), by);
+    default: return picture_text("Every device has some layers, %1.").arg(by);
+  }
+}
+
+bool has_columns(const experiment::StrategySpec& strategy) {
+  return experiment::has_stages(strategy.kind) && (strategy.kind != experiment::StrategyKind::hybrid || strategy.mesh.pipeline > 1);
 }
 
 }  // namespace
@@ -243,14 +278,14 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   picture.batch = experiment.training.batch_per_rank;
   picture.input = words(model::to_text(experiment::sample_shape(e.data)));
   picture.loss = picture_text("softmax cross-entropy over %1 classes").arg(e.data.classes);
-  using enum experiment::StrategyKind;
-  const bool calls = experiment.strategy.kind == rpc;
-  picture.splits = experiment.strategy.kind == model_parallel || experiment.strategy.kind == pipeline || calls;  // each layer is in one place
+  picture.splits = has_columns(experiment.strategy);
+  picture.may_part = experiment::may_be_apart(experiment.strategy);
   add_nodes(picture, e);
   add_groups(picture, e);
   if (picture.splits) {
     add_devices(picture, *known);
-    picture.kept = calls ? who_keeps(experiment) : shared_out_by(experiment.strategy.stages);
+    picture.kept = who_has_stages(experiment);
+    if (experiment.strategy.kind == experiment::StrategyKind::hybrid && known->in_order()) add_keepers(picture, e);
   } else {
     add_all_alike(picture, *known);
   }
@@ -261,7 +296,9 @@ ModelPicture with_owners(ModelPicture picture, std::vector<int> owners) {
   for (ModelColumn& column : picture.columns) column.parameter_bytes = column.activation_bytes = 0, column.share = 0;
   for (std::size_t n = 0; n < owners.size(); ++n) {
     ModelColumn& column = picture.columns[static_cast<std::size_t>(owners[n])];
-    column.parameter_bytes += picture.nodes[n].parameter_bytes;
+    const int table = picture.nodes[n].tied_to;
+    const bool has_table = table < 0 || owners[static_cast<std::size_t>(table)] == owners[n];
+    column.parameter_bytes += has_table ? picture.nodes[n].parameter_bytes : picture.node(table).parameter_bytes;
     column.activation_bytes += picture.nodes[n].activation_bytes;
     column.share += picture.nodes[n].share;
   }

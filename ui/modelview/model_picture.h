@@ -44,10 +44,10 @@ struct ModelGroup {
   bool operator==(const ModelGroup&) const = default;
 };
 
-// Who has nodes: a rank, or all devices alike, or nobody.
+// Who has nodes: a rank, a stage of a mesh, or all devices alike, or nobody.
 struct ModelColumn {
   int rank = -1;        // -1: no one rank
-  QString title;        // "cpu0", "All trainers", "Every device", "No device"
+  QString title;        // "cpu0", "Stage 1", "All trainers", "Every device", "No device"
   QStringList devices;  // by their names on the drawing; none where that is not said
   std::int64_t parameter_bytes = 0, activation_bytes = 0;
   double share = 0;
@@ -63,7 +63,8 @@ struct ModelPicture {
   std::vector<ModelGroup> groups;
   std::vector<ModelColumn> columns;
   std::vector<int> owners;  // by node, its column
-  bool splits = false;      // columns are devices, each of which has some layers, or in rpc all trainers
+  bool splits = false;      // columns are devices, each of which has some layers, or in a mesh stages, or in rpc all trainers
+  bool may_part = false;    // a layer that is tied, and the one whose table it uses: both columns have the table then
   QString kept;             // who has what, in a sentence
   QString strategy;         // its name
   std::int64_t batch = 0;   // samples of a micro-batch

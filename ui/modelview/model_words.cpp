@@ -100,7 +100,8 @@ QString group_words(const ModelGroup& group) { return model_text("%1 of the work
 QString column_words(const ModelColumn& column) { return model_text("%1, %2").arg(share_words(column.share), size_words(column.parameter_bytes)); }
 
 QString column_sentence(const ModelColumn& column) {
-  const QString who = column.rank < 0 ? column.title : model_text("%1, rank %2").arg(column.title).arg(column.rank);
+  const QString all = column.devices.isEmpty() ? column.title : model_text("%1 (%2)").arg(column.title, column.devices.join(", "));
+  const QString who = column.rank < 0 ? all : model_text("%1, rank %2").arg(column.title).arg(column.rank);
   return model_text("%1: %2 of the work; %3 of parameters; activations of a micro-batch %4.")
       .arg(who, share_words(column.share), size_words(column.parameter_bytes), size_words(column.activation_bytes));
 }

@@ -36,9 +36,16 @@ QString of_shards(const experiment::FsdpSpec& fsdp) {
   return {};
 }
 
-QString of_mesh(const experiment::StrategySpec& strategy) {
-  QString places = keeper_text("In every replica each stage has some layers, and each of its devices a part of those that can be cut.");
-  if (!strategy.mesh.shards_data) return places;
+// Of a replica.
+QString who_shares(const experiment::Mesh& mesh) {
+  if (mesh.pipeline > 1 && mesh.tensor > 1) return keeper_text("each stage has some layers, and each of its devices a part of those that can be cut.");
+  if (mesh.pipeline > 1) return keeper_text("each stage is one device, and has some layers.");
+  return mesh.tensor > 1 ? keeper_text("each device has a part of those layers that can be cut, and all others.") : keeper_text("one device has all layers.");
+}
+
+QString of_mesh(const experiment::StrategySpec& strategy, const experiment::Mesh& mesh) {
+  const QString places = (mesh.data > 1 ? keeper_text("In every replica %1") : keeper_text("There is one replica: %1")).arg(who_shares(mesh));
+  if (!strategy.mesh.shards_data || mesh.data == 1) return places;
   switch (strategy.fsdp.shard) {
     case Shard::full:
       return keeper_text("%1 Of parameters, gradients and moments a replica keeps but its part; the other parameters are gathered when a stage computes.")
@@ -66,7 +73,7 @@ QString of_several(const experiment::Experiment& e) {
     case StrategyKind::model_parallel:
     case StrategyKind::pipeline: return keeper_text("Every device has some layers.");
     case StrategyKind::tensor_parallel: return keeper_text("Every device has a part of every layer that can be cut: some of its rows or columns.");
-    case StrategyKind::hybrid: return of_mesh(e.strategy);
+    case StrategyKind::hybrid: return of_mesh(e.strategy, experiment::mesh_of(e));
     case StrategyKind::rpc:
       return e.strategy.rpc.remote == experiment::RemoteLayers::all
                  ? keeper_text("Parameter servers have all layers that learn; trainers call them, and know the loss.")

@@ -61,6 +61,16 @@ TEST(BrokenMesh, gradients_of_a_replica_that_nobody_sums_are_found_out) {
   EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
 }
 
+// The embedding's own part of the gradient, and on another rank that of the layer which is tied to it.
+TEST(BrokenMesh, a_table_in_two_stages_that_nobody_sums_is_found_out) {
+  experiment::Experiment e = meshed(strategy::small_tied_gpt(2), 1, 2, 1);
+  e.training.batch_per_rank = 4;
+  e.training.accumulation_steps = 2;
+  Victim victim = coarse(e);
+  for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_reduce, "grads")));
+  EXPECT_TRUE(is_found(victim, "has of segment 0 what 1 of 2 replicas have learnt")) << first_finding(victim);
+}
+
 // As two pipelines side by side: there is no group of replicas, and no lane to one.
 TEST(BrokenMesh, replicas_that_do_not_know_of_each_other_are_found_out) {
   Victim victim = whole(2, 2, 1);

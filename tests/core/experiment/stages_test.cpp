@@ -203,9 +203,23 @@ TEST(Partition, of_interleaved_stages_goes_round_the_ranks) {
   for (std::size_t k = 0; k < stages.size(); ++k) EXPECT_EQ(stages[k].rank, static_cast<int>(k % 2));
 }
 
-TEST(Partition, puts_a_tied_layer_where_its_table_is) {
+TEST(Partition, puts_a_tied_layer_last) {
   Experiment e = strategy::small_tied_gpt(3);
   e.strategy.kind = StrategyKind::model_parallel;
+  for (const Partition by : {Partition::cost, Partition::memory}) {
+    e.strategy.stages.partition = by;
+    const auto owners = owners_of(strategy::resolved(e));
+    EXPECT_EQ(owners.front(), 0);
+    EXPECT_EQ(owners.back(), 2);
+  }
+}
+
+// Where replicas of a stage share its table out.
+TEST(Partition, puts_a_tied_layer_where_its_table_is_if_it_must) {
+  Experiment e = strategy::small_tied_gpt(6);
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.mesh = {2, 3, 1, true};
+  e.strategy.stages.schedule = PipelineSchedule::gpipe;
   const auto owners = owners_of(strategy::resolved(e));
   EXPECT_EQ(owners.front(), 0);
   EXPECT_EQ(owners.back(), 0);
@@ -232,7 +246,7 @@ TEST(StagePlaces, that_make_no_sense_are_refused) {
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 1}, {"1", 0}})), HasSubstr("places[2].segment: 1 does not come after 2"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 2}})), HasSubstr("places[1].rank: there is no worker 2 (accepted: 0 to 1)"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}})), HasSubstr("worker 1 has no layer"));
-  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"1", 1}, {"2", 0}})), HasSubstr("strategy.stages.schedule: 1f1b has one stage on each worker"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"1", 1}, {"2", 0}})), HasSubstr("strategy.stages.schedule: 1f1b gives each worker one run of layers"));
 }
 
 TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_besides) {
@@ -257,10 +271,20 @@ TEST(StageProblems, say_what_and_what_to_do) {
                         "grouped so (accepted: a multiple of 2)"));
   e.strategy.stages.chunks = 3;
   EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.chunks: 3 stages on each of 2 workers are more than the 4 layers"));
-  Experiment tied = piped(strategy::small_tied_gpt(2));
-  EXPECT_THAT(problem_of(tied), HasSubstr("the last layer is tied to the first, so both are on one worker (accepted: naive, gpipe). Untie the last layer"));
-  EXPECT_THAT(problem_of(by_hand(piped(strategy::small_tied_gpt(2), PipelineSchedule::gpipe), {{"0", 0}, {"1.4", 1}})),
-              HasSubstr("uses the weight of layer 0, which is on another"));
+  Experiment tied = piped(strategy::small_tied_gpt(2), PipelineSchedule::pipedream);
+  EXPECT_THAT(problem_of(tied),
+              HasSubstr("pipedream gives each worker one run of layers, and the last layer is tied to the first, and stays with it: what both "
+                        "learn would have to be summed before every update, and pipedream waits for nobody (accepted: naive, gpipe, 1f1b, "));
+  tied = by_hand(std::move(tied), {{"0", 0}, {"1.4", 1}});
+  EXPECT_THAT(problem_of(tied), HasSubstr("uses the weight of layer 0, which is on another worker: what both learn"));
+  tied.strategy.stages.schedule = PipelineSchedule::one_f_one_b;
+  EXPECT_EQ(problem_of(tied), "");
+  Experiment sharded = strategy::small_tied_gpt(4);
+  sharded.strategy.kind = StrategyKind::hybrid;
+  sharded.strategy.mesh = {2, 2, 1, true};
+  EXPECT_THAT(problem_of(sharded),
+              HasSubstr("stays with it: replicas that shard (strategy.mesh.shards_data) would share the table out in each of the two stages "
+                        "otherwise (accepted: naive, gpipe). Untie the last layer"));
   Experiment owned = deep(2, {9, 9});
   owned.data.sharding.kind = data::ShardingKind::size_skew;
   EXPECT_THAT(problem_of(owned), HasSubstr("data.sharding.kind: in pipeline every sample passes all ranks"));

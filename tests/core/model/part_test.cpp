@@ -81,6 +81,22 @@ TEST(Part, of_a_tied_layer_uses_the_weight_of_its_embedding) {
   EXPECT_EQ(part_of(whole, owners, 1).elements, whole.elements - part.elements);
 }
 
+TEST(Part, of_a_tied_layer_elsewhere_has_the_table_as_well) {
+  const Model whole = tied();
+  std::vector<int> owners(whole.segments.size(), 1);
+  owners.front() = 0, owners.back() = 2;
+  const std::vector<double> of_whole = initial(whole);
+  for (const int rank : {0, 2}) {
+    const Model part = part_of(whole, owners, rank);
+    EXPECT_EQ(part.elements, whole.segments.front().elements);
+    EXPECT_EQ(part.owner(part.segments.back()).elements, part.elements);
+    EXPECT_TRUE(part.segments.front().apart && part.segments.back().apart);
+    const std::vector<double> own = initial(part);
+    EXPECT_TRUE(std::equal(own.begin(), own.end(), of_whole.begin()));
+  }
+  EXPECT_EQ(part_of(whole, owners, 1).elements, whole.elements - whole.segments.front().elements);
+}
+
 TEST(Stages, are_segments_in_a_row) {
   const auto stages = stages_of({2, 2, 0, 2});
   ASSERT_EQ(stages.size(), 3u);

@@ -42,6 +42,14 @@ experiment::Experiment meshed(int data, int pipeline, int tensor, bool shards = 
   return e;
 }
 
+experiment::Experiment tied(int data, int pipeline, int tensor, experiment::PipelineSchedule schedule) {
+  experiment::Experiment e = meshed(data, pipeline, tensor);
+  e.data = small_tied_gpt(1).data;
+  e.model = small_tied_gpt(1).model;
+  e.strategy.stages.schedule = schedule;
+  return e;
+}
+
 std::string mesh_in_words(const experiment::Experiment& e) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
   return std::to_string(mesh.data) + " x " + std::to_string(mesh.pipeline) + " x " + std::to_string(mesh.tensor) + " ";
@@ -52,9 +60,10 @@ TEST(SummingGroups, are_those_of_the_plan) {
   experiment::Experiment replicas = small(3), parts = small_rows(2);
   replicas.strategy.kind = experiment::StrategyKind::ddp;
   parts.strategy.kind = experiment::StrategyKind::tensor_parallel;
-  for (experiment::Experiment e : {replicas, parts, meshed(2, 2, 2), meshed(2, 2, 2, true), meshed(1, 2, 2, true), meshed(3, 2, 1), meshed(3, 2, 1, true),
-                                   meshed(1, 3, 1), meshed(2, 1, 2), called(small(1), 3, 2), called(small(1), 1, 2),
-                                   called(small_wide_and_deep(1), 3, 2, embeddings), called(small_wide_and_deep(1), 1, 1, embeddings)})
+  for (experiment::Experiment e :
+       {replicas, parts, meshed(2, 2, 2), meshed(2, 2, 2, true), meshed(1, 2, 2, true), meshed(3, 2, 1), meshed(3, 2, 1, true), meshed(1, 3, 1),
+        meshed(2, 1, 2), tied(1, 2, 1, experiment::PipelineSchedule::one_f_one_b), tied(2, 2, 2, experiment::PipelineSchedule::zb_h1), called(small(1), 3, 2),
+        called(small(1), 1, 2), called(small_wide_and_deep(1), 3, 2, embeddings), called(small_wide_and_deep(1), 1, 1, embeddings)})
     for (const double clip_norm : {0.0, 1.0}) {
       e.training.clip_norm = clip_norm;
       const experiment::Resolved r = resolved(e);

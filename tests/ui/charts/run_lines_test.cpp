@@ -52,20 +52,23 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_from_each_to_the_n
   EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty()) << "of ranks that have the same parameters";
 }
 
-// Of one rank, by run::MemoryPart, as planned and as measured.
-telemetry::History history_of_buffers(const std::vector<double>& bytes) {
+// Of each rank, by run::MemoryPart, as planned and as measured.
+telemetry::History history_of_buffers(const std::vector<std::vector<double>>& by_rank) {
   const QTemporaryDir directory;
-  const test::SyntheticRun run{.ranks = 1};
+  const test::SyntheticRun run{.ranks = static_cast<int>(by_rank.size())};
   base::Json header = run.header();
-  header["buffer_bytes"] = base::Json::array({bytes});
+  header["buffer_bytes"] = by_rank;
   auto writer = telemetry::RecordingWriter::create(std::filesystem::path(directory.path().toStdString()) / telemetry::kRecordingFile, header).value();
-  std::vector<telemetry::Event> events = run.step(0, 0);
-  for (std::size_t part = 0; part < bytes.size(); ++part) {
-    telemetry::Event event = events.front();
-    event.subject = static_cast<std::uint16_t>(telemetry::Metric::buffer_bytes), event.index = static_cast<std::uint16_t>(part), event.value = bytes[part];
-    events.push_back(event);
+  for (int rank = 0; rank < run.ranks; ++rank) {
+    const std::vector<double>& bytes = by_rank[static_cast<std::size_t>(rank)];
+    std::vector<telemetry::Event> events = run.step(rank, 0);
+    for (std::size_t part = 0; part < bytes.size(); ++part) {
+      telemetry::Event event = events.front();
+      event.subject = static_cast<std::uint16_t>(telemetry::Metric::buffer_bytes), event.index = static_cast<std::uint16_t>(part), event.value = bytes[part];
+      events.push_back(event);
+    }
+    EXPECT_TRUE(writer.append_events(rank, events));
   }
-  EXPECT_TRUE(writer.append_events(0, events));
   EXPECT_TRUE(writer.close());
   return *telemetry::History::load(directory.path().toStdString());
 }
@@ -94,9 +97,20 @@ std::string labels_of(const std::vector<LineSpec>& lines) {
 
 // A legend shows its first lines without being scrolled.
 TEST(RunLines, of_buffers_begin_with_the_plan_and_have_no_part_of_which_it_has_nothing) {
-  const auto labels = [](const std::vector<double>& bytes) { return labels_of(lines_of(ChartKind::buffers, history_of_buffers(bytes), {}, {})); };
+  const auto labels = [](const std::vector<double>& bytes) { return labels_of(lines_of(ChartKind::buffers, history_of_buffers({bytes}), {}, {})); };
   EXPECT_EQ(labels({4e6, 4e6, 8e6, 2e6, 1e3, 0, 0}), "plan (rank 0), parameters, gradients, moments, activations, other");
   EXPECT_EQ(labels({4e6, 4e6, 0, 2e6, 1e3, 8e6, 0}), "plan (rank 0), parameters, gradients, activations, other, put aside on the host");
+}
+
+TEST(RunLines, of_buffers_are_those_of_the_fullest_rank_or_of_a_chosen_one) {
+  const telemetry::History history = history_of_buffers({{4e6, 4e6, 0, 2e6, 1e3, 0, 0}, {6e6, 6e6, 0, 1e6, 1e3, 0, 0}});
+  const auto plan_of = [&](int rank) { return lines_of(ChartKind::buffers, history, {}, {.buffers_of = rank}).at(0); };
+  EXPECT_EQ(plan_of(LineChoice::kFullest).style.label, "plan (rank 1)");
+  EXPECT_EQ(plan_of(LineChoice::kFullest).level, 13001e3);
+  EXPECT_EQ(plan_of(0).style.label, "plan (rank 0)");
+  EXPECT_EQ(plan_of(0).level, 10001e3);
+  const auto lines = lines_of(ChartKind::buffers, history, {}, {.buffers_of = 0});
+  EXPECT_EQ(points_of(history, lines.at(1)).at(0).value, 4e6);
 }
 
 // What a rank reports of each step, changed.

@@ -38,7 +38,11 @@ TEST(ModelMoves, are_refused_where_every_device_has_all_layers) {
 }
 
 TEST(ModelMoves, do_not_tear_two_layers_apart_that_share_a_table) {
-  const ModelPicture picture = model_picture(gpt(2, 1, true), "");
+  experiment::Experiment e = gpt(4, 1, true);
+  e.strategy.kind = StrategyKind::hybrid;
+  e.strategy.stages.schedule = experiment::PipelineSchedule::gpipe;
+  e.strategy.mesh = {2, 2, 1, true};
+  const ModelPicture picture = model_picture(e, "");
   const int last = picture.count() - 1;
   for (const Nodes& one : {Nodes{0}, Nodes{last}}) {
     const auto refused = moved(picture, one, 1);
@@ -47,6 +51,23 @@ TEST(ModelMoves, do_not_tear_two_layers_apart_that_share_a_table) {
     EXPECT_EQ(refused.error().advice, "Select both, and move them together; or untie layer 2.");
   }
   EXPECT_TRUE(moved(picture, {0, last}, 1));
+  e.strategy.mesh.shards_data = false;
+  EXPECT_TRUE(moved(model_picture(e, ""), {last}, 1)) << "both stages have the table";
+}
+
+TEST(ModelMoves, between_stages_of_a_mesh_end_as_the_plan_has_them) {
+  Document document;
+  experiment::Experiment e = three_layers(StrategyKind::hybrid, 4);
+  e.strategy.mesh = {2, 2, 1, false};
+  document.reset(by_hand(e, {{"0", 0}, {"4", 1}}));
+  const ModelPicture picture = model_picture(document.experiment(), "");
+  ASSERT_EQ(picture.problem ? picture.problem->what : "", "");
+  EXPECT_THAT(picture.owners, ElementsAre(0, 0, 1));
+  const std::vector<int> owners = moved_to_device(picture, {1}, "cpu3").value();
+  EXPECT_THAT(owners, ElementsAre(0, 1, 1)) << "cpu3 is a replica of stage 1";
+  place_by_hand(document, "Move", picture, owners);
+  EXPECT_THAT(document.experiment().strategy.stages.places, ElementsAre(StagePlace{"0", 0}, StagePlace{"2", 1}));
+  EXPECT_EQ(experiment::owners_of(experiment::resolve(document.experiment(), "").value()), owners);
 }
 
 TEST(ModelMoves, are_refused_to_devices_that_do_not_train) {

@@ -54,7 +54,7 @@ TEST_F(ModelPanelTest, follows_the_document) {
   document_.set_value("strategy.kind", "pipeline");
   settle();
   EXPECT_TRUE(panel_.picture().splits);
-  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("shared out by cost. Drag layers to another device"));
+  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("shared out by cost. Drag layers to another column"));
 }
 
 TEST_F(ModelPanelTest, moves_layers_at_once_and_each_move_is_one_step_of_undo) {

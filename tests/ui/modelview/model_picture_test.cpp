@@ -80,7 +80,36 @@ TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
   const int attention = picture.node_at("1.2");
   EXPECT_EQ(picture.node(attention).keepers, picture.node(norm).keepers) << "though it keeps nothing";
   EXPECT_THAT(sentence(picture, attention).toStdString(), HasSubstr("; on ranks "));
+  ASSERT_EQ(picture.columns.size(), 2u);
+  EXPECT_EQ(picture.columns.front().title, "Stage 0");
+  EXPECT_EQ(picture.columns.front().devices.size(), 4) << "of both replicas, both parts";
+  EXPECT_EQ(picture.owners.front(), 0);
+  EXPECT_EQ(picture.owners.back(), 1);
+  EXPECT_THAT(column_sentence(picture.columns[1]).toStdString(), HasSubstr("Stage 1 ("));
+  EXPECT_EQ(picture.kept,
+            "In every replica each stage has some layers, and each of its devices a part of those that can be cut. Layers are shared out by cost.");
+}
+
+// All devices of a mesh of one stage have the same layers.
+TEST(ModelPicture, has_no_columns_for_a_mesh_of_one_stage) {
+  Experiment e = three_layers(StrategyKind::hybrid, 4);
+  e.strategy.mesh = {2, 1, 2, false};
+  const ModelPicture picture = model_picture(e, "");
+  EXPECT_FALSE(picture.splits);
   EXPECT_EQ(picture.columns.front().title, "All devices");
+  EXPECT_EQ(picture.kept, "In every replica each device has a part of those layers that can be cut, and all others.");
+}
+
+// What a stage has of parameters is what one of its devices would have: the table counts in both.
+TEST(ModelPicture, counts_a_table_in_both_stages_that_have_it) {
+  Experiment e = gpt(2, 1, true);
+  e.strategy.kind = StrategyKind::pipeline;
+  const ModelPicture picture = model_picture(e, "");
+  ASSERT_EQ(said(picture.problem), "");
+  ASSERT_EQ(picture.owners.back(), 1);
+  std::int64_t all = 0;
+  for (const ModelColumn& column : picture.columns) all += column.parameter_bytes;
+  EXPECT_EQ(all, picture.parameter_bytes + picture.node(0).parameter_bytes);
 }
 
 TEST(ModelPicture, counts_in_numbers_of_the_precision) {
@@ -249,7 +278,7 @@ TEST(ModelPicture, shows_who_has_what_though_the_schedule_does_not_take_it) {
   Experiment e = gpt(2, 1, true);
   e.strategy.kind = StrategyKind::pipeline;
   const ModelPicture picture = model_picture(e, "");
-  EXPECT_THAT(said(picture.misplaced), HasSubstr("has one stage on each worker"));
+  EXPECT_THAT(said(picture.misplaced), HasSubstr("gives each worker one run of layers"));
   EXPECT_EQ(picture.column_of(0).rank, 0);
   EXPECT_EQ(picture.column_of(picture.count() - 2).rank, 1);
   e.strategy.stages.chunks = 0;
