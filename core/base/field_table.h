@@ -26,10 +26,11 @@ namespace trainyard::base {
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
+  std::string_view unit{};  // of both, by which they are told
 };
 
 template <class Document>
-struct Fields;  // specialise: `title`, `table()`
+struct Fields;  // specialise: `title`, `table()`, and where a part has no use for a field that it cannot know of itself `hides(document, part, field)`
 
 template <class Owner, class Value>
 struct Field {
@@ -45,6 +46,7 @@ struct Field {
 template <class Owner, class Value>
 constexpr Field<Owner, Value> field(std::string_view name, Value Owner::*member, std::string_view unit, Range range, std::string_view help,
                                     std::type_identity_t<bool (*)(const Owner&)> used = nullptr) {
+  range.unit = unit;
   return {name, member, unit, range, help, used};
 }
 

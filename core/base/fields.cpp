@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/shortened.h"
+#include "core/base/units.h"
 
 namespace trainyard::base {
 namespace {
@@ -21,11 +22,15 @@ std::string number_text(double value) {
 // Whether a person would want to read it: not infinite, and not merely what the type holds.
 bool is_bound(double value) { return std::fabs(value) < 9e18; }
 
+// Of what is counted in many.
+bool takes_prefix(std::string_view unit) { return unit == "B" || unit == "B/s" || unit == "bit/s" || unit == "flop/s"; }
+
 std::string range_text(const Range& range) {
   const bool low = is_bound(range.low), high = is_bound(range.high);
-  if (low && high) return number_text(range.low) + " to " + number_text(range.high);
-  if (low) return "at least " + number_text(range.low);
-  if (high) return "at most " + number_text(range.high);
+  const auto text = [&](double bound) { return takes_prefix(range.unit) ? with_unit(bound, std::string(range.unit).c_str()) : number_text(bound); };
+  if (low && high) return text(range.low) + " to " + text(range.high);
+  if (low) return "at least " + text(range.low);
+  if (high) return "at most " + text(range.high);
   return "any";
 }
 

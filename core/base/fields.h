@@ -51,7 +51,7 @@ std::size_t characters(std::string_view utf8);
 template <class Number>
 Range narrowed(const Range& range) {
   using Limits = std::numeric_limits<Number>;
-  return {std::max(range.low, static_cast<double>(Limits::lowest())), std::min(range.high, static_cast<double>(Limits::max()))};
+  return {std::max(range.low, static_cast<double>(Limits::lowest())), std::min(range.high, static_cast<double>(Limits::max())), range.unit};
 }
 
 inline std::string child(const std::string& path, std::string_view key) { return path.empty() ? std::string(key) : path + "." + std::string(key); }
@@ -151,6 +151,8 @@ std::vector<FieldDescription> describe(const Document& document) {
       if constexpr (IsDocument<typename Value::value_type>) d.fields = describe(typename Value::value_type{});
     }
     d.used = f.used == nullptr || f.used(document);
+    if constexpr (requires { Fields<Document>::hides(document, f.name, f.name); })
+      for (FieldDescription& inner : d.fields) inner.used = inner.used && !Fields<Document>::hides(document, f.name, inner.name);
     descriptions.push_back(std::move(d));
   };
   std::apply([&](const auto&... f) { (one(f), ...); }, Fields<Document>::table());

@@ -121,9 +121,12 @@ class Execution {
     return true;
   }
 
+  // Where layers are on several ranks, what each is to be summed over: with its replicas, if there are any.
+  bool knows_replicas() const { return !elsewhere_.shards && (layers_.split() || elsewhere_.broadcasts); }
+
   // Of the gradient that an update goes by.
   bool is_of_all_replicas(const At& at, const Op& op) {
-    if (op.kind != OpKind::update || elsewhere_.shards || !(layers_.split() || elsewhere_.broadcasts)) return true;
+    if (op.kind != OpKind::update || !knows_replicas()) return true;
     const auto found = overlaps(buckets_, at.rank, op.reads.front());
     const auto flaw = replicas_.flaw(at.rank, op.segment, found.empty() ? std::vector{at.rank} : members(*found.front().bucket));
     return !flaw || report(at, *flaw, "Sum what is learnt over all replicas, each once.");
@@ -286,7 +289,7 @@ class Execution {
           return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it wait for the collective of its bucket, and read only what that gives it.");
     }
     const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](auto& entry) { return entry.second.home_in(at.rank, access.buffer) != nullptr; });
-    return !reduced || covered == access.count ||
+    return !reduced || covered == access.count || (covered == 0 && knows_replicas()) ||
            report(at,
                   "reads " + range_text(scope_.rank(at.rank), access) + ", of which " + std::to_string(access.count - covered) + " elements are in no bucket",
                   "Cover the whole gradient with buckets.");

@@ -340,6 +340,11 @@ struct Fields<experiment::StrategySpec> {
   static constexpr bool is_rpc(const S& s) { return s.kind == experiment::StrategyKind::rpc; }
   static constexpr bool reduces(const S& s) { return s.kind != experiment::StrategyKind::one_device && (!has_stages(s) || is_mesh(s) || is_rpc(s)); }
   static constexpr bool reduces_gradients(const S& s) { return reduces(s) && (!experiment::splits_model(s.kind) || is_mesh(s) || is_rpc(s)); }
+  static constexpr bool overlaps(const S& s) { return s.kind == experiment::StrategyKind::pipeline || (is_mesh(s) && s.mesh.pipeline > 1); }
+  // Where one micro-batch after the other passes, in one order, and nobody asked for another.
+  static constexpr bool hides(const S& s, std::string_view part, std::string_view name) {
+    return part == "stages" && name == "schedule" && !overlaps(s) && s.stages.schedule == experiment::StageSpec{}.schedule;
+  }
   static constexpr bool compresses(const S& s) { return reduces(s) && !experiment::splits_model(s.kind); }
   static constexpr bool reduces_itself(const S& s) { return reduces(s) && s.engine == experiment::Engine::own; }
   static constexpr bool chooses(const S& s) { return reduces_itself(s) && !experiment::fixed_algorithm(s.kind); }

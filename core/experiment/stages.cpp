@@ -72,6 +72,16 @@ std::optional<double> ideal_bubble(const Resolved& resolved) {
   }
 }
 
+namespace {
+
+// "rank 0", "ranks 0 and 1", "ranks 0 to 3"
+std::string ranks_said(int first, int last) {
+  if (first == last) return "rank " + std::to_string(first);
+  return "ranks " + std::to_string(first) + (last - first > 1 ? " to " : " and ") + std::to_string(last);
+}
+
+}  // namespace
+
 std::optional<std::string> stages_said(const Resolved& resolved) {
   if (!has_stages(resolved.document.strategy.kind)) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
@@ -79,13 +89,11 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
   for (const model::Stage& stage : model::stages_of(owners_of(resolved))) {
     const auto name = [&](int s) { return place_name(resolved.model.segments[static_cast<std::size_t>(s)]); };
     const std::vector<int> ranks = mesh.stage(stage.rank);
-    const bool several = ranks.size() > 1;
-    text += std::string(text.empty() ? "rank" : ", rank") + (several ? "s " : " ") + std::to_string(ranks.front());
-    if (several) text += " to " + std::to_string(ranks.back());
-    text += std::string(several ? " have" : " has") + (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
+    text += (text.empty() ? "" : ", ") + ranks_said(ranks.front(), ranks.back());
+    text += std::string(ranks.size() > 1 ? " have" : " has") + (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
-  if (mesh.calls) text += mesh.data > 1 ? "; ranks 0 to " + std::to_string(mesh.data - 1) + " call what others have" : "; rank 0 calls what others have";
+  if (mesh.calls) text += "; " + ranks_said(0, mesh.data - 1) + (mesh.data > 1 ? " call" : " calls") + " what others have";
   text += times_said(resolved);
   for (const std::string& said : stages_in_vain(resolved)) text += "; " + said;
   return text;

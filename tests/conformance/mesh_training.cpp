@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/conformance/mesh_training.h"
 
+#include <set>
+
 namespace trainyard::tests {
 namespace {
 
@@ -143,8 +145,16 @@ void expect_as_one_device(const experiment::Experiment& e, const std::vector<Ran
       EXPECT_NEAR(sum_of(many, metric, step), sum_of({one}, metric, step), 1e-6) << step;
   for (const Metric metric : {Metric::held_out_loss_sum, Metric::held_out_correct, Metric::held_out_samples})
     EXPECT_NEAR(sum_of(many, metric, last), sum_of({one}, metric, last), 1e-6);
-  for (const Metric metric : {Metric::reduced_gradient_norm, Metric::update_ratio})
-    EXPECT_NEAR(sum_of(tellers(e, many), metric, 0), sum_of({one}, metric, 0), 1e-8 * (1 + sum_of({one}, metric, 0)));
+  for (const Metric metric : {Metric::reduced_gradient_norm, Metric::update_ratio}) {
+    const auto wanted = by_segment(one, metric);
+    std::set<int> told;
+    for (const RankOutcome& rank : tellers(e, many))
+      for (const auto& [segment, value] : by_segment(rank, metric)) {
+        told.insert(segment);
+        EXPECT_NEAR(value, wanted.at(segment), 1e-8 * (1 + wanted.at(segment))) << segment;
+      }
+    EXPECT_EQ(told.size(), wanted.size());
+  }
 }
 
 }  // namespace trainyard::tests

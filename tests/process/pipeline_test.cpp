@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/compute/tensor.h"
@@ -53,6 +54,32 @@ TEST(CliPipeline, devices_with_some_layers_each_train_as_one_and_keep_one_checkp
       EXPECT_EQ(result.at("train_loss"), one.at("train_loss"));
       EXPECT_EQ(result.at("held_out_accuracy"), one.at("held_out_accuracy"));
       EXPECT_EQ(parameters_of(home / name), weights);
+    }
+}
+
+// The table is on the first device and on the last, or with the tied layer on the first.
+TEST(CliPipeline, a_tied_layer_trains_alike_wherever_it_is_and_its_table_is_kept_once) {
+  const Home home;
+  const auto trained = [&](const std::string& name, const std::vector<std::string>& overrides) {
+    const std::vector<std::string> own{"data.train_samples=96", "data.held_out_samples=16", "data.context=16", "training.epochs=3"};
+    return completed(with_set({"run", example("four_devices_zero_bubble_gpt_grammar"), "--json", "--out", (home / name).string()}, with(own, overrides)));
+  };
+  const Json together = trained("together", {"strategy.stages.schedule=gpipe", "strategy.stages.partition=by_hand",
+                                             R"(strategy.stages.places=[{"segment": "0", "rank": 0}, {"segment": "1.9", "rank": 1},)"
+                                             R"({"segment": "1.20", "rank": 2}, {"segment": "1.31", "rank": 3}, {"segment": "3", "rank": 0}])"});
+  const auto weights = parameters_of(home / "together");
+  for (const std::string transport : {"shm", "zmq"})
+    for (const std::string schedule : {"zb_h1", "1f1b"}) {
+      SCOPED_TRACE(schedule + " over " + transport);
+      const std::string name = schedule + "-" + transport;
+      const Json result = trained(name, {"strategy.stages.schedule=" + schedule, "run.transport=" + transport});
+      EXPECT_NEAR(result.at("train_loss").get<double>(), together.at("train_loss").get<double>(), 1e-4);
+      const auto apart = parameters_of(home / name);
+      double furthest = 0;
+      for (std::size_t i = 0; i < weights.size(); ++i)
+        furthest = std::max(furthest, std::fabs(static_cast<double>(apart[i]) - static_cast<double>(weights[i])));
+      EXPECT_LE(furthest, 1e-3) << "the order of a sum, through nine steps of AdamW";
+      EXPECT_GT(furthest, 0) << "it is another sum";
     }
 }
 

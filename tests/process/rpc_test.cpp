@@ -34,7 +34,7 @@ TEST(CliRpc, is_proved_and_simulated) {
   const Ran simulated = cli({"simulate", kCalls});
   EXPECT_EQ(simulated.exit_code, 0) << simulated.err;
   EXPECT_THAT(simulated.out, HasSubstr("rank 2 has layer 0"));
-  EXPECT_THAT(simulated.out, HasSubstr("ranks 0 to 1 call what others have"));
+  EXPECT_THAT(simulated.out, HasSubstr("ranks 0 and 1 call what others have"));
 }
 
 TEST(CliRpc, is_noted_where_a_schedule_or_a_partition_changes_nothing) {

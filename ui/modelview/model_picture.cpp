@@ -155,7 +155,7 @@ std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
   const experiment::Mesh mesh = experiment::mesh_of(experiment);
   std::vector<ModelColumn> columns;
   for (int stage = 0; stage < mesh.pipeline; ++stage) {
-    ModelColumn& column = columns.emplace_back(ModelColumn{.title = picture_text("Stage %1").arg(stage), .place = stage});
+    ModelColumn& column = columns.emplace_back(ModelColumn{.title = picture_text("Stage %1").arg(stage), .devices = {}, .place = stage});
     for (const int rank : mesh.stage(stage))
       if (rank < workers.size()) column.devices << workers[rank];
   }

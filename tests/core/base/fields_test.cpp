@@ -28,6 +28,7 @@ struct Cart {
   Wheel spare;
   std::vector<Wheel> wheels;
   std::vector<std::int64_t> sizes;
+  std::int64_t memory = 4000;  // of its radio
   bool operator==(const Cart&) const = default;
 };
 
@@ -56,8 +57,10 @@ struct Fields<Cart> {
                       field("shape", &Cart::shape, "", {}, "How the wheels stand"),
                       field("spare", &Cart::spare, "", {}, "One more wheel"),
                       field("wheels", &Cart::wheels, "", {0, 4}, "The wheels"),
-                      field("sizes", &Cart::sizes, "", {}, "Sizes of boxes")};
+                      field("sizes", &Cart::sizes, "", {}, "Sizes of boxes"),
+                      field("memory", &Cart::memory, "B", {1e3, 1e12}, "Of its radio")};
   }
+  static bool hides(const Cart& cart, std::string_view part, std::string_view name) { return !cart.covered && part == "spare" && name == "radius"; }
 };
 
 namespace {
@@ -161,6 +164,7 @@ TEST(Fields, ranges_are_inclusive_and_said_in_words) {
   const Problems problems = problems_of(R"({"load": 1001})");
   ASSERT_THAT(problems, ElementsAre(at("load", "the number 1001 is out of range")));
   EXPECT_EQ(problems[0].accepted, "0 to 1000");
+  EXPECT_EQ(problems_of(R"({"memory": 5})").at(0).accepted, "1 kB to 1 TB");
 }
 
 TEST(Fields, a_list_that_is_too_long_is_refused) {
@@ -203,7 +207,7 @@ TEST(Fields, a_problem_quotes_a_long_text_cut_between_characters) {
 TEST(Fields, a_description_says_what_a_form_needs) {
   Cart cart;
   const auto fields = describe(cart);
-  ASSERT_EQ(fields.size(), 9u);
+  ASSERT_EQ(fields.size(), 10u);
   EXPECT_EQ(fields[1].name, "load");
   EXPECT_EQ(fields[1].kind, FieldKind::integer);
   EXPECT_EQ(fields[1].unit, "kg");
@@ -214,8 +218,11 @@ TEST(Fields, a_description_says_what_a_form_needs) {
   EXPECT_EQ(fields[7].element, FieldKind::document);
   EXPECT_EQ(fields[7].fields.size(), 2u);
   EXPECT_EQ(fields[8].element, FieldKind::integer);
+  EXPECT_FALSE(fields[6].fields.at(1).used) << "a cart without a roof has no use for it";
+  EXPECT_TRUE(fields[6].fields.at(0).used && fields[7].fields.at(1).used);
   cart.covered = true;
   EXPECT_TRUE(describe(cart)[2].used);
+  EXPECT_TRUE(describe(cart)[6].fields.at(1).used);
 }
 
 TEST(Fields, a_schema_follows_from_the_table) {

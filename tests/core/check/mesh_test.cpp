@@ -54,6 +54,19 @@ OpTest works_on(Victim& victim, std::size_t rank, OpKind kind, const std::string
   };
 }
 
+// Every rank's last lane, with all that it does and all who wait for that; and all groups but so many.
+void forget_last_lanes(Victim& victim, std::size_t groups) {
+  for (plan::RankPlan& rank : victim.ranks) {
+    const plan::LaneId lane(rank.lanes.size() - 1);
+    rank.lanes.pop_back();
+    for (plan::Program& program : rank.programs) {
+      std::erase_if(program.ops, [&](const Op& op) { return op.lane == lane; });
+      for (Op& op : program.ops) std::erase_if(op.after, [&](const plan::Dependency& dependency) { return dependency.lane == lane; });
+    }
+  }
+  victim.groups.resize(groups);
+}
+
 TEST(BrokenMesh, gradients_of_a_replica_that_nobody_sums_are_found_out) {
   Victim victim = whole(2, 2, 1);
   for (std::size_t rank = 0; rank < 4; ++rank)
@@ -67,22 +80,14 @@ TEST(BrokenMesh, a_table_in_two_stages_that_nobody_sums_is_found_out) {
   e.training.batch_per_rank = 4;
   e.training.accumulation_steps = 2;
   Victim victim = coarse(e);
-  for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_reduce, "grads")));
+  forget_last_lanes(victim, victim.groups.size() - 1);
   EXPECT_TRUE(is_found(victim, "has of segment 0 what 1 of 2 replicas have learnt")) << first_finding(victim);
 }
 
 // As two pipelines side by side: there is no group of replicas, and no lane to one.
 TEST(BrokenMesh, replicas_that_do_not_know_of_each_other_are_found_out) {
   Victim victim = whole(2, 2, 1);
-  for (std::size_t rank = 0; rank < 4; ++rank) {
-    const plan::LaneId lane(victim.ranks[rank].lanes.size() - 1);
-    victim.ranks[rank].lanes.pop_back();
-    for (plan::Program& program : victim.ranks[rank].programs) {
-      std::erase_if(program.ops, [&](const Op& op) { return op.lane == lane; });
-      for (Op& op : program.ops) std::erase_if(op.after, [&](const plan::Dependency& dependency) { return dependency.lane == lane; });
-    }
-  }
-  victim.groups.resize(4);
+  forget_last_lanes(victim, 4);
   EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
 }
 
@@ -143,15 +148,7 @@ TEST(BrokenMesh, replicas_that_share_a_model_out_apart_are_found_out) {
   e.strategy.kind = experiment::StrategyKind::fsdp;
   e.strategy.fsdp.group = experiment::ShardGroup::host;
   Victim victim = coarse(e);
-  for (plan::RankPlan& rank : victim.ranks) {
-    const plan::LaneId lane(rank.lanes.size() - 1);
-    rank.lanes.pop_back();
-    for (plan::Program& program : rank.programs) {
-      std::erase_if(program.ops, [&](const Op& op) { return op.lane == lane; });
-      for (Op& op : program.ops) std::erase_if(op.after, [&](const plan::Dependency& dependency) { return dependency.lane == lane; });
-    }
-  }
-  victim.groups.resize(2);
+  forget_last_lanes(victim, 2);
   EXPECT_TRUE(is_found(victim, "what 2 of 4 replicas have learnt")) << first_finding(victim);
 }
 

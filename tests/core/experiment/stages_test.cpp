@@ -293,6 +293,27 @@ TEST(StageProblems, say_what_and_what_to_do) {
   EXPECT_THAT(problem_of(compressed), HasSubstr("pipeline does not compress gradients"));
 }
 
+bool has_use_for_a_schedule(const experiment::StrategySpec& strategy) {
+  for (const base::FieldDescription& part : base::describe(strategy))
+    for (const base::FieldDescription& field : part.fields)
+      if (part.name == "stages" && field.name == "schedule") return part.used && field.used;
+  return false;
+}
+
+TEST(Stages, have_a_schedule_where_several_micro_batches_are_under_way_or_somebody_asked_for_one) {
+  experiment::StrategySpec strategy;
+  for (const auto kind : {StrategyKind::pipeline, StrategyKind::model_parallel, StrategyKind::rpc, StrategyKind::hybrid}) {
+    strategy.kind = kind;
+    strategy.mesh.pipeline = 1;
+    EXPECT_EQ(has_use_for_a_schedule(strategy), kind == StrategyKind::pipeline);
+    strategy.mesh.pipeline = 2;
+    EXPECT_EQ(has_use_for_a_schedule(strategy), kind == StrategyKind::pipeline || kind == StrategyKind::hybrid);
+  }
+  strategy.kind = StrategyKind::rpc;
+  strategy.stages.schedule = PipelineSchedule::gpipe;
+  EXPECT_TRUE(has_use_for_a_schedule(strategy)) << "so that it can be taken back";
+}
+
 TEST(Stages, of_other_strategies_are_of_no_account) {
   Experiment e = strategy::small(2);
   e.strategy.stages.partition = Partition::by_hand;

@@ -38,10 +38,7 @@ TEST(ModelMoves, are_refused_where_every_device_has_all_layers) {
 }
 
 TEST(ModelMoves, do_not_tear_two_layers_apart_that_share_a_table) {
-  experiment::Experiment e = gpt(4, 1, true);
-  e.strategy.kind = StrategyKind::hybrid;
-  e.strategy.stages.schedule = experiment::PipelineSchedule::gpipe;
-  e.strategy.mesh = {2, 2, 1, true};
+  experiment::Experiment e = test::gpt_in_shards();
   const ModelPicture picture = model_picture(e, "");
   const int last = picture.count() - 1;
   for (const Nodes& one : {Nodes{0}, Nodes{last}}) {

@@ -97,7 +97,7 @@ TEST_F(ModelPanelTest, ends_with_the_plan_as_it_shows_it) {
 }
 
 TEST_F(ModelPanelTest, refuses_what_cannot_be_and_says_what_to_do) {
-  open(gpt(2, 1, true));
+  open(test::gpt_in_shards());
   const QSignalSpy messages(&panel_, &ModelPanel::message);
   panel_.view().select({0}, 0);
   key(Qt::Key_Right, Qt::AltModifier);
@@ -107,8 +107,8 @@ TEST_F(ModelPanelTest, refuses_what_cannot_be_and_says_what_to_do) {
   panel_.view().select({0, panel_.picture().count() - 1}, 0);
   key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(document_.undo_stack().count(), 1);
-  EXPECT_EQ(ranks().front(), 1);
-  EXPECT_EQ(ranks().back(), 1);
+  EXPECT_EQ(panel_.picture().owners.front(), 1);
+  EXPECT_EQ(panel_.picture().owners.back(), 1);
 }
 
 TEST_F(ModelPanelTest, takes_layers_that_were_dropped_on_a_device_of_the_drawing) {

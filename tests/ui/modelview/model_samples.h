@@ -32,6 +32,15 @@ inline experiment::Experiment gpt(int devices, int blocks, bool tied) {
   return e;
 }
 
+// The same in two stages of a mesh, whose replicas share out what they have: layer 2 stays with the table of layer 0.
+inline experiment::Experiment gpt_in_shards() {
+  experiment::Experiment e = gpt(4, 1, true);
+  e.strategy.kind = experiment::StrategyKind::hybrid;
+  e.strategy.stages.schedule = experiment::PipelineSchedule::gpipe;
+  e.strategy.mesh = {2, 2, 1, true};
+  return e;
+}
+
 inline experiment::Experiment by_hand(experiment::Experiment e, std::vector<experiment::StagePlace> places) {
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = std::move(places);

@@ -149,7 +149,7 @@ TEST_F(ModelViewTest, takes_what_is_dropped_in_a_column) {
 }
 
 TEST_F(ModelViewTest, says_at_once_why_what_is_dragged_cannot_be_there) {
-  view_.set_picture(model_picture(gpt(3, 1, true), ""));
+  view_.set_picture(model_picture(test::gpt_in_shards(), ""));
   const QSignalSpy refused(&view_, &ModelView::refused);
   const auto data = to_mime(QStringList{"0"});
   ASSERT_TRUE(tell<QDragEnterEvent>(view_.rect_of_column(0).center(), *data));
@@ -168,7 +168,8 @@ TEST_F(ModelViewTest, does_not_drag_where_every_device_has_all) {
   QTest::mouseRelease(view_.viewport(), Qt::LeftButton, {}, middle(1) + QPoint(60, 20));
   ASSERT_GE(refused.count(), 1);
   EXPECT_EQ(refused.last().first().toString(),
-            "In mirrored layers are not placed on single devices. Set the strategy to model_parallel or pipeline, where every device has some layers.");
+            "In mirrored layers are not placed on single devices. Set the strategy to model_parallel or pipeline, where every device has some layers, or to "
+            "hybrid with several stages.");
   key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(wanted.count(), 0);
 }
