@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/engine.h"
 
+#include <cstdlib>
+
 #include "app/data_plane.h"
+#include "backends/cuda/cuda.h"
 #include "backends/gloo/gloo.h"
+#include "backends/nccl/nccl.h"
+#include "core/experiment/engine.h"
+#include "core/experiment/placement.h"
 #include "core/topology/network.h"
 
 namespace trainyard::app {
@@ -15,15 +21,46 @@ std::string address_of(const experiment::Resolved& experiment, int rank) {
   return address.empty() || address == "localhost" || address == "::1" ? "127.0.0.1" : address;
 }
 
+template <class Options>
+Options options_of(const session::EngineRequest& request) {
+  Options options;
+  options.rank = request.rank;
+  for (const plan::Group& group : *request.groups) options.groups.emplace_back(group.ranks.begin(), group.ranks.end());
+  options.patience = patience_of(*request.experiment);
+  return options;
+}
+
+base::Result<std::unique_ptr<comm::BoundCollectives>> bind_gloo(const session::EngineRequest& request) {
+  auto options = options_of<gloo::Options>(request);
+  options.address = address_of(*request.experiment, request.rank);
+  return gloo::bind(options);
+}
+
+// What NCCL is told before it is opened, unless somebody said it otherwise. That it connects ranks when they join, not in the midst of a step, where they come
+// to their groups each in its own order; that kernels of several groups are launched in the order of the calls; and where ranks share a GPU, that each is a
+// host of its own, for of one host it refuses them.
+void prepare_nccl(const session::EngineRequest& request) {
+  const auto say = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 0); };
+  say("NCCL_RUNTIME_CONNECT", "0");
+  say("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
+  if (experiment::shared_gpus(request.experiment->document.topology)) say("NCCL_HOSTID", "trainyard-rank-" + std::to_string(request.rank));
+}
+
+base::Result<std::unique_ptr<comm::BoundCollectives>> bind_nccl(const session::EngineRequest& request) {
+  const topology::Network network(request.experiment->document.topology);
+  const topology::Device& device = network.device(request.experiment->ranks[static_cast<std::size_t>(request.rank)]);
+  prepare_nccl(request);
+  return cuda::module_beside_program().and_then([&](const cuda::Module* module) {
+    return module->make_streams(static_cast<int>(device.gpu)).and_then([&](std::unique_ptr<compute::Streams> streams) {
+      return nccl::bind(options_of<nccl::Options>(request), std::move(streams));
+    });
+  });
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<comm::BoundCollectives>> make_engine(const session::EngineRequest& request) {
-  gloo::Options options;
-  options.rank = request.rank;
-  options.address = address_of(*request.experiment, request.rank);
-  for (const plan::Group& group : *request.groups) options.groups.emplace_back(group.ranks.begin(), group.ranks.end());
-  options.patience = patience_of(*request.experiment);
-  return gloo::bind(options);
+  return experiment::engine_of(*request.experiment) == experiment::Engine::nccl ? bind_nccl(request) : bind_gloo(request);
 }
 
 }  // namespace trainyard::app

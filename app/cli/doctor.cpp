@@ -18,6 +18,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cuda/cuda.h"
 #include "backends/gloo/gloo.h"
+#include "backends/nccl/nccl.h"
 #include "backends/shm/transport.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
@@ -99,6 +100,13 @@ Finding gloo() {
   return {"gloo", Verdict::good, "version " + gloo::version() + ", over TCP", ""};
 }
 
+// A name of a group is asked for: that needs no GPU.
+Finding nccl() {
+  const auto bound = nccl::bind({.rank = 0, .groups = {{0}}}, nullptr);
+  if (bound) return {"nccl", Verdict::good, "is installed; its ranks need GPUs", ""};
+  return {"nccl", Verdict::absent, bound.error().what, bound.error().advice};
+}
+
 Finding cuda() {
   const auto found = cuda::gpus();
   if (!found) return {"cuda", Verdict::absent, found.error().what + "; drawn GPUs run emulated on the CPU", found.error().advice};
@@ -173,6 +181,7 @@ std::vector<Finding> findings() {
           examples(),
           cuda(),
           gloo(),
+          nccl(),
           {"nccl", Verdict::absent, "not built in this version; collectives are Trainyard's own", ""}};
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/compute/compute.h"
+#include "core/compute/streams.h"
 
 namespace trainyard::cuda {
 
@@ -28,6 +29,8 @@ struct Module {
   base::Result<std::vector<Gpu>> (*gpus)();
   // What GPU `number` can do.
   base::Result<std::unique_ptr<compute::Compute>> (*make_compute)(int number);
+  // Others than it computes on: for a library that works on the same GPU.
+  base::Result<std::unique_ptr<compute::Streams>> (*make_streams)(int number);
 };
 inline constexpr const char* kModuleFile = "trainyard-cuda.so";
 inline constexpr const char* kModuleSymbol = "trainyard_cuda";

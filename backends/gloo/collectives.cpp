@@ -11,6 +11,7 @@
 
 #include "backends/gloo/calls.h"
 #include "backends/gloo/gloo.h"
+#include "core/comm/reason.h"
 
 namespace trainyard::gloo {
 namespace {
@@ -21,30 +22,11 @@ using base::Result;
 using comm::CollectiveCall;
 using Groups = std::vector<std::unique_ptr<Group>>;  // null: of others
 
-// Set once, by any thread.
-class Reason {
- public:
-  bool give(const Problem& reason) {  // false: there was one
-    const std::lock_guard lock(mutex_);
-    if (reason_) return false;
-    reason_ = reason;
-    return true;
-  }
-  std::optional<Problem> get() const {
-    const std::lock_guard lock(mutex_);
-    return reason_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::optional<Problem> reason_;
-};
-
 // What the lanes of a rank share.
 struct Shared {
   int rank = 0;
   comm::Bell bell;
-  Reason reason;
+  comm::Reason reason;
 };
 
 // Gloo begins with the place in its sources.
@@ -168,10 +150,7 @@ class GlooCollectives final : public comm::Collectives {
     listener_.ring();
   }
 
-  Result<void> state() const override {
-    const auto reason = shared_.reason.get();
-    return reason ? Result<void>(base::fail(*reason)) : Result<void>();
-  }
+  Result<void> state() const override { return shared_.reason.state(); }
 
  private:
   Result<Lane*> lane_of(int group) const {

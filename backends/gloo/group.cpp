@@ -4,7 +4,8 @@
 #include <gloo/transport/context.h>
 
 #include <stdexcept>
-#include <string_view>
+
+#include "core/base/hex.h"
 
 namespace trainyard::gloo {
 namespace {
@@ -13,26 +14,10 @@ constexpr std::chrono::milliseconds kConnect{6000};  // Gloo waits five times as
 // A straggler may take its time. That a peer hangs is for the coordinator to see, and to end by `give_up`.
 constexpr std::chrono::hours kCall{24 * 365};
 
-std::string to_hex(const std::vector<char>& bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    text += digits[static_cast<unsigned char>(byte) >> 4];
-    text += digits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
-
 std::vector<char> from_hex(const std::string& text) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::vector<char> bytes;
-  if (text.size() % 2 != 0) throw std::runtime_error("an address of an odd number of digits");
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    const std::size_t high = digits.find(text[i]), low = digits.find(text[i + 1]);
-    if (high == std::string_view::npos || low == std::string_view::npos) throw std::runtime_error("an address that is not hexadecimal");
-    bytes.push_back(static_cast<char>(high << 4 | low));
-  }
-  return bytes;
+  const auto bytes = base::from_hex(text);
+  if (!bytes) throw std::runtime_error("an address that is not hexadecimal");
+  return {bytes->begin(), bytes->end()};
 }
 
 // Connections are made between `listen` and the first call, not by a store of Gloo's own.
@@ -55,7 +40,7 @@ Group::Group(const std::shared_ptr<::gloo::transport::Device>& device, std::vect
 
 std::vector<std::string> Group::addresses() const {
   std::vector<std::string> all;
-  for (int peer = 0; peer < size(); ++peer) all.push_back(peer == position_ ? "" : to_hex(context_->getPair(peer)->address().bytes()));
+  for (int peer = 0; peer < size(); ++peer) all.push_back(peer == position_ ? "" : base::to_hex(context_->getPair(peer)->address().bytes()));
   return all;
 }
 

@@ -2,10 +2,11 @@
 #include "core/experiment/engine.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"
+#include "core/topology/topology.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 using base::ProblemCode;
 using base::Problems;
 
-constexpr bool kGloo = TRAINYARD_WITH_GLOO != 0;  // the build says
+// The build says.
+constexpr bool kGloo = TRAINYARD_WITH_GLOO != 0, kNccl = TRAINYARD_WITH_NCCL != 0;
 
 std::string listed(std::span<const Engine> engines) {
   std::string text;
@@ -21,40 +23,66 @@ std::string listed(std::span<const Engine> engines) {
   return text;
 }
 
+// Of ranks that are not on GPUs.
+Problems not_on_gpus(const topology::Topology& topology) {
+  for (std::size_t h = 0; h < topology.hosts.size(); ++h)
+    for (std::size_t d = 0; d < topology.hosts[h].devices.size(); ++d) {
+      const topology::Device& device = topology.hosts[h].devices[d];
+      if (!topology::works(device) || topology::is_on_gpu(device)) continue;
+      return {{ProblemCode::bad_input, "topology.hosts[" + std::to_string(h) + "].devices[" + std::to_string(d) + "].gpu",
+               "nccl works between GPUs, and " + device.name + " is on none", "the number of one, as trainyard-cli list gpus says",
+               "Choose one for every device that trains, or strategy.engine=own."}};
+    }
+  return {};
+}
+
+// What passes between ranks other than in collectives of them all.
+bool is_beyond(Engine engine, StrategyKind kind) {
+  if (engine == Engine::nccl && has_stages(kind)) return kind == StrategyKind::rpc;
+  return fixed_algorithm(kind).has_value();
+}
+
 }  // namespace
 
 std::span<const Engine> built_engines() {
-  static constexpr std::array<Engine, 2> engines{Engine::own, Engine::gloo};
-  return std::span(engines).first(kGloo ? 2 : 1);
+  static const std::vector<Engine> engines = [] {
+    std::vector<Engine> built{Engine::own};
+    if (kGloo) built.push_back(Engine::gloo);
+    if (kNccl) built.push_back(Engine::nccl);
+    return built;
+  }();
+  return engines;
 }
 
 Problems absent_engine(Engine asked, std::span<const Engine> built) {
   if (std::find(built.begin(), built.end(), asked) != built.end()) return {};
   return {{ProblemCode::unavailable, "strategy.engine", std::string(base::name_of(asked)) + " is not in this build of Trainyard", listed(built),
-           "Install libgloo-dev and build again (cmake -DTRAINYARD_GLOO=ON), or choose own."}};
+           asked == Engine::nccl ? "Install the CUDA Toolkit and NCCL's header (libnccl-dev) and build again (cmake -DTRAINYARD_CUDA=ON), or choose own."
+                                 : "Install libgloo-dev and build again (cmake -DTRAINYARD_GLOO=ON), or choose own."}};
 }
 
 Problems engine_problems(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   if (strategy.engine == Engine::own || strategy.kind == StrategyKind::one_device) return {};
   const std::string name(base::name_of(strategy.engine));
-  Problems problems;
-  if (strategy.kind == StrategyKind::fsdp)
+  const bool all_reduces = strategy.engine == Engine::gloo;  // and no more than that
+  Problems problems = strategy.engine == Engine::nccl ? not_on_gpus(experiment.topology) : Problems();
+  if (all_reduces && strategy.kind == StrategyKind::fsdp)
     problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and fsdp gathers parameters and reduce-scatters gradients",
                         "own", "Choose own, or ddp."});
-  if (strategy.kind == StrategyKind::tensor_parallel)
+  if (all_reduces && strategy.kind == StrategyKind::tensor_parallel)
     problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and tensor_parallel gathers what the loss asks of logits",
                         "own", "Choose own, or ddp."});
-  if (strategy.kind == StrategyKind::hybrid)
+  if (all_reduces && strategy.kind == StrategyKind::hybrid)
     problems.push_back({ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and hybrid hands on activations, and gathers what it splits",
                         "own", "Choose own, or ddp."});
   if (strategy.kind == StrategyKind::rpc)
     problems.push_back(
-        {ProblemCode::bad_input, "strategy.engine", name + " only all-reduces here, and rpc calls layers on other ranks", "own", "Choose own, or ddp."});
-  if (fixed_algorithm(strategy.kind))
+        {ProblemCode::bad_input, "strategy.engine", name + " carries out collectives here, and rpc calls layers on other ranks", "own", "Choose own, or ddp."});
+  if (is_beyond(strategy.engine, strategy.kind) && strategy.kind != StrategyKind::rpc)
     problems.push_back({ProblemCode::bad_input, "strategy.engine",
-                        name + " only all-reduces here, and " + std::string(base::name_of(strategy.kind)) +
-                            (has_stages(strategy.kind) ? " hands on activations" : " sums on one rank"),
+                        name + (all_reduces ? " only all-reduces here, and " : " carries out collectives here, and ") +
+                            std::string(base::name_of(strategy.kind)) + (has_stages(strategy.kind) ? " hands on activations" : " sums on one rank"),
                         "own", "Choose own, or a strategy that all-reduces, as ddp."});
   if (strategy.compression.kind != compute::compression::Scheme::none)
     problems.push_back(
@@ -63,7 +91,8 @@ Problems engine_problems(const Experiment& experiment) {
     problems.push_back({ProblemCode::bad_input, "run.links", name + " sends what it sends by itself: no link can be imposed on it", "drawn_only",
                         "Choose drawn_only, or strategy.engine=own."});
   if (const TransportKind asked = experiment.run.transport; asked == TransportKind::shm || asked == TransportKind::zmq)
-    problems.push_back({ProblemCode::bad_input, "run.transport", name + " brings its own transport (TCP), and this one would carry nothing", "auto, inproc",
+    problems.push_back({ProblemCode::bad_input, "run.transport",
+                        name + " brings its own transport" + (all_reduces ? " (TCP)" : "") + ", and this one would carry nothing", "auto, inproc",
                         "Choose auto, or inproc for ranks that are threads, or strategy.engine=own."});
   return problems;
 }

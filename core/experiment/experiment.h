@@ -43,6 +43,7 @@ enum class Average {
 enum class Engine {
   own,   // Trainyard's: a collective is sends and receives, by `algorithm`, each of which is seen
   gloo,  // the library that PyTorch uses on CPUs, over TCP: it takes each collective whole
+  nccl,  // NVIDIA's for its GPUs, likewise
 };
 
 using compute::compression::CompressionSpec;

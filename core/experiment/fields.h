@@ -66,7 +66,7 @@ struct Names<experiment::Average> {
 template <>
 struct Names<experiment::Engine> {
   using E = experiment::Engine;
-  static constexpr std::pair<E, std::string_view> table[] = {{E::own, "own"}, {E::gloo, "gloo"}};
+  static constexpr std::pair<E, std::string_view> table[] = {{E::own, "own"}, {E::gloo, "gloo"}, {E::nccl, "nccl"}};
 };
 template <>
 struct Names<experiment::ServerMode> {
@@ -346,6 +346,7 @@ struct Fields<experiment::StrategySpec> {
     return part == "stages" && name == "schedule" && !overlaps(s) && s.stages.schedule == experiment::StageSpec{}.schedule;
   }
   static constexpr bool compresses(const S& s) { return reduces(s) && !experiment::splits_model(s.kind); }
+  static constexpr bool may_ask_an_engine(const S& s) { return reduces(s) || has_stages(s); }
   static constexpr bool reduces_itself(const S& s) { return reduces(s) && s.engine == experiment::Engine::own; }
   static constexpr bool chooses(const S& s) { return reduces_itself(s) && !experiment::fixed_algorithm(s.kind); }
   static auto table() {
@@ -364,7 +365,9 @@ struct Fields<experiment::StrategySpec> {
               "hybrid: a mesh of replicas, of stages of each, and of devices that share the layers of a stage; "
               "rpc: devices with the role of a parameter server keep layers, which trainers call, each for samples of its own"),
         field("engine", &S::engine, "", {},
-              "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP, which reports no chunks and no bytes", reduces),
+              "Whose collectives; gloo: those of the library that PyTorch uses on CPUs, over TCP; nccl: those of NVIDIA's for GPUs. Neither reports chunks and "
+              "bytes",
+              may_ask_an_engine),
         field("algorithm", &S::algorithm, "", {}, "How gradients are all-reduced; auto: by what costs least on this drawing", chooses),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12},
               "Gradients are reduced in buckets of about this size, last layers first; in fsdp units of this size are gathered and freed", reduces_gradients),

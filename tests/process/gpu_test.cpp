@@ -23,7 +23,7 @@ using testing::Not;
 
 using Overrides = std::vector<std::string>;
 
-// An installation on such a machine.
+// An installation on such a machine, where NCCL is, or what stands in for it (tests/backends/nccl/library).
 class Machine {
  public:
   explicit Machine(const Home& home) : directory_(home / "bin") {
@@ -33,7 +33,7 @@ class Machine {
   }
 
   Ran operator()(const std::vector<std::string>& arguments) const {
-    std::string line = "exec " + (directory_ / "trainyard-cli").string();
+    std::string line = "LD_LIBRARY_PATH=" + fs::path(TRAINYARD_STAND_IN).parent_path().string() + " exec " + (directory_ / "trainyard-cli").string();
     for (const std::string& argument : arguments) line += " '" + argument + "'";
     return shell(line);
   }
@@ -124,6 +124,58 @@ const std::vector<Mixed> kMixed{
 };
 void PrintTo(const Mixed& mixed, std::ostream* out) { *out << mixed.name; }
 INSTANTIATE_TEST_SUITE_P(Run, CpusAndGpus, testing::ValuesIn(kMixed), [](const auto& row) { return row.param.name; });
+
+// The same by NCCL's collectives, of ranks that are all on GPUs, two on each.
+struct ByNccl {
+  std::string name, experiment;
+  int ranks = 4;
+  Overrides overrides = {};
+  double within = 1e-5;  // relative
+};
+
+// Where the build has it.
+bool has_nccl() { return cli({"validate", kMirrored, "--set", "strategy.engine=nccl"}).err.find("not in this build") == std::string::npos; }
+
+class Nccl : public testing::TestWithParam<ByNccl> {};
+
+TEST_P(Nccl, trains_what_own_collectives_train) {
+  if (!has_nccl()) GTEST_SKIP() << "NCCL's header was not there when this was built";
+  const ByNccl& one = GetParam();
+  const Home home;
+  const Machine machine(home);
+  Overrides all = one.overrides;
+  for (int rank = 0; rank < one.ranks; ++rank) all = with(all, on_gpu(rank, rank % 2));
+  const Json own = machine.completed(few_samples(example(one.experiment), all));
+  const Json nccl = machine.completed(few_samples(example(one.experiment), with(all, {"strategy.engine=nccl"})));
+  EXPECT_EQ(nccl["samples"], own["samples"]);
+  EXPECT_LT(distance(trained_weights(nccl), trained_weights(own)), one.within);
+  EXPECT_THAT(read(fs::path(nccl["run_directory"].get<std::string>()) / "resolved.json"), HasSubstr("\"engine\": \"nccl\""));
+}
+
+const std::vector<ByNccl> kByNccl{
+    {"mirrored", "four_devices_mirrored_digits"},
+    {"ddp", "four_devices_mirrored_digits", 4, {"strategy.kind=ddp"}},
+    {"fsdp", "four_devices_fsdp_gpt_grammar", 4, {"training.batch_per_rank=2"}, 1e-3},
+    {"model_parallel", "two_devices_model_parallel_digits", 2},
+    {"pipeline", "four_devices_pipeline_gpt_grammar", 4, {}, 1e-3},
+    {"tied_pipeline", "four_devices_zero_bubble_gpt_grammar", 4, {}, 1e-3},
+    {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", 4, {"training.batch_per_rank=2"}, 1e-3},
+    {"sharded_hybrid", "four_devices_sharded_hybrid_bf16_gpt_grammar", 4, {"training.precision=fp32", "training.batch_per_rank=2"}, 1e-3},
+    {"local_sgd", "four_devices_local_sgd_digits"},
+};
+void PrintTo(const ByNccl& one, std::ostream* out) { *out << one.name; }
+INSTANTIATE_TEST_SUITE_P(Run, Nccl, testing::ValuesIn(kByNccl), [](const auto& row) { return row.param.name; });
+
+TEST(Gpus, that_break_beside_nccl_are_named_and_all_end) {
+  if (!has_nccl()) GTEST_SKIP() << "NCCL's header was not there when this was built";
+  const Home home;
+  Overrides all{"strategy.engine=nccl"};
+  for (int rank = 0; rank < 4; ++rank) all = with(all, on_gpu(rank, rank == 1 ? 3 : 0));
+  const Ran ran = Machine(home)(endless_run(kMirrored, all));
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("it broke, as it should")));
+  EXPECT_TRUE(fs::is_empty(home.sockets()));
+}
 
 // Whoever comes first is served first: what is known is that it trains.
 TEST(Gpus, serve_and_are_served_asynchronously) {

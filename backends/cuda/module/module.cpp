@@ -2,8 +2,10 @@
 // What trainyard-cuda.so offers.
 #include "backends/cuda/module/gpu.h"
 #include "backends/cuda/module/gpus.h"
+#include "backends/cuda/module/streams.h"
 
 namespace module = trainyard::cuda::module;
 
 // NOLINTNEXTLINE(readability-identifier-naming): kModuleSymbol
-extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, module::gpus, module::make_compute};
+extern "C"
+    [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, module::gpus, module::make_compute, module::make_streams};

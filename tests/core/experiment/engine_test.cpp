@@ -59,6 +59,34 @@ TEST(Engine, of_another_kind_takes_no_imposed_links_and_no_transport_of_ours) {
   EXPECT_TRUE(engine_problems(e).empty());
 }
 
+Experiment with_nccl(StrategyKind kind) {
+  Experiment e = small(1, 2);
+  e.strategy.kind = kind;
+  e.strategy.engine = Engine::nccl;
+  for (topology::Device& device : e.topology.hosts[0].devices) device.kind = topology::DeviceKind::gpu, device.gpu = 0;
+  return e;
+}
+
+TEST(Engine, of_gpus_takes_every_strategy_that_passes_things_in_collectives) {
+  using enum StrategyKind;
+  for (const StrategyKind kind : {mirrored, ddp, fsdp, model_parallel, pipeline, tensor_parallel, hybrid, local_sgd})
+    EXPECT_TRUE(engine_problems(with_nccl(kind)).empty()) << base::name_of(kind);
+  for (const StrategyKind kind : {rpc, parameter_server, central_storage, data_parallel})
+    EXPECT_THAT(places(engine_problems(with_nccl(kind))), testing::ElementsAre("strategy.engine")) << base::name_of(kind);
+}
+
+TEST(Engine, of_gpus_asks_that_all_who_train_are_on_one) {
+  Experiment e = with_nccl(StrategyKind::mirrored);
+  e.topology.hosts[0].devices[1].gpu = -1;
+  const auto problems = engine_problems(e);
+  ASSERT_THAT(places(problems), testing::ElementsAre("topology.hosts[0].devices[1].gpu"));
+  EXPECT_THAT(problems[0].what, HasSubstr("nccl works between GPUs, and " + e.topology.hosts[0].devices[1].name + " is on none"));
+  e.topology.hosts[0].devices[1].role = topology::Role::idle;
+  EXPECT_TRUE(engine_problems(e).empty());
+  constexpr std::array without{Engine::own, Engine::gloo};
+  EXPECT_THAT(absent_engine(Engine::nccl, without).at(0).advice, HasSubstr("libnccl-dev"));
+}
+
 TEST(Engine, leaves_algorithm_and_segments_without_meaning) {
   Experiment e = with_gloo(1, 3);
   e.strategy.algorithm = collective::Algorithm::automatic;

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/cuda.h"
 #include "tests/backends/cuda/host/host_device.h"
+#include "tests/backends/nccl/stand_in/host_streams.h"
 
 namespace trainyard::cuda {
 namespace {
@@ -26,8 +27,10 @@ base::Result<std::vector<Gpu>> stand_ins() {
 
 base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) { return on_host(kGpus.at(static_cast<std::size_t>(number))); }
 
+base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int) { return std::make_unique<nccl::HostStreams>(); }
+
 }  // namespace
 }  // namespace trainyard::cuda
 
-extern "C"
-    [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, trainyard::cuda::stand_ins, trainyard::cuda::make_stand_in};
+extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, trainyard::cuda::stand_ins,
+                                                                                       trainyard::cuda::make_stand_in, trainyard::cuda::make_stand_in_streams};

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <memory>
+
+#include "core/compute/streams.h"
+
+namespace trainyard::cuda::module {
+
+// Of the GPU of that number.
+base::Result<std::unique_ptr<compute::Streams>> make_streams(int number);
+
+}  // namespace trainyard::cuda::module

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "backends/nccl/communicator.h"
+#include "backends/nccl/nccl.h"
+#include "core/base/hex.h"
+#include "core/comm/reason.h"
+
+namespace trainyard::nccl {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+using comm::CollectiveCall;
+using comm::CollectiveKind;
+
+constexpr std::chrono::seconds kJoin{60};         // that members find each other
+constexpr std::chrono::microseconds kLook{200};   // between two looks at what NCCL does beside us
+constexpr std::chrono::milliseconds kDoubt{100};  // the longest wait for a bell that a broken GPU never rings
+
+// A group, on a stream of its own.
+struct Lane {
+  Lane(const Library& library, int position, int size) : communicator(library, position, size) {}
+  Communicator communicator;
+  void* stream = nullptr;
+  comm::Bell* bell = nullptr;
+  std::atomic<std::uint64_t> completed{0};
+
+  static void done(void* lane) {
+    auto& self = *static_cast<Lane*>(lane);
+    self.completed.fetch_add(1, std::memory_order_release);
+    comm::ring(*self.bell);
+  }
+};
+using Lanes = std::vector<std::unique_ptr<Lane>>;  // by group; null: of others
+
+// What a rank has from `bind` on.
+struct End {
+  int rank = 0;
+  comm::Patience patience;
+  Library library;
+  std::unique_ptr<compute::Streams> streams;
+  Lanes lanes;
+  std::string where() const { return "rank " + std::to_string(rank); }
+};
+
+Problem failed(const End& end, const std::string& what, const std::string& words) {
+  return {ProblemCode::failed, end.where(), end.library.name() + " could not " + what + ": " + words, "",
+          "See the logs of the other ranks, and of this one with NCCL_DEBUG=INFO."};
+}
+
+class NcclCollectives final : public comm::Collectives {
+ public:
+  explicit NcclCollectives(std::unique_ptr<End> end) : end_(std::move(end)), listener_(bell_, end_->patience) {
+    for (const auto& lane : end_->lanes)
+      if (lane) lane->bell = &bell_;
+  }
+  ~NcclCollectives() override {
+    end_all();
+    for (const auto& lane : end_->lanes)
+      if (lane) end_->streams->finish(lane->stream);
+  }
+
+  std::string name() const override { return end_->library.name(); }
+  int rank() const override { return end_->rank; }
+
+  Result<void> start(int group, const CollectiveCall& call) override {
+    if (auto ok = state(); !ok) return ok;
+    const auto lane = lane_of(group);
+    if (!lane) return base::fail(lane.error());
+    if (!supports(call.kind, call.reduction, call.dtype))
+      return base::fail({ProblemCode::bad_input, "strategy.engine",
+                         "nccl has no " + std::string(base::name_of(call.kind)) + " of " + std::string(base::name_of(call.dtype)) + " for Trainyard", "own",
+                         "Choose strategy.engine=own."});
+    return end_->streams->enter().and_then([&] { return begin(**lane, call); });
+  }
+
+  Result<std::uint64_t> completed(int group) override {
+    if (auto ok = state(); !ok) return base::fail(ok.error());
+    return lane_of(group).map([](const Lane* lane) { return lane->completed.load(std::memory_order_acquire); });
+  }
+
+  bool wait(std::chrono::microseconds limit) override { return listener_.wait(std::min<std::chrono::microseconds>(limit, kDoubt)); }
+  void wake() override { listener_.ring(); }
+
+  void abort(const Problem& reason) override {
+    if (!reason_.give(reason)) return;
+    end_all();
+    listener_.ring();
+  }
+
+  Result<void> state() const override {
+    if (auto ok = reason_.state(); !ok) return ok;
+    for (const auto& lane : end_->lanes) {
+      if (!lane) continue;
+      const auto answer = lane->communicator.look();
+      if (answer.wrong.empty()) continue;
+      reason_.give(failed(*end_, "go on", answer.wrong));
+      return reason_.state();
+    }
+    return {};
+  }
+
+ private:
+  // What the call waits for beside us is through before the stream is asked to say when it is.
+  Result<void> begin(Lane& lane, const CollectiveCall& call) {
+    if (const std::string wrong = lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream)); !wrong.empty())
+      return base::fail(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
+    while (!lane.communicator.look().ready) {
+      if (auto ok = state(); !ok) return ok;
+      std::this_thread::sleep_for(kLook);
+    }
+    return end_->streams->then(lane.stream, Lane::done, &lane);
+  }
+
+  Result<Lane*> lane_of(int group) const {
+    if (group >= 0 && static_cast<std::size_t>(group) < end_->lanes.size() && end_->lanes[static_cast<std::size_t>(group)])
+      return end_->lanes[static_cast<std::size_t>(group)].get();
+    return base::fail({ProblemCode::failed, end_->where(), "is no member of group " + std::to_string(group), "", ""});
+  }
+
+  void end_all() const {
+    for (const auto& lane : end_->lanes)
+      if (lane) lane->communicator.abort();
+  }
+
+  std::unique_ptr<End> end_;
+  comm::Bell bell_;
+  mutable comm::Reason reason_;
+  comm::Listener listener_;
+};
+
+std::string to_hex(const ncclUniqueId& id) { return base::to_hex(id.internal); }
+
+std::optional<ncclUniqueId> id_from(std::string_view text) {
+  const auto bytes = base::from_hex(text);
+  ncclUniqueId id;
+  if (!bytes || bytes->size() != sizeof(id.internal)) return std::nullopt;
+  std::ranges::copy(*bytes, id.internal);
+  return id;
+}
+
+// Of an endpoint, what it says of the group: each ends with ";".
+std::string_view said_of(std::string_view endpoint, std::size_t group) {
+  for (; group > 0; --group) {
+    const std::size_t end = endpoint.find(';');
+    if (end == std::string_view::npos) return {};
+    endpoint.remove_prefix(end + 1);
+  }
+  return endpoint.substr(0, endpoint.find(';'));
+}
+
+class Bound final : public comm::BoundCollectives {
+ public:
+  Bound(std::unique_ptr<End> end, std::vector<std::vector<int>> groups, std::string endpoint)
+      : end_(std::move(end)), groups_(std::move(groups)), endpoint_(std::move(endpoint)) {}
+
+  std::string endpoint() const override { return endpoint_; }
+
+  // All members come to the groups in one order, so that none waits for another for ever.
+  Result<std::unique_ptr<comm::Collectives>> connect(const std::vector<std::string>& endpoints) override {
+    if (auto ok = end_->streams->enter(); !ok) return base::fail(ok.error());
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (end_->lanes[g])
+        if (auto ok = join(g, endpoints); !ok) return base::fail(ok.error());
+    return std::make_unique<NcclCollectives>(std::move(end_));
+  }
+
+ private:
+  Result<void> join(std::size_t group, const std::vector<std::string>& endpoints) {
+    Lane& lane = *end_->lanes[group];
+    auto stream = end_->streams->stream();
+    if (!stream) return base::fail(stream.error());
+    lane.stream = *stream;
+    if (lane.communicator.is_alone()) return {};
+    const auto first = static_cast<std::size_t>(groups_[group].front());
+    const auto id = first < endpoints.size() ? id_from(said_of(endpoints[first], group)) : std::nullopt;
+    if (!id)
+      return base::fail(
+          {ProblemCode::refused, end_->where(), "the endpoint of rank " + std::to_string(first) + " is none of nccl", "an id for each group", ""});
+    if (const std::string wrong = lane.communicator.join(*id); !wrong.empty()) return base::fail(failed(*end_, "join the ranks", wrong));
+    for (const auto end = std::chrono::steady_clock::now() + kJoin; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kLook)) {
+      const auto answer = lane.communicator.look();
+      if (!answer.wrong.empty()) return base::fail(failed(*end_, "join the ranks", answer.wrong));
+      if (answer.ready) return {};
+    }
+    lane.communicator.abort();
+    return base::fail(failed(*end_, "join the ranks", "not all of them came within a minute"));
+  }
+
+  std::unique_ptr<End> end_;
+  std::vector<std::vector<int>> groups_;
+  std::string endpoint_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options, std::unique_ptr<compute::Streams> streams) {
+  auto library = open_library(options.library);
+  if (!library) return base::fail(library.error());
+  auto end = std::make_unique<End>(End{options.rank, options.patience, *library, std::move(streams), {}});
+  std::string endpoint;
+  for (const std::vector<int>& ranks : options.groups) {
+    const auto own = std::ranges::find(ranks, options.rank);
+    end->lanes.push_back(own == ranks.end() ? nullptr
+                                            : std::make_unique<Lane>(end->library, static_cast<int>(own - ranks.begin()), static_cast<int>(ranks.size())));
+    if (own == ranks.begin() && ranks.size() > 1) {
+      ncclUniqueId id;
+      if (const ncclResult_t made = end->library.unique_id(&id); made != ncclSuccess)
+        return base::fail(failed(*end, "name a group", end->library.error_string(made)));
+      endpoint += to_hex(id);
+    }
+    endpoint += ";";
+  }
+  return std::make_unique<Bound>(std::move(end), options.groups, std::move(endpoint));
+}
+
+bool supports(CollectiveKind kind, base::Reduction reduction, base::DType dtype) {
+  const bool reduces = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+  return !reduces || ((reduction == base::Reduction::sum || reduction == base::Reduction::mean) && dtype != base::DType::byte);
+}
+
+}  // namespace trainyard::nccl

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// NCCL's library, opened at run time: programs start where it is not installed.
+#pragma once
+
+#include <nccl.h>
+
+#include <string>
+
+#include "core/base/result.h"
+
+namespace trainyard::nccl {
+
+struct Library {
+  decltype(&::ncclGetVersion) version = nullptr;
+  decltype(&::ncclGetErrorString) error_string = nullptr;
+  decltype(&::ncclGetUniqueId) unique_id = nullptr;
+  decltype(&::ncclCommInitRankConfig) join = nullptr;
+  decltype(&::ncclCommGetAsyncError) state = nullptr;
+  decltype(&::ncclCommAbort) abort = nullptr;
+  decltype(&::ncclAllReduce) all_reduce = nullptr;
+  decltype(&::ncclBroadcast) broadcast = nullptr;
+  decltype(&::ncclReduce) reduce = nullptr;
+  decltype(&::ncclAllGather) all_gather = nullptr;
+  decltype(&::ncclReduceScatter) reduce_scatter = nullptr;
+  decltype(&::ncclGroupStart) group_start = nullptr;
+  decltype(&::ncclGroupEnd) group_end = nullptr;
+
+  std::string name() const;  // "nccl 2.28.9"
+};
+
+// Never closed. Problems, `unavailable`: it cannot be opened, lacks a function, or is of another major version, or older, than the header.
+base::Result<Library> open_library(const std::string& file);
+
+}  // namespace trainyard::nccl

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// NCCL as an engine of GPUs ("NCCL User Guide": in-place operations, non-blocking communicators, fault tolerance). Its library is opened at run time. Each
+// group is a communicator, which its first member names by a unique id: that is what its endpoint says. It has a stream of its own, on which its calls are one
+// after another. A build without NCCL's header has no_nccl.cpp in its place.
+//
+// One owner of the end: whoever aborts first, or the destructor, ends every communicator once; nothing is asked of one after that.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/comm/bell.h"
+#include "core/comm/collectives.h"
+#include "core/compute/streams.h"
+
+namespace trainyard::nccl {
+
+inline constexpr const char* kLibrary = "libnccl.so.2";
+
+struct Options {
+  int rank = 0;
+  std::vector<std::vector<int>> groups;  // ranks by position; those without this rank are passed over
+  comm::Patience patience{};             // of who waits
+  std::string library = kLibrary;
+};
+
+// `streams` are those of the rank's GPU. Problems, `unavailable`: no such library, one that lacks a function, or is older than the header that this was built
+// by.
+base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options, std::unique_ptr<compute::Streams> streams);
+
+// fp16, bf16, fp32, fp64 and int32, summed or averaged: its minimum and maximum say nothing of what is no number. Bytes travel, and are not summed.
+bool supports(comm::CollectiveKind kind, base::Reduction reduction, base::DType dtype);
+
+}  // namespace trainyard::nccl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// In place of the other sources where NCCL's header is not there.
+#include "backends/nccl/nccl.h"
+
+namespace trainyard::nccl {
+
+base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options&, std::unique_ptr<compute::Streams>) {
+  return base::fail({base::ProblemCode::unavailable, "strategy.engine", "this build of Trainyard has no NCCL", "own",
+                     "Install the CUDA Toolkit and libnccl-dev, and configure again with -DTRAINYARD_CUDA=ON."});
+}
+
+bool supports(comm::CollectiveKind, base::Reduction, base::DType) { return false; }
+
+}  // namespace trainyard::nccl

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Why nothing works any more: set once, by any thread.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "core/base/result.h"
+
+namespace trainyard::comm {
+
+class Reason {
+ public:
+  bool give(const base::Problem& reason) {  // false: there was one, which stays
+    const std::lock_guard lock(mutex_);
+    if (reason_) return false;
+    reason_ = reason;
+    return true;
+  }
+  std::optional<base::Problem> get() const {
+    const std::lock_guard lock(mutex_);
+    return reason_;
+  }
+  base::Result<void> state() const {
+    const auto reason = get();
+    return reason ? base::Result<void>(base::fail(*reason)) : base::Result<void>();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<base::Problem> reason_;
+};
+
+}  // namespace trainyard::comm

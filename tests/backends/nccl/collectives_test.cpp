@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The engine by NCCL's library, for which another stands in (tests/backends/nccl/library): what it asks of it, and when.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/nccl/nccl.h"
+#include "tests/backends/joined_ranks.h"
+#include "tests/backends/nccl/stand_in/host_streams.h"
+
+namespace trainyard::nccl {
+namespace {
+
+using base::DType;
+using base::Reduction;
+using comm::CollectiveCall;
+using comm::CollectiveKind;
+using comm::in_threads;
+using comm::Ranks;
+using comm::wait_for;
+using testing::HasSubstr;
+
+constexpr const char* kStandIn = TRAINYARD_NCCL;
+
+Options options_of(int rank, const std::vector<std::vector<int>>& groups) {
+  Options options;
+  options.rank = rank;
+  options.groups = groups;
+  options.library = kStandIn;
+  return options;
+}
+
+Ranks joined(int count, const std::vector<std::vector<int>>& groups) {
+  return comm::joined_by(count, [&](int rank) { return bind(options_of(rank, groups), std::make_unique<HostStreams>()); });
+}
+Ranks joined(int count) { return joined(count, {comm::everyone(count)}); }
+
+template <class Number>
+CollectiveCall call_on(std::vector<Number>& buffer, CollectiveKind kind, Reduction reduction = Reduction::sum, int root = 0) {
+  const DType dtype = sizeof(Number) == 8 ? DType::fp64 : DType::fp32;
+  return {kind, reduction, dtype, root, reinterpret_cast<std::byte*>(buffer.data()), std::ssize(buffer)};
+}
+
+// What ranks have after a call, of which rank r has r + 1 hundreds and the place before.
+std::vector<std::vector<double>> after(int count, std::size_t elements, CollectiveKind kind, Reduction reduction = Reduction::sum, int root = 0) {
+  const Ranks ranks = joined(count);
+  std::vector<std::vector<double>> buffers(ranks.size());
+  in_threads(count, [&](int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    for (std::size_t i = 0; i < elements; ++i) buffers[r].push_back(100.0 * (rank + 1) + static_cast<double>(i));
+    const auto started = ranks[r]->start(0, call_on(buffers[r], kind, reduction, root));
+    if (!started) ADD_FAILURE() << base::to_string(started.error());
+    if (const auto done = wait_for(*ranks[r], 0, 1); !done) ADD_FAILURE() << base::to_string(done.error());
+  });
+  return buffers;
+}
+
+// Which rank has the element as its part: the first are longer by one.
+std::size_t owner(std::size_t element, std::size_t elements, std::size_t ranks) {
+  const std::size_t part = elements / ranks, longer = elements % ranks;
+  return element < longer * (part + 1) ? element / (part + 1) : longer + (element - longer * (part + 1)) / part;
+}
+
+class NcclCalls : public testing::TestWithParam<int> {};
+
+TEST_P(NcclCalls, of_all_kinds_do_in_place_what_they_say) {
+  const int n = GetParam();
+  const auto ranks = static_cast<std::size_t>(n);
+  for (const std::size_t elements : {3 * ranks, 3 * ranks + 1, 5 * ranks - 1}) {
+    SCOPED_TRACE(elements);
+    const double hundreds = 100.0 * n * (n + 1) / 2;
+    const auto sum = after(n, elements, CollectiveKind::all_reduce), mean = after(n, elements, CollectiveKind::all_reduce, Reduction::mean),
+               sent = after(n, elements, CollectiveKind::broadcast, Reduction::sum, n - 1), gathered = after(n, elements, CollectiveKind::all_gather),
+               scattered = after(n, elements, CollectiveKind::reduce_scatter);
+    for (std::size_t r = 0; r < ranks; ++r)
+      for (std::size_t i = 0; i < elements; ++i) {
+        const auto place = static_cast<double>(i);
+        const std::size_t has = owner(i, elements, ranks);
+        ASSERT_EQ(sum[r][i], hundreds + n * place);
+        ASSERT_DOUBLE_EQ(mean[r][i], (hundreds + n * place) / n);
+        ASSERT_EQ(sent[r][i], 100.0 * n + place);
+        ASSERT_EQ(gathered[r][i], 100.0 * static_cast<double>(has + 1) + place);
+        if (has == r) {
+          ASSERT_EQ(scattered[r][i], hundreds + n * place);
+        }
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ranks, NcclCalls, testing::Range(1, 5));
+
+TEST(Nccl, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wait_for_each_other) {
+  const Ranks ranks = joined(3, {{0, 1}, {2, 1}, {0, 1, 2}});
+  std::vector<float> a{1}, b{10}, own{7}, other{5};
+  ASSERT_TRUE(ranks[1]->start(0, call_on(b, CollectiveKind::all_reduce)));  // for which rank 0 does not come yet
+  ASSERT_TRUE(ranks[1]->start(1, call_on(own, CollectiveKind::all_reduce)));
+  ASSERT_TRUE(ranks[2]->start(1, call_on(other, CollectiveKind::all_reduce)));
+  ASSERT_TRUE(wait_for(*ranks[1], 1, 1));
+  EXPECT_EQ(own[0], 12);
+  EXPECT_EQ(ranks[1]->completed(0).value(), 0u);
+  ASSERT_TRUE(ranks[0]->start(0, call_on(a, CollectiveKind::all_reduce)));
+  ASSERT_TRUE(ranks[0]->start(0, call_on(a, CollectiveKind::broadcast)));
+  ASSERT_TRUE(ranks[1]->start(0, call_on(b, CollectiveKind::broadcast)));
+  ASSERT_TRUE(wait_for(*ranks[1], 0, 2));
+  ASSERT_TRUE(wait_for(*ranks[0], 0, 2));
+  EXPECT_EQ(b[0], 11);
+  EXPECT_EQ(ranks[0]->start(1, {}).error().what, "is no member of group 1");
+  EXPECT_EQ(ranks[0]->start(7, {}).error().what, "is no member of group 7");
+}
+
+TEST(Nccl, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
+  const Ranks ranks = joined(3);
+  std::vector<float> buffer(100'000);
+  ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::all_reduce)));
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
+    ranks[0]->abort({base::ProblemCode::cancelled, "", "once more", "", ""});
+  });
+  EXPECT_EQ(wait_for(*ranks[0], 0, 1).error().what, "was told to stop") << "the first reason stays";
+  later.join();
+  EXPECT_EQ(ranks[0]->state().error().what, "was told to stop");
+  EXPECT_EQ(ranks[0]->start(0, {}).error().what, "was told to stop");
+}
+
+TEST(Nccl, a_peer_that_has_left_ends_the_wait_of_others) {
+  Ranks ranks = joined(3);
+  std::vector<std::vector<float>> buffers(3, std::vector<float>(50'000));
+  for (const std::size_t r : {0U, 1U}) ASSERT_TRUE(ranks[r]->start(0, call_on(buffers[r], CollectiveKind::all_reduce)));
+  ranks[2].reset();
+  const auto done = wait_for(*ranks[0], 0, 1);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().where, "rank 0");
+  EXPECT_THAT(done.error().what, HasSubstr("could not go on: remote process exited or there was a network error"));
+  EXPECT_THAT(done.error().advice, HasSubstr("NCCL_DEBUG=INFO"));
+}
+
+TEST(Nccl, has_no_minimum_and_sums_no_bytes) {
+  const Ranks ranks = joined(2);
+  std::vector<float> buffer(4);
+  EXPECT_EQ(ranks[0]->start(0, call_on(buffer, CollectiveKind::all_reduce, Reduction::min)).error().what, "nccl has no all_reduce of fp32 for Trainyard");
+  EXPECT_FALSE(supports(CollectiveKind::reduce_scatter, Reduction::sum, DType::byte));
+  EXPECT_TRUE(supports(CollectiveKind::broadcast, Reduction::sum, DType::byte));
+  EXPECT_TRUE(ranks[0]->state()) << "and the engine goes on";
+}
+
+TEST(Nccl, what_is_no_endpoint_of_nccl_is_refused_by_name) {
+  for (const std::string& bad : {std::string(), std::string("ipc:///tmp/x"), std::string("zz;"), std::string(256, 'x') + ";"}) {
+    const auto bound = bind(options_of(1, {{0, 1}}), std::make_unique<HostStreams>());
+    ASSERT_TRUE(bound);
+    const auto made = (*bound)->connect({bad, (*bound)->endpoint()});
+    ASSERT_FALSE(made) << bad;
+    EXPECT_EQ(made.error().what, "the endpoint of rank 0 is none of nccl");
+  }
+}
+
+TEST(Nccl, that_is_not_installed_or_is_another_library_is_a_problem) {
+  Options options = options_of(0, {{0, 1}});
+  options.library = "libnccl-nowhere.so";
+  const auto absent = bind(options, std::make_unique<HostStreams>());
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, base::ProblemCode::unavailable);
+  EXPECT_THAT(absent.error().what, HasSubstr("cannot be opened"));
+  EXPECT_THAT(absent.error().advice, HasSubstr("strategy.engine=own"));
+  options.library = "libm.so.6";
+  EXPECT_EQ(bind(options, std::make_unique<HostStreams>()).error().what, "has no ncclGetVersion");
+}
+
+}  // namespace
+}  // namespace trainyard::nccl

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What stands in for NCCL's library: the functions that the engine asks for, as its guide says them, of ranks that are processes or threads of one machine. All
+// of a group send to its first member, and receive from it. Streams are HostStreams.
+#include <nccl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/backends/nccl/stand_in/host_stream.h"
+
+namespace {
+
+using trainyard::nccl::HostStream;
+
+constexpr int kWords = 4;  // of an id
+std::size_t size_of(ncclDataType_t type) {
+  switch (type) {
+    case ncclFloat64: return 8;
+    case ncclFloat16:
+    case ncclBfloat16: return 2;
+    case ncclUint8: return 1;
+    default: return 4;
+  }
+}
+
+// A group, as one member has it: of the first a connection to each, of others one to the first.
+class Members {
+ public:
+  Members(const ncclUniqueId& id, int position, int size) : position_(position), size_(size), sockets_(static_cast<std::size_t>(size), -1) {
+    std::memcpy(name_.sun_path + 1, id.internal, kWords * sizeof(std::uint32_t));
+  }
+  ~Members() {
+    for (const int socket : sockets_)
+      if (socket >= 0) ::close(socket);
+  }
+
+  int position() const { return position_; }
+  int size() const { return size_; }
+  ncclResult_t state() const { return state_.load(); }
+  void end() {
+    over_ = true;
+    for (const int socket : sockets_)
+      if (socket >= 0) ::shutdown(socket, SHUT_RDWR);
+  }
+
+  void join() {
+    const bool joined = position_ == 0 ? listen() : find();
+    state_ = joined ? ncclSuccess : ncclRemoteError;
+  }
+
+  void send(int to, const void* data, std::size_t bytes) {
+    const auto* at = static_cast<const char*>(data);
+    while (bytes > 0 && state_ == ncclSuccess) at = moved(at, bytes, ::send(socket_to(to), at, bytes, MSG_NOSIGNAL));
+  }
+  void receive(int from, void* data, std::size_t bytes) {
+    auto* at = static_cast<char*>(data);
+    while (bytes > 0 && state_ == ncclSuccess) at = const_cast<char*>(moved(at, bytes, ::recv(socket_to(from), at, bytes, 0)));
+  }
+
+ private:
+  int socket_to(int other) const { return sockets_[static_cast<std::size_t>(position_ == 0 ? other : 0)]; }
+
+  const char* moved(const char* at, std::size_t& left, ssize_t count) {
+    if (count <= 0) return state_ = ncclRemoteError, at;
+    left -= static_cast<std::size_t>(count);
+    return at + count;
+  }
+
+  sockaddr* name() { return reinterpret_cast<sockaddr*>(&name_); }
+  static constexpr socklen_t kLength = offsetof(sockaddr_un, sun_path) + 1 + kWords * sizeof(std::uint32_t);
+
+  bool listen() {
+    const int door = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    bool open = ::bind(door, name(), kLength) == 0 && ::listen(door, size_) == 0;
+    for (int left = size_ - 1; open && left > 0;) {
+      pollfd one{door, POLLIN, 0};
+      open = !over_;
+      if (::poll(&one, 1, 10) <= 0) continue;
+      const int socket = ::accept(door, nullptr, nullptr);
+      int other = 0;
+      if (::recv(socket, &other, sizeof other, MSG_WAITALL) != sizeof other) continue;
+      sockets_[static_cast<std::size_t>(other)] = socket;
+      --left;
+    }
+    ::close(door);
+    return open;
+  }
+
+  bool find() {
+    while (!over_) {
+      const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+      if (::connect(socket, name(), kLength) == 0) {
+        sockets_[0] = socket;
+        return ::send(socket, &position_, sizeof position_, MSG_NOSIGNAL) == sizeof position_;
+      }
+      ::close(socket);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+
+  int position_, size_;
+  sockaddr_un name_{AF_UNIX, {}};
+  std::vector<int> sockets_;
+  std::atomic<bool> over_{false};
+  std::atomic<ncclResult_t> state_{ncclInProgress};
+};
+
+template <class Number>
+void add(void* to, const void* other, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) static_cast<Number*>(to)[i] += static_cast<const Number*>(other)[i];
+}
+template <class Number>
+void divide(void* to, std::size_t count, int by) {
+  for (std::size_t i = 0; i < count; ++i) static_cast<Number*>(to)[i] /= static_cast<Number>(by);
+}
+
+// What all members have, added up by the first in the order of their positions.
+void gather_sum(Members& m, std::vector<char>& sum, const void* own, std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
+  const std::size_t bytes = count * size_of(type);
+  sum.assign(static_cast<const char*>(own), static_cast<const char*>(own) + bytes);
+  if (m.position() > 0) return m.send(0, own, bytes);
+  std::vector<char> other(bytes);
+  const auto with = [&](auto number) {
+    using Number = decltype(number);
+    for (int p = 1; p < m.size(); ++p) m.receive(p, other.data(), bytes), add<Number>(sum.data(), other.data(), count);
+    if (op == ncclAvg) divide<Number>(sum.data(), count, m.size());
+  };
+  if (type == ncclFloat64) with(double{});
+  else if (type == ncclInt32) with(std::int32_t{});
+  else with(float{});
+}
+
+// From whoever has it, by way of the first.
+void hand_out(Members& m, void* data, std::size_t bytes, int root) {
+  if (root > 0 && m.position() == root) m.send(0, data, bytes);
+  if (root > 0 && m.position() == 0) m.receive(root, data, bytes);
+  for (int p = 1; p < m.size(); ++p) {
+    if (p == root) continue;
+    if (m.position() == 0) m.send(p, data, bytes);
+    else if (m.position() == p) m.receive(0, data, bytes);
+  }
+}
+
+ncclResult_t push(ncclComm_t comm, cudaStream_t stream, std::function<void(Members&)> work);
+
+}  // namespace
+
+struct ncclComm {
+  std::shared_ptr<Members> members;
+  std::jthread joining;
+};
+
+namespace {
+
+ncclResult_t push(ncclComm_t comm, cudaStream_t stream, std::function<void(Members&)> work) {
+  reinterpret_cast<HostStream*>(stream)->push([members = comm->members, work = std::move(work)] { work(*members); });
+  return ncclSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) { return *version = NCCL_VERSION_CODE, ncclSuccess; }
+const char* ncclGetErrorString(ncclResult_t result) { return result == ncclRemoteError ? "remote process exited or there was a network error" : "an error"; }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  std::random_device random;
+  *id = {};
+  for (std::size_t i = 0; i < kWords; ++i) {
+    const std::uint32_t word = random();
+    std::memcpy(id->internal + i * sizeof word, &word, sizeof word);
+  }
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int position, ncclConfig_t* config) {
+  if (config->blocking != 0) return ncclInvalidArgument;
+  auto members = std::make_shared<Members>(id, position, size);
+  *comm = new ncclComm{members, std::jthread([members] { members->join(); })};
+  return ncclInProgress;
+}
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) { return *state = comm->members->state(), ncclSuccess; }
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  comm->members->end();
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return push(comm, stream, [=](Members& m) {
+    std::vector<char> sum;
+    gather_sum(m, sum, from, count, type, op);
+    if (m.position() == 0) std::memcpy(to, sum.data(), sum.size());
+    hand_out(m, to, sum.size(), 0);
+  });
+}
+ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  return push(comm, stream, [=](Members& m) {
+    std::vector<char> sum;
+    gather_sum(m, sum, from, count, type, op);
+    if (m.position() == 0 && root > 0) m.send(root, sum.data(), sum.size());
+    if (m.position() == 0 && root == 0) std::memcpy(to, sum.data(), sum.size());
+    if (m.position() == root && root > 0) m.receive(0, to, sum.size());
+  });
+}
+ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream) {
+  return push(comm, stream, [=](Members& m) { hand_out(m, to, count * size_of(type), root); });
+}
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
+  return push(comm, stream, [=](Members& m) {
+    const std::size_t part = count * size_of(type);
+    const auto place = [&](int p) { return static_cast<char*>(to) + static_cast<std::size_t>(p) * part; };
+    if (from != place(m.position())) std::memcpy(place(m.position()), from, part);
+    for (int p = 0; p < m.size(); ++p) hand_out(m, place(p), part, p);
+  });
+}
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return push(comm, stream, [=](Members& m) {
+    std::vector<char> sum;
+    gather_sum(m, sum, from, count * static_cast<std::size_t>(m.size()), type, op);
+    const std::size_t part = count * size_of(type);
+    if (m.position() > 0) return m.receive(0, to, part);
+    std::memcpy(to, sum.data(), part);
+    for (int p = 1; p < m.size(); ++p) m.send(p, sum.data() + static_cast<std::size_t>(p) * part, part);
+  });
+}
+ncclResult_t ncclGroupStart() { return ncclSuccess; }
+ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+
+}  // extern "C"

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What stands in for the streams of a GPU.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/compute/streams.h"
+#include "tests/backends/nccl/stand_in/host_stream.h"
+
+namespace trainyard::nccl {
+
+class HostStreams final : public compute::Streams {
+ public:
+  base::Result<void> enter() override { return {}; }
+  base::Result<void*> stream() override { return streams_.emplace_back(std::make_unique<HostStream>()).get(); }
+  base::Result<void> then(void* stream, void (*done)(void*), void* of) override {
+    static_cast<HostStream*>(stream)->push([done, of] { done(of); });
+    return {};
+  }
+  void finish(void* stream) override { static_cast<HostStream*>(stream)->finish(); }
+
+ private:
+  std::vector<std::unique_ptr<HostStream>> streams_;
+};
+
+}  // namespace trainyard::nccl
