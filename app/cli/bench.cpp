@@ -103,6 +103,8 @@ collective::Choice choose(const BenchJob& job) {
 // An engine chooses for itself what an option would choose for ours.
 base::Problems engine_problems(const BenchJob& job) {
   if (job.engine == experiment::Engine::own) return {};
+  if (job.engine == experiment::Engine::nccl)
+    return {{base::ProblemCode::bad_usage, "--engine", "nccl works between GPUs, and the ranks of a bench are on CPUs", "own, gloo", "Choose one of these."}};
   base::Problems problems = experiment::absent_engine(job.engine);
   const std::string name(base::name_of(job.engine));
   if (job.algorithm != BenchJob().algorithm)
