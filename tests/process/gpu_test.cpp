@@ -157,10 +157,10 @@ const std::vector<ByNccl> kByNccl{
     {"ddp", "four_devices_mirrored_digits", 4, {"strategy.kind=ddp"}},
     {"fsdp", "four_devices_fsdp_gpt_grammar", 4, {"training.batch_per_rank=2"}, 1e-3},
     {"model_parallel", "two_devices_model_parallel_digits", 2},
-    {"pipeline", "four_devices_pipeline_gpt_grammar", 4, {}, 1e-3},
-    {"tied_pipeline", "four_devices_zero_bubble_gpt_grammar", 4, {}, 1e-3},
+    {"pipeline", "four_devices_pipeline_gpt_grammar", 4, {"data.context=16"}, 1e-3},
+    {"tied_pipeline", "four_devices_zero_bubble_gpt_grammar", 4, {"data.context=16"}, 1e-3},
     {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", 4, {"training.batch_per_rank=2"}, 1e-3},
-    {"sharded_hybrid", "four_devices_sharded_hybrid_bf16_gpt_grammar", 4, {"training.precision=fp32", "training.batch_per_rank=2"}, 1e-3},
+    {"sharded_hybrid", "four_devices_sharded_hybrid_bf16_gpt_grammar", 4, {"training.precision=fp32", "training.batch_per_rank=2", "data.context=16"}, 1e-3},
     {"local_sgd", "four_devices_local_sgd_digits"},
 };
 void PrintTo(const ByNccl& one, std::ostream* out) { *out << one.name; }

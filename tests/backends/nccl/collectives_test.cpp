@@ -29,8 +29,10 @@ Options options_of(int rank, const std::vector<std::vector<int>>& groups) {
   return options;
 }
 
+base::Result<std::unique_ptr<comm::BoundCollectives>> bound(const Options& options) { return nccl::bind(options, std::make_unique<HostStreams>()); }
+
 Ranks joined(int count, const std::vector<std::vector<int>>& groups) {
-  return comm::joined_by(count, [&](int rank) { return bind(options_of(rank, groups), std::make_unique<HostStreams>()); });
+  return comm::joined_by(count, [&](int rank) { return bound(options_of(rank, groups)); });
 }
 Ranks joined(int count) { return joined(count, {comm::everyone(count)}); }
 
@@ -145,9 +147,9 @@ TEST(Nccl, has_no_minimum_and_sums_no_bytes) {
 
 TEST(Nccl, what_is_no_endpoint_of_nccl_is_refused_by_name) {
   for (const std::string& bad : {std::string(), std::string("ipc:///tmp/x"), std::string("zz;"), std::string(256, 'x') + ";"}) {
-    const auto bound = bind(options_of(1, {{0, 1}}), std::make_unique<HostStreams>());
-    ASSERT_TRUE(bound);
-    const auto made = (*bound)->connect({bad, (*bound)->endpoint()});
+    const auto one = bound(options_of(1, {{0, 1}}));
+    ASSERT_TRUE(one);
+    const auto made = (*one)->connect({bad, (*one)->endpoint()});
     ASSERT_FALSE(made) << bad;
     EXPECT_EQ(made.error().what, "the endpoint of rank 0 is none of nccl");
   }
@@ -156,13 +158,13 @@ TEST(Nccl, what_is_no_endpoint_of_nccl_is_refused_by_name) {
 TEST(Nccl, that_is_not_installed_or_is_another_library_is_a_problem) {
   Options options = options_of(0, {{0, 1}});
   options.library = "libnccl-nowhere.so";
-  const auto absent = bind(options, std::make_unique<HostStreams>());
+  const auto absent = bound(options);
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, base::ProblemCode::unavailable);
   EXPECT_THAT(absent.error().what, HasSubstr("cannot be opened"));
   EXPECT_THAT(absent.error().advice, HasSubstr("strategy.engine=own"));
   options.library = "libm.so.6";
-  EXPECT_EQ(bind(options, std::make_unique<HostStreams>()).error().what, "has no ncclGetVersion");
+  EXPECT_EQ(bound(options).error().what, "has no ncclGetVersion");
 }
 
 }  // namespace

@@ -14,15 +14,14 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "tests/backends/nccl/stand_in/host_stream.h"
 
-namespace {
-
-using trainyard::nccl::HostStream;
+namespace trainyard::nccl::stand_in {
 
 constexpr int kWords = 4;  // of an id
 std::size_t size_of(ncclDataType_t type) {
@@ -49,10 +48,16 @@ class Members {
   int position() const { return position_; }
   int size() const { return size_; }
   ncclResult_t state() const { return state_.load(); }
+  // Whatever is under way is over then, and touches nothing any more.
   void end() {
     over_ = true;
     for (const int socket : sockets_)
       if (socket >= 0) ::shutdown(socket, SHUT_RDWR);
+    const std::lock_guard at_work(working_);
+  }
+  void work(const std::function<void(Members&)>& work) {
+    const std::lock_guard at_work(working_);
+    if (!over_) work(*this);
   }
 
   void join() {
@@ -114,6 +119,7 @@ class Members {
   int position_, size_;
   sockaddr_un name_{AF_UNIX, {}};
   std::vector<int> sockets_;
+  std::mutex working_;
   std::atomic<bool> over_{false};
   std::atomic<ncclResult_t> state_{ncclInProgress};
 };
@@ -154,9 +160,14 @@ void hand_out(Members& m, void* data, std::size_t bytes, int root) {
   }
 }
 
-ncclResult_t push(ncclComm_t comm, cudaStream_t stream, std::function<void(Members&)> work);
+}  // namespace trainyard::nccl::stand_in
 
-}  // namespace
+using trainyard::nccl::HostStream;
+using trainyard::nccl::stand_in::gather_sum;
+using trainyard::nccl::stand_in::hand_out;
+using trainyard::nccl::stand_in::kWords;
+using trainyard::nccl::stand_in::Members;
+using trainyard::nccl::stand_in::size_of;
 
 struct ncclComm {
   std::shared_ptr<Members> members;
@@ -166,7 +177,7 @@ struct ncclComm {
 namespace {
 
 ncclResult_t push(ncclComm_t comm, cudaStream_t stream, std::function<void(Members&)> work) {
-  reinterpret_cast<HostStream*>(stream)->push([members = comm->members, work = std::move(work)] { work(*members); });
+  reinterpret_cast<HostStream*>(stream)->push([members = comm->members, work = std::move(work)] { members->work(work); });
   return ncclSuccess;
 }
 
