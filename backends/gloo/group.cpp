@@ -40,6 +40,7 @@ Group::Group(const std::shared_ptr<::gloo::transport::Device>& device, std::vect
 
 std::vector<std::string> Group::addresses() const {
   std::vector<std::string> all;
+  all.reserve(ranks_.size());
   for (int peer = 0; peer < size(); ++peer) all.push_back(peer == position_ ? "" : base::to_hex(context_->getPair(peer)->address().bytes()));
   return all;
 }

@@ -29,13 +29,13 @@ class Communicator {
 
   // Both begin, and are through when `look` says so; words: it was refused.
   std::string join(const ncclUniqueId& id);
-  std::string begin(const comm::CollectiveCall& call, cudaStream_t stream);
+  std::string begin(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer look();
   void abort();  // of several who do so, the first
 
  private:
-  ncclResult_t call(const comm::CollectiveCall& call, cudaStream_t stream);
-  ncclResult_t of_parts(const comm::CollectiveCall& call, cudaStream_t stream);
+  ncclResult_t call(const comm::CollectiveCall& one, cudaStream_t stream);
+  ncclResult_t of_parts(const comm::CollectiveCall& one, cudaStream_t stream);
   std::string words(ncclResult_t result) const;  // empty where it is under way, or done
 
   const Library& library_;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A build without NCCL's header.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/nccl/nccl.h"
+
+namespace trainyard::nccl {
+namespace {
+
+TEST(NoNccl, says_that_it_is_not_in_the_build_and_what_would_bring_it) {
+  const auto bound = nccl::bind({}, nullptr);
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, base::ProblemCode::unavailable);
+  EXPECT_THAT(bound.error().advice, testing::HasSubstr("TRAINYARD_CUDA=ON"));
+  EXPECT_FALSE(supports(comm::CollectiveKind::broadcast, base::Reduction::sum, base::DType::fp32));
+}
+
+}  // namespace
+}  // namespace trainyard::nccl
