@@ -120,6 +120,10 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks, const
   const bool interleaves = schedule_of(strategy) == PipelineSchedule::interleaved_1f1b && strategy.stages.partition != Partition::by_hand;
   const bool mesh = strategy.kind == StrategyKind::hybrid;
   const std::string all = format_count(ranks) + " " + who(strategy) + "s";
+  if (interleaves && ranks <= most && most / ranks < 2)
+    return {{ProblemCode::bad_input, "strategy.stages.schedule",
+             "interleaved_1f1b gives each of " + all + " two runs of layers at least, and the model can be cut into " + format_count(most),
+             "naive, gpipe, 1f1b, zb_h1", "Take another schedule, or a deeper model."}};
   if (interleaves && ranks <= most && strategy.stages.chunks > most / ranks)
     return {{ProblemCode::bad_input, "strategy.stages.chunks",
              format_count(strategy.stages.chunks) + " stages on each of " + all + " are more than the " + format_count(most) +

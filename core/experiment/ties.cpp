@@ -10,7 +10,8 @@
 namespace trainyard::experiment {
 namespace {
 
-bool shards_stages(const StrategySpec& strategy) { return strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data; }
+// One replica keeps all that it has.
+bool shards_stages(const StrategySpec& strategy) { return strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && strategy.mesh.data != 1; }
 
 bool is_tied(const model::ModelSpec& model) { return !model.layers.empty() && model.layers[model.output_layer()].tied; }
 
@@ -24,7 +25,9 @@ std::optional<Tie> tie_apart(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   if (!has_stages(strategy.kind) || !may_be_apart(strategy) || !is_tied(experiment.model)) return std::nullopt;
   const std::vector<StagePlace>& places = strategy.stages.places;
-  const Tie tie = places.empty() ? Tie{0, mesh_of(experiment).pipeline - 1} : Tie{static_cast<int>(places.front().rank), static_cast<int>(places.back().rank)};
+  const Tie tie = places.empty() || strategy.stages.partition != Partition::by_hand
+                      ? Tie{0, mesh_of(experiment).pipeline - 1}
+                      : Tie{static_cast<int>(places.front().rank), static_cast<int>(places.back().rank)};
   return tie.table == tie.tied ? std::nullopt : std::optional(tie);
 }
 

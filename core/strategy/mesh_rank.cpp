@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/experiment/buckets.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/ties.h"
 #include "core/strategy/replica.h"
@@ -121,13 +122,14 @@ MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) 
   return by_rank;
 }
 
-// Gradients. Whoever calls may keep nothing, and who is called is there once.
+// Gradients. Who calls, or has but a table that is in two stages, has nothing to sum with its replicas; and who is called is there once.
 std::vector<std::vector<int>> MeshGroups::who_sums(const experiment::Resolved& e) const {
   if (shards_) return experiment::shard_groups(e);
   std::vector<std::vector<int>> groups;
-  if (mesh_.calls && experiment::of_rank(e, 0).model.elements == 0) return groups;
   for (int stage = 0; stage < mesh_.pipeline && mesh_.replicas(stage) > 1; ++stage)
-    for (int part = 0; part < mesh_.tensor; ++part) groups.push_back(mesh_.replicas_like(mesh_.rank_of({0, stage, part})));
+    for (int part = 0; part < mesh_.tensor; ++part)
+      if (const int first = mesh_.rank_of({0, stage, part}); !experiment::buckets(experiment::of_rank(e, first)).empty())
+        groups.push_back(mesh_.replicas_like(first));
   return groups;
 }
 

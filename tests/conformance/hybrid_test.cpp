@@ -33,6 +33,14 @@ TEST_P(MeshTraining, has_the_gradients_of_one_device_in_fp32) {
 TEST_P(MeshTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
 TEST_P(MeshTraining, is_proved) { expect_proved(GetParam().experiment); }
 
+// The tied layer alone in its stage: of that there is nothing to sum with replicas but the table.
+Experiment tied_alone() {
+  Experiment e = with(meshed(gpt(4, 2, true), {2, 2, 1}, 3), OptimizerKind::adam);
+  e.strategy.stages.partition = experiment::Partition::by_hand;
+  e.strategy.stages.places = {{"0", 0}, {"3", 1}};
+  return e;
+}
+
 using S = PipelineSchedule;
 using O = OptimizerKind;
 INSTANTIATE_TEST_SUITE_P(Meshes, MeshTraining,
@@ -55,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Meshes, MeshTraining,
                                          MeshCase{"tied_3x2x1_zb_tree",
                                                   with(meshed(gpt(6, 2, true), {3, 2, 1}, 4, S::zb_h1), O::adam, 0, Algorithm::binary_tree)},
                                          MeshCase{"tied_2x2x2_clipped", with(meshed(on_hosts(gpt(8, 4, true), 2, 4), {2, 2, 2}, 3), O::adam, 0.3)},
+                                         MeshCase{"tied_alone_2x2x1", tied_alone()},
                                          MeshCase{"rows_4x1x1_clipped", with(meshed(strategy::small_rows(4), {4, 1, 1}, 2), O::sgd, 0.3)},
                                          MeshCase{"clicks_2x2x1", meshed(strategy::small_clicks(4), {2, 2, 1}, 2, S::naive)},
                                          MeshCase{"images_2x2x2", meshed(images(strategy::small_images(8), 1), {2, 2, 2}, 2)}),

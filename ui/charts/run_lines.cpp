@@ -75,7 +75,7 @@ class Lines {
   // Of one rank, part on part, but for what the plan has nothing of; and what the plan says that they take, which tells the rank. Of several runs of each the
   // rank whose buffers take most.
   void buffers() {
-    const int rank = alone() && choice_.buffers_of >= 0 ? choice_.buffers_of : with_most_buffers();
+    const int rank = alone() && choice_.buffers_of >= 0 && choice_.buffers_of < history_.ranks() ? choice_.buffers_of : with_most_buffers();
     if (rank < 0) return;
     if (!alone()) return void(add("most", chart_text("rank that takes most"), 0, {keys_of(history_, Metric::buffer_bytes, rank)}));
     const QString labels[] = {chart_text("parameters"),       chart_text("gradients"), chart_text("moments"),

@@ -112,7 +112,7 @@ void ModelView::keyPressEvent(QKeyEvent* event) {
 bool ModelView::move_by_key(const QKeyEvent& event) {
   const bool left = event.key() == Qt::Key_Left, right = event.key() == Qt::Key_Right;
   if (!(event.modifiers() & Qt::AltModifier) || (!left && !right)) return false;
-  if (selected_.empty()) return emit refused(tr("Select a layer first: it is moved to the next device.")), true;
+  if (selected_.empty()) return emit refused(tr("Select a layer first: it is moved to the next column.")), true;
   if (const auto why = fixed(picture_)) return emit refused(refusal_words(*why)), true;
   const int from = picture_.owners[static_cast<std::size_t>(selected_.contains(current_) ? current_ : *selected_.begin())];
   const int to = from + (left ? -1 : 1);

@@ -281,6 +281,8 @@ TEST(StageProblems, say_what_and_what_to_do) {
   EXPECT_EQ(problem_of(tied), "");
   Experiment sharded = strategy::small_tied_gpt(4);
   sharded.strategy.kind = StrategyKind::hybrid;
+  sharded.strategy.mesh = {1, 4, 1, true};
+  EXPECT_EQ(problem_of(sharded), "") << "one replica keeps all";
   sharded.strategy.mesh = {2, 2, 1, true};
   EXPECT_THAT(problem_of(sharded),
               HasSubstr("stays with it: replicas that shard (strategy.mesh.shards_data) would share the table out in each of the two stages "
