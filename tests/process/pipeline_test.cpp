@@ -161,7 +161,7 @@ TEST(CliPipeline, that_cannot_be_is_refused_with_what_to_do) {
   EXPECT_THAT(refused({"strategy.stages.partition=by_hand", R"(strategy.stages.places=[{"segment": "1", "rank": 0}])"}),
               HasSubstr("\"1\" is no layer that can be on a device by itself"));
   EXPECT_THAT(refused({"strategy.kind=pipeline", "strategy.stages.schedule=interleaved_1f1b", "training.accumulation_steps=3"}),
-              HasSubstr("strategy.stages.chunks"));
+              HasSubstr("interleaved_1f1b gives each of 2 workers two runs of layers at least"));
   EXPECT_THAT(refused({"strategy.engine=gloo"}), HasSubstr("hands on activations"));
 }
 
