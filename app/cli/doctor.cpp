@@ -100,7 +100,7 @@ Finding gloo() {
   return {"gloo", Verdict::good, "version " + gloo::version() + ", over TCP", ""};
 }
 
-// A name of a group is asked for: that needs no GPU.
+// Its library is opened, and asked for its version: that needs no GPU.
 Finding nccl() {
   const auto bound = nccl::bind({.rank = 0, .groups = {{0}}}, nullptr);
   if (bound) return {"nccl", Verdict::good, "is installed; its ranks need GPUs", ""};

@@ -32,6 +32,7 @@ std::string reason_against(const StrategySpec& strategy) {
   if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and ranks with columns compute by the same ones";
   if (strategy.kind == StrategyKind::tpu) return "a tpu sums along the rows and columns of its torus, and rows are exchanged between every two ranks";
   if (averages_weights(strategy)) return "weights are averaged, and a rank's own gradient of the first layer is that of its columns alone";
+  if (strategy.engine == Engine::nccl) return "nccl shares numbers out as they come, and rows are reduce-scattered whole";
   if (strategy.engine != Engine::own) return std::string(base::name_of(strategy.engine)) + " only all-reduces here, and rows are reduce-scattered";
   return "";
 }
