@@ -111,12 +111,14 @@ std::vector<std::string> columns_in_words(const Resolved& e) {
 std::vector<std::int64_t> rows_of_micro_steps(const Resolved& e, std::int64_t step) {
   const data::Shares shares = e.shares();
   std::vector<std::int64_t> samples;
+  samples.reserve(static_cast<std::size_t>(e.world()));
   for (int rank = 0; rank < e.world(); ++rank) samples.push_back(shares.samples(step, rank));
   return rows_in_batches(samples, e.document.training.batch_per_rank);
 }
 
 std::vector<std::int64_t> rows_of_evaluation(const Resolved& e) {
   std::vector<std::int64_t> samples;
+  samples.reserve(static_cast<std::size_t>(e.world()));
   for (int rank = 0; rank < e.world(); ++rank) samples.push_back(e.held_out(rank).second);
   return rows_in_batches(samples, e.document.training.batch_per_rank);
 }
