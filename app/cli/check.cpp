@@ -6,7 +6,7 @@
 
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
-#include "core/collective/expand.h"
+#include "core/collective/engine_cost.h"
 #include "core/plan/engine_lane.h"
 #include "core/run/memory_use.h"
 #include "core/run/row_counts.h"
@@ -42,6 +42,7 @@ const char* meaning(Proof proof) {
 }
 
 std::string engine_of(const plan::Plan& plan) { return plan::engine_of(plan.rank_plan(0)); }
+std::int64_t engine_bytes(const plan::Plan& plan, std::int32_t rank) { return collective::step_engine_bytes(plan.rank_plan(rank), plan.groups, plan.schedule); }
 
 // What was proved of a plan, and whether the devices have room for it, as real ranks lay it out.
 struct Checked {
@@ -60,12 +61,14 @@ Json rank_json(const Checked& checked, std::size_t rank) {
   const std::int64_t bytes = meet_at_times                    ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
                              : checked.report.traffic.empty() ? 0
                                                               : checked.report.traffic.front().bytes_from(number);
-  const Json sent = engine_of(plan).empty() ? Json(bytes) : Json();
+  const bool by_engine = !engine_of(plan).empty();
+  const Json sent = by_engine ? Json() : Json(bytes), formula = by_engine ? Json(engine_bytes(plan, number)) : Json();
   const run::MemoryUse& use = checked.memory[rank];
   Json parts;
   for (const auto& [part, name] : base::Names<run::MemoryPart>::table) parts[std::string(name)] = use.of(part);
   return {{"rank", rank},
           {"sent_bytes", sent},
+          {"engine_bytes", formula},
           {"buffer_bytes", memory.buffers},
           {"shared_bytes", memory.shared},
           {"peak_memory_bytes", memory.peak},
@@ -97,6 +100,13 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
                 base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
 }
 
+// By which algorithm it sends, nobody sees.
+void print_engine(const plan::Plan& plan, const std::string& engine) {
+  std::printf("%s takes every collective whole, and reports no bytes; by formula a step is at least\n", engine.c_str());
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
+    std::printf("  rank %d sends %s\n", rank, base::format_bytes(static_cast<double>(engine_bytes(plan, rank))).c_str());
+}
+
 // One number for what a rank takes: that of the layout, which is what has to fit. The most that lives at once is less by gaps between addresses.
 void print_memory(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
@@ -113,8 +123,7 @@ void print_report(const Checked& checked) {
   for (const Proof proof : report.proofs) std::printf("proved: %-11s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
   for (const check::ProgramTraffic& traffic : report.traffic)
     if (!traffic.sent.empty()) print_traffic(plan, traffic);
-  if (const std::string engine = engine_of(plan); !engine.empty())
-    std::printf("%s takes every collective whole: what it sends is its own matter\n", engine.c_str());
+  if (const std::string engine = engine_of(plan); !engine.empty()) print_engine(plan, engine);
   std::printf("memory\n");
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank) print_memory(checked, rank);
   std::printf("plan %s\n", plan::hash(plan).c_str());

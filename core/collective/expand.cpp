@@ -325,10 +325,15 @@ std::int64_t pair_bytes(const RankPlan& expanded) {
 
 }  // namespace
 
+const Program* step_program(const RankPlan& rank, const plan::Schedule& schedule) {
+  const int program = rank.program(schedule.local_steps > 0 ? plan::Schedule::averaging("train") : "train");
+  return program < 0 ? nullptr : &rank.programs[static_cast<std::size_t>(program)];
+}
+
 std::int64_t step_sent_bytes(const RankPlan& expanded, const plan::Schedule& schedule) {
   const std::int64_t steps = std::max<std::int64_t>(schedule.local_steps, 1);
-  const int program = expanded.program(schedule.local_steps > 0 ? plan::Schedule::averaging("train") : "train");
-  return program < 0 ? 0 : (sent_bytes(expanded, expanded.programs[static_cast<std::size_t>(program)]) + steps / 2) / steps + pair_bytes(expanded);
+  const Program* program = step_program(expanded, schedule);
+  return program == nullptr ? 0 : (sent_bytes(expanded, *program) + steps / 2) / steps + pair_bytes(expanded);
 }
 
 }  // namespace trainyard::collective

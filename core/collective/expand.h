@@ -33,7 +33,10 @@ std::optional<Collective> collective_of(plan::OpKind kind);
 // Payload bytes that `rank` sends in one run of `program` of an expanded plan.
 std::int64_t sent_bytes(const plan::RankPlan& expanded, const plan::Program& program);
 
-// And in a full step; where ranks meet after every H-th step alone, in such a one / H, rounded.
+// What a full step runs, and where ranks meet after every H-th step alone, such a one; null: the rank takes none.
+const plan::Program* step_program(const plan::RankPlan& rank, const plan::Schedule& schedule);
+
+// Payload bytes of a full step; where ranks meet after every H-th step alone, in such a one / H, rounded.
 std::int64_t step_sent_bytes(const plan::RankPlan& expanded, const plan::Schedule& schedule);
 
 }  // namespace trainyard::collective

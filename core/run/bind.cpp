@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/collective/engine_cost.h"
 #include "core/model/segment_ops.h"
 #include "core/model/split.h"
 #include "core/plan/buffer_names.h"
@@ -187,6 +188,7 @@ class Binder {
                     ? address(op.reads.front().buffer) + op.reads.front().first * base::size_of(bound.dtype)
                     : bound.data;
     if (plan::serves(op.kind)) return;
+    bound.engine_bytes = collective::engine_bytes(op, plan_, groups_);
     if (plan::coarse(op.kind)) bound.root = op.peer < 0 ? 0 : groups_[static_cast<std::size_t>(op.group)].position(op.peer);
     if (op.kind == OpKind::copy || plan::coarse(op.kind)) return;
     if (op.kind != OpKind::reduce_many) return bound.peers.push_back(op.peer);

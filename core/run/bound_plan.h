@@ -85,6 +85,7 @@ struct BoundOp {
   int own_position = -1;           // of reduce_many: where this rank's chunk stands in the sum
   std::uint32_t transfer = 0;      // the same number at both ends
   int root = 0;                    // of a collective that an engine takes whole: a position in the group
+  std::int64_t engine_bytes = 0;   // likewise: what is sent for it at least, by formula (core/collective/engine_cost.h)
   std::byte* data = nullptr;       // what is sent or written
   const std::byte* own = nullptr;  // what the rank itself adds or copies; mostly `data`
   std::int64_t bytes = 0, elements = 0;
@@ -92,8 +93,8 @@ struct BoundOp {
   NamedRows named;
   std::vector<BoundCopy> copies;  // of OUT and IN
 
-  // Payload that crosses to or from peers.
-  std::int64_t bytes_moved() const { return bytes * std::ssize(peers_in(0)); }
+  // Payload that crosses to or from peers; what an engine sends, by formula.
+  std::int64_t bytes_moved() const { return engine_bytes + bytes * std::ssize(peers_in(0)); }
   // With whom the op talks in a step.
   std::span<const int> peers_in(std::int64_t step) const { return pairing ? std::span(peers).subspan(pairing->choice(step), 1) : std::span(peers); }
 };

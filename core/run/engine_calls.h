@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The collectives of a rank that an engine takes whole. What happens within one - who is waited for, how much is sent - nobody
-// reports: its peer counts as ready when it was handed over, and its bytes as unknown.
+// reports: its peer counts as ready when it was handed over, and its bytes are those of the formula.
 #pragma once
 
 #include "core/comm/collectives.h"

@@ -139,6 +139,12 @@ void add_pieces_of_box(const std::string& name, const model::Parameter& entry, c
   }
 }
 
+base::Problem lacks_moments(const std::filesystem::path& path, CheckpointBuffer moment) {
+  return {ProblemCode::refused, path.string(), "holds parameters, and no " + std::string(base::name_of(moment)) + " of them, which this optimizer goes on from",
+          "a checkpoint that servers wrote with as many moments",
+          "Set training.optimizer.kind to sgd and training.optimizer.momentum to 0, or begin anew: only parameter_server writes moments."};
+}
+
 // From 0 to `elements`, without gap or overlap.
 bool cover(Ranges ranges, std::int64_t elements) {
   std::sort(ranges.begin(), ranges.end());
@@ -205,6 +211,9 @@ Result<void> check_pieces(const std::filesystem::path& where, const std::vector<
     if (auto ok = check_one(where, pieces[i], place, *tensor); !ok) return ok;
     add_rows(place, found[{place.buffer, place.entry}]);
   }
+  for (const CheckpointSpan& span : spans_of(wanted))
+    if (is_moment(span.buffer) && std::ranges::none_of(places, [&](const Place& place) { return place.buffer == span.buffer; }))
+      return base::fail(lacks_moments(where, span.buffer));
   for (const CheckpointSpan& span : spans_of(wanted))
     for (const model::Parameter& entry : entries(model, span.buffer))
       if (!cover(found[{span.buffer, &entry}], entry.shape.elements()))

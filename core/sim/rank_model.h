@@ -37,6 +37,7 @@ struct OpModel {
   std::int64_t bytes = 0;         // of one message, or of a whole collective's buffer
   std::vector<int> members = {};  // of a whole collective, as is:
   int element_bytes = 1;
+  std::int64_t engine_bytes = 0;              // sent for it, by formula
   std::int64_t row_bytes = 0, most_rows = 0;  // of what carries named rows of a table: of one, and how many that are at most. `bytes` are those of all
 };
 

@@ -228,7 +228,7 @@ void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
 void VirtualRank::finish(const Work& work, Picoseconds end) {
   frontier_.finish(work.op->lane, work.ready);
   world_.tape.op(rank(), work.ready.program, work.ready.op, work.ready.step, work.begin, work.peer_ready, end,
-                 work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
+                 work.op->engine_bytes + work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
 }
 
 // Closes the parts that are complete and opens the next; true when any was.

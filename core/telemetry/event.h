@@ -67,7 +67,7 @@ struct Event {
   std::int64_t begin_ns = 0;  // CLOCK_MONOTONIC of the rank's host; of the sample, for a metric
   std::int64_t ready_ns = 0;  // op: the peer was ready (sends and receives); else begin_ns
   std::int64_t end_ns = 0;
-  double value = 0;           // metric: the number; op: payload bytes that moved
+  double value = 0;           // metric: the number; op: payload bytes that moved; of a collective that an engine took whole, by formula
   std::int32_t step = 0;      // counts optimizer steps from 0
   std::uint16_t subject = 0;  // op: its number in the program; metric: a Metric
   std::uint16_t index = 0;    // op: the program's number in the rank's plan; metric: segment or peer

@@ -166,6 +166,8 @@ void paint_kept(QPainter& painter, const QRectF& where, const QString& letter, c
   painter.fillRect(shared ? QRectF(bar.left() + one * kept.part, bar.top(), std::max(one, 1.5), bar.height()) : bar, colour);
 }
 
+constexpr double kNarrowestShard = 3 * 28;
+
 // Of parameters, gradients and moments.
 void paint_shard(QPainter& painter, const QRectF& row, const TileLook& look) {
   const KeptShard& kept = *look.shard;
@@ -177,11 +179,14 @@ void paint_shard(QPainter& painter, const QRectF& row, const TileLook& look) {
   if (kept.moments) paint_kept(painter, first.translated(2 * width, 0), "M", kept, true, colour);
 }
 
-// What the rank has of the model, if that is not all of it; else that. Layers say more than the part that is kept of them.
+// What the rank has of the model, if that is not all of it; else that. Where it runs, the part that it keeps of its layers stands beside them, if there is room.
 void paint_holding(QPainter& painter, const QRectF& row, const TileLook& look, const QString& otherwise) {
   if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
-  write(painter, row, Qt::AlignLeft, look.layers.isEmpty() ? otherwise : look.layers, kSmallSize,
+  const double words = look.layers.isEmpty() ? 0 : width_of(look.layers, kSmallSize, false) + 10;
+  const bool beside = look.live && look.shard && row.width() - words >= kNarrowestShard;
+  write(painter, beside ? row.adjusted(0, 0, words - row.width(), 0) : row, Qt::AlignLeft, look.layers.isEmpty() ? otherwise : look.layers, kSmallSize,
         look.live && !look.layers.isEmpty() ? colours().text : colours().dim);
+  if (beside) paint_shard(painter, row.adjusted(words, 0, 0, 0), look);
 }
 
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {

@@ -22,7 +22,7 @@ struct Cost {
   bool memory_at_most = false;    // others have less
   std::int64_t steps = 0;
   std::optional<experiment::Savings> savings = {};  // by compression
-  std::string engine = {};                          // that takes collectives whole: what it sends it does not report; empty: none
+  std::string engine = {};                          // that takes collectives whole: what a rank sends is by formula; empty: none
 
   bool operator==(const Cost&) const = default;
 };

@@ -94,8 +94,9 @@ SpanWords words_of(const SpanStore& store, const telemetry::History& history, co
   if (span->ops > 1) words.title += timeline_text(" and %1 more under way together").arg(grouped(span->ops - 1));
   words.lines << timeline_text("%1 on %2").arg(kind_words(span->kind), place_words(store, place, *span)) << begin_words(history, place.rank, *span)
               << duration_words(*span);
-  if ((communicates(span->kind) && span->kind != SpanKind::collective) || span->kind == SpanKind::swap)
-    words.lines << timeline_text("%1 bytes").arg(bytes_words(span->bytes));
+  if (span->kind == SpanKind::collective)
+    words.lines << timeline_text("by formula it sends %1 bytes; by which algorithm is the engine's choice").arg(bytes_words(span->bytes));
+  else if (communicates(span->kind) || span->kind == SpanKind::swap) words.lines << timeline_text("%1 bytes").arg(bytes_words(span->bytes));
   return words;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Who writes a checkpoint of parts.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -113,6 +114,10 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
   ASSERT_TRUE(fits) << base::to_string(fits.error());
   copy_pieces(pieces, all.model, wanted);
   EXPECT_EQ(read, numbered(all.model, true));
+  std::vector<float> moment(read.size());
+  const auto no_moment = check_pieces("checkpoint", pieces, all.model, {tensor(read), {}, {tensor(moment)}});
+  ASSERT_FALSE(no_moment);
+  EXPECT_THAT(no_moment.error().what, testing::HasSubstr("no moment1")) << "an optimizer with momentum cannot go on from it";
   pieces.pop_back();
   EXPECT_FALSE(check_pieces("checkpoint", pieces, all.model, wanted)) << "one is missing";
   pieces.push_back(pieces.front());

@@ -38,6 +38,29 @@ TEST(EngineCost, of_a_broadcast_is_that_of_a_binomial_tree) {
   }
 }
 
+// What our own programs that send least send, where chunks are alike long.
+TEST(EngineBytes, by_formula_are_those_of_a_ring) {
+  for (const std::string token : {"AR.b0", "RS.b0", "AG.b0"})
+    for (const int ranks : {2, 3, 8}) {
+      const plan::Plan coarse = collective::one_bucket(ranks, 24'000, token), ring = collective::expand(coarse, collective::Algorithm::ring);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const plan::RankPlan handed = plan::handed_to(coarse.rank_plan(rank), "nccl");
+        EXPECT_EQ(collective::step_engine_bytes(handed, coarse.groups, coarse.schedule), collective::step_sent_bytes(ring.rank_plan(rank), ring.schedule))
+            << token << " among " << ranks;
+        EXPECT_EQ(collective::step_engine_bytes(coarse.rank_plan(rank), coarse.groups, coarse.schedule), 0) << "no engine takes it";
+      }
+    }
+}
+
+TEST(EngineBytes, of_a_broadcast_come_to_each_member_but_the_root_once) {
+  for (const int ranks : {2, 3, 8}) {
+    const plan::Plan coarse = plan::handed_to(collective::one_bucket(ranks, 1000, "BCAST.b0<r0"), "nccl");
+    std::int64_t bytes = 0;
+    for (int rank = 0; rank < ranks; ++rank) bytes += collective::step_engine_bytes(coarse.rank_plan(rank), coarse.groups, coarse.schedule);
+    EXPECT_EQ(bytes, (ranks - 1) * 4000);
+  }
+}
+
 TEST(SimulatedEngine, begins_when_the_last_has_come_and_is_over_for_all_at_once) {
   auto drawing = star({.hosts = 3, .bandwidth_bits_per_second = 8e6, .latency_seconds = 1e-3});
   drawing.hosts[2].devices[0].slow_down = 50;  // comes last
@@ -49,7 +72,7 @@ TEST(SimulatedEngine, begins_when_the_last_has_come_and_is_over_for_all_at_once)
     if (e.event.kind != telemetry::EventKind::op || e.event.step != 0 || e.event.subject != 1) continue;
     ++bars;
     EXPECT_EQ(e.event.ready_ns, e.event.begin_ns) << "nobody reports who was ready when";
-    EXPECT_EQ(e.event.value, 0) << "nor how much was sent";
+    EXPECT_EQ(e.event.value, 2 * 2 * 40'000 / 3) << "nor how much was sent: it is the formula's";
     last = std::max(last, e.event.begin_ns);
     if (end == 0) end = e.event.end_ns;
     EXPECT_EQ(e.event.end_ns, end);
