@@ -127,10 +127,7 @@ class GlooCollectives final : public comm::Collectives {
     if (auto ok = state(); !ok) return ok;
     const auto lane = lane_of(group);
     if (!lane) return base::fail(lane.error());
-    if (!supports(call.kind, call.reduction, call.dtype))
-      return base::fail({ProblemCode::bad_input, "strategy.engine",
-                         "gloo has no " + std::string(base::name_of(call.kind)) + " of " + std::string(base::name_of(call.dtype)) + " for Trainyard", "own",
-                         "Choose strategy.engine=own."});
+    if (!supports(call.kind, call.reduction, call.dtype)) return base::fail(comm::not_supported("gloo", call));
     (*lane)->start(call);
     return {};
   }
@@ -156,7 +153,7 @@ class GlooCollectives final : public comm::Collectives {
   Result<Lane*> lane_of(int group) const {
     if (group >= 0 && static_cast<std::size_t>(group) < lanes_.size() && lanes_[static_cast<std::size_t>(group)])
       return lanes_[static_cast<std::size_t>(group)].get();
-    return base::fail({ProblemCode::failed, "rank " + std::to_string(shared_.rank), "is no member of group " + std::to_string(group), "", ""});
+    return base::fail(comm::no_member(rank(), group));
   }
 
   Groups groups_;

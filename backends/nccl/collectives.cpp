@@ -73,10 +73,7 @@ class NcclCollectives final : public comm::Collectives {
     if (auto ok = state(); !ok) return ok;
     const auto lane = lane_of(group);
     if (!lane) return base::fail(lane.error());
-    if (!supports(call.kind, call.reduction, call.dtype))
-      return base::fail({ProblemCode::bad_input, "strategy.engine",
-                         "nccl has no " + std::string(base::name_of(call.kind)) + " of " + std::string(base::name_of(call.dtype)) + " for Trainyard", "own",
-                         "Choose strategy.engine=own."});
+    if (!supports(call.kind, call.reduction, call.dtype)) return base::fail(comm::not_supported("nccl", call));
     return end_->streams->enter().and_then([&] { return begin(**lane, call); });
   }
 
@@ -121,7 +118,7 @@ class NcclCollectives final : public comm::Collectives {
   Result<Lane*> lane_of(int group) const {
     if (group >= 0 && static_cast<std::size_t>(group) < end_->lanes.size() && end_->lanes[static_cast<std::size_t>(group)])
       return end_->lanes[static_cast<std::size_t>(group)].get();
-    return base::fail({ProblemCode::failed, end_->where(), "is no member of group " + std::to_string(group), "", ""});
+    return base::fail(comm::no_member(rank(), group));
   }
 
   void end_all() const {

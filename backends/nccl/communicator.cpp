@@ -57,12 +57,21 @@ ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) 
   std::byte* const own = one.data + static_cast<std::ptrdiff_t>(part) * position_ * base::size_of(one.dtype);
   switch (one.kind) {
     case CollectiveKind::all_reduce: return library_.all_reduce(one.data, one.data, count, type_of(one.dtype), operation(one.reduction), comm_, stream);
-    case CollectiveKind::broadcast: return library_.broadcast(one.data, one.data, count, type_of(one.dtype), one.root, comm_, stream);
+    case CollectiveKind::broadcast: return broadcast(one, stream);
     case CollectiveKind::all_gather: return parts_alike ? library_.all_gather(own, one.data, part, type_of(one.dtype), comm_, stream) : of_parts(one, stream);
     case CollectiveKind::reduce_scatter:
       return parts_alike ? library_.reduce_scatter(one.data, own, part, type_of(one.dtype), operation(one.reduction), comm_, stream) : of_parts(one, stream);
   }
   return ncclInvalidArgument;
+}
+
+// Between two, as stages hand on activations, it is sent and received.
+ncclResult_t Communicator::broadcast(const CollectiveCall& one, cudaStream_t stream) {
+  const auto count = static_cast<std::size_t>(one.elements);
+  const ncclDataType_t type = type_of(one.dtype);
+  if (size_ > 2) return library_.broadcast(one.data, one.data, count, type, one.root, comm_, stream);
+  if (one.root == position_) return library_.send(one.data, count, type, 1 - position_, comm_, stream);
+  return library_.receive(one.data, count, type, 1 - position_, comm_, stream);
 }
 
 // Parts of different lengths, as one group of calls: each is brought to all by who has it, or reduced to whom it is for.

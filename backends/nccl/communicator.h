@@ -35,6 +35,7 @@ class Communicator {
 
  private:
   ncclResult_t call(const comm::CollectiveCall& one, cudaStream_t stream);
+  ncclResult_t broadcast(const comm::CollectiveCall& one, cudaStream_t stream);
   ncclResult_t of_parts(const comm::CollectiveCall& one, cudaStream_t stream);
   std::string words(ncclResult_t result) const;  // empty where it is under way, or done
 

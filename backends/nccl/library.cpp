@@ -43,6 +43,8 @@ base::Result<Library> open_library(const std::string& file) {
   find(library.reduce, "ncclReduce");
   find(library.all_gather, "ncclAllGather");
   find(library.reduce_scatter, "ncclReduceScatter");
+  find(library.send, "ncclSend");
+  find(library.receive, "ncclRecv");
   find(library.group_start, "ncclGroupStart");
   find(library.group_end, "ncclGroupEnd");
   if (!lacks.empty()) return base::fail(unavailable(file, "has no " + lacks));

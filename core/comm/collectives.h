@@ -42,6 +42,10 @@ struct CollectiveCall {
   std::int64_t elements = 0;  // of the whole buffer; may be 0
 };
 
+// Of a call that an engine does not support, and of one for a group that the rank is no member of.
+base::Problem not_supported(const std::string& engine, const CollectiveCall& call);
+base::Problem no_member(int rank, int group);
+
 class Collectives {
  public:
   virtual ~Collectives() = default;

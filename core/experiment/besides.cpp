@@ -51,6 +51,7 @@ bool upsets_the_drawing(const std::string& refused, const std::string& where, co
 bool comes_of(const Problem& refused, const std::string& where, const Json& written, const Json& kept) {
   if (lies_in(where, refused.where) || may_mean(refused, where, written) || upsets_the_drawing(refused.where, where, kept)) return true;
   if (lies_in(refused.where, "model")) return lies_in(where, "model");  // a layer is judged by those beside it
+  if (lies_in(refused.where, "strategy.mesh")) return lies_in(where, "strategy");  // who has what goes by it
   if (refused.where == "data.kind") return lies_in(where, "data");
   return is_sample_count(refused.where) && is_sample_count(where);
 }

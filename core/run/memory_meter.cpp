@@ -59,8 +59,11 @@ void MemoryMeter::tell_device(std::int64_t step, std::int64_t now_ns) {
   metric(Metric::device_busy, step, now_ns, use->busy);
   metric(Metric::device_memory_bytes, step, now_ns, static_cast<double>(use->memory_bytes));
   metric(Metric::device_watts, step, now_ns, use->watts);
-  metric(Metric::device_received_bytes_per_second, step, now_ns, use->received_bytes_per_second);
-  metric(Metric::device_sent_bytes_per_second, step, now_ns, use->sent_bytes_per_second);
+  metric(Metric::device_received_bytes_per_second, step, now_ns, use->bus.received_bytes_per_second);
+  metric(Metric::device_sent_bytes_per_second, step, now_ns, use->bus.sent_bytes_per_second);
+  if (!use->links) return;
+  metric(Metric::device_links_received_bytes_per_second, step, now_ns, use->links->received_bytes_per_second);
+  metric(Metric::device_links_sent_bytes_per_second, step, now_ns, use->links->sent_bytes_per_second);
 }
 
 void MemoryMeter::metric(Metric metric, std::int64_t step, std::int64_t now_ns, double value, int index) {

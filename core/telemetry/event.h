@@ -61,6 +61,8 @@ enum class Metric : std::uint16_t {
   device_watts = 38,                      // 0: it does not say
   device_received_bytes_per_second = 39,  // over the bus of its host
   device_sent_bytes_per_second = 40,
+  device_links_received_bytes_per_second = 41,  // over links to other devices, as NVLink; only of one that has any
+  device_links_sent_bytes_per_second = 42,
 };
 
 struct Event {
@@ -121,5 +123,7 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
                                                              {M::device_memory_bytes, "device_memory_bytes"},
                                                              {M::device_watts, "device_watts"},
                                                              {M::device_received_bytes_per_second, "device_received_bytes_per_second"},
-                                                             {M::device_sent_bytes_per_second, "device_sent_bytes_per_second"}};
+                                                             {M::device_sent_bytes_per_second, "device_sent_bytes_per_second"},
+                                                             {M::device_links_received_bytes_per_second, "device_links_received_bytes_per_second"},
+                                                             {M::device_links_sent_bytes_per_second, "device_links_sent_bytes_per_second"}};
 };

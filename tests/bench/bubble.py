@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How much of their time the ranks of a pipeline idle, beside the formula (p-1)/(m+p-1) of GPipe (Huang et al. 2019, section 2) and 1F1B, which holds for
 equal stages: a GPT of 8 blocks, cut by measured times. Measured as the timeline does: 1 - busy / (p x makespan) of a step, from the first begin to the last end
-of all cells (what a rank does of one micro-batch in one pass), without the update; the median of the steps after the first ten. Each rank needs a core: where
+of all cells (what a rank does of one micro-batch in one pass), without the update; the median of the steps after the first ten. Stages are never quite equal:
+beside it is what the same formula says of stages that take t[i] a micro-batch, as these did: a makespan of sum t + (m-1) max t. Each rank needs a core: where
 there are fewer, devices are drawn slow, cut by cost, and paced to what is drawn, and it says so.
 
-    tests/bench/bubble.py [--ranks 2] [--steps 60] [--repeat 3]
+    tests/bench/bubble.py [--ranks 2] [--steps 60] [--repeat 3] [--micro-batches 2 4 8]
 """
 import argparse
 import itertools
@@ -70,23 +71,24 @@ def cells(ops):
         yield of_cell[0][0], max(end for _, end, _ in of_cell)
 
 
-def bubble(ranks, ops):
-    """Of one step, and the quotient of the slowest stage's busy time and the mean."""
+def bubble(ranks, micro_batches, ops):
+    """Of one step: as measured, as the formula says of stages that were as busy as these, and the quotient of the slowest stage's busy time and the mean."""
     by_rank = [list(cells(op for op in ops if op["pid"] == rank)) for rank in range(ranks)]
     begin, end = min(cell[0] for rank in by_rank for cell in rank), max(cell[1] for rank in by_rank for cell in rank)
     busy = [sum(to - since for since, to in rank) for rank in by_rank]
-    return 1 - sum(busy) / (ranks * (end - begin)), max(busy) * ranks / sum(busy)
+    makespan = (sum(busy) + (micro_batches - 1) * max(busy)) / micro_batches
+    return 1 - sum(busy) / (ranks * (end - begin)), 1 - sum(busy) / (ranks * makespan), max(busy) * ranks / sum(busy)
 
 
 def measured(ranks, schedule, micro_batches, steps):
-    """Medians over the steps of a run: the bubble and that quotient."""
+    """Medians over the steps of a run."""
     with tempfile.TemporaryDirectory() as home:
         ops = trained(pathlib.Path(home), ranks, schedule, micro_batches, steps)
     by_step = {}
     for op in ops:
         if op["args"]["program"] == "train" and op["args"]["step"] >= FIRST:
             by_step.setdefault(op["args"]["step"], []).append(op)
-    return [statistics.median(column) for column in zip(*(bubble(ranks, of_step) for of_step in by_step.values()))]
+    return [statistics.median(column) for column in zip(*(bubble(ranks, micro_batches, of_step) for of_step in by_step.values()))]
 
 
 def main():
@@ -94,14 +96,16 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--micro-batches", type=int, nargs="+", default=[2, 4, 8])
     options = parser.parse_args()
     ranks = options.ranks
     print(f"{ranks} ranks, " + ("which share cores: devices are paced to what is drawn" if share_cores(ranks) else "each with a core"))
-    print("schedule   m  formula  measured  quotient  slowest stage")
-    for schedule, micro_batches in itertools.product(("gpipe", "1f1b"), (2, 4, 8)):
+    print("schedule   m  formula  of these stages  measured  to the formula  to that of these stages  slowest stage")
+    for schedule, micro_batches in itertools.product(("gpipe", "1f1b"), options.micro_batches):
         formula = (ranks - 1) / (micro_batches + ranks - 1)
-        idle, slowest = (statistics.median(column) for column in zip(*(measured(ranks, schedule, micro_batches, options.steps) for _ in range(options.repeat))))
-        print(f"{schedule:8s} {micro_batches:3d}  {formula:7.3f}  {idle:8.3f}  {idle / formula:8.3f}  {slowest:.3f} of the mean", flush=True)
+        idle, expected, slowest = (statistics.median(column) for column in zip(*(measured(ranks, schedule, micro_batches, options.steps) for _ in range(options.repeat))))
+        print(f"{schedule:8s} {micro_batches:3d}  {formula:7.3f}  {expected:15.3f}  {idle:8.3f}  {idle / formula:14.3f}  {idle / expected:23.3f}"
+              f"  {slowest:.3f} of the mean", flush=True)
 
 
 if __name__ == "__main__":

@@ -444,6 +444,8 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::gpu_traffic:
       lines.device(Metric::device_received_bytes_per_second, "received", chart_text("rank %1 received"));
       lines.device(Metric::device_sent_bytes_per_second, "sent", chart_text("rank %1 sent"), true);
+      lines.device(Metric::device_links_received_bytes_per_second, "links_received", chart_text("rank %1 received by NVLink"));
+      lines.device(Metric::device_links_sent_bytes_per_second, "links_sent", chart_text("rank %1 sent by NVLink"), true);
       break;
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;

@@ -3,10 +3,13 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace trainyard::cuda {
 
@@ -21,6 +24,14 @@ struct MemoryInfo {
   unsigned long long total, free, used;  // bytes
 };
 enum Counter { sent, received };  // NVML_PCIE_UTIL_TX_BYTES, _RX_BYTES
+struct Field {                    // nvmlFieldValue_t
+  unsigned id = 0, scope = 0;
+  long long timestamp = 0, latency = 0;  // of the value, microseconds
+  int type = 0, error = 0;
+  unsigned long long value = 0;
+};
+constexpr unsigned kLinksSent = 138, kLinksReceived = 139;  // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, _RX: KiB since the driver was loaded
+constexpr unsigned kAllLinks = ~0U;                         // as a scope: their sum
 
 struct Functions {
   int (*initialise)() = nullptr;
@@ -31,6 +42,7 @@ struct Functions {
   int (*memory)(Handle, MemoryInfo*) = nullptr;
   int (*power)(Handle, unsigned*) = nullptr;         // milliwatts
   int (*traffic)(Handle, int, unsigned*) = nullptr;  // of a Counter, KB/s
+  int (*fields)(Handle, int, Field*) = nullptr;      // null: of a driver before NVLink
 };
 
 }  // namespace nvml
@@ -53,9 +65,9 @@ Result<nvml::Functions> functions_of(const std::string& library) {
   if (opened == nullptr) return base::fail(unavailable(library, std::string("cannot be opened: ") + ::dlerror()));
   nvml::Functions f;
   std::string lacks;
-  const auto find = [&](auto& function, const char* name) {
+  const auto find = [&](auto& function, const char* name, bool must = true) {
     void* const found = ::dlsym(opened, name);
-    if (found == nullptr) lacks = name;
+    if (found == nullptr && must) lacks = name;
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
   };
   find(f.initialise, "nvmlInit_v2");
@@ -66,6 +78,7 @@ Result<nvml::Functions> functions_of(const std::string& library) {
   find(f.memory, "nvmlDeviceGetMemoryInfo");
   find(f.power, "nvmlDeviceGetPowerUsage");
   find(f.traffic, "nvmlDeviceGetPcieThroughput");
+  find(f.fields, "nvmlDeviceGetFieldValues", false);
   if (!lacks.empty()) return base::fail(unavailable(library, "has no " + lacks));
   return f;
 }
@@ -82,6 +95,11 @@ struct GpuMeter::Watch {
   mutable std::mutex mutex;
   std::condition_variable_any ends;
   std::optional<DeviceUse> last;
+  struct Crossed {
+    std::chrono::steady_clock::time_point at;
+    unsigned long long received = 0, sent = 0;  // KiB
+  };
+  std::optional<Crossed> crossed;
   std::jthread thread;
 
   ~Watch() {
@@ -94,13 +112,25 @@ struct GpuMeter::Watch {
     return driver.traffic(gpu, which, &kilobytes) == 0 ? 1e3 * kilobytes : 0;
   }
 
-  DeviceUse look() const {
+  // What crossed links to other GPUs since the look before; nothing at the first, and of a GPU that has none.
+  std::optional<compute::Rates> links() {
+    std::array<nvml::Field, 2> found{nvml::Field{nvml::kLinksReceived, nvml::kAllLinks}, nvml::Field{nvml::kLinksSent, nvml::kAllLinks}};
+    if (driver.fields == nullptr || driver.fields(gpu, 2, found.data()) != 0 || found[0].error != 0 || found[1].error != 0) return std::nullopt;
+    const Crossed now{std::chrono::steady_clock::now(), found[0].value, found[1].value};
+    const auto before = std::exchange(crossed, now);
+    if (!before) return std::nullopt;
+    const double seconds = std::chrono::duration<double>(now.at - before->at).count();
+    const auto rate = [&](unsigned long long from, unsigned long long to) { return 1024.0 * static_cast<double>(std::max(from, to) - from) / seconds; };
+    return compute::Rates{rate(before->received, now.received), rate(before->sent, now.sent)};
+  }
+
+  DeviceUse look() {
     DeviceUse use;
     if (nvml::Utilization found{}; driver.utilization(gpu, &found) == 0) use.busy = found.gpu / 100.0;
     if (nvml::MemoryInfo found{}; driver.memory(gpu, &found) == 0) use.memory_bytes = static_cast<std::int64_t>(found.used);
     if (unsigned milliwatts = 0; driver.power(gpu, &milliwatts) == 0) use.watts = milliwatts / 1e3;
-    use.received_bytes_per_second = traffic(nvml::received);
-    use.sent_bytes_per_second = traffic(nvml::sent);
+    use.bus = {traffic(nvml::received), traffic(nvml::sent)};
+    use.links = links();
     return use;
   }
 

@@ -29,12 +29,21 @@ TEST(GpuMeter, says_again_and_again_what_the_driver_says) {
   const auto first = seen(**meter, [](const compute::DeviceUse&) { return true; });
   ASSERT_TRUE(first);
   EXPECT_EQ(first->memory_bytes, 42);
-  EXPECT_EQ(first->sent_bytes_per_second, 7e3);
-  EXPECT_EQ(first->received_bytes_per_second, 9e3);
+  EXPECT_EQ(first->bus, (compute::Rates{9e3, 7e3}));
   EXPECT_EQ(first->watts, 0) << "it does not tell";
   EXPECT_GT(first->busy, 0);
   EXPECT_LE(first->busy, 1);
   EXPECT_TRUE(seen(**meter, [&](const compute::DeviceUse& use) { return use.busy > first->busy; }));
+}
+
+TEST(GpuMeter, says_what_crosses_links_between_two_looks) {
+  const auto meter = GpuMeter::watch(kBus, TRAINYARD_NVML);
+  ASSERT_TRUE(meter);
+  const auto use = seen(**meter, [](const compute::DeviceUse& one) { return one.links.has_value(); });
+  ASSERT_TRUE(use) << "from the second look on";
+  EXPECT_GT(use->links->sent_bytes_per_second, 0);
+  EXPECT_LT(use->links->sent_bytes_per_second, 1.024e6 / 0.4) << "two looks are half a second apart";
+  EXPECT_NEAR(use->links->received_bytes_per_second, 2 * use->links->sent_bytes_per_second, 1e-6);
 }
 
 TEST(GpuMeter, leaves_the_driver_when_it_goes) {

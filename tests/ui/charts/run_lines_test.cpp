@@ -461,6 +461,9 @@ TEST(RunLines, of_gpus_are_there_where_their_driver_told) {
       history_of_device({{Metric::device_busy, 0.75}, {Metric::device_received_bytes_per_second, 5e6}, {Metric::device_sent_bytes_per_second, 4e6}});
   EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_busy, told, {}, {})), "rank 0");
   EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, told, {}, {})), "rank 0 received, rank 0 sent");
+  const telemetry::History linked =
+      history_of_device({{Metric::device_links_received_bytes_per_second, 7e6}, {Metric::device_links_sent_bytes_per_second, 8e6}});
+  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, linked, {}, {})), "rank 0 received by NVLink, rank 0 sent by NVLink");
   const telemetry::History untold = history_of_device({});
   for (const ChartKind kind : {ChartKind::gpu_busy, ChartKind::gpu_memory, ChartKind::gpu_power, ChartKind::gpu_traffic}) {
     EXPECT_TRUE(lines_of(kind, untold, {}, {}).empty());

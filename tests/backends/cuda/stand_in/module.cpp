@@ -11,7 +11,7 @@
 namespace trainyard::cuda {
 namespace {
 
-constexpr compute::DeviceUse kUse{.busy = 0.75, .memory_bytes = 123'000'000, .watts = 42, .received_bytes_per_second = 5e6, .sent_bytes_per_second = 4e6};
+constexpr compute::DeviceUse kUse{.busy = 0.75, .memory_bytes = 123'000'000, .watts = 42, .bus = {5e6, 4e6}, .links = compute::Rates{7e6, 6e6}};
 const std::array<OnHost, 4> kGpus{OnHost{.own_memory = true, .use = kUse},
                                   {.own_memory = true, .use = kUse},
                                   {.own_memory = true, .memory_bytes = 100'000},

@@ -231,6 +231,12 @@ ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataT
 ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream) {
   return push(comm, stream, [=](Members& m) { hand_out(m, to, count * size_of(type), root); });
 }
+ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return push(comm, stream, [=](Members& m) { m.send(peer, from, count * size_of(type)); });
+}
+ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return push(comm, stream, [=](Members& m) { m.receive(peer, to, count * size_of(type)); });
+}
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
   return push(comm, stream, [=](Members& m) {
     const std::size_t part = count * size_of(type);
