@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the first GPU of this machine reaches, one row a figure: bytes that a copy and an optimizer move, products, and what a step costs before anything runs.
+//   gpu_figures [--small]        small: of next to nothing, to see that all of it runs
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/units.h"
+#include "tests/gpu/gpus.h"
+
+namespace trainyard::tests {
+namespace {
+
+using compute::DType;
+using compute::Tensor;
+using Kernels = std::vector<std::unique_ptr<compute::Kernel>>;
+
+constexpr int kWarm = 3, kTimed = 11;
+
+template <class Value>
+Value must(base::Result<Value> result) {
+  if (!result) throw std::runtime_error(base::to_string(result.error()));
+  return std::move(*result);
+}
+
+class Bench {
+ public:
+  Bench() : compute_(gpu(0)), queue_(compute_->make_queue()) {}
+
+  Tensor tensor(DType dtype, compute::Shape shape) {
+    const Tensor made{dtype, shape, nullptr};
+    auto& memory = memory_.emplace_back(must(compute_->allocate(made.bytes(), "figures")));
+    return {dtype, shape, memory.get()};
+  }
+  void add(Kernels& kernels, const compute::Op& op) { kernels.push_back(must(compute_->prepare(op))); }
+
+  // The median of several times, in seconds, from the first call until all has run; `calls`: until all is asked for.
+  double seconds(const Kernels& kernels, double* calls = nullptr) {
+    std::vector<double> whole, asking;
+    for (int i = 0; i < kWarm + kTimed; ++i) {
+      const std::int64_t begin = base::now_nanoseconds();
+      for (const auto& kernel : kernels) kernel->enqueue(*queue_);
+      const std::int64_t asked = base::now_nanoseconds();
+      if (const auto ok = compute::finish(*queue_); !ok) throw std::runtime_error(base::to_string(ok.error()));
+      if (i < kWarm) continue;
+      whole.push_back(base::seconds(base::now_nanoseconds() - begin));
+      asking.push_back(base::seconds(asked - begin));
+    }
+    if (calls != nullptr) *calls = median(asking);
+    return median(whole);
+  }
+
+ private:
+  static double median(std::vector<double>& of) {
+    std::nth_element(of.begin(), of.begin() + kTimed / 2, of.end());
+    return of[kTimed / 2];
+  }
+
+  std::unique_ptr<compute::Compute> compute_;
+  std::unique_ptr<compute::Queue> queue_;
+  std::vector<compute::Memory> memory_;
+};
+
+void row(const std::string& name, const std::string& figure) { std::printf("%-64s %s\n", name.c_str(), figure.c_str()); }
+
+std::string with_digits(double value, const char* format) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+double copied(Bench& bench, std::int64_t elements) {
+  Kernels copy;
+  bench.add(copy, compute::Copy{bench.tensor(DType::fp32, {elements}), bench.tensor(DType::fp32, {elements})});
+  const double rate = 2.0 * 4.0 * static_cast<double>(elements) / bench.seconds(copy);
+  row("copy on the GPU, read and written", base::with_unit(rate, "B/s"));
+  return rate;
+}
+
+// Parameters and moments are read and written, the gradient is read.
+void updated(Bench& bench, std::int64_t elements, double copy_rate) {
+  const auto flat = [&](DType dtype, std::int64_t count) { return bench.tensor(dtype, {count}); };
+  const auto common = [&] {
+    return compute::UpdateInputs{flat(DType::fp32, elements), flat(DType::fp32, elements), flat(DType::fp64, 1), flat(DType::fp64, 1), flat(DType::fp64, 3)};
+  };
+  const auto tell = [&](const std::string& name, const Kernels& update, int arrays) {
+    const double rate = 4.0 * arrays * static_cast<double>(elements) / bench.seconds(update);
+    row(name, base::with_unit(rate, "B/s") + ", " + with_digits(rate / copy_rate, "%.2f") + " of a copy's (0.85 wanted)");
+  };
+  Kernels sgd, adam;
+  bench.add(sgd, compute::SgdUpdate{.common = common(), .moment = flat(DType::fp32, elements), .momentum = 0.9});
+  tell("SGD with momentum", sgd, 5);
+  bench.add(adam, compute::AdamUpdate{.common = common(),
+                                      .first_moment = flat(DType::fp32, elements),
+                                      .second_moment = flat(DType::fp32, elements),
+                                      .step = flat(DType::fp64, 1),
+                                      .decoupled = true});
+  tell("AdamW", adam, 7);
+}
+
+void multiplied(Bench& bench, DType dtype, std::int64_t side) {
+  Kernels product;
+  const auto square = [&] { return bench.tensor(dtype, {side, side}); };
+  bench.add(product, compute::LinearForward{square(), square(), {}, square()});
+  const double flops = 2.0 * static_cast<double>(side * side * side) / bench.seconds(product);
+  row("product of " + std::to_string(side) + " x " + std::to_string(side) + " in " + std::string(base::name_of(dtype)), base::with_unit(flops, "FLOP/s"));
+}
+
+// Forward through three layers, the shapes of the digits' MLP.
+void launched(Bench& bench, std::int64_t batch) {
+  Kernels step;
+  Tensor input = bench.tensor(DType::fp32, {batch, 784});
+  for (const std::int64_t units : {512, 512, 10}) {
+    const Tensor output = bench.tensor(DType::fp32, {batch, units});
+    bench.add(step, compute::LinearForward{input, bench.tensor(DType::fp32, {units, input.shape[1]}), bench.tensor(DType::fp32, {units}), output,
+                                           units == 10 ? compute::Activation::none : compute::Activation::relu});
+    input = output;
+  }
+  double asking = 0;
+  const double whole = bench.seconds(step, &asking);
+  row("three layers of an MLP, " + std::to_string(batch) + " samples",
+      base::format_seconds(whole) + ", of which " + base::format_seconds(asking) + " to ask for them");
+}
+
+int run(bool small) {
+  Bench bench;
+  const std::int64_t elements = small ? 1 << 12 : 1 << 26, side = small ? 64 : 4096;
+  const double copy_rate = copied(bench, elements);
+  updated(bench, elements, copy_rate);
+  for (const DType dtype : {DType::fp32, DType::bf16}) multiplied(bench, dtype, side);
+  launched(bench, small ? 8 : 128);
+  return 0;
+}
+
+}  // namespace
+}  // namespace trainyard::tests
+
+int main(int count, char** arguments) try {
+  return trainyard::tests::run(count > 1 && std::string_view(arguments[1]) == "--small");
+} catch (const std::exception& failed) {
+  std::fprintf(stderr, "%s\n", failed.what());
+  return 1;
+}
