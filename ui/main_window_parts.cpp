@@ -60,6 +60,7 @@ void MainWindow::build_docks() {
   workspace_->add("drawing", tr("Drawing"), Workspace::Area::left, tree);
   workspace_->add("inspector", tr("Inspector"), Workspace::Area::right, inspector_ = new Inspector(document_, selection_, this));
   connect(inspector_, &Inspector::picture_wanted, canvas_, &TopologyView::show_logical);
+  connect(&inspector_->cost(), &CostLine::stages_known, canvas_, [this](const StagePicture& stages) { canvas_->show_layers(stages.layers); });
   connect(&inspector_->cost(), &CostLine::shards_known, canvas_, &TopologyView::show_shards);
   inspector_->set_measured([this](const Picked& picked) {
     const auto& overlay = canvas_->topology_scene().overlay();

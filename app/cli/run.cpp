@@ -12,6 +12,7 @@
 #include "app/launch.h"
 #include "backends/zmq/control.h"
 #include "core/base/clock.h"
+#include "core/base/hex.h"
 #include "core/base/log.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
@@ -103,6 +104,18 @@ std::string number(const base::Json& value, const char* format) {
   return number(value.get<double>(), format);
 }
 
+// A text that a model made up, line by line below what is said of the run; what would steer a terminal is shown by its number.
+std::string set_apart(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') shown += "\n    | ";
+    else if (byte >= 0x20 && byte != 0x7f) shown += c;
+    else shown += "\\x" + base::to_hex({&c, 1});
+  }
+  return shown;
+}
+
 // "; simulated from the drawn speeds: 2 ms, measured / simulated 2.3"
 std::string against_simulated(const base::Json& r) {
   const base::Json& simulated = r["simulated_step_seconds"];
@@ -119,6 +132,7 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   std::printf("%s after %s steps%s in %s\n", r["status"].get<std::string>().c_str(), base::format_count(first + r["steps"].get<std::int64_t>()).c_str(),
               from.c_str(), base::format_seconds(r["wall_seconds"].get<double>()).c_str());
   std::printf("  train loss          %s\n", number(r["train_loss"], "%.4f").c_str());
+  if (r["held_out_loss"].is_number()) std::printf("  held-out loss       %s\n", number(r["held_out_loss"], "%.4f").c_str());
   const auto& accuracy = r["held_out_accuracy"];
   std::printf("  held-out accuracy   %s\n", accuracy.is_number() ? number(100 * accuracy.get<double>(), "%.2f %%").c_str() : "not measured");
   if (r.contains("lambda_2"))
@@ -149,7 +163,7 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   }
   if (const auto at = r.find("tables"); at != r.end())
     std::printf("  tables              %.1fx fewer bytes than whole ones, as workers took the rows that their samples name\n", (*at)["ratio"].get<double>());
-  if (const auto at = r.find("sampled_text"); at != r.end()) std::printf("  made up %s\n", at->get<std::string>().c_str());
+  if (const auto at = r.find("sampled_text"); at != r.end()) std::printf("  made up %s\n", set_apart(at->get<std::string>()).c_str());
   if (const auto scale = r.find("loss_scale"); scale != r.end())
     std::printf("  loss scale          %s\n", telemetry::words(telemetry::LossScale{(*scale)["last"], (*scale)["steps_without_update"]}).c_str());
   if (r["multiplies"] == base::name_of(experiment::Multiplies::bfloat16)) std::printf("  multiplies          bfloat16, summed in fp32\n");

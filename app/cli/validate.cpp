@@ -74,6 +74,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
     notes.push_back(experiment::speeds_said(document.run));
   add_slowed_down(document.topology, notes);
   add_set_in_vain(given, notes);
+  if (experiment::is_on_several_hosts(resolved)) notes.push_back(*experiment::split_said(resolved));
   for (std::string& said : experiment::stages_in_vain(resolved)) notes.push_back(std::move(said));
   if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
   if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
@@ -134,7 +135,7 @@ void add_validate(Verb& program) {
       "Examples:\n"
       "  trainyard-cli validate experiment.json\n"
       "  trainyard-cli validate experiment.json --set training.batch_per_rank=256 --json\n"
-      "Exit codes: 0 it can run; 2 it cannot, and every problem was said; 4 a newer version wrote it.");
+      "Exit codes: 0 it can run; 2 it cannot, and what is wrong was said, as far as that can be told before some of it is mended; 4 a newer version wrote it.");
 }
 
 }  // namespace trainyard::cli

@@ -52,7 +52,9 @@ Problem too_short(const DataSpec& spec, std::int64_t windows, const std::string&
           "has " + format_count(windows) + (windows == 1 ? " sample" : " samples") + " of " + format_count(spec.context) + " characters, and " +
               format_count(std::max<std::int64_t>(spec.train_samples, 1)) + " to train on and " + format_count(spec.held_out_samples) +
               " held out are asked for",
-          "a longer text", "Lower data.train_samples (0 takes what is left), data.held_out_samples or data.context."};
+          "a longer text",
+          spec.train_samples > 0 ? "Lower data.train_samples (0 takes what is left), data.held_out_samples or data.context."
+                                 : "Lower data.held_out_samples or data.context."};
 }
 
 Result<std::shared_ptr<const Dataset>> cut(Characters characters, const DataSpec& spec, const std::string& where) {

@@ -47,11 +47,17 @@ bool upsets_the_drawing(const std::string& refused, const std::string& where, co
   return may_hold_devices && (part || refused.ends_with(".role")) && counts_workers(where);
 }
 
+// Who has what.
+bool goes_by_the_mesh(const std::string& where) {
+  return lies_in(where, "strategy.mesh") || lies_in(where, "strategy.stages") || lies_in(where, "strategy.fsdp") || lies_in(where, "model") ||
+         where == "training.accumulation_steps" || counts_workers(where);
+}
+
 // Whether what is said at `where` may come of the default that stands where `refused` was found.
 bool comes_of(const Problem& refused, const std::string& where, const Json& written, const Json& kept) {
   if (lies_in(where, refused.where) || may_mean(refused, where, written) || upsets_the_drawing(refused.where, where, kept)) return true;
   if (lies_in(refused.where, "model")) return lies_in(where, "model");  // a layer is judged by those beside it
-  if (lies_in(refused.where, "strategy.mesh")) return lies_in(where, "strategy");  // who has what goes by it
+  if (lies_in(refused.where, "strategy.mesh")) return goes_by_the_mesh(where);
   if (refused.where == "data.kind") return lies_in(where, "data");
   return is_sample_count(refused.where) && is_sample_count(where);
 }

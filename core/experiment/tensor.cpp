@@ -77,6 +77,11 @@ void for_each_micro_batch(const Resolved& e, int rank, const std::function<void(
   cut(e.held_out(rank).second, 0, count_evaluations(e));
 }
 
+// A mesh keeps those who share layers on one.
+bool is_on_several_hosts(const Resolved& e) {
+  return e.document.strategy.kind == StrategyKind::tensor_parallel && std::ranges::count(e.hosts, e.hosts.front()) < std::ssize(e.hosts);
+}
+
 std::optional<std::string> split_said(const Resolved& e) {
   if (!splits_layers(e)) return std::nullopt;
   const model::Model part = model::split_of(e.model, mesh_of(e).tensor, 0);
@@ -84,7 +89,8 @@ std::optional<std::string> split_said(const Resolved& e) {
   for (const auto& [split, by] :
        {std::pair{model::Split::rows, "by rows of its table"}, {model::Split::outputs, "by outputs"}, {model::Split::inputs, "by inputs"}})
     if (const std::string layers = split_layers(part, split, by); !layers.empty()) text += (text.empty() ? "" : ", ") + layers;
-  return text + "; every rank has all of the others" + (has_stages(e.document.strategy.kind) ? " of its stage" : "");
+  return text + "; every rank has all of the others" + (has_stages(e.document.strategy.kind) ? " of its stage" : "") +
+         (is_on_several_hosts(e) ? "; ranks are on several hosts, and every layer is summed across them, twice a micro-batch" : "");
 }
 
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model) {

@@ -28,6 +28,8 @@ void for_each_micro_batch(const Resolved& experiment, int rank,
 
 // Which layers are split how, for a person: "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...". Nothing where none is.
 std::optional<std::string> split_said(const Resolved& experiment);
+// Whether those who share layers are.
+bool is_on_several_hosts(const Resolved& experiment);
 
 // What is wrong with splitting them, of any experiment.
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model);

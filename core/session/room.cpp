@@ -38,12 +38,12 @@ std::string said(const Way& way) {
 
 std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& cost) {
   const topology::Network network(e.document.topology);
-  if (network.device(e.ranks[static_cast<std::size_t>(rank)]).role == topology::Role::parameter_server)
+  if (e.servers > 0 && network.device(e.ranks[static_cast<std::size_t>(rank)]).role == topology::Role::parameter_server)
     return "Give it more memory, draw more servers, or take a smaller model.";
   if (e.evaluates_alone(rank)) return "Give it more memory, or take a smaller model.";
   const std::vector<Way> ways = ways_to_fit(e, cost);
   if (ways.empty() && (e.servers > 0 || e.evaluators > 0)) return "Give it more memory, or take a smaller model or batch.";
-  if (ways.empty()) return "What saves memory here is not enough, alone or together: give it more memory, or take a smaller model or batch.";
+  if (ways.empty()) return "Nothing of what was tried here saves enough: give it more memory, draw more devices, or take a smaller model or batch.";
   const auto drawn = cost ? cost(e) : base::fail({});
   std::string text = drawn ? "As drawn a step would take " + said(*drawn) + ", by the simulator. These fit: " : "These fit: ";
   for (const Way& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);

@@ -2,6 +2,7 @@
 #include "core/session/ways_to_fit.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "core/base/json.h"
@@ -32,6 +33,9 @@ std::string set(const std::string& path, std::int64_t value) { return path + "="
 Words words(const std::string& text) {
   return [text](const Resolved&) { return text; };
 }
+
+// Of a model so large that each try takes long: after that no other is begun.
+constexpr std::chrono::seconds kPatience{6};
 
 constexpr const char* kRounded = "what passes between layers is rounded to 8 significant bits";
 
@@ -90,6 +94,7 @@ class WaysToFit {
 
   // Whether it is a way.
   bool add(const Settings& settings, const Words& besides) {
+    if (std::chrono::steady_clock::now() > ends_) return false;
     const auto other = with(settings);
     const auto bytes = other ? fits(*other) : std::nullopt;
     if (!bytes) return false;
@@ -164,15 +169,31 @@ class WaysToFit {
     if (Settings away = all_put_aside(); !away.empty()) all.push_back({std::move(away), copied});
     if (training.precision == experiment::Precision::fp32) all.push_back({{"training.precision=bf16"}, words(kRounded)});
     if (all_reduces()) all.push_back({with_any_algorithm({"strategy.kind=fsdp", "strategy.fsdp.shard=full"}), cost_of_shares});
+    for (const Mesh& mesh : {Mesh{1, e_.world(), 1}, Mesh{1, 1, e_.world()}})
+      if (const Settings settings = splits_more() ? settings_for(mesh) : Settings{}; !settings.empty()) all.push_back({settings, cost_of_mesh()});
     return all;
+  }
+
+  static std::string path_of(const std::string& setting) { return setting.substr(0, setting.find('=')); }
+  static bool set_the_same(const Settings& some, const Settings& others) {
+    return std::ranges::any_of(some, [&](const std::string& one) { return std::ranges::count(others, path_of(one), path_of) > 0; });
   }
 
   // Where nothing does alone: two at once, else all that can be.
   void several() {
     const std::vector<Strong> all = ways_.empty() ? strong_ways() : std::vector<Strong>{};
     for (std::size_t i = 0; i < all.size(); ++i)
-      for (std::size_t j = i + 1; j < all.size(); ++j) add_together({all[i], all[j]});
-    if (ways_.empty() && all.size() > 2) add_together(all);
+      for (std::size_t j = i + 1; j < all.size(); ++j)
+        if (!set_the_same(all[i].settings, all[j].settings)) add_together({all[i], all[j]});
+    for (std::size_t last = 0; ways_.empty() && last < all.size(); ++last) add_together(with_all_before(all, last));
+  }
+
+  // Of those before it as many as go with it, and with each other.
+  static std::vector<Strong> with_all_before(const std::vector<Strong>& all, std::size_t last) {
+    std::vector<Strong> parts{all[last]};
+    for (std::size_t i = 0; i < last; ++i)
+      if (std::ranges::none_of(parts, [&](const Strong& part) { return set_the_same(part.settings, all[i].settings); })) parts.push_back(all[i]);
+    return parts;
   }
 
   void add_together(const std::vector<Strong>& parts) {
@@ -209,8 +230,9 @@ class WaysToFit {
   }
 
   // Some layers each, a part of each layer, both; of each the mesh with most replicas. Every replica then takes the micro-batches of several.
+  bool splits_more() const { return all_reduces() || experiment::splits_model(document_.strategy.kind); }
   void meshes() {
-    if (!all_reduces() && !experiment::splits_model(document_.strategy.kind)) return;
+    if (!splits_more()) return;
     for (const auto& [several_stages, several_parts] : {std::pair{true, false}, {false, true}, {true, true}})
       for (int group = 2; group <= e_.world(); ++group)
         if (e_.world() % group == 0 && any_mesh(group, several_stages, several_parts)) break;
@@ -224,15 +246,21 @@ class WaysToFit {
   }
 
   bool add_mesh(const Mesh& mesh) {
+    const Settings settings = settings_for(mesh);
+    return !settings.empty() && add(settings, cost_of_mesh());
+  }
+
+  // None of the mesh that is drawn, and of one that cannot take as large a batch.
+  Settings settings_for(const Mesh& mesh) const {
     const Mesh drawn = experiment::mesh_of(e_);
     const std::int64_t micro_batches = document_.training.accumulation_steps * drawn.data;
-    if (mesh == drawn || micro_batches % mesh.data != 0) return false;
+    if (mesh == drawn || micro_batches % mesh.data != 0) return {};
     Settings settings = settings_of(mesh);
     if (mesh.pipeline > 1 && document_.strategy.stages.partition != experiment::Partition::memory) settings.emplace_back("strategy.stages.partition=memory");
     // What a pipeline has, and sums nothing by, is no choice.
     if (mesh.data * mesh.tensor > 1 && experiment::fixed_algorithm(document_.strategy.kind)) settings.emplace_back("strategy.algorithm=auto");
     if (mesh.data != drawn.data) settings.push_back(set("training.accumulation_steps", micro_batches / mesh.data));
-    return add(settings, cost_of_mesh());
+    return settings;
   }
 
   Settings settings_of(const Mesh& mesh) const {
@@ -275,6 +303,7 @@ class WaysToFit {
   topology::Network network_;
   experiment::Experiment document_ = e_.document;
   base::Json written_;
+  std::chrono::steady_clock::time_point ends_ = std::chrono::steady_clock::now() + kPatience;
   std::vector<Way> ways_;
 };
 

@@ -36,8 +36,9 @@ struct Way {
 // model on several devices (some layers each, a part of each layer, or both, as few devices a replica as it takes); and of whoever does so already a schedule
 // that holds less, layers shared out by memory. Of each the one that changes least, with its settings made and its plan laid out: whoever makes them, and
 // changes nothing else, has room. Where none has room, two
-// at once, else all. The global batch stays. The fastest first, where `cost` can tell. Where a step is many updates
-// (pipedream) a way that makes one of them says so. None where servers answer out of step (parameter_server), or an evaluator is drawn.
+// at once, else as many as go together. Of very large models, of which each try takes long, those of the first seconds. The global batch stays. The fastest
+// first, where `cost` can tell. Where a step is many updates (pipedream) a way that makes one of them says so. None where servers answer out of step
+// (parameter_server), or an evaluator is drawn.
 std::vector<Way> ways_to_fit(const experiment::Resolved& experiment, const CostOfStep& cost = {});
 
 }  // namespace trainyard::session

@@ -193,6 +193,21 @@ TEST(Room, is_found_by_two_at_once_where_nothing_does_alone) {
   }
 }
 
+TEST(Room, is_found_in_a_mesh_together_with_another_way) {
+  const Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
+  Way both;
+  both.settings = {"strategy.kind=tensor_parallel", "training.accumulation_steps=4", "training.swap.activations=host", "training.swap.optimizer=host"};
+  int named = 0;
+  for (double part = 0.5; part > 0.02; part *= 0.8) {
+    const Experiment small = with_memory(e, part);
+    const experiment::Resolved so = resolved(with(small, both));
+    const std::vector<Way> ways = session::ways_to_fit(resolved(small));
+    EXPECT_TRUE(!ways.empty() || !session::room_problems(so, plan_of(so)).empty()) << part;
+    named += std::ranges::any_of(ways, [&](const Way& way) { return way.settings == both.settings; }) ? 1 : 0;
+  }
+  EXPECT_GE(named, 1) << "where nothing does alone";
+}
+
 TEST(Room, of_data_parallel_is_found_among_its_devices) {
   const Experiment e = with_memory(trained_as(deep(4), StrategyKind::data_parallel, 1), 0.75);
   const std::vector<Way> ways = session::ways_to_fit(resolved(e));

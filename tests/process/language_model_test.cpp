@@ -81,5 +81,21 @@ TEST(LanguageModel, reads_a_text_and_refuses_what_is_none) {
   EXPECT_THAT(short_one.out, HasSubstr("has 1 sample of 8 characters"));
 }
 
+TEST(LanguageModel, shows_a_terminal_no_character_that_would_steer_it) {
+  const Home home;
+  const std::string book = (home / "book.txt").string();
+  std::ofstream(book) << [] {
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += "\x1b[31m\a\n";
+    return text;
+  }();
+  auto arguments = gpt(20, {"data.kind=text", "data.file=" + book, "data.train_samples=0", "data.held_out_samples=10", "data.context=8"});
+  std::erase(arguments, "--json");
+  const Ran shown = cli(arguments);
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_EQ(shown.out.find_first_of("\x1b\a"), std::string::npos);
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("\\x1b"), HasSubstr("made up after step 19:\n    | "), HasSubstr("held-out loss       ")));
+}
+
 }  // namespace
 }  // namespace trainyard::process

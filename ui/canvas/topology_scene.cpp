@@ -126,8 +126,13 @@ void TopologyScene::clear_overlay() {
 
 void TopologyScene::set_logical(const LogicalPicture& picture) {
   logical_picture_ = picture;
-  sync_tiles();
   place_logical();
+}
+
+void TopologyScene::set_layers(std::vector<std::string> layers) {
+  if (layers == layers_) return;
+  layers_ = std::move(layers);
+  sync_tiles();
 }
 
 void TopologyScene::set_shards(std::vector<KeptShard> shards) {
@@ -218,8 +223,7 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
 bool TopologyScene::shows_holding(const topology::Device& device) const { return !overlay_ || overlay_->as_drawn || !overlay_->devices.contains(device.name); }
 
 QString TopologyScene::layers_of(int rank) const {
-  const auto& layers = logical_picture_.layers;
-  return static_cast<std::size_t>(rank) < layers.size() ? held_words(layers[static_cast<std::size_t>(rank)]) : QString();
+  return static_cast<std::size_t>(rank) < layers_.size() ? held_words(layers_[static_cast<std::size_t>(rank)]) : QString();
 }
 
 QString TopologyScene::holding_on(const topology::Device& device) const {

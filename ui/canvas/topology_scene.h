@@ -38,6 +38,7 @@ class TopologyScene : public QGraphicsScene {
   const LogicalItem& logical() const { return *logical_; }
 
   // By rank, what it keeps of a model that is shared out; none: nothing is.
+  void set_layers(std::vector<std::string> layers);
   void set_shards(std::vector<KeptShard> shards);
   // What a rank has of the drawn model, where that is not all of it, on the drawing and in a run of it: "has layers 0–1.3".
   QString holding_on(const topology::Device& device) const;
@@ -95,6 +96,7 @@ class TopologyScene : public QGraphicsScene {
   std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>> links_;  // parallel links share a name
   LogicalPicture logical_picture_;
   LogicalItem* logical_;
+  std::vector<std::string> layers_;  // by rank, as the next
   std::vector<KeptShard> shards_;
   QTimer clock_;
   QElapsedTimer elapsed_;

@@ -112,6 +112,11 @@ void TopologyView::show_logical(const LogicalPicture& picture) {
   describe_current();
 }
 
+void TopologyView::show_layers(const std::vector<std::string>& layers) {
+  scene_.set_layers(layers);
+  describe_current();
+}
+
 void TopologyView::show_shards(const std::vector<KeptShard>& shards) {
   scene_.set_shards(shards);
   describe_current();

@@ -26,6 +26,7 @@ class TopologyView : public QGraphicsView {
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
   void show_logical(const LogicalPicture& picture);
+  void show_layers(const std::vector<std::string>& layers);  // by rank, as stage_picture.h has them
   void show_shards(const std::vector<KeptShard>& shards);
 
   Tool tool() const { return tool_; }

@@ -29,7 +29,7 @@ QWidget* Inspector::build_strategy() {
 
 // Where the layers are, beside what says so and on the drawing. Then there is no all-reduce whose picture that would take the place of.
 void Inspector::show_stages(const StagePicture& stages) {
-  const bool placed = !stages.picture.layers.empty();
+  const bool placed = !stages.picture.devices.empty();
   forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
   split_said_ = placed ? QString() : stages.said;
   note_devices();

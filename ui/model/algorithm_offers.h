@@ -20,7 +20,6 @@ struct LogicalPicture {
   std::vector<std::string> devices = {};     // of those who reduce: position -> name
   std::vector<collective::Flow> flows = {};  // between positions; none: there is nothing to draw
   bool pointed = false;                      // somebody looks at it now; else it is kept beside other things
-  std::vector<std::string> layers = {};      // rank -> which it has, where the model is split: "0–1.3"
 
   bool operator==(const LogicalPicture&) const = default;
 };

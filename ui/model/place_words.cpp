@@ -22,6 +22,8 @@ constexpr std::pair<const char*, const char*> kPlainLabels[] = {{"topology", QT_
                                                                 {"checkpoint_every_steps", QT_TRANSLATE_NOOP("field", "Checkpoint every")},
                                                                 {"resume_from", QT_TRANSLATE_NOOP("field", "Resume from")},
                                                                 {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},
+                                                                {"fsdp", QT_TRANSLATE_NOOP("field", "FSDP")},
+                                                                {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
                                                                 {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
 
 // The thing on the drawing that a path leads into; `place`: its list, its index, and that of a device on a host.

@@ -61,15 +61,14 @@ QString held_words(const std::string& layers) {
 
 StagePicture stage_picture(const experiment::Resolved& experiment, const plan::Plan& expanded) {
   const auto said = experiment::stages_said(experiment), split = experiment::split_said(experiment), mesh = experiment::mesh_said(experiment);
-  if (!said) return split ? StagePicture{in_a_sentence(*split), {}} : StagePicture();
-  StagePicture known{(mesh ? in_a_sentence(*mesh) + ' ' : QString()) + in_a_sentence(*said), {}};
+  if (!said) return split ? StagePicture{in_a_sentence(*split), layers_of(experiment), {}} : StagePicture();
+  StagePicture known{(mesh ? in_a_sentence(*mesh) + ' ' : QString()) + in_a_sentence(*said), layers_of(experiment), {}};
   if (split) known.said += ' ' + in_a_sentence(*split);
   if (const auto ideal = experiment::ideal_bubble(experiment))
     known.said += ' ' + stages_text("With equal stages and free links ranks would idle %1 % of the time.").arg(100 * *ideal, 0, 'f', 1);
   const topology::Network network(experiment.document.topology);
   for (const topology::DeviceId device : experiment.ranks) known.picture.devices.push_back(network.device(device).name);
   known.picture.flows = flows_of(expanded);
-  known.picture.layers = layers_of(experiment);
   return known;
 }
 

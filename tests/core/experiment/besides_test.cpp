@@ -93,6 +93,8 @@ TEST_F(Besides, nothing_is_said_that_comes_of_a_default_alone) {
   EXPECT_THAT(places({"topology.links=7"}), ElementsAre("topology.links")) << "who knows what leads where";
   EXPECT_THAT(places({"topology.hosts[1].devices[0].role=ilde", "strategy.kind=one_device"}), ElementsAre("topology.hosts[1].devices[0].role"));
   EXPECT_THAT(places({"strategy.kind=hybrid", "strategy.mesh.data=3", "strategy.mesh.pipeline=0"}), ElementsAre("strategy.mesh.pipeline"));
+  EXPECT_THAT(places({"strategy.kind=hybrid", "strategy.mesh.pipeline=0", "run.clock=virtual"}), ElementsAre("strategy.mesh.pipeline", "run.clock"))
+      << "which no mesh is asked for";
 }
 
 TEST_F(Besides, a_key_that_is_unknown_may_be_meant_for_what_is_missing_beside_it) {

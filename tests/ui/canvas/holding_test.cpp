@@ -61,7 +61,7 @@ TEST_F(Holding, of_layers_that_are_shared_out_is_both) {
   share_out();
   const QImage bars = seen("cpu1");
   const int coloured = pixels_of(Theme::instance().series_colour(1), "cpu1");
-  view_.show_logical({{"cpu0", "cpu1", "cpu2", "cpu3"}, {}, false, {"0", "1\u20131.3", "2", "3"}});
+  view_.show_layers({"0", "1\u20131.3", "2", "3"});
   EXPECT_EQ(pixels_of(Theme::instance().series_colour(1), "cpu1"), coloured) << "the bars are still there";
   EXPECT_NE(seen("cpu1"), bars) << "and the layers besides";
 }
@@ -82,13 +82,13 @@ TEST_F(Holding, is_said_to_those_who_do_not_see_it) {
   EXPECT_TRUE(said_of("cpu1").endsWith("It keeps 1/4 of parameters, gradients and moments.")) << said_of("cpu1").toStdString();
   view_.show_shards({});
   EXPECT_FALSE(said_of("cpu1").contains("keeps"));
-  view_.show_logical({{"cpu0", "cpu1", "cpu2", "cpu3"}, {}, false, {"0", "1\u20131.3", "2", "3"}});
+  view_.show_layers({"0", "1\u20131.3", "2", "3"});
   EXPECT_TRUE(said_of("cpu1").endsWith("It has layers 1\u20131.3.")) << said_of("cpu1").toStdString();
   share_out();
   EXPECT_TRUE(said_of("cpu1").endsWith("It has layers 1\u20131.3, and keeps 1/4 of parameters, gradients and moments.")) << said_of("cpu1").toStdString();
   EXPECT_TRUE(said_of("cpu2").contains("It has layer 2, and")) << said_of("cpu2").toStdString();
   view_.show_shards({});
-  view_.show_logical({{"cpu0", "cpu1", "cpu2", "cpu3"}, {}, false, {"loss", "1\u20131.3", "2", ""}});
+  view_.show_layers({"loss", "1\u20131.3", "2", ""});
   EXPECT_TRUE(said_of("cpu0").endsWith("It has the loss.")) << said_of("cpu0").toStdString();
   EXPECT_FALSE(said_of("cpu3").contains("It has")) << said_of("cpu3").toStdString();
   overlay_as_drawn_ = false;

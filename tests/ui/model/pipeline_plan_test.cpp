@@ -145,7 +145,7 @@ TEST(PipelinePlan, of_rpc_counts_stages_that_are_gone_through_twice) {
 
 TEST(PipelinePlan, of_trainers_that_keep_no_layer_says_that_they_have_the_loss) {
   const experiment::Resolved e = resolved(called(2, experiment::RemoteLayers::all));
-  const std::vector<std::string> layers = stage_picture(e, strategy::make_plan(e).value()).picture.layers;
+  const std::vector<std::string> layers = stage_picture(e, strategy::make_plan(e).value()).layers;
   EXPECT_EQ(layers, (std::vector<std::string>{"loss", "loss", "0\u20132", "4\u20136"}));
   EXPECT_EQ(held_words(layers[0]), "the loss");
   EXPECT_EQ(held_words(layers[2]), "layers 0\u20132");
