@@ -16,6 +16,7 @@
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/swap.h"
+#include "core/experiment/tensor.h"
 #include "core/experiment/vertical.h"
 #include "core/session/put_aside.h"
 #include "core/strategy/strategy.h"

@@ -194,11 +194,12 @@ TEST(Room, is_found_by_two_at_once_where_nothing_does_alone) {
 }
 
 TEST(Room, is_found_in_a_mesh_together_with_another_way) {
-  const Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
+  Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
+  e.training.batch_per_rank = 512;
   Way both;
   both.settings = {"strategy.kind=tensor_parallel", "training.accumulation_steps=4", "training.swap.activations=host", "training.swap.optimizer=host"};
   int named = 0;
-  for (double part = 0.5; part > 0.02; part *= 0.8) {
+  for (double part = 0.5; part * static_cast<double>(most_of(e)) > 1e6; part *= 0.8) {  // no device has less than 1 MB
     const Experiment small = with_memory(e, part);
     const experiment::Resolved so = resolved(with(small, both));
     const std::vector<Way> ways = session::ways_to_fit(resolved(small));

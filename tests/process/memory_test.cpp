@@ -169,7 +169,7 @@ TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {
   const Ran refused = cli(with_memory("validate", 1'000'000));
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("would be out of memory"),
-                                          HasSubstr("saves enough: give it more memory, draw more devices, or take a smaller model or batch.")));
+                                          HasSubstr("saves enough at this global batch: give it more memory, draw more devices, or take a smaller model or batch.")));
 }
 
 }  // namespace
