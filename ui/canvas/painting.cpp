@@ -156,17 +156,19 @@ QString steps_done(const DeviceOverlay& live, double room) {
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 
-// A letter, and beside it a bar as long as all there is, filled where the rank has it.
-void paint_kept(QPainter& painter, const QRectF& where, const QString& letter, const KeptShard& kept, bool shared, const QColor& colour) {
-  const double size = where.height() / 2, left = where.left() + 12;
-  const QRectF bar(left, where.center().y() - size / 2, where.right() - left - 6, size);
-  write(painter, where, Qt::AlignLeft, letter, kSmallSize, colours().dim);
+// A bar as long as all there is, filled where the rank has it.
+void paint_part(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared, const QColor& colour) {
   const double one = bar.width() / kept.parts;
   painter.fillRect(bar, mixed(colours().border, colours().tile, 0.5));
   painter.fillRect(shared ? QRectF(bar.left() + one * kept.part, bar.top(), std::max(one, 1.5), bar.height()) : bar, colour);
 }
 
-constexpr double kNarrowestShard = 3 * 28;
+// With its letter before it.
+void paint_kept(QPainter& painter, const QRectF& where, const QString& letter, const KeptShard& kept, bool shared, const QColor& colour) {
+  const double size = where.height() / 2, left = where.left() + 12;
+  write(painter, where, Qt::AlignLeft, letter, kSmallSize, colours().dim);
+  paint_part(painter, QRectF(left, where.center().y() - size / 2, where.right() - left - 6, size), kept, shared, colour);
+}
 
 // Of parameters, gradients and moments.
 void paint_shard(QPainter& painter, const QRectF& row, const TileLook& look) {
@@ -179,14 +181,26 @@ void paint_shard(QPainter& painter, const QRectF& row, const TileLook& look) {
   if (kept.moments) paint_kept(painter, first.translated(2 * width, 0), "M", kept, true, colour);
 }
 
-// What the rank has of the model, if that is not all of it; else that. Where it runs, the part that it keeps of its layers stands beside them, if there is room.
+// The same without letters, one above the other: how they stand where all three are there.
+void paint_shard_small(QPainter& painter, const QRectF& row, const TileLook& look) {
+  const KeptShard& kept = *look.shard;
+  const QColor colour = Theme::instance().series_colour(look.shown_rank().value_or(0));
+  const double each = row.height() / 3;
+  const QRectF first(row.left(), row.top() + 1, row.width(), each - 2);
+  paint_part(painter, first, kept, kept.parameters, colour);
+  paint_part(painter, first.translated(0, each), kept, kept.gradients, colour);
+  if (kept.moments) paint_part(painter, first.translated(0, 2 * each), kept, true, colour);
+}
+
+// What the rank has of the model, if that is not all of it; else that. Where it runs, what it keeps of its layers stands beside them, if there is room.
 void paint_holding(QPainter& painter, const QRectF& row, const TileLook& look, const QString& otherwise) {
   if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
   const double words = look.layers.isEmpty() ? 0 : width_of(look.layers, kSmallSize, false) + 10;
-  const bool beside = look.live && look.shard && row.width() - words >= kNarrowestShard;
+  constexpr double kNarrowest = 16;
+  const bool beside = look.live && look.shard && row.width() - words >= kNarrowest;
   write(painter, beside ? row.adjusted(0, 0, words - row.width(), 0) : row, Qt::AlignLeft, look.layers.isEmpty() ? otherwise : look.layers, kSmallSize,
         look.live && !look.layers.isEmpty() ? colours().text : colours().dim);
-  if (beside) paint_shard(painter, row.adjusted(words, 0, 0, 0), look);
+  if (beside) paint_shard_small(painter, row.adjusted(words, 0, 0, 0), look);
 }
 
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {

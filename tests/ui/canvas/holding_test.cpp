@@ -75,6 +75,10 @@ TEST_F(Holding, stays_on_the_tiles_in_a_run_of_what_is_drawn_and_in_no_other) {
   run(true);
   EXPECT_GT(pixels_of(own, "cpu2"), of_another);
   EXPECT_GT(drawn, of_another);
+  view_.show_layers({"0", "1", "2", "3"});
+  const int both = pixels_of(own, "cpu2");
+  view_.show_shards({});
+  EXPECT_GT(both, pixels_of(own, "cpu2")) << "the part that is kept stands beside the layers";
 }
 
 TEST_F(Holding, is_said_to_those_who_do_not_see_it) {
