@@ -62,19 +62,20 @@ Json rank_json(const Checked& checked, std::size_t rank) {
                              : checked.report.traffic.empty() ? 0
                                                               : checked.report.traffic.front().bytes_from(number);
   const bool by_engine = !engine_of(plan).empty();
-  const Json sent = by_engine ? Json() : Json(bytes), formula = by_engine ? Json(engine_bytes(plan, number)) : Json();
+  const Json sent = by_engine ? Json() : Json(bytes);
   const run::MemoryUse& use = checked.memory[rank];
   Json parts;
   for (const auto& [part, name] : base::Names<run::MemoryPart>::table) parts[std::string(name)] = use.of(part);
-  return {{"rank", rank},
-          {"sent_bytes", sent},
-          {"engine_bytes", formula},
-          {"buffer_bytes", memory.buffers},
-          {"shared_bytes", memory.shared},
-          {"peak_memory_bytes", memory.peak},
-          {"memory_bytes", use.total()},
-          {"memory_parts", parts},
-          {"lacking_bytes", checked.lacking_bytes[rank]}};
+  Json json{{"rank", rank},
+            {"sent_bytes", sent},
+            {"buffer_bytes", memory.buffers},
+            {"shared_bytes", memory.shared},
+            {"peak_memory_bytes", memory.peak},
+            {"memory_bytes", use.total()},
+            {"memory_parts", parts},
+            {"lacking_bytes", checked.lacking_bytes[rank]}};
+  if (by_engine) json["engine_bytes"] = engine_bytes(plan, number);
+  return json;
 }
 
 void print_json_report(const Checked& checked, const base::Problems& of_room) {

@@ -197,9 +197,9 @@ TEST(Room, is_found_in_a_mesh_together_with_another_way) {
   Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 512;
   Way both;
-  both.settings = {"strategy.kind=tensor_parallel", "training.accumulation_steps=4", "training.swap.activations=host", "training.swap.optimizer=host"};
+  both.settings = {"training.swap.activations=host", "training.swap.optimizer=host", "strategy.kind=tensor_parallel", "training.accumulation_steps=4"};
   int named = 0;
-  for (double part = 0.5; part * static_cast<double>(most_of(e)) > 1e6; part *= 0.8) {  // no device has less than 1 MB
+  for (double part = 0.3; part * static_cast<double>(most_of(e)) > 1e6; part *= 0.6) {  // no device has less than 1 MB
     const Experiment small = with_memory(e, part);
     const experiment::Resolved so = resolved(with(small, both));
     const std::vector<Way> ways = session::ways_to_fit(resolved(small));
