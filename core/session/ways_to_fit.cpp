@@ -35,7 +35,7 @@ Words words(const std::string& text) {
 }
 
 // Of a model so large that each try takes long: after that no other is begun.
-constexpr std::chrono::seconds kPatience{6};
+constexpr std::chrono::seconds kPatience{10};
 
 constexpr const char* kRounded = "what passes between layers is rounded to 8 significant bits";
 
