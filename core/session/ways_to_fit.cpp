@@ -107,10 +107,10 @@ class WaysToFit {
   void smaller_micro_steps() {
     if (experiment::updates_each_micro_batch(document_.strategy)) return;
     const experiment::TrainingSpec& training = document_.training;
+    const Words besides = words("the same batch in more and smaller products");
     for (std::int64_t k = 2; k <= training.batch_per_rank; ++k)
       if (training.batch_per_rank % k == 0 &&
-          add({set("training.batch_per_rank", training.batch_per_rank / k), set("training.accumulation_steps", training.accumulation_steps * k)},
-              words("the same batch in more and smaller products")))
+          add({set("training.batch_per_rank", training.batch_per_rank / k), set("training.accumulation_steps", training.accumulation_steps * k)}, besides))
         return;
   }
 
