@@ -22,20 +22,26 @@ base::Result<TextSampler> TextSampler::make(Parts parts) {
   return sampler;
 }
 
-compute::Tensor TextSampler::hold(std::int64_t elements) {
-  const base::DType dtype = parts_.parameters.dtype;
-  std::vector<std::byte>& bytes = memory_.emplace_back(static_cast<std::size_t>(elements * base::size_of(dtype)));
-  return {dtype, {1, elements}, bytes.data()};
+base::Result<compute::Tensor> TextSampler::hold(std::int64_t elements) {
+  const compute::Tensor held{parts_.parameters.dtype, {1, elements}, nullptr};
+  return parts_.compute->allocate(held.bytes(), "text").map([&](compute::Memory memory) {
+    memory_.push_back(std::move(memory));
+    return compute::Tensor{held.dtype, held.shape, memory_.back().get()};
+  });
 }
 
 base::Result<void> TextSampler::prepare() {
   queue_ = parts_.compute->make_queue();
-  input_ = hold(parts_.model->features);
+  auto input = hold(parts_.model->features);
+  if (!input) return base::fail(input.error());
+  input_ = *input;
   std::vector<compute::Tensor> outputs;
   for (const model::Segment& segment : parts_.model->segments) {
     model::SegmentTensors tensors;
     tensors.input = outputs.empty() ? input_ : outputs.back();
-    tensors.output = hold(segment.outputs);
+    auto output = hold(segment.outputs);
+    if (!output) return base::fail(output.error());
+    tensors.output = *output;
     tensors.parameters = parts_.parameters;
     tensors.parameters.data += segment.first * base::size_of(tensors.parameters.dtype);
     tensors.state = parts_.state;

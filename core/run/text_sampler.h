@@ -32,13 +32,13 @@ class TextSampler {
  private:
   explicit TextSampler(Parts parts) : parts_(std::move(parts)) {}
   base::Result<void> prepare();
-  compute::Tensor hold(std::int64_t elements);
+  base::Result<compute::Tensor> hold(std::int64_t elements);
   bool foretell(const std::vector<std::int32_t>& text);
   std::int32_t drawn(std::int64_t row, double temperature, double uniform) const;
 
   Parts parts_;
   std::unique_ptr<compute::Queue> queue_;
-  std::vector<std::vector<std::byte>> memory_;
+  std::vector<compute::Memory> memory_;
   compute::Tensor input_, logits_;
   std::vector<std::unique_ptr<compute::Kernel>> kernels_;
 };

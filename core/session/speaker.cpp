@@ -40,27 +40,29 @@ class Speaker::Voice {
   }
 
  private:
+  // Where the device reaches it.
   struct Flat {
-    std::vector<std::byte> bytes;
+    compute::Memory memory;
     compute::Tensor tensor;
   };
 
-  static Flat flat(base::DType dtype, std::int64_t elements) {
-    Flat flat{std::vector<std::byte>(static_cast<std::size_t>(elements * base::size_of(dtype))), {}};
-    if (elements > 0) flat.tensor = {dtype, {elements}, flat.bytes.data()};
-    return flat;
+  Result<Flat> flat(base::DType dtype, std::int64_t elements) const {
+    if (elements == 0) return Flat();
+    const compute::Tensor tensor{dtype, {elements}, nullptr};
+    return compute_->allocate(tensor.bytes(), "text").map([&](const compute::Memory& memory) { return Flat{memory, {dtype, tensor.shape, memory.get()}}; });
   }
 
   Result<void> prepare() {
-    const base::DType dtype = e_.document.training.precision == experiment::Precision::fp64 ? base::DType::fp64 : base::DType::fp32;
-    parameters_ = flat(dtype, e_.model.elements);
-    state_ = flat(dtype, e_.model.state_elements);
     const auto dataset = data::open(e_.document.data, "");
     if (!dataset) return base::fail(data::at_field(dataset.error(), e_.document.data, ""));
     const topology::Network network(e_.document.topology);
     auto compute = make_compute_(network.device(e_.ranks[static_cast<std::size_t>(e_.chief)]));
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);
+    const base::DType dtype = e_.document.training.precision == experiment::Precision::fp64 ? base::DType::fp64 : base::DType::fp32;
+    auto parameters = flat(dtype, e_.model.elements), state = flat(dtype, e_.model.state_elements);
+    if (!parameters || !state) return base::fail((parameters ? state : parameters).error());
+    parameters_ = std::move(*parameters), state_ = std::move(*state);
     auto sampler = run::TextSampler::make({&e_.model, compute_.get(), parameters_.tensor, state_.tensor, recipe(e_).multiplies, (*dataset)->vocabulary()});
     if (!sampler) return base::fail(sampler.error());
     sampler_.emplace(std::move(*sampler));

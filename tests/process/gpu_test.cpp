@@ -105,6 +105,7 @@ TEST_P(CpusAndGpus, train_what_cpus_alone_train) {
   const Json both = machine.completed(few_samples(example(mixed.experiment), with(mixed.overrides, gpus)));
   for (const int rank : mixed.on_gpus) EXPECT_EQ(both["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
   EXPECT_EQ(both["wire_bytes"], cpus["wire_bytes"]);
+  EXPECT_EQ(both.contains("sampled_text"), cpus.contains("sampled_text"));
   EXPECT_LT(distance(trained_weights(both), trained_weights(cpus)), mixed.within);
 }
 
@@ -119,6 +120,7 @@ const std::vector<Mixed> kMixed{
     {"fsdp", "four_devices_fsdp_gpt_grammar", {0, 3}, {"training.batch_per_rank=2"}, false, 1e-3},
     {"pipeline", "four_devices_pipeline_gpt_grammar", {1, 2}, {}, false, 1e-3},
     {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", {0, 1}, {"training.batch_per_rank=2"}, false, 1e-3},
+    {"text_that_is_made_up", "two_devices_gpt_grammar", {0, 1}, {"training.batch_per_rank=2", "run.sampled_characters=20"}, false, 1e-3},
     {"central_storage", "central_storage_digits", {2, 3}},
     {"local_sgd", "four_devices_local_sgd_digits", {0, 1}},
     {"gossip", "eight_devices_gossip_digits", {0, 3, 4}, {}, true},
