@@ -168,8 +168,9 @@ TEST(CliMemory, of_nothing_is_refused_with_what_is_accepted) {
 TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {
   const Ran refused = cli(with_memory("validate", 1'000'000));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("would be out of memory"),
-                                          HasSubstr("saves enough at this global batch: give it more memory, draw more devices, or take a smaller model or batch.")));
+  EXPECT_THAT(refused.err,
+              testing::AllOf(HasSubstr("would be out of memory"),
+                             HasSubstr("saves enough at this global batch: give it more memory, draw more devices, or take a smaller model or batch.")));
 }
 
 }  // namespace
