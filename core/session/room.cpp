@@ -43,7 +43,8 @@ std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& co
   if (e.evaluates_alone(rank)) return "Give it more memory, or take a smaller model.";
   const std::vector<Way> ways = ways_to_fit(e, cost);
   if (ways.empty() && (e.servers > 0 || e.evaluators > 0)) return "Give it more memory, or take a smaller model or batch.";
-  if (ways.empty()) return "Nothing of what was tried here saves enough at this global batch: give it more memory, draw more devices, or take a smaller model or batch.";
+  if (ways.empty())
+    return "Nothing of what was tried here saves enough at this global batch: give it more memory, draw more devices, or take a smaller model or batch.";
   const auto drawn = cost ? cost(e) : base::fail({});
   std::string text = drawn ? "As drawn a step would take " + said(*drawn) + ", by the simulator. These fit: " : "These fit: ";
   for (const Way& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);
