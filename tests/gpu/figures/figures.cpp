@@ -3,7 +3,6 @@
 //   gpu_figures [--small]        small: of next to nothing, to see that all of it runs
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -86,8 +85,13 @@ double copied(Bench& bench, std::int64_t elements) {
 // Parameters and moments are read and written, the gradient is read.
 void updated(Bench& bench, std::int64_t elements, double copy_rate) {
   const auto flat = [&](DType dtype, std::int64_t count) { return bench.tensor(dtype, {count}); };
+  const auto one = [&] {  // a factor of 0 would be an update that changes nothing
+    const Tensor made = flat(DType::fp64, 1);
+    *made.as<double>() = 1;
+    return made;
+  };
   const auto common = [&] {
-    return compute::UpdateInputs{flat(DType::fp32, elements), flat(DType::fp32, elements), flat(DType::fp64, 1), flat(DType::fp64, 1), flat(DType::fp64, 3)};
+    return compute::UpdateInputs{flat(DType::fp32, elements), flat(DType::fp32, elements), one(), one(), flat(DType::fp64, 3)};
   };
   const auto tell = [&](const std::string& name, const Kernels& update, int arrays) {
     const double rate = 4.0 * arrays * static_cast<double>(elements) / bench.seconds(update);
@@ -99,7 +103,7 @@ void updated(Bench& bench, std::int64_t elements, double copy_rate) {
   bench.add(adam, compute::AdamUpdate{.common = common(),
                                       .first_moment = flat(DType::fp32, elements),
                                       .second_moment = flat(DType::fp32, elements),
-                                      .step = flat(DType::fp64, 1),
+                                      .step = one(),
                                       .decoupled = true});
   tell("AdamW", adam, 7);
 }
