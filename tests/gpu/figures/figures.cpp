@@ -90,9 +90,7 @@ void updated(Bench& bench, std::int64_t elements, double copy_rate) {
     *made.as<double>() = 1;
     return made;
   };
-  const auto common = [&] {
-    return compute::UpdateInputs{flat(DType::fp32, elements), flat(DType::fp32, elements), one(), one(), flat(DType::fp64, 3)};
-  };
+  const auto common = [&] { return compute::UpdateInputs{flat(DType::fp32, elements), flat(DType::fp32, elements), one(), one(), flat(DType::fp64, 3)}; };
   const auto tell = [&](const std::string& name, const Kernels& update, int arrays) {
     const double rate = 4.0 * arrays * static_cast<double>(elements) / bench.seconds(update);
     row(name, base::with_unit(rate, "B/s") + ", " + with_digits(rate / copy_rate, "%.2f") + " of a copy's (0.85 wanted)");
@@ -100,11 +98,10 @@ void updated(Bench& bench, std::int64_t elements, double copy_rate) {
   Kernels sgd, adam;
   bench.add(sgd, compute::SgdUpdate{.common = common(), .moment = flat(DType::fp32, elements), .momentum = 0.9});
   tell("SGD with momentum", sgd, 5);
-  bench.add(adam, compute::AdamUpdate{.common = common(),
-                                      .first_moment = flat(DType::fp32, elements),
-                                      .second_moment = flat(DType::fp32, elements),
-                                      .step = one(),
-                                      .decoupled = true});
+  bench.add(
+      adam,
+      compute::AdamUpdate{
+          .common = common(), .first_moment = flat(DType::fp32, elements), .second_moment = flat(DType::fp32, elements), .step = one(), .decoupled = true});
   tell("AdamW", adam, 7);
 }
 
