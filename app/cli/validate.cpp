@@ -77,6 +77,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
   add_set_in_vain(given, notes);
   if (experiment::is_on_several_hosts(resolved)) notes.push_back(*experiment::split_said(resolved));
   for (std::string& said : experiment::stages_in_vain(resolved)) notes.push_back(std::move(said));
+  if (auto said = experiment::shards_in_vain(resolved)) notes.push_back(std::move(*said));
   if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
   if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
   if (const auto again = experiment::recomputation_said(resolved)) notes.push_back(*again);

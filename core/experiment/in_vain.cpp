@@ -2,6 +2,7 @@
 #include "core/experiment/in_vain.h"
 
 #include "core/experiment/fields.h"
+#include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/rpc.h"
 #include "core/experiment/stages.h"
@@ -49,6 +50,12 @@ std::vector<std::string> stages_in_vain(const Resolved& resolved) {
   add_partition(resolved, mesh, said);
   add_output(mesh, strategy.rpc, said);
   return said;
+}
+
+std::optional<std::string> shards_in_vain(const Resolved& resolved) {
+  const ShardGroup asked = resolved.document.strategy.fsdp.group;
+  if (!shards(resolved) || asked == FsdpSpec{}.group || !part_groups(resolved).empty()) return std::nullopt;
+  return in_vain("strategy.fsdp.group", asked, "all who share are on one host");
 }
 
 }  // namespace trainyard::experiment

@@ -110,6 +110,24 @@ bool may_be_dealt(const Problems& problems) {
   });
 }
 
+// Who has which layers can be judged whatever else is wrong, but not of a model or a drawing that is none, nor of as many micro-batches as no file may ask for.
+bool may_be_placed(const Problems& problems) {
+  return std::none_of(problems.begin(), problems.end(), [](const Problem& problem) {
+    return problem.where.starts_with("model") || problem.where.starts_with("topology") || problem.where.starts_with("strategy.stages") ||
+           problem.where == "strategy.kind" || problem.where == "strategy.mesh" || problem.where == "training.accumulation_steps";
+  });
+}
+
+// Of layers and variables on devices, by the model that is trained.
+Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data) {
+  const auto model = model::build(experiment.model, sample_shape(data), data.classes);
+  if (!model) return {};
+  Problems problems = place_problems(experiment, *model);
+  append(problems, stage_problems(experiment, *model));
+  append(problems, tensor_problems(experiment, *model));
+  return problems;
+}
+
 // Of the ranks that take samples.
 data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
   if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1) return {};  // every rank has a part of every sample
@@ -185,10 +203,7 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
     findings.shards = count_shards(experiment, *data);
     append(findings.problems, shard_problems(experiment, findings.shards));
   }
-  if (data && data_as_written && findings.problems.empty())
-    if (const auto model = model::build(experiment.model, sample_shape(data->summary), data->summary.classes))
-      append(findings.problems, place_problems(experiment, *model)), append(findings.problems, stage_problems(experiment, *model)),
-          append(findings.problems, tensor_problems(experiment, *model));
+  if (data && data_as_written && may_be_placed(findings.problems)) append(findings.problems, problems_of_layers(experiment, data->summary));
   append(findings.problems, start_problems(experiment));
   append(findings.problems, swap_directory_problems(experiment));
   if (data) findings.data = data->summary;

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <sstream>
 #include <utility>
 
 #include "core/base/log.h"
@@ -10,10 +11,11 @@
 namespace trainyard::run {
 namespace {
 
-base::Problem underflow() {
-  return {base::ProblemCode::failed, "",
-          "loss scale underflow: gradients are not finite even where the loss is multiplied by less than twice training.loss_scale.least",
-          "gradients that fp16 can hold, whose largest number is 65504",
+base::Problem underflow(double scale, double least) {
+  std::ostringstream what;
+  what << "loss scale underflow: gradients are not finite even where the loss is multiplied by " << scale
+       << ", and half of that would be less than training.loss_scale.least, which is " << least;
+  return {base::ProblemCode::failed, "", what.str(), "gradients that fp16 can hold, whose largest number is 65504",
           "Set training.precision to bf16, lower the learning rate, clip gradients, or lower training.loss_scale.least."};
 }
 
@@ -98,7 +100,7 @@ void begin_loss_scale(const BoundPlan& bound, const LossScaling& rule) {
 base::Result<void> adjust_loss_scale(const BoundPlan& bound, const LossScaling& rule) {
   double* const held = bound.loss_scale.as<double>();
   const LossScale next = after_step({held[0], held[1]}, *bound.factor.as<double>() != 0, rule);
-  if (next.scale < rule.least) return base::fail(underflow());
+  if (next.scale < rule.least) return base::fail(underflow(held[0], rule.least));
   held[0] = next.scale;
   held[1] = next.finite_steps;
   return {};

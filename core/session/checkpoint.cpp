@@ -207,9 +207,10 @@ Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& in
   return parsed ? Result<void>() : base::fail(parsed.error());
 }
 
-// What is wrong with each, newest first.
+// What is wrong with each, newest first. What is missing is as little a checkpoint as what is damaged.
 Problem none_whole(const base::Problems& all) {
   Problem problem = all.front();
+  problem.code = ProblemCode::bad_input;
   if (all.size() == 1) return problem;
   for (auto other = std::next(all.begin()); other != all.end(); ++other) problem.what += "; and " + other->where + " " + other->what;
   problem.advice = "No checkpoint there is whole: start the run anew, or go on from another directory.";

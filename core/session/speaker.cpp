@@ -56,7 +56,9 @@ class Speaker::Voice {
     const auto dataset = data::open(e_.document.data, "");
     if (!dataset) return base::fail(data::at_field(dataset.error(), e_.document.data, ""));
     const topology::Network network(e_.document.topology);
-    auto compute = make_compute_(network.device(e_.ranks[static_cast<std::size_t>(e_.chief)]));
+    topology::Device device = network.device(e_.ranks[static_cast<std::size_t>(e_.chief)]);
+    device.gpu = -1;  // which is the chief's alone
+    auto compute = make_compute_(device);
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);
     const base::DType dtype = e_.document.training.precision == experiment::Precision::fp64 ? base::DType::fp64 : base::DType::fp32;

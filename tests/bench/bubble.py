@@ -4,13 +4,15 @@
 equal stages: a GPT of 8 blocks, cut by measured times. Measured as the timeline does: 1 - busy / (p x makespan) of a step, from the first begin to the last end
 of all cells (what a rank does of one micro-batch in one pass), without the update; the median of the steps after the first ten. Stages are never quite equal:
 beside it is what the same formula says of stages that take t[i] a micro-batch, as these did: a makespan of sum t + (m-1) max t. Each rank needs a core: where
-there are fewer, devices are drawn slow, cut by cost, and paced to what is drawn, and it says so.
+there are fewer, or with --paced, devices are drawn slow, cut by cost, and paced to what is drawn, and it says so: then two cores take the same time for the same
+work, as the formula has it.
 
-    tests/bench/bubble.py [--ranks 2] [--steps 60] [--repeat 3] [--micro-batches 2 4 8]
+    tests/bench/bubble.py [--ranks 2] [--steps 60] [--repeat 3] [--micro-batches 2 4 8] [--paced]
 """
 import argparse
 import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -22,13 +24,17 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLI = ROOT / "build" / "release" / "bin" / "trainyard-cli"
 EXPERIMENT = ROOT / "resources" / "experiments" / "two_devices_gpt_grammar.json"
-SLOW = 1e10  # additions and multiplications a second, of a device that shares a core with others
+SLOW = 2e10  # additions and multiplications a second, of all devices that share a core, where they are paced
 FIRST = 10  # steps before memory and cores are warm
 PASS = re.compile(r"(F|B|W|LOSS)\b.*\.m(\d+)$")
 
 
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
 def share_cores(ranks):
-    return len(os.sched_getaffinity(0)) < ranks
+    return cores() < ranks
 
 
 def call(arguments):
@@ -37,7 +43,7 @@ def call(arguments):
         sys.exit(f"{' '.join(map(str, arguments))} failed:\n{done.stdout}{done.stderr}")
 
 
-def trained(home, ranks, schedule, micro_batches, steps):
+def trained(home, ranks, schedule, micro_batches, steps, paced):
     """All ops of a run, as its trace has them."""
     document = json.loads(EXPERIMENT.read_text())
     devices = document["topology"]["hosts"][0]["devices"]
@@ -48,11 +54,11 @@ def trained(home, ranks, schedule, micro_batches, steps):
         if layer["kind"] == "transformer":
             layer["blocks"] = 8
     document["strategy"]["kind"] = "pipeline"
-    document["strategy"]["stages"].update(schedule=schedule, partition="cost" if share_cores(ranks) else "measured")
-    if share_cores(ranks):
+    document["strategy"]["stages"].update(schedule=schedule, partition="cost" if paced else "measured")
+    if paced:
         document["run"]["devices"] = "paced"
         for device in devices:
-            device["peak_flops"] = SLOW
+            device["peak_flops"] = SLOW / math.ceil(ranks / cores())
     document["training"].update(accumulation_steps=micro_batches, epochs=1000)
     document["run"]["evaluate_every_steps"] = 0
     experiment, run, trace = home / "experiment.json", home / "run", home / "trace.json"
@@ -80,10 +86,10 @@ def bubble(ranks, micro_batches, ops):
     return 1 - sum(busy) / (ranks * (end - begin)), 1 - sum(busy) / (ranks * makespan), max(busy) * ranks / sum(busy)
 
 
-def measured(ranks, schedule, micro_batches, steps):
+def measured(ranks, schedule, micro_batches, steps, paced):
     """Medians over the steps of a run."""
     with tempfile.TemporaryDirectory() as home:
-        ops = trained(pathlib.Path(home), ranks, schedule, micro_batches, steps)
+        ops = trained(pathlib.Path(home), ranks, schedule, micro_batches, steps, paced)
     by_step = {}
     for op in ops:
         if op["args"]["program"] == "train" and op["args"]["step"] >= FIRST:
@@ -97,13 +103,14 @@ def main():
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--micro-batches", type=int, nargs="+", default=[2, 4, 8])
+    parser.add_argument("--paced", action="store_true", help="as where ranks share cores")
     options = parser.parse_args()
-    ranks = options.ranks
-    print(f"{ranks} ranks, " + ("which share cores: devices are paced to what is drawn" if share_cores(ranks) else "each with a core"))
+    ranks, paced = options.ranks, options.paced or share_cores(options.ranks)
+    print(f"{ranks} ranks, " + ("which share cores" if share_cores(ranks) else "each with a core") + (": devices are paced to what is drawn" if paced else ""))
     print("schedule   m  formula  of these stages  measured  to the formula  to that of these stages  slowest stage")
     for schedule, micro_batches in itertools.product(("gpipe", "1f1b"), options.micro_batches):
         formula = (ranks - 1) / (micro_batches + ranks - 1)
-        idle, expected, slowest = (statistics.median(column) for column in zip(*(measured(ranks, schedule, micro_batches, options.steps) for _ in range(options.repeat))))
+        idle, expected, slowest = (statistics.median(column) for column in zip(*(measured(ranks, schedule, micro_batches, options.steps, paced) for _ in range(options.repeat))))
         print(f"{schedule:8s} {micro_batches:3d}  {formula:7.3f}  {expected:15.3f}  {idle:8.3f}  {idle / formula:14.3f}  {idle / expected:23.3f}"
               f"  {slowest:.3f} of the mean", flush=True)
 

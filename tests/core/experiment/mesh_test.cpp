@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/experiment/fsdp.h"
+#include "core/experiment/in_vain.h"
 #include "core/experiment/sent_bytes.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
@@ -150,6 +151,18 @@ TEST(Mesh, says_so_where_one_replica_has_nobody_to_share_with) {
   e = meshed(2, 2, 1);
   e.strategy.mesh.shards_data = true;
   EXPECT_THAT(*mesh_said(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
+}
+
+TEST(Mesh, says_so_where_all_who_share_are_on_one_host) {
+  Experiment e = meshed(2, 2, 1);
+  e.strategy.mesh.shards_data = true;
+  EXPECT_EQ(shards_in_vain(strategy::resolved(e)), std::nullopt) << "nobody asked for it";
+  e.strategy.fsdp.group = ShardGroup::host;
+  EXPECT_EQ(shards_in_vain(strategy::resolved(e)), "strategy.fsdp.group=host changes nothing: all who share are on one host");
+  e = on(meshed(4, 1, 1), tests::drawn_hosts(2, 2));
+  e.strategy.mesh.shards_data = true;
+  e.strategy.fsdp.group = ShardGroup::host;
+  EXPECT_EQ(shards_in_vain(strategy::resolved(e)), std::nullopt);
 }
 
 TEST(Mesh, shares_a_step_out_among_replicas) {

@@ -295,6 +295,40 @@ TEST(StageProblems, say_what_and_what_to_do) {
   EXPECT_THAT(problem_of(compressed), HasSubstr("pipeline does not compress gradients"));
 }
 
+// One after the other is mended, so that nobody is told of the second when the first is.
+TEST(StageProblems, are_said_together_with_those_of_all_else) {
+  const auto places_of_problems = [](const Experiment& e) {
+    std::vector<std::string> list;
+    for (const base::Problem& problem : validate(e, ".")) list.push_back(problem.where);
+    return list;
+  };
+  Experiment e = deep(4, {9, 9});
+  e.training.optimizer.learning_rate = -1;
+  e.training.batch_per_rank = 1000;
+  e.data.sharding.kind = data::ShardingKind::size_skew;
+  EXPECT_THAT(places_of_problems(e),
+              testing::UnorderedElementsAre("topology.hosts", "training.optimizer.learning_rate", "training.batch_per_rank", "data.sharding.kind"));
+  Experiment split = strategy::small_gpt(4);
+  split.strategy.kind = StrategyKind::tensor_parallel;
+  split.model.layers[1].heads = 1;
+  split.training.epochs = 0;
+  EXPECT_THAT(places_of_problems(split), testing::UnorderedElementsAre("model.layers[1].heads", "training.epochs"));
+}
+
+// Whatever else is wrong, nothing is judged by what is none.
+TEST(StageProblems, of_what_is_out_of_range_are_not_looked_for) {
+  Experiment e = deep(2, {9, 9, 9});
+  e.strategy.stages.partition = Partition::memory;
+  e.training.accumulation_steps = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(problem_of(e), HasSubstr("training.accumulation_steps"));
+  e = deep(2, {9, 9, 9});
+  e.topology.hosts.clear();
+  for (const PipelineSchedule schedule : {PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved_1f1b}) {
+    e.strategy.stages.schedule = schedule;
+    EXPECT_THAT(problem_of(e), HasSubstr("no device has the role worker"));
+  }
+}
+
 bool has_use_for_a_schedule(const experiment::StrategySpec& strategy) {
   for (const base::FieldDescription& part : base::describe(strategy))
     for (const base::FieldDescription& field : part.fields)

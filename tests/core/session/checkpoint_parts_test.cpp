@@ -122,6 +122,14 @@ TEST_F(CheckpointParts, a_lost_part_leaves_the_checkpoint_before_it) {
   EXPECT_EQ(read(), "whole");
 }
 
+// Whoever named the directory is told that it does not do, as of a damaged one.
+TEST_F(CheckpointParts, a_lost_part_of_the_only_one_is_bad_input) {
+  const CheckpointFile lost = state();
+  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"}, {part("server-0", spans(0, std::string::npos)), lost}));
+  fs::remove(directory_ / "step-7" / lost.name);
+  EXPECT_EQ(read_checkpoint(directory_, model_, {flat(parameters_), flat(state_), {}}).error().code, base::ProblemCode::bad_input);
+}
+
 TEST_F(CheckpointParts, a_name_that_leads_elsewhere_is_refused) {
   for (const std::string name : {"", "../x", "a/b", "a.b"}) EXPECT_EQ(write_part(directory_, 7, name, 0, model_, {}).error().code, ProblemCode::bad_usage);
 }
