@@ -7,6 +7,7 @@
 #include "app/cli/verbs.h"
 #include "core/base/units.h"
 #include "core/collective/engine_cost.h"
+#include "core/experiment/measured.h"
 #include "core/plan/engine_lane.h"
 #include "core/run/memory_use.h"
 #include "core/run/row_counts.h"
@@ -90,6 +91,7 @@ void print_json_report(const Checked& checked, const base::Problems& of_room) {
   }
   Json result{{"type", "result"}, {"status", "completed"}, {"hash", plan::hash(plan)}, {"ranks", Json::array()}};
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank) result["ranks"].push_back(rank_json(checked, rank));
+  if (const auto awaited = experiment::times_awaited_said(checked.experiment.document.strategy)) result["notes"] = {*awaited};
   if (!of_room.empty()) result["problems"] = problems_json(of_room);
   print_json(result);
 }
@@ -127,6 +129,7 @@ void print_report(const Checked& checked) {
   if (const std::string engine = engine_of(plan); !engine.empty()) print_engine(plan, engine);
   std::printf("memory\n");
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank) print_memory(checked, rank);
+  if (const auto awaited = experiment::times_awaited_said(checked.experiment.document.strategy)) std::printf("note: %s\n", awaited->c_str());
   std::printf("plan %s\n", plan::hash(plan).c_str());
 }
 

@@ -81,8 +81,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
   if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
   if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
   if (const auto again = experiment::recomputation_said(resolved)) notes.push_back(*again);
-  if (experiment::awaits_times(document.strategy))
-    notes.emplace_back("what layers take on this machine is measured before the run; until then they are shared out by cost");
+  if (auto awaited = experiment::times_awaited_said(document.strategy)) notes.push_back(std::move(*awaited));
   if (experiment::swaps(document.training))
     if (const auto plan = strategy::make_plan(resolved)) notes.push_back(*session::swap_said(resolved, *plan));
   if (const auto shared = experiment::shared_gpus(document.topology)) notes.push_back(*shared);

@@ -23,6 +23,8 @@ class Queue {
   virtual ~Queue() = default;
   virtual std::uint64_t record() = 0;            // a mark after everything enqueued so far
   virtual bool reached(std::uint64_t mark) = 0;  // whether everything before the mark has run
+  // How long after the one mark the other was reached, in nanoseconds, of two among the last 32 that both were; 0 where an op has run when it is enqueued.
+  virtual std::int64_t between(std::uint64_t /*mark*/, std::uint64_t /*later*/) { return 0; }
   // What went wrong with anything enqueued so far: after that nothing runs, and every mark counts as reached.
   virtual base::Result<void> state() { return {}; }
 };

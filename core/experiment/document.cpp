@@ -90,6 +90,12 @@ base::Result<Json> read_json(const std::filesystem::path& file) {
   return base::parse_json(*text, file.string());
 }
 
+// What a run resolved holds it, with whatever was measured, and beside it what its data are.
+Json document_of(const Json& file) {
+  const bool resolved = file.is_object() && !file.contains("version") && file.contains("document") && file.contains("data");
+  return resolved ? file["document"] : file;
+}
+
 // JSON where it reads as such; but a place that holds a text takes the words as they are: name=2024.
 Json override_value(const std::string& text, const base::Result<Json>& current) {
   const auto parsed = base::parse_json(text, "");
@@ -99,7 +105,7 @@ Json override_value(const std::string& text, const base::Result<Json>& current) 
 
 // A null `directory` asks neither data nor this machine.
 Checked<Experiment> load_judged(const std::filesystem::path& file, const std::vector<std::string>& overrides, const std::filesystem::path* directory) {
-  auto json = read_json(file);
+  auto json = read_json(file).map(document_of);
   if (!json) return tl::unexpected(Problems{json.error()});
   const Json written = *json;
   Problems problems;

@@ -19,7 +19,8 @@ base::Json to_json(const Experiment& experiment);
 // Syntax, unknown keys, types, ranges, and a version this software knows. Says nothing of meaning: see `validate`.
 Checked<Experiment> from_json(const base::Json& json);
 
-// A file of at most 64 MiB; problems name it, or "--set" where an override is wrong. `overrides` are "PATH=VALUE": the value is JSON, or else plain text.
+// A file of at most 64 MiB, or what a run made of one (resolved.json); problems name it, or "--set" where an override is wrong. `overrides` are "PATH=VALUE":
+// the value is JSON, or else plain text.
 Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
 base::Result<void> save(const Experiment& experiment, const std::filesystem::path& file);  // atomic
 base::Result<void> apply_override(base::Json& document, const std::string& path_and_value);

@@ -14,6 +14,11 @@ bool awaits_times(const StrategySpec& strategy) {
   return has_stages(strategy.kind) && strategy.stages.partition == Partition::measured && strategy.stages.times.empty();
 }
 
+std::optional<std::string> times_awaited_said(const StrategySpec& strategy) {
+  if (!awaits_times(strategy)) return std::nullopt;
+  return "what layers take on this machine is measured before the run; until then they are shared out by cost, and so memory and bytes are told";
+}
+
 void take_times(Resolved& resolved, std::vector<SegmentTime> times) {
   StageSpec& stages = resolved.document.strategy.stages;
   stages.times = std::move(times);

@@ -3,12 +3,19 @@
 // (session/segment_times.h), and then in the resolved experiment.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "core/experiment/resolve.h"
 
 namespace trainyard::experiment {
 
 // Whether they are yet to be measured; until then they are where cost has them.
 bool awaits_times(const StrategySpec& strategy);
+
+// That they are, for a person: whoever tells of memory and bytes before tells of layers by cost. Nothing where nothing is to be measured.
+std::optional<std::string> times_awaited_said(const StrategySpec& strategy);
 
 // Those of every segment, in order, and the places that follow from them.
 void take_times(Resolved& resolved, std::vector<SegmentTime> times);

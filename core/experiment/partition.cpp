@@ -2,8 +2,12 @@
 #include "core/experiment/partition.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
+#include <utility>
 
 #include "core/experiment/buckets.h"
 #include "core/experiment/cells.h"
@@ -86,12 +90,7 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   };
 }
 
-struct Worst {
-  double most = 0, squares = 0;
-  bool operator<(const Worst& other) const { return most < other.most || (most == other.most && squares < other.squares); }
-};
-
-// Cuts `segments` in a row into so many runs, none of them empty.
+// Cuts `segments` in a row into so many runs, none of them empty: the one that takes longest as short as can be, and with that the sum of their squares.
 class Cut {
  public:
   Cut(int segments, int runs, const CostOf& cost) : segments_(segments), runs_(runs), sums_(static_cast<std::size_t>(runs)) {
@@ -104,44 +103,86 @@ class Cut {
 
   // By run, its first segment.
   std::vector<int> firsts() {
-    const double most = search(kNever, [](const Worst& a, const Worst& b) { return a.most < b.most; });
-    search(most, [](const Worst& a, const Worst& b) { return a.squares < b.squares; });
+    limit_ = least_limit();
+    firsts_.assign(static_cast<std::size_t>(runs_), std::vector<int>(places()));
+    squares_.assign(places(), kNever);
+    squares_[0] = 0;
+    Ends begins(places());
+    begins[0] = true;
+    for (int r = 0; r < runs_; ++r) {
+      begins = ends_of(r, begins, limit_);
+      std::vector<int> ends;
+      for (int end = 1; end <= segments_; ++end)
+        if (begins[static_cast<std::size_t>(end)]) ends.push_back(end);
+      before_ = std::exchange(squares_, std::vector<double>(places(), kNever));
+      find_squares(r, ends, 0, segments_);
+    }
     std::vector<int> firsts(static_cast<std::size_t>(runs_));
-    for (int r = runs_ - 1, end = segments_; r >= 0; --r) firsts[static_cast<std::size_t>(r)] = end = first_[index(r, end)];
+    for (int r = runs_ - 1, end = segments_; r >= 0; --r) firsts[static_cast<std::size_t>(r)] = end = first_of(r, end);
     return firsts;
   }
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
+  using Ends = std::vector<bool>;  // by number of segments: whether a run can end, or begin, after so many
 
-  std::size_t index(int run, int end) const { return static_cast<std::size_t>(run) * static_cast<std::size_t>(segments_ + 1) + static_cast<std::size_t>(end); }
+  std::size_t places() const { return static_cast<std::size_t>(segments_) + 1; }
+  int& first_of(int run, int end) { return firsts_[static_cast<std::size_t>(run)][static_cast<std::size_t>(end)]; }
   double cost(int run, int first, int end) const {
     const auto& sums = sums_[static_cast<std::size_t>(run)];
     return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
   }
 
-  // Of runs that take no more than `limit` each, the best: what its worst takes.
-  template <class Better>
-  double search(double limit, Better better) {
-    first_.assign(static_cast<std::size_t>(runs_) * static_cast<std::size_t>(segments_ + 1), 0);
-    std::vector<Worst> worst(first_.size(), {kNever, kNever});
-    const auto consider = [&](int run, int first, int end, const Worst& before) {
-      const double own = cost(run, first, end);
-      const Worst now{std::max(before.most, own), before.squares + own * own};
-      if (now.most > limit || !better(now, worst[index(run, end)])) return;
-      worst[index(run, end)] = now;
-      first_[index(run, end)] = first;
-    };
-    for (int end = 1; end <= segments_; ++end) consider(0, 0, end, {});
-    for (int run = 1; run < runs_; ++run)
-      for (int end = run + 1; end <= segments_; ++end)
-        for (int first = run; first < end; ++first) consider(run, first, end, worst[index(run - 1, first)]);
-    return worst[index(runs_ - 1, segments_)].most;
+  // Where a run ends that begins at one of `begins`, and takes no more than `limit`.
+  Ends ends_of(int run, const Ends& begins, double limit) const {
+    Ends ends(places());
+    for (int end = 1, low = 0, within = 0; end <= segments_; ++end) {
+      within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;  // of the begins in [low, end)
+      for (; low < end && cost(run, low, end) > limit; ++low) within -= begins[static_cast<std::size_t>(low)] ? 1 : 0;
+      ends[static_cast<std::size_t>(end)] = within > 0;
+    }
+    return ends;
+  }
+
+  bool can_be_cut(double limit) const {
+    Ends ends(places());
+    ends[0] = true;
+    for (int r = 0; r < runs_; ++r) ends = ends_of(r, ends, limit);
+    return ends.back();
+  }
+
+  // Numbers that are not negative are in the order of their bits.
+  double least_limit() const {
+    double all = 0;
+    for (const auto& sums : sums_) all = std::max(all, sums.back());
+    std::uint64_t low = 0, high = std::bit_cast<std::uint64_t>(all);
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (can_be_cut(std::bit_cast<double>(middle))) high = middle;
+      else low = middle + 1;
+    }
+    return std::bit_cast<double>(high);
+  }
+
+  // Of a run that ends at each of `ends`, its best beginning in [from, to]. As squares grow ever faster, that of a later end is no earlier one.
+  void find_squares(int run, std::span<const int> ends, int from, int to) {
+    if (ends.empty()) return;
+    const std::size_t middle = ends.size() / 2;
+    const int end = ends[middle];
+    double& best = squares_[static_cast<std::size_t>(end)];
+    for (int first = from; first <= std::min(to, end - 1); ++first) {
+      const double own = cost(run, first, end), squares = before_[static_cast<std::size_t>(first)] + own * own;
+      if (own <= limit_ && squares < best) best = squares, first_of(run, end) = first;
+    }
+    find_squares(run, ends.first(middle), from, first_of(run, end));
+    find_squares(run, ends.subspan(middle + 1), first_of(run, end), to);
   }
 
   int segments_, runs_;
   std::vector<std::vector<double>> sums_;  // by run: of the first so many segments
-  std::vector<int> first_;                 // by run and its end
+  double limit_ = 0;                       // what a run takes at most
+  std::vector<std::vector<int>> firsts_;   // by run and its end
+  std::vector<double> before_, squares_;   // least sums of squares by end, of the runs before and with this one
 };
 
 }  // namespace

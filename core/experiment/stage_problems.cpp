@@ -32,8 +32,14 @@ std::string who(const StrategySpec& strategy) {
 std::string at_place(std::size_t i, const char* field) { return std::string(kPlaces) + "[" + std::to_string(i) + "]." + field; }
 
 Problem unknown_segment(const model::Model& model, std::size_t i, const std::string& name) {
+  const auto is_part = [&](const model::Segment& segment) { return place_name(segment).starts_with(name + "."); };
+  const auto first = std::ranges::find_if(model.segments, is_part);
+  const std::string where = at_place(i, "segment");
+  if (!name.empty() && first != model.segments.end())
+    return {ProblemCode::bad_input, where, "layer " + name + " is several, and goes by its parts",
+            place_name(*first) + " to " + place_name(*std::prev(std::find_if_not(first, model.segments.end(), is_part))), "Name the part that it begins with."};
   return {
-      ProblemCode::bad_input, at_place(i, "segment"), "\"" + name + "\" is no layer that can be on a device by itself",
+      ProblemCode::bad_input, where, "\"" + name + "\" is no layer that can be on a device by itself",
       "as " + place_name(model.segments.front()) + " to " + place_name(model.segments.back()) + ": an activation and a flatten go with the layer before them",
       "Name a layer by its number, or of a block as 1.4."};
 }
@@ -45,18 +51,20 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
   int before = -1;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const int segment = segment_named(model, places[i].segment);
-    if (segment < 0) return {unknown_segment(model, i, places[i].segment)};
-    if (i == 0 && segment != 0)
-      return {{ProblemCode::bad_input, at_place(i, "segment"), "layers before " + places[i].segment + " are on no device", place_name(model.segments.front()),
-               "Let the first place begin with the first layer."}};
-    if (segment <= before)
-      return {{ProblemCode::bad_input, at_place(i, "segment"), places[i].segment + " does not come after " + places[i - 1].segment, "a later layer",
-               "Name places in the order of the layers."}};
-    before = segment;
     if (places[i].rank >= ranks)
       problems.push_back({ProblemCode::bad_input, at_place(i, "rank"), "there is no " + who(strategy) + " " + format_count(places[i].rank),
                           "0 to " + format_count(ranks - 1) + (calls ? ", of which 0 is the trainers" : ""),
                           mesh ? "Name a stage of the mesh." : "Name a " + who(strategy) + " that is drawn."});
+    if (segment < 0) problems.push_back(unknown_segment(model, i, places[i].segment));
+    if (segment < 0) continue;
+    if (i == 0 && segment != 0)
+      problems.push_back({ProblemCode::bad_input, at_place(i, "segment"), "layers before " + places[i].segment + " are on no device",
+                          place_name(model.segments.front()), "Let the first place begin with the first layer."});
+    if (segment <= before)
+      problems.push_back({ProblemCode::bad_input, at_place(i, "segment"),
+                          places[i].segment + " does not come after " + place_name(model.segments[static_cast<std::size_t>(before)]), "a later layer",
+                          "Name places in the order of the layers."});
+    before = std::max(before, segment);
   }
   return problems;
 }
@@ -72,14 +80,8 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
   const PipelineSchedule schedule = schedule_of(experiment.strategy);
   const std::vector<model::Stage> stages = model::stages_of(owners);
   const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
-  const std::int64_t micro_batches = experiment.training.accumulation_steps;
   const std::string one = who(experiment.strategy);
   if (schedule == PipelineSchedule::naive || schedule == PipelineSchedule::gpipe) return {};
-  if (interleaves && micro_batches % ranks != 0)
-    return {{ProblemCode::bad_input, "training.accumulation_steps",
-             "interleaved_1f1b sends micro-batches through the " + format_count(ranks) + " " + one + "s in groups of as many, and " +
-                 format_count(micro_batches) + " cannot be grouped so",
-             "a multiple of " + format_count(ranks), "Take another number of micro-batches, or strategy.stages.schedule=1f1b."}};
   if (in_turn(stages, ranks) && (interleaves || static_cast<std::int64_t>(stages.size()) == ranks)) return {};
   const bool bound = model.ties() && !may_be_apart(experiment.strategy);
   const std::string why = bound         ? "the last layer is tied to the first, and stays with it" + why_together(experiment.strategy)
@@ -88,7 +90,7 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
   const std::string name(base::name_of(schedule));
   return {
       {ProblemCode::bad_input, "strategy.stages.schedule",
-       name + (interleaves ? " gives the " + one + "s equally many runs of layers, in turn, and " : " gives each " + one + " one run of layers, and ") + why,
+       name + (interleaves ? " gives the " + one + "s equally many runs of layers, in turn; but " : " gives each " + one + " one run of layers; but ") + why,
        bound && schedule == PipelineSchedule::pipedream ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1" : "naive, gpipe",
        bound ? "Untie the last layer, or take another schedule." : "Place the layers so, or take another schedule."}};
 }
@@ -152,6 +154,12 @@ Problems split_problems(const Experiment& experiment) {
     problems.push_back({ProblemCode::bad_input, experiment.training.clip_norm > 0 ? "training.clip_norm" : "training.non_finite",
                         "a stage of pipedream updates as soon as it has its own gradient, and nobody sees the whole",
                         experiment.training.clip_norm > 0 ? "0" : "go_on, stop", "Do without, or take another schedule, as strategy.stages.schedule=1f1b."});
+  const std::int64_t stages = mesh_of(experiment).pipeline, micro_batches = experiment.training.accumulation_steps;
+  if (schedule_of(experiment.strategy) == PipelineSchedule::interleaved_1f1b && stages > 0 && micro_batches % stages != 0)
+    problems.push_back({ProblemCode::bad_input, "training.accumulation_steps",
+                        "interleaved_1f1b sends micro-batches through the " + format_count(stages) + " " + who(experiment.strategy) +
+                            "s in groups of as many, and " + format_count(micro_batches) + " cannot be grouped so",
+                        "a multiple of " + format_count(stages), "Take another number of micro-batches, or strategy.stages.schedule=1f1b."});
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
     problems.push_back({ProblemCode::bad_input, "data.sharding.kind",
                         "in " + kind + " " +

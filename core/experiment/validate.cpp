@@ -110,20 +110,19 @@ bool may_be_dealt(const Problems& problems) {
   });
 }
 
-// Who has which layers can be judged whatever else is wrong, but not of a model or a drawing that is none, nor of as many micro-batches as no file may ask for.
-bool may_be_placed(const Problems& problems) {
-  return std::none_of(problems.begin(), problems.end(), [](const Problem& problem) {
-    return problem.where.starts_with("model") || problem.where.starts_with("topology") || problem.where.starts_with("strategy.stages") ||
-           problem.where == "strategy.kind" || problem.where == "strategy.mesh" || problem.where == "training.accumulation_steps";
-  });
+bool is_at(const Problem& problem, std::initializer_list<const char*> places) {
+  return std::ranges::any_of(places, [&](const char* place) { return problem.where.starts_with(place); });
 }
 
-// Of layers and variables on devices, by the model that is trained.
-Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data) {
+// Of layers and variables on devices, by the model that is trained. They are judged whatever else is wrong, but not those of a model or a drawing that is none,
+// nor by numbers that no file may hold; of a mesh that does not cover the drawing nobody can say which device has a stage.
+Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data, const Problems& known) {
+  const auto is_of_no_model = [](const Problem& problem) { return problem.where == "strategy.kind" || is_at(problem, {"model", "topology"}); };
+  const auto is_out_of_range = [](const Problem& problem) { return is_at(problem, {"strategy.stages", "strategy.mesh", "training.accumulation_steps"}); };
   const auto model = model::build(experiment.model, sample_shape(data), data.classes);
-  if (!model) return {};
+  if (!model || std::ranges::any_of(known, is_of_no_model) || std::ranges::any_of(form_problems(experiment), is_out_of_range)) return {};
   Problems problems = place_problems(experiment, *model);
-  append(problems, stage_problems(experiment, *model));
+  if (std::ranges::count(known, "strategy.mesh", &Problem::where) == 0) append(problems, stage_problems(experiment, *model));
   append(problems, tensor_problems(experiment, *model));
   return problems;
 }
@@ -203,7 +202,7 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
     findings.shards = count_shards(experiment, *data);
     append(findings.problems, shard_problems(experiment, findings.shards));
   }
-  if (data && data_as_written && may_be_placed(findings.problems)) append(findings.problems, problems_of_layers(experiment, data->summary));
+  if (data && data_as_written) append(findings.problems, problems_of_layers(experiment, data->summary, findings.problems));
   append(findings.problems, start_problems(experiment));
   append(findings.problems, swap_directory_problems(experiment));
   if (data) findings.data = data->summary;

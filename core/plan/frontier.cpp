@@ -65,13 +65,17 @@ bool Frontier::met(const Dependency& dependency, std::int64_t instance) const {
   return lanes_[lane].completed.load(std::memory_order_acquire) >= at(target).base[lane] + wanted;
 }
 
-bool Frontier::may_join(const LaneState& state, std::int64_t round, std::int64_t instance) const {
+bool Frontier::may_join(const LaneState& state, std::int64_t round, std::int64_t instance, bool in_order) const {
   const std::int64_t ahead = state.started - state.completed.load(std::memory_order_relaxed);
   if (ahead == 0) return true;
-  return ahead < kMostInFlight && round >= 0 && round == state.open_round && instance == state.open_instance;
+  return ahead < kMostInFlight && instance == state.open_instance && (in_order || (round >= 0 && round == state.open_round));
 }
 
-std::optional<Frontier::Ready> Frontier::next(LaneId lane) const {
+std::optional<Frontier::Ready> Frontier::next(LaneId lane) const { return next(lane, false); }
+
+std::optional<Frontier::Ready> Frontier::next_in_order(LaneId lane) const { return next(lane, true); }
+
+std::optional<Frontier::Ready> Frontier::next(LaneId lane, bool in_order) const {
   LaneState& state = lanes_[lane.index()];
   if (!has_current(state, lane.index())) return std::nullopt;
   const std::int64_t instance = state.instance.load(std::memory_order_relaxed);
@@ -79,9 +83,9 @@ std::optional<Frontier::Ready> Frontier::next(LaneId lane) const {
   const CompiledProgram& compiled = programs_[static_cast<std::size_t>(program)];
   const int op = compiled.lane_ops[lane.index()][state.position];
   const auto index = static_cast<std::size_t>(op);
-  if (!may_join(state, compiled.round[index], instance)) return std::nullopt;
+  if (!may_join(state, compiled.round[index], instance, in_order)) return std::nullopt;
   for (const Dependency& dependency : compiled.after[index])
-    if (!met(dependency, instance)) return std::nullopt;
+    if (!(in_order && dependency.lane == lane && dependency.steps_back == 0) && !met(dependency, instance)) return std::nullopt;
   return Ready{program, op, at(instance).step, instance, state.started};
 }
 

@@ -39,6 +39,9 @@ class Frontier {
   };
   // The op that may start now on this lane, or nothing. Asking does not change anything.
   std::optional<Ready> next(LaneId lane) const;
+  // Likewise on a lane whose device takes ops one after the other: it may also be given one behind those of the same instance that are under way. What that
+  // waits for on its own lane, it is behind.
+  std::optional<Ready> next_in_order(LaneId lane) const;
   void start(LaneId lane);                       // the op that `next` named is under way
   void finish(LaneId lane, const Ready& ready);  // it is complete; in any order within a round
 
@@ -74,7 +77,8 @@ class Frontier {
   }
   bool has_current(LaneState& state, std::size_t lane) const;
   bool met(const Dependency& dependency, std::int64_t instance) const;
-  bool may_join(const LaneState& state, std::int64_t round, std::int64_t instance) const;
+  bool may_join(const LaneState& state, std::int64_t round, std::int64_t instance, bool in_order) const;
+  std::optional<Ready> next(LaneId lane, bool in_order) const;
 
   std::vector<CompiledProgram> programs_;
   std::array<Instance, window> instances_;

@@ -63,11 +63,13 @@ Interpreter::State::State(InterpreterParts p)
       meter(parts.events, parts.transport, *parts.model, *parts.bound, parts.own_process),
       staleness(*parts.plan),
       queue(parts.compute->make_queue()),
+      one_by_one((parts.slowness != nullptr && parts.slowness->active()) || parts.plan->answers() || !parts.plan->pairs.empty()),
       columns(columns_of(*parts.bound)),
       held_out(held_out_of(parts, columns)),
       step_ops(step_ops_of(*parts.plan)) {
   if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
   else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
+  computing.reserve(kGiven);
   done.reserve(128);
   swapped.reserve(1024);
   for (std::size_t l = 0; l < parts.plan->lanes.size(); ++l) {
@@ -78,6 +80,10 @@ Interpreter::State::State(InterpreterParts p)
     else comm_lanes.emplace_back(l);
   }
   if (copy_lane.valid()) swapping = std::make_unique<Swapping>(*parts.plan, frontier, copy_lane, *parts.bound, *parts.compute, transfers.get(), parts.slowness);
+}
+
+Interpreter::State::~State() {
+  if (!computing.empty()) static_cast<void>(compute::finish(*queue));
 }
 
 Interpreter::Interpreter(InterpreterParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
@@ -102,7 +108,7 @@ plan::StepPlace Interpreter::place() const { return state_->place; }
 base::Result<bool> Interpreter::progress() {
   auto moved = state_->progress();
   if (!moved) return base::fail(state_->in_op(moved.error()));
-  if (*moved || !(state_->input_blocked || (state_->swapping && state_->swapping->under_way()))) return moved;
+  if (*moved || !(state_->input_blocked || !state_->computing.empty() || (state_->swapping && state_->swapping->under_way()))) return moved;
   return state_->idle().map([] { return true; });
 }
 

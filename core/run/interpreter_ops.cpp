@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How ops are carried out: whatever may start is started, lane by lane; and what is told of them.
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -110,29 +111,71 @@ bool Interpreter::State::load(const Frontier::Ready& ready) {
 }
 
 base::Result<bool> Interpreter::State::run_compute() {
-  const auto ready = frontier.next(compute_lane);
-  if (!ready) return false;
+  const bool given = give_compute();
+  const auto taken = take_computed();
+  return taken ? given || *taken : taken;
+}
+
+// The device has the next op before it is done with those before it.
+bool Interpreter::State::give_compute() {
+  const auto ready = frontier.next_in_order(compute_lane);
+  if (!ready || !may_follow(bound(*ready))) return false;
   const BoundOp& op = bound(*ready);
   frontier.start(compute_lane);
-  is_at(*ready);
+  if (computing.empty()) is_at(*ready);
   if (op.kind == OpKind::pack) pack_rows(*parts.compute, op);
   if (op.kind == OpKind::rate && op.micro < 0) write_rate(*parts.bound, *parts.recipe, ready->step);
   if (op.kind == OpKind::rate && op.micro >= 0) parts.bound->rate.as<double>()[2] += 1;
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
-  if (const auto ran = compute::finish(*queue); !ran) return base::fail(ran.error());
-  count(*ready);
-  const std::int64_t begin = lap();
-  const auto imposed = hold_back(*ready, begin);
+  computing.push_back({*ready, queue->record(), now_ns});
+  while (one_by_one && !queue->reached(computing.back().mark)) std::this_thread::yield();
+  return true;
+}
+
+// Not where this process has a part in the op, nor where it overwrites what is looked at when the one before it is done: all others leave what they leave once
+// a step, and no two steps are under way.
+bool Interpreter::State::may_follow(const BoundOp& op) const {
+  if (computing.empty()) return true;
+  if (one_by_one || computing.size() == kGiven || op.kind == OpKind::pack || op.kind == OpKind::rate) return false;
+  const auto leaves_loss = [](const BoundOp& one) { return one.leaves_loss || one.kind == OpKind::loss; };
+  return !leaves_loss(op) || std::ranges::none_of(computing, [&](const Computing& before) { return leaves_loss(bound(before.ready)); });
+}
+
+// What the device is done with, in order.
+base::Result<bool> Interpreter::State::take_computed() {
+  std::size_t count = 0;
+  while (count < computing.size() && queue->reached(computing[count].mark)) ++count;
+  if (count == 0) return false;
+  is_at(computing.front().ready);
+  if (const auto ran = queue->state(); !ran) return base::fail(in_given_ops(ran.error()));
+  const std::int64_t before = lap(), seen_ns = now_ns;
+  const std::uint64_t last = computing[count - 1].mark;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Computing one = computing[i];
+    const std::int64_t end_ns = i + 1 == count ? seen_ns : std::max(computed_ns, seen_ns - queue->between(one.mark, last));
+    const std::int64_t begin_ns = std::min(std::max(one.begin_ns, computed_ns), end_ns);
+    computed_ns = end_ns;
+    if (const auto ok = computed(one.ready, begin_ns, end_ns); !ok) return base::fail(ok.error());
+  }
+  meter.times.compute_ns += now_ns - before;
+  computing.erase(computing.begin(), computing.begin() + static_cast<std::ptrdiff_t>(count));
+  return true;
+}
+
+base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, std::int64_t begin_ns, std::int64_t end_ns) {
+  const BoundOp& op = bound(ready);
+  is_at(ready);
+  count(ready);
+  const auto imposed = hold_back(ready, begin_ns);
   if (!imposed) return base::fail(imposed.error());
-  meter.times.compute_ns += now_ns - begin;
-  if (const int versions = staleness.of(ready->program, ready->op); versions >= 0) meter.stale(ready->step, parts.plan->rank, versions, now_ns);
-  if (!evaluating) meter.capture(op, ready->step);
+  if (const int versions = staleness.of(ready.program, ready.op); versions >= 0) meter.stale(ready.step, parts.plan->rank, versions, now_ns);
+  if (!evaluating) meter.capture(op, ready.step);
   else if (op.kind == OpKind::loss) add_held_out();
   if (op.kind == OpKind::scale)
-    if (const auto ok = adjust_loss_scale(*parts.bound, parts.recipe->loss_scaling); !ok) return base::fail(ok.error());
-  if (const auto ok = expect_finite(op, *parts.bound, *parts.recipe, *parts.model); !ok) return base::fail(ok.error());
-  finish(compute_lane, *ready, begin, begin, now_ns, 0, *imposed);
-  return true;
+    if (auto ok = adjust_loss_scale(*parts.bound, parts.recipe->loss_scaling); !ok) return ok;
+  if (auto ok = expect_finite(op, *parts.bound, *parts.recipe, *parts.model); !ok) return ok;
+  finish(compute_lane, ready, begin_ns, begin_ns, end_ns + *imposed, 0, *imposed);
+  return {};
 }
 
 // Before the rank is held back: whoever is answered meanwhile is given what the op has made of the parameters.
@@ -164,10 +207,13 @@ void Interpreter::State::add_held_out() {
   correct += parts.bound->metrics.as<double>()[1];
 }
 
-// Nothing can run: waits for a peer, or for the next batch, and books the time where it belongs.
+// Nothing can run: waits for the device, a peer, or the next batch, and books the time where it belongs.
 base::Result<void> Interpreter::State::idle() {
-  const bool comm_waits = transfers && !transfers->empty();
-  if (comm_waits) {
+  const bool computes = !computing.empty(), comm_waits = !computes && transfers && !transfers->empty();
+  if (computes) {
+    is_at(computing.front().ready);
+    std::this_thread::yield();
+  } else if (comm_waits) {
     is_at(transfers->oldest().ready);
     wait_for_peers(input_blocked ? kInputSlice : kWaitSlice, transfers->waits_for());
   } else if (input_blocked && answering) {
@@ -180,7 +226,7 @@ base::Result<void> Interpreter::State::idle() {
     pipeline->wait_next();
   }
   const std::int64_t begin = lap();
-  (comm_waits || (swapping && !input_blocked) ? meter.times.wait_ns : meter.times.input_ns) += now_ns - begin;
+  (computes ? meter.times.compute_ns : comm_waits || (swapping && !input_blocked) ? meter.times.wait_ns : meter.times.input_ns) += now_ns - begin;
   if (parts.gate->closed()) return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
   return {};
 }
@@ -216,6 +262,16 @@ base::Problem Interpreter::State::in_op(base::Problem problem) const {
   const plan::Op& at = parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];
   problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " + std::to_string(step_of_op) + ", op " + plan::token(at) +
                   (problem.where.empty() ? "" : ": " + problem.where);
+  return problem;
+}
+
+// Of several the device does not say which one it was.
+base::Problem Interpreter::State::in_given_ops(base::Problem problem) const {
+  if (computing.size() < 2) return problem;
+  const auto token = [this](const Computing& one) {
+    return plan::token(parts.plan->programs[static_cast<std::size_t>(one.ready.program)].ops[static_cast<std::size_t>(one.ready.op)]);
+  };
+  problem.what += "; it was that op or one of those after it up to " + token(computing.back()) + ", which the device had as well";
   return problem;
 }
 

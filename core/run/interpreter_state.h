@@ -22,6 +22,7 @@
 namespace trainyard::run {
 
 constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
+constexpr std::size_t kGiven = 32;                     // compute ops that a device has at once
 
 struct Interpreter::State {
   InterpreterParts parts;
@@ -31,6 +32,15 @@ struct Interpreter::State {
   std::unique_ptr<Exchange> transfers;   // null: a rank alone
   std::unique_ptr<Answering> answering;  // null: nobody asks this rank
   std::unique_ptr<compute::Queue> queue;
+  const bool one_by_one;  // an op is given when the one before it is done: it is held back, or neighbours are answered between the two
+  // An op that the device was given, and the mark after it.
+  struct Computing {
+    plan::Frontier::Ready ready;
+    std::uint64_t mark = 0;
+    std::int64_t begin_ns = 0;
+  };
+  std::vector<Computing> computing;  // in order; at most kGiven
+  std::int64_t computed_ns = 0;      // when the last one was done
   std::unique_ptr<data::InputPipeline> pipeline;
   std::unique_ptr<RoundInput> rounds;  // instead, of a worker that is told what to compute
   std::unique_ptr<RowNames> row_names;
@@ -55,6 +65,7 @@ struct Interpreter::State {
   std::unique_ptr<Swapping> swapping;                                      // last, as it looks at the frontier; null: nothing is put aside
 
   explicit State(InterpreterParts p);
+  ~State();  // when the device is done with whatever it was given
 
   const BoundOp& bound(const plan::Frontier::Ready& ready) const {
     return parts.bound->programs[static_cast<std::size_t>(ready.program)].ops[static_cast<std::size_t>(ready.op)];
@@ -92,6 +103,10 @@ struct Interpreter::State {
   bool load(const plan::Frontier::Ready& ready);
   void name_rows(const BoundOp& op);
   base::Result<bool> run_compute();
+  bool give_compute();
+  bool may_follow(const BoundOp& op) const;
+  base::Result<bool> take_computed();
+  base::Result<void> computed(const plan::Frontier::Ready& ready, std::int64_t begin_ns, std::int64_t end_ns);
   void count(const plan::Frontier::Ready& computed);
   base::Result<std::int64_t> hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns);
   void add_held_out();
@@ -103,6 +118,7 @@ struct Interpreter::State {
   void tell(const plan::Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns);
   void is_at(const plan::Frontier::Ready& ready);
   base::Problem in_op(base::Problem problem) const;
+  base::Problem in_given_ops(base::Problem problem) const;
   base::Problem told_to_stop() const { return {base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""}; }
 };
 

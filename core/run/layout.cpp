@@ -37,16 +37,12 @@ struct Placed {
   std::int64_t offset, end;
 };
 
-// First fit: the lowest offset that meets no placed buffer that lives at the same time.
+// First fit: the lowest offset that meets no placed buffer that lives at the same time; `placed` by offset.
 std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Lives& lives, std::size_t buffer, std::int64_t bytes) {
-  std::vector<Placed> in_the_way;
-  for (const Placed& p : placed)
-    if (lives.meet(p.buffer, buffer)) in_the_way.push_back(p);
-  std::sort(in_the_way.begin(), in_the_way.end(), [](const Placed& a, const Placed& b) { return a.offset < b.offset; });
   std::int64_t offset = 0;
-  for (const Placed& p : in_the_way) {
+  for (const Placed& p : placed) {
     if (offset + bytes <= p.offset) break;
-    offset = std::max(offset, p.end);
+    if (p.end > offset && lives.meet(p.buffer, buffer)) offset = p.end;
   }
   return offset;
 }
@@ -62,7 +58,7 @@ std::vector<Placed> place(const RankPlan& plan, const plan::Lives& lives, const 
   for (const std::size_t b : order) {
     const std::int64_t bytes = align(plan.buffers[b].bytes());
     const std::int64_t offset = first_fit(placed, lives, b, bytes);
-    placed.push_back({b, offset, offset + bytes});
+    placed.insert(std::ranges::upper_bound(placed, offset, {}, &Placed::offset), {b, offset, offset + bytes});
   }
   return placed;
 }

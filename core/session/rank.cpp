@@ -21,6 +21,7 @@
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
 #include "core/run/chunk_sampler.h"
+#include "core/run/memory_use.h"
 #include "core/session/checkpoint_pieces.h"
 #include "core/session/evaluator.h"
 #include "core/session/heart.h"
@@ -179,7 +180,17 @@ class Rank {
     auto aside = run::SwapSpace::make(p_.layout, swap_directory(), where());
     if (!aside) return base::fail(aside.error());
     p_.aside = std::move(*aside);
-    return p_.compute->allocate(p_.layout.private_bytes, where()).map([&](Memory memory) { p_.memory = std::move(memory); });
+    return p_.compute->allocate(p_.layout.private_bytes, where())
+        .map([&](Memory memory) { p_.memory = std::move(memory); })
+        .map_error([&](const Problem& problem) { return with_accounts(problem, device); });
+  }
+
+  // What all of it would be for, and how to learn what would do with less.
+  Problem with_accounts(Problem problem, const topology::Device& device) const {
+    problem.what += "; what the rank keeps takes " + run::in_words(run::memory_use(p_.rank_plan, p_.layout));
+    problem.advice +=
+        (problem.advice.empty() ? "" : " ") + std::string("Or draw \"") + device.name + "\" with as much memory as is free: validate then says what would fit.";
+    return problem;
   }
 
   const std::string& swap_directory() const {

@@ -33,7 +33,7 @@ std::string said(const std::vector<std::string>& settings) {
 }
 
 std::string said(const Way& way) {
-  return said(way.settings) + " (at most " + said(way.bytes) + " a device; " + (way.step ? said(*way.step) + " a step; " : "") + way.besides + ")";
+  return said(way.settings) + " (" + said(way.bytes) + "; " + (way.step ? said(*way.step) + " a step; " : "") + way.besides + ")";
 }
 
 std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& cost) {
@@ -46,7 +46,8 @@ std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& co
   if (ways.empty())
     return "Nothing of what was tried here saves enough at this global batch: give it more memory, draw more devices, or take a smaller model or batch.";
   const auto drawn = cost ? cost(e) : base::fail({});
-  std::string text = drawn ? "As drawn a step would take " + said(*drawn) + ", by the simulator. These fit: " : "These fit: ";
+  std::string text = drawn ? "As drawn a step would take " + said(*drawn) + ", by the simulator. " : "";
+  text += "With what they take at most where memory lacks now, and what they cost, these fit: ";
   for (const Way& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);
   return text + ". Or give it more memory.";
 }
@@ -69,11 +70,13 @@ base::Problems room_problems(const experiment::Resolved& e, const std::vector<ru
     const auto number = static_cast<std::size_t>(rank);
     if (lacking[number] == 0) continue;
     const topology::Device& device = network.device(e.ranks[number]);
+    const bool alike = said(memory[number].total()) == said(device.memory_bytes);  // rounded
+    const auto room = [alike](std::int64_t bytes) { return alike ? base::format_count(bytes) + " B" : said(bytes); };
     const std::string who = device.name + " (rank " + std::to_string(rank) + ", " + std::string(experiment::duty_of(e.document, rank)) + ")";
     problems.push_back({base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
                         who + " would be out of memory: its buffers take " + run::in_words(memory[number]) + "; that is " + said(lacking[number]) +
-                            " more than the " + said(device.memory_bytes) + " that it has",
-                        said(memory[number].total()) + " or more", problems.empty() ? advice(e, rank, cost) : ""});
+                            " more than the " + room(device.memory_bytes) + " that it has",
+                        base::format_count(memory[number].total()) + " B or more", problems.empty() ? advice(e, rank, cost) : ""});
   }
   return problems;
 }

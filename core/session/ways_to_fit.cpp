@@ -16,6 +16,7 @@
 #include "core/experiment/swap.h"
 #include "core/experiment/tensor.h"
 #include "core/session/put_aside.h"
+#include "core/session/room.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -46,6 +47,7 @@ class WaysToFit {
   WaysToFit(const Resolved& e, const CostOfStep& cost) : e_(e), cost_(cost), network_(e.document.topology) {
     if (!e.algorithm_reason.empty()) document_.strategy.algorithm = collective::Algorithm::automatic;  // as it was written
     written_ = experiment::to_json(document_);
+    if (const auto plan = strategy::make_plan(e)) lacking_ = lacking_bytes(e, memory_of(*plan));
   }
 
   std::vector<Way> find() {
@@ -79,7 +81,7 @@ class WaysToFit {
     return resolved ? std::optional(std::move(*resolved)) : std::nullopt;
   }
 
-  // The most that a rank takes; nothing where some do not fit.
+  // The most that a rank takes where room lacks now; nothing where some do not fit.
   std::optional<std::int64_t> fits(const Resolved& other) const {
     const auto plan = strategy::make_plan(other);
     if (!plan) return std::nullopt;
@@ -87,7 +89,7 @@ class WaysToFit {
     for (int rank = 0; rank < plan->ranks; ++rank) {
       const std::int64_t needs = memory_of(*plan, rank).total();
       if (needs > network_.device(e_.ranks[static_cast<std::size_t>(rank)]).memory_bytes) return std::nullopt;
-      most = std::max(most, needs);
+      if (lacking_[static_cast<std::size_t>(rank)] > 0) most = std::max(most, needs);
     }
     return most;
   }
@@ -301,6 +303,7 @@ class WaysToFit {
   const Resolved& e_;
   const CostOfStep& cost_;
   topology::Network network_;
+  std::vector<std::int64_t> lacking_;  // by rank
   experiment::Experiment document_ = e_.document;
   base::Json written_;
   std::chrono::steady_clock::time_point ends_ = std::chrono::steady_clock::now() + kPatience;

@@ -28,7 +28,7 @@ using CostOfStep = std::function<base::Result<StepCost>(const experiment::Resolv
 struct Way {
   std::vector<std::string> settings;  // "PATH=VALUE" each, as --set takes them
   std::string besides;                // what it costs besides time and bytes
-  std::int64_t bytes = 0;             // the most that the buffers of a rank take then
+  std::int64_t bytes = 0;             // the most that the buffers of a rank take then whose device lacks room for what is drawn
   std::optional<StepCost> step = std::nullopt;
 };
 

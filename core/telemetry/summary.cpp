@@ -193,7 +193,7 @@ std::string words(const LossScale& scale) {
   std::string last = "the loss is multiplied by " + base::format_count(static_cast<std::int64_t>(scale.last));
   if (scale.steps_without_update == 0) return last;
   return last + "; " + base::format_count(scale.steps_without_update) + (scale.steps_without_update == 1 ? " step" : " steps") +
-         " changed no weight while that was found, as it should be";
+         " changed no weight while that was found";
 }
 
 Summary summarize(const History& history) {

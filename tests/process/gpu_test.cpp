@@ -204,7 +204,9 @@ TEST(Gpus, without_room_say_whose_and_for_how_much) {
   const Home home;
   const Ran ran = Machine(home)(few_samples(kMirrored, on_gpu(1, 2)));
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("has no room")));
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("rank 1"), HasSubstr("has no room"), HasSubstr("what the rank keeps takes "), HasSubstr("parameters 941 kB, gradients 941 kB"),
+                    HasSubstr("Or draw \"cpu1\" with as much memory as is free: validate then says what would fit.")));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 

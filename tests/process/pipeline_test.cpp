@@ -115,8 +115,9 @@ double slowest_of_two(const std::vector<double>& seconds, std::size_t cut) {
 TEST(CliPipeline, whose_layers_are_measured_shares_them_out_by_that_and_writes_it_down) {
   const Home home;
   const std::vector<std::string> measured = {"strategy.kind=pipeline", "strategy.stages.partition=measured"};
-  EXPECT_THAT(cli(in_micro_batches({"validate", kTwoStages}, measured)).out, HasSubstr("is measured before the run; until then they are shared out by cost"));
-  trained_in_stages(home, "run", measured);
+  for (const char* verb : {"validate", "check"})
+    EXPECT_THAT(cli(in_micro_batches({verb, kTwoStages}, measured)).out, HasSubstr("is measured before the run; until then they are shared out by cost"));
+  const Json result = trained_in_stages(home, "run", measured);
   const Json stages = stages_in(home / "run" / "resolved.json");
   std::vector<double> seconds;
   std::vector<std::string> names;
@@ -126,6 +127,11 @@ TEST(CliPipeline, whose_layers_are_measured_shares_them_out_by_that_and_writes_i
   ASSERT_EQ(stages["places"].size(), 2u);
   const auto cut = static_cast<std::size_t>(std::find(names.begin(), names.end(), stages["places"][1]["segment"].get<std::string>()) - names.begin());
   for (std::size_t other = 1; other < seconds.size(); ++other) EXPECT_LE(slowest_of_two(seconds, cut), slowest_of_two(seconds, other));
+  // What was resolved can be checked, and run, as it was.
+  const Ran checked = cli({"check", (home / "run" / "resolved.json").string(), "--json"});
+  ASSERT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_FALSE(checked.result().contains("notes"));
+  for (const std::size_t rank : {0, 1}) EXPECT_EQ(checked.result()["ranks"][rank]["memory_bytes"], result["ranks"][rank]["plan_memory_bytes"]);
   // Given, they are not measured again.
   const std::string times = stages["times"].dump();
   trained_in_stages(home, "again", {measured[0], measured[1], "strategy.stages.times=" + times});

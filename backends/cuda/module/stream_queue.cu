@@ -9,7 +9,7 @@ base::Result<std::unique_ptr<GpuQueue>> GpuQueue::make(int gpu) {
   if (const auto ok = check(cudaSetDevice(gpu), "use GPU " + std::to_string(gpu)); !ok) return base::fail(ok.error());
   if (const auto ok = check(cudaStreamCreateWithFlags(&queue->stream_.handle, cudaStreamNonBlocking), "make a stream"); !ok) return base::fail(ok.error());
   for (cudaEvent_t& event : queue->events_)
-    if (const auto ok = check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "make an event"); !ok) return base::fail(ok.error());
+    if (const auto ok = check(cudaEventCreate(&event), "make an event"); !ok) return base::fail(ok.error());
   return queue;
 }
 
@@ -36,6 +36,12 @@ bool GpuQueue::reached(std::uint64_t mark) {
   note(now);
   reached_ = mark;
   return true;
+}
+
+std::int64_t GpuQueue::between(std::uint64_t mark, std::uint64_t later) {
+  float milliseconds = 0;
+  if (mark >= later || later + kEvents / 2 <= marks_) return 0;
+  return cudaEventElapsedTime(&milliseconds, event(mark), event(later)) == cudaSuccess ? static_cast<std::int64_t>(milliseconds * 1e6) : 0;
 }
 
 base::Result<void> GpuQueue::state() { return check(error_, "run what was asked of GPU " + std::to_string(gpu_)); }

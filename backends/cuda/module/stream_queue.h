@@ -18,6 +18,7 @@ class GpuQueue final : public StreamQueue {
   Stream& stream() override { return stream_; }
   std::uint64_t record() override;
   bool reached(std::uint64_t mark) override;
+  std::int64_t between(std::uint64_t mark, std::uint64_t later) override;
   base::Result<void> state() override;
 
  private:

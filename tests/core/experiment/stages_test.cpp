@@ -108,14 +108,14 @@ TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
       for (std::size_t s = 0; s < seconds.size(); ++s) times.push_back({place_name(r.model.segments[s]), seconds[s]});
       take_times(r, times);
       EXPECT_FALSE(awaits_times(r.document.strategy));
-      const auto slowest = [&](const std::vector<int>& owners) {
+      const auto taken = [&](const std::vector<int>& owners) {  // by the slowest rank, and the squares of all together
         std::vector<double> of_rank(static_cast<std::size_t>(ranks));
         for (std::size_t s = 0; s < owners.size(); ++s) of_rank[static_cast<std::size_t>(owners[s])] += seconds[s] * (owners[s] == ranks - 1 ? 1 : 2);
-        return *std::max_element(of_rank.begin(), of_rank.end());
+        return std::pair{*std::max_element(of_rank.begin(), of_rank.end()), std::inner_product(of_rank.begin(), of_rank.end(), of_rank.begin(), 0.0)};
       };
-      double least = std::numeric_limits<double>::infinity();
-      for (const auto& owners : all_cuts(r)) least = std::min(least, slowest(owners));
-      EXPECT_DOUBLE_EQ(slowest(owners_of(r)), least);
+      std::pair least{std::numeric_limits<double>::infinity(), 0.0};
+      for (const auto& owners : all_cuts(r)) least = std::min(least, taken(owners));
+      EXPECT_EQ(taken(owners_of(r)), least);
       const auto read = resolved_from_json(to_json(r));
       ASSERT_TRUE(read) << base::to_string(read.error());
       EXPECT_EQ(read->document, r.document);  // nothing is measured, or placed, anew
@@ -184,6 +184,15 @@ TEST(Partition, evens_out_what_the_slowest_rank_leaves_open) {
   EXPECT_THAT(owners_of(r), ElementsAre(0, 1, 2, 2, 3, 3));
 }
 
+// Of a thousand blocks, in a moment.
+TEST(Partition, of_many_layers_is_as_even_as_of_few) {
+  Experiment e = piped(strategy::small_gpt(4));
+  e.model.layers[1].blocks = 1000;
+  const Resolved r = strategy::resolved(e);
+  const auto seconds = seconds_of(r, owners_of(r));
+  EXPECT_LE(*std::max_element(seconds.begin(), seconds.end()), 1.001 * std::accumulate(seconds.begin(), seconds.end(), 0.0) / 4);
+}
+
 TEST(Partition, by_memory_gives_who_holds_more_micro_batches_fewer_layers) {
   Experiment e = deep(2, {12, 12, 12, 12, 12});
   e.training.batch_per_rank = 20;
@@ -242,6 +251,8 @@ TEST(StagePlaces, that_make_no_sense_are_refused) {
   EXPECT_THAT(problem_of(by_hand(e, {})), HasSubstr("strategy.stages.places: no layer is on any device"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"7", 1}})),
               HasSubstr("places[1].segment: \"7\" is no layer that can be on a device by itself (accepted: as 0 to 3"));
+  EXPECT_THAT(problem_of(by_hand(piped(strategy::small_gpt(2)), {{"0", 0}, {"1", 1}})),
+              HasSubstr("places[1].segment: layer 1 is several, and goes by its parts (accepted: 1.0 to 1."));
   EXPECT_THAT(problem_of(by_hand(e, {{"1", 0}, {"2", 1}})), HasSubstr("places[0].segment: layers before 1 are on no device"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 1}, {"1", 0}})), HasSubstr("places[2].segment: 1 does not come after 2"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 2}})), HasSubstr("places[1].rank: there is no worker 2 (accepted: 0 to 1)"));
@@ -269,11 +280,12 @@ TEST(StageProblems, say_what_and_what_to_do) {
   EXPECT_THAT(problem_of(e),
               HasSubstr("training.accumulation_steps: interleaved_1f1b sends micro-batches through the 2 workers in groups of as many, and 3 cannot be "
                         "grouped so (accepted: a multiple of 2)"));
+  e.training.accumulation_steps = 4;
   e.strategy.stages.chunks = 3;
   EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.chunks: 3 stages on each of 2 workers are more than the 4 layers"));
   Experiment tied = piped(strategy::small_tied_gpt(2), PipelineSchedule::pipedream);
   EXPECT_THAT(problem_of(tied),
-              HasSubstr("pipedream gives each worker one run of layers, and the last layer is tied to the first, and stays with it: what both "
+              HasSubstr("pipedream gives each worker one run of layers; but the last layer is tied to the first, and stays with it: what both "
                         "learn would have to be summed before every update, and pipedream waits for nobody (accepted: naive, gpipe, 1f1b, "));
   tied = by_hand(std::move(tied), {{"0", 0}, {"1.4", 1}});
   EXPECT_THAT(problem_of(tied), HasSubstr("uses the weight of layer 0, which is on another worker: what both learn"));
@@ -313,6 +325,18 @@ TEST(StageProblems, are_said_together_with_those_of_all_else) {
   split.model.layers[1].heads = 1;
   split.training.epochs = 0;
   EXPECT_THAT(places_of_problems(split), testing::UnorderedElementsAre("model.layers[1].heads", "training.epochs"));
+  split.strategy.kind = StrategyKind::hybrid;
+  split.strategy.mesh = {.data = 3, .pipeline = 1, .tensor = 2, .shards_data = false};
+  EXPECT_THAT(places_of_problems(split), testing::UnorderedElementsAre("model.layers[1].heads", "training.epochs", "strategy.mesh"));
+  Experiment grouped = deep(2, {9, 9, 9});
+  grouped.strategy.stages = {.schedule = PipelineSchedule::interleaved_1f1b, .chunks = 30};
+  grouped.training.accumulation_steps = 7;
+  EXPECT_THAT(places_of_problems(grouped), testing::UnorderedElementsAre("training.accumulation_steps", "strategy.stages.chunks"));
+  grouped = by_hand(grouped, {});
+  EXPECT_THAT(places_of_problems(grouped), testing::UnorderedElementsAre("training.accumulation_steps", "strategy.stages.places"));
+  EXPECT_THAT(places_of_problems(by_hand(deep(3, {9, 9, 9}), {{"0", 0}, {"7", 9}, {"2", 8}, {"1", 2}})),
+              ElementsAre("strategy.stages.places[1].rank", "strategy.stages.places[1].segment", "strategy.stages.places[2].rank",
+                          "strategy.stages.places[3].segment"));
 }
 
 // Whatever else is wrong, nothing is judged by what is none.

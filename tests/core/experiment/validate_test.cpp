@@ -254,6 +254,7 @@ TEST(Validate, of_a_model_that_is_cut_up_replicas_take_the_samples) {
   const auto with = [](StrategyKind kind) {
     return [kind](Experiment& e) {
       e.topology = star(2, 2);
+      e.model.layers.insert(e.model.layers.end() - 1, 3, {model::LayerKind::linear, 8});
       e.strategy.kind = kind;
       e.strategy.mesh = {2, 1, 2, false};
       e.training.accumulation_steps = 4096;

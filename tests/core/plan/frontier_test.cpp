@@ -51,6 +51,36 @@ TEST(Frontier, ops_of_a_lane_start_one_after_the_other) {
   EXPECT_EQ(frontier.completed(kCompute), 2);
 }
 
+// What it waits for on its own lane is before it; on others it has to be complete. The next step is no part of this one.
+TEST(Frontier, ops_in_order_are_given_behind_each_other) {
+  const RankPlan plan = parsed("program train samples 1 of 2\nLOAD.m0 @input\nF.s0 @compute\nF.s1 @compute after compute:1\nB.s1 @compute after input:1\n");
+  Frontier frontier(plan);
+  frontier.admit(0, 0), frontier.admit(0, 1);
+  const auto number = [&]() -> int {
+    const auto ready = frontier.next_in_order(kCompute);
+    return ready ? ready->op : -1;
+  };
+  const auto given = [&] {
+    const auto ready = frontier.next_in_order(kCompute).value();
+    frontier.start(kCompute);
+    return ready;
+  };
+  const auto first = given();
+  EXPECT_EQ(next(plan, frontier, kCompute), "-") << "it is under way";
+  EXPECT_EQ(number(), 2);
+  const auto second = given();
+  EXPECT_EQ(number(), -1) << "there is no input yet";
+  step(frontier, kInput);
+  EXPECT_EQ(number(), 3);
+  const auto third = given();
+  EXPECT_EQ(frontier.completed(kCompute), 0);
+  for (const auto& ready : {first, second}) frontier.finish(kCompute, ready);
+  EXPECT_EQ(number(), -1) << "of the next step";
+  frontier.finish(kCompute, third);
+  EXPECT_EQ(next(plan, frontier, kCompute), "F.s0 1");
+  EXPECT_EQ(number(), 1);
+}
+
 TEST(Frontier, an_op_waits_for_the_sequence_of_another_lane) {
   const RankPlan plan = parsed("program train samples 1 of 2\nLOAD.m0 @input\nLOAD.m1 @input\nF.s0 @compute after input:2\n");
   Frontier frontier(plan);

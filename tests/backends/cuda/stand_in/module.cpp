@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no memory to speak of, and one that breaks while it trains; or as
-// many of them as TRAINYARD_STAND_INS says. What they compute, this process does, by the kernels of GPUs; their memory is their own.
+// many of them as TRAINYARD_STAND_INS says. What they compute, this process does, later, by the kernels of GPUs; their memory is their own.
 #include <array>
 #include <cstdlib>
 
 #include "backends/cuda/cuda.h"
 #include "tests/backends/cuda/host/host_device.h"
 #include "tests/backends/nccl/stand_in/host_streams.h"
+#include "tests/conformance/late_compute.h"
 
 namespace trainyard::cuda {
 namespace {
@@ -25,7 +26,9 @@ base::Result<std::vector<Gpu>> stand_ins() {
   return all;
 }
 
-base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) { return on_host(kGpus.at(static_cast<std::size_t>(number))); }
+base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) {
+  return std::make_unique<tests::LateCompute>(on_host(kGpus.at(static_cast<std::size_t>(number))));
+}
 
 base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int) { return std::make_unique<nccl::HostStreams>(); }
 
