@@ -50,6 +50,7 @@ Experiment sharded_mesh() {
 
 std::vector<Case> cases() {
   const auto clipped = [](Experiment& e) { e.training.clip_norm = 0.5; };
+  const auto by_adam = [](Experiment& e) { e.training.optimizer.kind = experiment::OptimizerKind::adam; };
   const auto skips = [](Experiment& e) { e.training.non_finite = experiment::NonFinite::skip; };
   const auto in_fp16 = [](Experiment& e) { e.training.precision = experiment::Precision::fp16; };
   const auto swaps = [](Experiment& e) { e.training.swap.activations = e.training.swap.optimizer = experiment::SwapTo::host; };
@@ -77,6 +78,7 @@ std::vector<Case> cases() {
           {"interleaved", strategy::piped(strategy::small_gpt(2), PipelineSchedule::interleaved_1f1b)},
           {"zero_bubble", strategy::piped(strategy::small_gpt(3), PipelineSchedule::zb_h1)},
           {"pipedream", strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream)},
+          {"pipedream_by_adam", with(strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream), by_adam)},
           {"sharded_mesh", sharded_mesh()},
           {"rpc", strategy::called(strategy::small(1), 2, 2)}};
 }
