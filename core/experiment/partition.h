@@ -23,6 +23,6 @@ std::vector<int> owners_by(const std::vector<StagePlace>& places, const model::M
 bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks);
 
 // Of cost, measured or memory, as stages.h says of places_of.
-std::vector<StagePlace> balanced(const Resolved& resolved, Partition by);
+std::vector<StagePlace> balanced(const Resolved& e, Partition by);
 
 }  // namespace trainyard::experiment
