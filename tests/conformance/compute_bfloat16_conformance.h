@@ -66,6 +66,7 @@ TEST_P(ComputeConformance, enqueue_in_bfloat16_allocates_nothing) {
     const long before = allocations;
     for (int i = 0; i < 10; ++i) (*kernel)->enqueue(*queue);
     EXPECT_LE(allocations - before, 10 * GetParam().library_allocations) << named.name;
+    ASSERT_TRUE(compute::finish(*queue)) << "before what it was made of is gone";
   }
 }
 
@@ -84,8 +85,8 @@ TEST_P(ComputeConformance, ops_in_bfloat16_on_one_queue_do_not_disturb_each_othe
     }
   for (int again = 0; again < 2; ++again)
     for (const auto& kernel : kernels) kernel->enqueue(*queue);
-  while (!queue->reached(queue->record())) {
-  }
+  const auto ran = compute::finish(*queue);
+  ASSERT_TRUE(ran) << base::to_string(ran.error());
   for (std::size_t c = 0; c < found.size(); ++c)
     for (std::size_t r = 0; r < found[c].results.size(); ++r)
       expect_near(found[c].results[r].second, expected[c].results[r].second, tolerance(DType::fp32), found[c].results[r].first);

@@ -137,6 +137,7 @@ TEST_P(ComputeConformance, enqueue_on_16_bits_allocates_nothing) {
       const long before = allocations;
       for (int i = 0; i < 10; ++i) (*kernel)->enqueue(*queue);
       EXPECT_LE(allocations - before, 10 * GetParam().library_allocations) << named.name;
+      ASSERT_TRUE(compute::finish(*queue)) << "before what it was made of is gone";
     }
 }
 
@@ -154,6 +155,7 @@ TEST_P(ComputeConformance, ops_on_16_bits_on_one_queue_do_not_disturb_each_other
       run(*reference_, expected.back().op);
     }
   for (const auto& kernel : kernels) kernel->enqueue(*queue);
+  ASSERT_TRUE(compute::finish(*queue));
   for (std::size_t c = 0; c < found.size(); ++c)
     for (std::size_t r = 0; r < found[c].results.size(); ++r)
       expect_rounded_once(found[c].results[r].second, expected[c].results[r].second, found[c].results[r].first);

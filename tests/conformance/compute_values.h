@@ -90,8 +90,8 @@ inline void run(compute::Compute& device, const compute::Op& op) {
   ASSERT_TRUE(kernel) << base::to_string(kernel.error());
   const auto queue = device.make_queue();
   (*kernel)->enqueue(*queue);
-  while (!queue->reached(queue->record())) {
-  }
+  const auto ran = compute::finish(*queue);
+  ASSERT_TRUE(ran) << base::to_string(ran.error());
 }
 
 }  // namespace trainyard::conformance

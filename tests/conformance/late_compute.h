@@ -13,7 +13,6 @@
 
 #include "core/base/clock.h"
 #include "core/compute/compute.h"
-#include "tests/backends/nccl/stand_in/host_stream.h"
 
 namespace trainyard::tests {
 
@@ -24,37 +23,64 @@ struct Lateness {
 
 class LateQueue final : public compute::Queue {
  public:
-  LateQueue(std::unique_ptr<compute::Queue> queue, Lateness* lateness) : queue_(std::move(queue)), lateness_(lateness) {}
+  LateQueue(std::unique_ptr<compute::Queue> queue, Lateness* lateness)
+      : queue_(std::move(queue)), lateness_(lateness), thread_([this] {
+          while (serve()) {
+          }
+        }) {}
+  ~LateQueue() override { give({}); }
 
-  void take(compute::Kernel& kernel) {
-    thread_.push([this, &kernel] {
-      if (given_ % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
-      if (!is_broken_) kernel.enqueue(*queue_);
-    });
-  }
+  void take(compute::Kernel& kernel) { give({&kernel, 0}); }
   std::uint64_t record() override {
-    const std::uint64_t mark = ++given_;
-    if (lateness_ != nullptr) lateness_->most = std::max(lateness_->most.load(), static_cast<int>(mark - reached_));
-    thread_.push([this, mark] {
-      static_cast<void>(queue_->record());
-      if (auto ran = queue_->state(); !ran && !is_broken_) problem_ = ran.error(), is_broken_ = true;
-      times_[mark % times_.size()] = base::now_nanoseconds();
-      reached_ = mark;
-    });
-    return mark;
+    ++marks_;
+    if (lateness_ != nullptr) lateness_->most = std::max(lateness_->most.load(), static_cast<int>(marks_ - reached_));
+    give({nullptr, marks_});
+    return marks_;
   }
   bool reached(std::uint64_t mark) override { return mark <= reached_; }
   std::int64_t between(std::uint64_t mark, std::uint64_t later) override { return times_[later % times_.size()] - times_[mark % times_.size()]; }
   base::Result<void> state() override { return is_broken_ ? base::fail(problem_) : base::Result<void>(); }
 
  private:
+  struct Work {
+    compute::Kernel* kernel = nullptr;
+    std::uint64_t mark = 0;  // neither: the end
+  };
+
+  void give(Work work) {
+    while (given_ - done_ == work_.size()) std::this_thread::yield();
+    work_[given_ % work_.size()] = work;
+    ++given_;
+    given_.notify_one();
+  }
+
+  // One more; false at the end.
+  bool serve() {
+    given_.wait(done_);
+    const Work work = work_[done_ % work_.size()];
+    if (work.kernel != nullptr && done_ % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (work.kernel != nullptr && !is_broken_) work.kernel->enqueue(*queue_);
+    if (work.mark > 0) reach(work.mark);
+    ++done_;
+    return work.kernel != nullptr || work.mark > 0;
+  }
+
+  void reach(std::uint64_t mark) {
+    static_cast<void>(queue_->record());
+    if (auto ran = queue_->state(); !ran && !is_broken_) problem_ = ran.error(), is_broken_ = true;
+    times_[mark % times_.size()] = base::now_nanoseconds();
+    reached_ = mark;
+  }
+
   std::unique_ptr<compute::Queue> queue_;
   Lateness* lateness_;
-  std::atomic<std::uint64_t> given_ = 0, reached_ = 0;  // marks
+  std::uint64_t marks_ = 0;
+  std::array<Work, 256> work_{};
+  std::atomic<std::uint64_t> given_ = 0, done_ = 0, reached_ = 0;  // of the work, and the last mark
   std::atomic<bool> is_broken_ = false;
   base::Problem problem_;                              // what it was
   std::array<std::atomic<std::int64_t>, 64> times_{};  // of the last marks
-  nccl::HostStream thread_;                            // the last: it uses the others
+  std::jthread thread_;                                // the last: it uses the others
 };
 
 class LateCompute final : public compute::Compute {

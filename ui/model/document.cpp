@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/fields.h"
+#include "core/experiment/findings.h"
 #include "core/experiment/resolve.h"
 
 namespace trainyard::ui {
@@ -19,6 +20,11 @@ namespace {
 constexpr int kValidateAfterMilliseconds = 120;
 
 std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
+
+// Refused, all that is wrong with it is said, as far as its data tell.
+experiment::Checked<experiment::Experiment> judged_file(const QString& file) {
+  return experiment::load(path_of(file), {}, path_of(QFileInfo(file).absolutePath()));
+}
 
 }  // namespace
 
@@ -105,13 +111,13 @@ void Document::restore(experiment::Experiment experiment, const QString& file) {
 }
 
 experiment::Checked<experiment::Experiment> Document::load(const QString& file) {
-  auto loaded = experiment::load(path_of(file));
+  auto loaded = judged_file(file);
   if (loaded) reset(*loaded, file);
   return loaded;
 }
 
 experiment::Checked<experiment::Experiment> Document::load_as_new(const QString& file) {
-  auto loaded = experiment::load(path_of(file));
+  auto loaded = judged_file(file);
   if (loaded) reset(experiment::located(*loaded, path_of(QFileInfo(file).absolutePath())));
   return loaded;
 }

@@ -168,6 +168,20 @@ TEST_F(Files, a_failed_save_or_load_keeps_the_document_as_it_was) {
   EXPECT_TRUE(document.file().isEmpty());
 }
 
+// What no file may hold, and what the model cannot do on what is drawn.
+TEST_F(Files, that_are_refused_say_all_that_is_wrong) {
+  write(path("wrong.json"),
+        R"({"version": 1, "training": {"epochs": -1}, "strategy": {"kind": "pipeline"}, "model": {"layers": [{"kind": "linear", "units": 0}]},)"
+        R"("topology": {"hosts": [{"name": "host", "devices": [{"name": "a"}, {"name": "b"}]}]}})");
+  Document document;
+  const auto loaded = document.load(path("wrong.json"));
+  ASSERT_FALSE(loaded);
+  std::string said;
+  for (const base::Problem& problem : loaded.error()) said += base::to_string(problem) + "\n";
+  EXPECT_NE(said.find("training.epochs"), std::string::npos) << said;
+  EXPECT_NE(said.find("2 workers are more than the 1 layer that the model can be cut into"), std::string::npos) << said;
+}
+
 TEST_F(Files, unsaved_work_is_kept_until_it_is_saved_or_closed) {
   Document document;
   QString copy;
