@@ -103,15 +103,13 @@ base::Result<data::Survey> looked_at(const data::DataSpec& spec, const std::file
   return data::inspect(spec, directory).map([](const data::DataSummary& summary) { return data::Survey{summary, {}}; });
 }
 
-// Not by a parameter that is out of range, nor among ranks that are not there.
-bool may_be_dealt(const Problems& problems) {
-  return std::none_of(problems.begin(), problems.end(), [](const Problem& problem) {
-    return problem.where.starts_with("data") || problem.where.starts_with("topology") || problem.where.starts_with("training");
-  });
-}
-
 bool is_at(const Problem& problem, std::initializer_list<const char*> places) {
   return std::ranges::any_of(places, [&](const char* place) { return problem.where.starts_with(place); });
+}
+
+// Not by a parameter that is out of range, nor among ranks that are not there.
+bool may_be_dealt(const Problems& problems) {
+  return std::ranges::none_of(problems, [](const Problem& problem) { return is_at(problem, {"data", "topology", "training"}); });
 }
 
 // Of layers and variables on devices, by the model that is trained. They are judged whatever else is wrong, but not those of a model or a drawing that is none,
@@ -119,8 +117,9 @@ bool is_at(const Problem& problem, std::initializer_list<const char*> places) {
 Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data, const Problems& known) {
   const auto is_of_no_model = [](const Problem& problem) { return problem.where == "strategy.kind" || is_at(problem, {"model", "topology"}); };
   const auto is_out_of_range = [](const Problem& problem) { return is_at(problem, {"strategy.stages", "strategy.mesh", "training.accumulation_steps"}); };
+  if (std::ranges::any_of(known, is_of_no_model) || std::ranges::any_of(form_problems(experiment), is_out_of_range)) return {};
   const auto model = model::build(experiment.model, sample_shape(data), data.classes);
-  if (!model || std::ranges::any_of(known, is_of_no_model) || std::ranges::any_of(form_problems(experiment), is_out_of_range)) return {};
+  if (!model) return {};
   Problems problems = place_problems(experiment, *model);
   if (std::ranges::count(known, "strategy.mesh", &Problem::where) == 0) append(problems, stage_problems(experiment, *model));
   append(problems, tensor_problems(experiment, *model));

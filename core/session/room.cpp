@@ -36,12 +36,12 @@ std::string said(const Way& way) {
   return said(way.settings) + " (" + said(way.bytes) + "; " + (way.step ? said(*way.step) + " a step; " : "") + way.besides + ")";
 }
 
-std::string advice(const experiment::Resolved& e, int rank, const CostOfStep& cost) {
+std::string advice(const experiment::Resolved& e, int rank, const std::vector<std::int64_t>& lacking, const CostOfStep& cost) {
   const topology::Network network(e.document.topology);
   if (e.servers > 0 && network.device(e.ranks[static_cast<std::size_t>(rank)]).role == topology::Role::parameter_server)
     return "Give it more memory, draw more servers, or take a smaller model.";
   if (e.evaluates_alone(rank)) return "Give it more memory, or take a smaller model.";
-  const std::vector<Way> ways = ways_to_fit(e, cost);
+  const std::vector<Way> ways = ways_to_fit(e, lacking, cost);
   if (ways.empty() && (e.servers > 0 || e.evaluators > 0)) return "Give it more memory, or take a smaller model or batch.";
   if (ways.empty())
     return "Nothing of what was tried here saves enough at this global batch: give it more memory, draw more devices, or take a smaller model or batch.";
@@ -76,7 +76,7 @@ base::Problems room_problems(const experiment::Resolved& e, const std::vector<ru
     problems.push_back({base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
                         who + " would be out of memory: its buffers take " + run::in_words(memory[number]) + "; that is " + said(lacking[number]) +
                             " more than the " + room(device.memory_bytes) + " that it has",
-                        base::format_count(memory[number].total()) + " B or more", problems.empty() ? advice(e, rank, cost) : ""});
+                        base::format_count(memory[number].total()) + " B or more", problems.empty() ? advice(e, rank, lacking, cost) : ""});
   }
   return problems;
 }

@@ -16,7 +16,6 @@
 #include "core/experiment/swap.h"
 #include "core/experiment/tensor.h"
 #include "core/session/put_aside.h"
-#include "core/session/room.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -44,10 +43,10 @@ std::string percent(double part) { return std::to_string(std::lround(100 * part)
 
 class WaysToFit {
  public:
-  WaysToFit(const Resolved& e, const CostOfStep& cost) : e_(e), cost_(cost), network_(e.document.topology) {
+  WaysToFit(const Resolved& e, const std::vector<std::int64_t>& lacking, const CostOfStep& cost)
+      : e_(e), lacking_(lacking), cost_(cost), network_(e.document.topology) {
     if (!e.algorithm_reason.empty()) document_.strategy.algorithm = collective::Algorithm::automatic;  // as it was written
     written_ = experiment::to_json(document_);
-    if (const auto plan = strategy::make_plan(e)) lacking_ = lacking_bytes(e, memory_of(*plan));
   }
 
   std::vector<Way> find() {
@@ -301,9 +300,9 @@ class WaysToFit {
   }
 
   const Resolved& e_;
+  const std::vector<std::int64_t>& lacking_;  // by rank
   const CostOfStep& cost_;
   topology::Network network_;
-  std::vector<std::int64_t> lacking_;  // by rank
   experiment::Experiment document_ = e_.document;
   base::Json written_;
   std::chrono::steady_clock::time_point ends_ = std::chrono::steady_clock::now() + kPatience;
@@ -324,9 +323,9 @@ std::vector<run::MemoryUse> memory_of(const plan::Plan& plan) {
   return list;
 }
 
-std::vector<Way> ways_to_fit(const Resolved& experiment, const CostOfStep& cost) {
+std::vector<Way> ways_to_fit(const Resolved& experiment, const std::vector<std::int64_t>& lacking, const CostOfStep& cost) {
   if (experiment.servers > 0 || experiment.evaluators > 0) return {};
-  return WaysToFit(experiment, cost).find();
+  return WaysToFit(experiment, lacking, cost).find();
 }
 
 }  // namespace trainyard::session

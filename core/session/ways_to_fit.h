@@ -39,6 +39,7 @@ struct Way {
 // at once, else as many as go together. Of very large models, of which each try takes long, those of the first seconds. The global batch stays. The fastest
 // first, where `cost` can tell. Where a step is many updates (pipedream) a way that makes one of them says so. None where servers answer out of step
 // (parameter_server), or an evaluator is drawn.
-std::vector<Way> ways_to_fit(const experiment::Resolved& experiment, const CostOfStep& cost = {});
+// `lacking`: by rank, the bytes that its device lacks for what is drawn (lacking_bytes in room.h).
+std::vector<Way> ways_to_fit(const experiment::Resolved& experiment, const std::vector<std::int64_t>& lacking, const CostOfStep& cost = {});
 
 }  // namespace trainyard::session

@@ -50,9 +50,13 @@ std::int64_t most_of(const Experiment& e) {
   return most;
 }
 
+std::vector<std::int64_t> lacking_of(const experiment::Resolved& e) { return session::lacking_bytes(e, session::memory_of(plan_of(e))); }
+
+std::vector<Way> ways_to_fit(const experiment::Resolved& e, const session::CostOfStep& cost = {}) { return session::ways_to_fit(e, lacking_of(e), cost); }
+
 // Of ranks that lack room as it is drawn, the most that one takes of what is to fit.
 std::int64_t most_where_room_lacks(const experiment::Resolved& drawn, const experiment::Resolved& fits) {
-  const auto lacking = session::lacking_bytes(drawn, session::memory_of(plan_of(drawn)));
+  const auto lacking = lacking_of(drawn);
   const auto memory = session::memory_of(plan_of(fits));
   std::int64_t most = 0;
   for (std::size_t rank = 0; rank < lacking.size(); ++rank)
@@ -100,7 +104,7 @@ TEST(Room, is_there_for_whoever_does_what_is_advised_at_the_cost_that_is_said) {
     const Experiment e = with_memory(whole, 0.75);
     const experiment::Resolved drawn = resolved(e);
     ASSERT_FALSE(session::room_problems(drawn, plan_of(drawn)).empty());
-    const std::vector<Way> ways = session::ways_to_fit(drawn, simulated);
+    const std::vector<Way> ways = ways_to_fit(drawn, simulated);
     EXPECT_FALSE(ways.empty());
     double before = 0;
     for (const Way& way : ways) {
@@ -122,14 +126,14 @@ TEST(Room, is_there_for_whoever_does_what_is_advised_at_the_cost_that_is_said) {
 // As few devices a replica as it takes.
 TEST(Room, is_found_by_the_smallest_mesh_that_does) {
   const Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
-  const std::vector<Way> half = session::ways_to_fit(resolved(with_memory(e, 0.75)));
+  const std::vector<Way> half = ways_to_fit(resolved(with_memory(e, 0.75)));
   const Way* stages = way_with(half, "strategy.mesh.pipeline=2");
   ASSERT_TRUE(stages);
   EXPECT_THAT(stages->settings, testing::ElementsAre("strategy.kind=hybrid", "strategy.mesh.data=2", "strategy.mesh.pipeline=2", "strategy.mesh.tensor=1",
                                                      "strategy.stages.partition=memory", "training.accumulation_steps=2"));
   EXPECT_EQ(stages->besides, "devices idle at least 33 % of the time");
   EXPECT_TRUE(way_with(half, "strategy.mesh.tensor=2"));
-  const std::vector<Way> third = session::ways_to_fit(resolved(with_memory(e, 0.4)));
+  const std::vector<Way> third = ways_to_fit(resolved(with_memory(e, 0.4)));
   EXPECT_TRUE(way_with(third, "strategy.kind=pipeline"));
   const Way* both = way_with(third, "strategy.mesh.tensor=2");
   ASSERT_TRUE(both);
@@ -138,18 +142,18 @@ TEST(Room, is_found_by_the_smallest_mesh_that_does) {
 }
 
 TEST(Room, of_replicas_of_a_mesh_is_found_by_sharing_their_moments) {
-  const std::vector<Way> ways = session::ways_to_fit(resolved(with_memory(in_mesh(4, 2, 1), 0.9)));
+  const std::vector<Way> ways = ways_to_fit(resolved(with_memory(in_mesh(4, 2, 1), 0.9)));
   const Way* shards = way_with(ways, "strategy.mesh.shards_data=true");
   ASSERT_TRUE(shards);
   EXPECT_THAT(shards->settings, testing::ElementsAre("strategy.mesh.shards_data=true", "strategy.fsdp.shard=optimizer"));
-  const std::vector<Way> alone = session::ways_to_fit(resolved(with_memory(in_mesh(2, 2, 1), 0.9)));
+  const std::vector<Way> alone = ways_to_fit(resolved(with_memory(in_mesh(2, 2, 1), 0.9)));
   EXPECT_FALSE(way_with(alone, "strategy.mesh.shards_data=true")) << "one replica has nobody to share with";
 }
 
 TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
   // Micro-batches that take more than the layers do, but where versions of these do.
   const auto ways_of = [](PipelineSchedule schedule) {
-    return session::ways_to_fit(resolved(with_memory(in_deep_stages(schedule, schedule == PipelineSchedule::pipedream ? 32 : 256), 0.9)));
+    return ways_to_fit(resolved(with_memory(in_deep_stages(schedule, schedule == PipelineSchedule::pipedream ? 32 : 256), 0.9)));
   };
   EXPECT_TRUE(way_with(ways_of(PipelineSchedule::gpipe), "strategy.stages.schedule=1f1b"));
   const std::vector<Way> of_pipedream = ways_of(PipelineSchedule::pipedream);
@@ -161,29 +165,29 @@ TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
 
 // Half the micro-batch would be twice the updates; and parts of layers, which no pipeline passes, are updated once a step.
 TEST(Room, of_an_update_a_micro_batch_changes_how_many_there_are_in_no_way_that_does_not_say_so) {
-  for (const Way& way : session::ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 256), 0.75)))) {
+  for (const Way& way : ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 256), 0.75)))) {
     SCOPED_TRACE(testing::PrintToString(way.settings));
     EXPECT_FALSE(std::ranges::any_of(way.settings, [](const std::string& setting) { return setting.starts_with("training.accumulation_steps"); }));
     const Experiment other = with(in_deep_stages(PipelineSchedule::pipedream, 256), way);
     EXPECT_EQ(way.besides.find("of all micro-batches of a step there is one update") == std::string::npos,
               experiment::updates_each_micro_batch(other.strategy));
   }
-  EXPECT_TRUE(way_with(session::ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 32), 0.9))), "strategy.kind=tensor_parallel"));
+  EXPECT_TRUE(way_with(ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 32), 0.9))), "strategy.kind=tensor_parallel"));
 }
 
 TEST(Room, of_outputs_is_found_by_16_bits) {
   Experiment e = trained_as(deep(2), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 2048;
-  EXPECT_TRUE(way_with(session::ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
+  EXPECT_TRUE(way_with(ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
   e.training.precision = experiment::Precision::bf16;
-  EXPECT_FALSE(way_with(session::ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
+  EXPECT_FALSE(way_with(ways_to_fit(resolved(with_memory(e, 0.75))), "training.precision=bf16"));
 }
 
 // What is away already leaves what else may go.
 TEST(Room, of_whoever_puts_outputs_aside_is_found_by_moments_as_well) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
   e.training.swap.activations = experiment::SwapTo::host;
-  const std::vector<Way> ways = session::ways_to_fit(resolved(with_memory(e, 0.75)));
+  const std::vector<Way> ways = ways_to_fit(resolved(with_memory(e, 0.75)));
   const Way* const way = way_with(ways, "training.swap.optimizer=host");
   ASSERT_TRUE(way);
   EXPECT_EQ(way->settings.size(), 1U);
@@ -193,7 +197,7 @@ TEST(Room, is_found_by_two_at_once_where_nothing_does_alone) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
   e.training.batch_per_rank = 512;
   const Experiment small = with_memory(e, 0.5);
-  const std::vector<Way> ways = session::ways_to_fit(resolved(small));
+  const std::vector<Way> ways = ways_to_fit(resolved(small));
   ASSERT_FALSE(ways.empty());
   for (const Way& way : ways) {
     SCOPED_TRACE(testing::PrintToString(way.settings));
@@ -207,7 +211,7 @@ TEST(Room, is_found_in_a_mesh_together_with_all_that_goes_with_it) {
   Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 512;
   const Experiment small = with_memory(e, 0.3);
-  const std::vector<Way> ways = session::ways_to_fit(resolved(small));
+  const std::vector<Way> ways = ways_to_fit(resolved(small));
   const Way* const way = way_with(ways, "strategy.kind=tensor_parallel");
   ASSERT_TRUE(way);
   EXPECT_GT(way->settings.size(), 4U) << "which does not do alone";
@@ -218,7 +222,7 @@ TEST(Room, is_found_in_a_mesh_together_with_all_that_goes_with_it) {
 
 TEST(Room, of_data_parallel_is_found_among_its_devices) {
   const Experiment e = with_memory(trained_as(deep(4), StrategyKind::data_parallel, 1), 0.75);
-  const std::vector<Way> ways = session::ways_to_fit(resolved(e));
+  const std::vector<Way> ways = ways_to_fit(resolved(e));
   EXPECT_TRUE(way_with(ways, "strategy.kind=fsdp"));
   EXPECT_TRUE(way_with(ways, "strategy.kind=hybrid") || way_with(ways, "strategy.kind=pipeline"));
 }

@@ -18,6 +18,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kValidateAfterMilliseconds = 120;
+constexpr const char* kResolvedFile = "resolved.json";  // a run's, by which it is done again: what is saved must not take its place
 
 std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
 
@@ -111,6 +112,7 @@ void Document::restore(experiment::Experiment experiment, const QString& file) {
 }
 
 experiment::Checked<experiment::Experiment> Document::load(const QString& file) {
+  if (QFileInfo(file).fileName() == kResolvedFile) return load_as_new(file);
   auto loaded = judged_file(file);
   if (loaded) reset(*loaded, file);
   return loaded;

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "core/base/json.h"
+#include "core/experiment/document.h"
 #include "ui/model/autosave.h"
 #include "ui/model/recent.h"
 #include "ui/model/topology_edit.h"
@@ -166,6 +167,17 @@ TEST_F(Files, a_failed_save_or_load_keeps_the_document_as_it_was) {
   EXPECT_FALSE(document.load(path("broken.json")));
   EXPECT_EQ(document.experiment().name, "kept");
   EXPECT_TRUE(document.file().isEmpty());
+}
+
+TEST_F(Files, that_a_run_resolved_are_opened_as_new_ones) {
+  Document written;
+  name_it(written, "once");
+  const QByteArray json = QByteArray::fromStdString(experiment::to_json(written.experiment()).dump());
+  write(path("resolved.json"), R"({"document": )" + json + R"(, "data": {}})");
+  Document document;
+  ASSERT_TRUE(document.load(path("resolved.json")));
+  EXPECT_EQ(document.experiment().name, "once");
+  EXPECT_TRUE(document.file().isEmpty()) << "saving asks for a name";
 }
 
 // What no file may hold, and what the model cannot do on what is drawn.
