@@ -27,21 +27,22 @@ using model::kSoftmaxSummary;
 class Binder {
  public:
   Binder(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe, compute::Compute& compute,
-         std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside, const Lent& lent)
+         const OwnArena& own_arena, const SharedArena& shared_arena, const SwapSpace* aside, const Lent& lent)
       : plan_(plan),
         groups_(groups),
         model_(model),
         recipe_(recipe),
         compute_(compute),
         layout_(layout(plan)),
-        private_(private_arena),
+        own_(own_arena),
         shared_(shared_arena),
         aside_(aside),
         lent_(lent) {}
 
   base::Result<BoundPlan> run() {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
-    if (static_cast<std::int64_t>(private_.size()) < layout_.private_bytes || static_cast<std::int64_t>(shared_.size()) < layout_.shared_bytes)
+    if (static_cast<std::int64_t>(own_.memory.size()) < layout_.private_bytes - apart() ||
+        static_cast<std::int64_t>(shared_.memory.size()) < (shared_.on_device != nullptr ? layout_.shared_host_bytes : layout_.shared_bytes))
       return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "the arenas are smaller than the plan needs", "", ""});
     if (aside_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
       return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "there is nowhere to put aside what the plan does", "", ""});
@@ -83,8 +84,10 @@ class Binder {
 
  private:
   const std::byte* begin_of(const MemoryRegion& region) const {
-    if (region.part == MemoryPart::disk || (is_on_device(region.part) && !region.shared && !compute_.on_host())) return nullptr;
-    return region.part == MemoryPart::host ? aside_->host(region.offset) : (region.shared ? shared_ : private_).data() + region.offset;
+    if (region.part == MemoryPart::disk) return nullptr;
+    if (region.part == MemoryPart::host) return aside_->host(region.offset);
+    const bool of_device = region.shared ? is_lent(region.offset) : !compute_.on_host() && !is_at_hand(region.offset);
+    return of_device ? nullptr : in_arena(region.shared, region.offset);
   }
 
   base::Result<BoundProgram> bind_program(const plan::Program& program) {
@@ -165,8 +168,9 @@ class Binder {
         op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
     if (plan::pairs_up(op.kind)) bind_pair(op, bound);
     if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in) bind_copies(op, bound);
+    bound.follows_loss_scale = touches(op.reads, "loss_scale");
     for (const compute::Op& work : compute_ops(op)) {
-      auto kernel = touches(op.reads, "loss_scale") ? prepare_scaled(work, named("loss_scale"), compute_) : compute_.prepare(work);
+      auto kernel = bound.follows_loss_scale ? prepare_scaled(work, named("loss_scale"), compute_) : compute_.prepare(work);
       if (!kernel) return base::fail(kernel.error());
       bound.kernels.push_back(std::move(*kernel));
     }
@@ -418,12 +422,19 @@ class Binder {
   Tensor activation(int s) { return rows("act.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
   Tensor gradient(int s) { return rows("grad.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
 
+  bool is_lent(std::int64_t offset) const { return shared_.on_device != nullptr && offset >= layout_.shared_host_bytes; }
+  bool is_at_hand(std::int64_t offset) const { return own_.at_hand != nullptr && offset < layout_.result_bytes; }
+  std::int64_t apart() const { return own_.at_hand != nullptr ? layout_.result_bytes : 0; }
+  std::byte* in_arena(bool shared, std::int64_t offset) const {
+    if (!shared) return is_at_hand(offset) ? own_.at_hand + offset : own_.memory.data() + (offset - apart());
+    return is_lent(offset) ? shared_.on_device + (offset - layout_.shared_host_bytes) : shared_.memory.data() + offset;
+  }
   std::byte* address(plan::BufferId id) {
     if (lent_.data != nullptr && id == lent_.buffer) return lent_.data;
     const Placement& place = layout_.buffers[id.index()];
     if (place.place == plan::Place::host) return aside_->host(place.offset);
     if (place.place == plan::Place::disk) return aside_->disk(place.offset);
-    return (place.shared ? shared_ : private_).data() + place.offset;
+    return in_arena(place.shared, place.offset);
   }
   // Empty where the plan has no such buffer: a plan may do less than train.
   Tensor flat(const std::string& name, std::int64_t elements) {
@@ -467,7 +478,8 @@ class Binder {
   const Recipe& recipe_;
   compute::Compute& compute_;
   const Layout layout_;
-  std::span<std::byte> private_, shared_;
+  OwnArena own_;
+  SharedArena shared_;
   const SwapSpace* aside_;
   const Lent lent_;
   const plan::Program* program_ = nullptr;
@@ -482,9 +494,8 @@ class Binder {
 }  // namespace
 
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside,
-                             const Lent& lent) {
-  return Binder(plan, groups, model, recipe, compute, private_arena, shared_arena, aside, lent).run();
+                             compute::Compute& compute, const OwnArena& own_arena, const SharedArena& shared_arena, const SwapSpace* aside, const Lent& lent) {
+  return Binder(plan, groups, model, recipe, compute, own_arena, shared_arena, aside, lent).run();
 }
 
 }  // namespace trainyard::run

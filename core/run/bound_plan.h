@@ -77,6 +77,7 @@ struct BoundOp {
   bool leaves_statistics = false;                         // those of updates, summed over ranks that each update a part
   bool leaves_loss = false;                               // of the samples of its micro-step, and how many it got right
   bool leaves_first_loss = false;                         // of the program
+  bool follows_loss_scale = false;                        // the host looks at that when it enqueues the op
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops; of a server's update [from * places + to]
   std::shared_ptr<const plan::Pairing> pairing;           // of offer and agree: which of `peers` it is in a step
   // Sends and receives.
@@ -120,7 +121,7 @@ struct ResidentPart {
 };
 
 struct BoundPlan {
-  const compute::Compute* device = nullptr;  // that runs it
+  compute::Compute* device = nullptr;  // that runs it
   std::vector<BoundProgram> programs;
   compute::Tensor parameters;  // the rank's own: all, or its part of them
   compute::Tensor metrics, local_norms, statistics, rate;
@@ -152,10 +153,28 @@ struct Lent {
   std::byte* data = nullptr;
 };
 
+// What no other rank reads. Where `at_hand` is not null, what would lie before layout's result_bytes lies there, and `memory` begins with what comes after it.
+struct OwnArena {
+  std::span<std::byte> memory;
+  std::byte* at_hand = nullptr;
+
+  OwnArena() = default;
+  OwnArena(std::span<std::byte> others, std::byte* results = nullptr) : memory(others), at_hand(results) {}  // NOLINT(google-explicit-constructor): it is one
+};
+
+// What peers read. What would lie from layout's shared_host_bytes on lies at `on_device` instead, where that is not null; then `memory` may end there.
+struct SharedArena {
+  std::span<std::byte> memory;
+  std::byte* on_device = nullptr;
+
+  SharedArena() = default;
+  SharedArena(std::span<std::byte> all, std::byte* device = nullptr) : memory(all), on_device(device) {}  // NOLINT(google-explicit-constructor): it is one
+};
+
 // Arenas must be as large as `layout` says, zero at first (the optimizer's state begins so) and stay alive; so must what is put aside, null where nothing is,
 // and what is lent. A kernel that cannot be prepared is a Problem that names the op.
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, std::span<std::byte> private_arena, std::span<std::byte> shared_arena, const SwapSpace* aside = nullptr,
+                             compute::Compute& compute, const OwnArena& own_arena, const SharedArena& shared_arena, const SwapSpace* aside = nullptr,
                              const Lent& lent = {});
 
 }  // namespace trainyard::run

@@ -79,6 +79,7 @@ Interpreter::State::State(InterpreterParts p)
     else if (kind == LaneKind::copy) copy_lane = LaneId(l);
     else comm_lanes.emplace_back(l);
   }
+  if (!one_by_one) chains.emplace(*parts.plan, *parts.bound, compute_lane, *parts.compute, kLinks);
   if (copy_lane.valid()) swapping = std::make_unique<Swapping>(*parts.plan, frontier, copy_lane, *parts.bound, *parts.compute, transfers.get(), parts.slowness);
 }
 

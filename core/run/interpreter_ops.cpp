@@ -119,10 +119,13 @@ base::Result<bool> Interpreter::State::run_compute() {
 // The device has the next op before it is done with those before it.
 bool Interpreter::State::give_compute() {
   const auto ready = frontier.next_in_order(compute_lane);
-  if (!ready || !may_follow(bound(*ready))) return false;
+  if (!ready) return false;
+  Chains::Chain* const chain = chains ? chains->from(ready->program, ready->op) : nullptr;
+  if (chain != nullptr ? !may_follow(*chain) : !may_follow(bound(*ready))) return false;
+  if (computing.empty()) is_at(*ready);
+  if (chain != nullptr) return give(*chain), true;
   const BoundOp& op = bound(*ready);
   frontier.start(compute_lane);
-  if (computing.empty()) is_at(*ready);
   if (op.kind == OpKind::pack) pack_rows(*parts.compute, op);
   if (op.kind == OpKind::rate && op.micro < 0) write_rate(*parts.bound, *parts.recipe, ready->step);
   if (op.kind == OpKind::rate && op.micro >= 0) parts.bound->rate.as<double>()[2] += 1;
@@ -132,18 +135,30 @@ bool Interpreter::State::give_compute() {
   return true;
 }
 
+// All of its ops may start when the first one may.
+void Interpreter::State::give(Chains::Chain& chain) {
+  std::uint64_t mark = chain.given->enqueue(*queue);
+  for (std::size_t i = 0; i < chain.ops.size(); ++i, ++mark) {
+    computing.push_back({*frontier.next_in_order(compute_lane), mark, now_ns});
+    frontier.start(compute_lane);
+  }
+}
+
 // Not where this process has a part in the op, nor where it overwrites what is looked at when the one before it is done: all others leave what they leave once
 // a step, and no two steps are under way.
 bool Interpreter::State::may_follow(const BoundOp& op) const {
   if (computing.empty()) return true;
-  if (one_by_one || computing.size() == kGiven || op.kind == OpKind::pack || op.kind == OpKind::rate) return false;
-  const auto leaves_loss = [](const BoundOp& one) { return one.leaves_loss || one.kind == OpKind::loss; };
+  if (one_by_one || computing.size() == kGiven || has_part_of_host(op.kind)) return false;
   return !leaves_loss(op) || std::ranges::none_of(computing, [&](const Computing& before) { return leaves_loss(bound(before.ready)); });
+}
+
+bool Interpreter::State::may_follow(const Chains::Chain& chain) const {
+  return computing.size() + chain.ops.size() <= kGiven && std::ranges::all_of(chain.ops, [&](const BoundOp* op) { return may_follow(*op); });
 }
 
 // What the device is done with, in order.
 base::Result<bool> Interpreter::State::take_computed() {
-  std::size_t count = 0;
+  std::size_t count = !computing.empty() && queue->reached(computing.back().mark) ? computing.size() : 0;
   while (count < computing.size() && queue->reached(computing[count].mark)) ++count;
   if (count == 0) return false;
   is_at(computing.front().ready);

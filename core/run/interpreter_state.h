@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/run/answering.h"
+#include "core/run/chains.h"
 #include "core/run/chunk_sampler.h"
 #include "core/run/held_out.h"
 #include "core/run/interpreter.h"
@@ -22,7 +23,8 @@
 namespace trainyard::run {
 
 constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
-constexpr std::size_t kGiven = 32;                     // compute ops that a device has at once
+constexpr std::size_t kGiven = 64;                     // compute ops that a device has at once
+constexpr std::size_t kLinks = kGiven / 2;             // of a chain: there is another while it is at work on one
 
 struct Interpreter::State {
   InterpreterParts parts;
@@ -32,7 +34,8 @@ struct Interpreter::State {
   std::unique_ptr<Exchange> transfers;   // null: a rank alone
   std::unique_ptr<Answering> answering;  // null: nobody asks this rank
   std::unique_ptr<compute::Queue> queue;
-  const bool one_by_one;  // an op is given when the one before it is done: it is held back, or neighbours are answered between the two
+  const bool one_by_one;         // an op is given when the one before it is done: it is held back, or neighbours are answered between the two
+  std::optional<Chains> chains;  // unless one by one
   // An op that the device was given, and the mark after it.
   struct Computing {
     plan::Frontier::Ready ready;
@@ -105,6 +108,8 @@ struct Interpreter::State {
   base::Result<bool> run_compute();
   bool give_compute();
   bool may_follow(const BoundOp& op) const;
+  bool may_follow(const Chains::Chain& chain) const;
+  void give(Chains::Chain& chain);
   base::Result<bool> take_computed();
   base::Result<void> computed(const plan::Frontier::Ready& ready, std::int64_t begin_ns, std::int64_t end_ns);
   void count(const plan::Frontier::Ready& computed);

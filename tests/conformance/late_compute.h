@@ -7,18 +7,21 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/compute/compute.h"
 
 namespace trainyard::tests {
 
-// How many ops were under way at once, at most.
+// How many ops were under way at once, at most, and how many came in chains.
 struct Lateness {
-  std::atomic<int> most = 0;
+  std::atomic<int> most = 0, chained = 0;
 };
 
 class LateQueue final : public compute::Queue {
@@ -30,14 +33,32 @@ class LateQueue final : public compute::Queue {
         }) {}
   ~LateQueue() override { give({}); }
 
-  void take(compute::Kernel& kernel) { give({&kernel, 0}); }
+  void take(compute::Kernel& kernel) {
+    if (kept_ != nullptr) kept_->push_back(&kernel);
+    else give({&kernel, 0});
+  }
+  void take(const std::vector<compute::Kernel*>& kernels) {
+    for (compute::Kernel* const kernel : kernels) {
+      if (kernel != nullptr) take(*kernel);
+      else record();
+    }
+  }
+  std::uint64_t last_mark() const { return marks_; }
+  // What is enqueued until then goes there instead, with a null for each mark. Nobody may wait for it.
+  void keep(std::vector<compute::Kernel*>& kept) { kept_ = &kept; }
+  void keep_no_more() { kept_ = nullptr; }
+
   std::uint64_t record() override {
+    if (kept_ != nullptr) return kept_->push_back(nullptr), 0;
     ++marks_;
     if (lateness_ != nullptr) lateness_->most = std::max(lateness_->most.load(), static_cast<int>(marks_ - reached_));
     give({nullptr, marks_});
     return marks_;
   }
-  bool reached(std::uint64_t mark) override { return mark <= reached_; }
+  bool reached(std::uint64_t mark) override {
+    if (kept_ != nullptr) std::fputs("something waits for what is only kept, as what is captured in a graph\n", stderr), std::abort();
+    return mark <= reached_;
+  }
   std::int64_t between(std::uint64_t mark, std::uint64_t later) override { return times_[later % times_.size()] - times_[mark % times_.size()]; }
   base::Result<void> state() override { return is_broken_ ? base::fail(problem_) : base::Result<void>(); }
 
@@ -75,12 +96,13 @@ class LateQueue final : public compute::Queue {
   std::unique_ptr<compute::Queue> queue_;
   Lateness* lateness_;
   std::uint64_t marks_ = 0;
+  std::vector<compute::Kernel*>* kept_ = nullptr;
   std::array<Work, 256> work_{};
   std::atomic<std::uint64_t> given_ = 0, done_ = 0, reached_ = 0;  // of the work, and the last mark
   std::atomic<bool> is_broken_ = false;
-  base::Problem problem_;                              // what it was
-  std::array<std::atomic<std::int64_t>, 64> times_{};  // of the last marks
-  std::jthread thread_;                                // the last: it uses the others
+  base::Problem problem_;                               // what it was
+  std::array<std::atomic<std::int64_t>, 128> times_{};  // of the last marks
+  std::jthread thread_;                                 // the last: it uses the others
 };
 
 class LateCompute final : public compute::Compute {
@@ -90,12 +112,20 @@ class LateCompute final : public compute::Compute {
   std::string name() const override { return compute_->name(); }
   std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<LateQueue>(compute_->make_queue(), lateness_); }
   base::Result<compute::Memory> allocate(std::int64_t bytes, const std::string& where) override { return compute_->allocate(bytes, where); }
+  base::Result<compute::Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override { return compute_->allocate_at_hand(bytes, where); }
   base::Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override { return compute_->reach(memory); }
+  base::Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to, const std::string& where) override {
+    return compute_->allocate_to_lend(bytes, to, where);
+  }
+  base::Result<compute::Memory> borrow(const std::string& name, const std::string& where) override { return compute_->borrow(name, where); }
   bool on_host() const override { return compute_->on_host(); }
   std::optional<compute::DeviceUse> use() const override { return compute_->use(); }
   base::Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
     return compute_->prepare(op).map(
         [](std::unique_ptr<compute::Kernel> kernel) -> std::unique_ptr<compute::Kernel> { return std::make_unique<LateKernel>(std::move(kernel)); });
+  }
+  std::unique_ptr<compute::Chain> chain(std::vector<std::vector<compute::Kernel*>> ops) override {
+    return std::make_unique<LateChain>(std::move(ops), lateness_);
   }
   void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
     compute_->sum(dtype, destination, sources, elements);
@@ -111,6 +141,34 @@ class LateCompute final : public compute::Compute {
 
    private:
     std::unique_ptr<compute::Kernel> kernel_;
+  };
+
+  // As a graph: the second time it keeps what its kernels enqueue, and from then on asks them no more.
+  class LateChain final : public compute::Chain {
+   public:
+    LateChain(std::vector<std::vector<compute::Kernel*>> ops, Lateness* lateness) : ops_(std::move(ops)), lateness_(lateness) {}
+    std::uint64_t enqueue(compute::Queue& queue) override {
+      auto& late = static_cast<LateQueue&>(queue);
+      if (++times_ == 2) late.keep(kept_);
+      if (times_ <= 2) ask(late);
+      if (times_ == 2) late.keep_no_more();
+      if (times_ >= 2) late.take(kept_);
+      if (lateness_ != nullptr) lateness_->chained += static_cast<int>(ops_.size());
+      return late.last_mark() + 1 - ops_.size();
+    }
+
+   private:
+    void ask(LateQueue& queue) {
+      for (const auto& op : ops_) {
+        for (compute::Kernel* const kernel : op) kernel->enqueue(queue);
+        queue.record();
+      }
+    }
+
+    std::vector<std::vector<compute::Kernel*>> ops_;
+    std::vector<compute::Kernel*> kept_;  // null: a mark
+    Lateness* lateness_;
+    int times_ = 0;
   };
 
   std::unique_ptr<compute::Compute> compute_;

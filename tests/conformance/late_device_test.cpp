@@ -101,6 +101,7 @@ TEST_P(LateDevice, trains_what_others_train) {
       EXPECT_EQ(values_of_metric(late[rank], metric), values_of_metric(at_once[rank], metric)) << static_cast<int>(metric);
   }
   EXPECT_GT(lateness.most, 1) << "it was given ops ahead";
+  EXPECT_GT(lateness.chained, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Training, LateDevice, testing::ValuesIn(cases()), [](const auto& row) { return std::string(row.param.name); });

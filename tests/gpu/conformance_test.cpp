@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What every Compute must do, on each GPU of this machine; without one there is nothing to test, and it is said why.
+#include "tests/conformance/compute_chain_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
 #include "tests/conformance/compute_halves_conformance.h"
 #include "tests/gpu/gpus.h"
@@ -12,7 +13,7 @@ constexpr long kOfDriver = 64;
 // Every GPU reaches what one of them has allocated.
 compute::Memory allocated(std::size_t bytes) {
   static const auto compute = tests::gpu(0);
-  return compute->allocate(static_cast<std::int64_t>(bytes), "test").value();
+  return compute->allocate_at_hand(static_cast<std::int64_t>(bytes), "test").value();
 }
 
 std::vector<Backend> backends() {

@@ -4,6 +4,7 @@
 #include "backends/cuda/module/error.h"
 #include "backends/cuda/module/gpu.h"
 #include "backends/cuda/module/gpus.h"
+#include "backends/cuda/module/graph_chain.h"
 #include "backends/cuda/module/memory.h"
 #include "backends/cuda/module/nvml.h"
 #include "backends/cuda/module/order.h"
@@ -90,16 +91,29 @@ class GpuCompute final : public compute::Compute {
     return std::make_unique<NoQueue>(made.error());
   }
   Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(*device_, op); }
+  std::unique_ptr<compute::Chain> chain(std::vector<std::vector<compute::Kernel*>> ops) override { return make_graph_chain(gpu_.number, std::move(ops)); }
 
   Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
-    return allocate_for_both(gpu_.number, bytes).map_error([&](Problem problem) {
-      problem.where = where + ", " + problem.where;
-      return problem;
+    cudaSetDevice(gpu_.number);
+    return allocate_zeros_on_gpu(gpu_.number, bytes).map_error([&](const Problem& problem) { return at(where, problem); });
+  }
+  Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
+    return module::allocate_on_host(bytes).map_error([&](const Problem& problem) { return at(where, problem); }).map([bytes](Memory memory) {
+      std::fill_n(memory.get(), bytes, std::byte{});
+      return memory;
     });
   }
   Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
     if (memory.empty() || reaches(gpu_.number, memory.data())) return std::shared_ptr<void>();
     return lock(memory);
+  }
+  Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to, const std::string& where) override {
+    cudaSetDevice(gpu_.number);
+    return module::allocate_to_lend(gpu_.number, bytes, to).map_error([&](const Problem& problem) { return at(where, problem); });
+  }
+  Result<Memory> borrow(const std::string& name, const std::string& where) override {
+    cudaSetDevice(gpu_.number);
+    return module::borrow(gpu_.number, name).map_error([&](const Problem& problem) { return at(where, problem); });
   }
   bool on_host() const override { return false; }
   std::optional<compute::DeviceUse> use() const override { return meter_ ? meter_->use() : std::nullopt; }
@@ -129,6 +143,11 @@ class GpuCompute final : public compute::Compute {
   }
 
  private:
+  static Problem at(const std::string& where, Problem problem) {
+    problem.where = where + ", " + problem.where;
+    return problem;
+  }
+
   class NoQueue final : public StreamQueue {
    public:
     explicit NoQueue(Problem why) : why_(std::move(why)) {}

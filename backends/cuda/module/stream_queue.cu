@@ -22,17 +22,33 @@ GpuQueue::~GpuQueue() {
 // A launch that was refused says so only when it is asked for.
 std::uint64_t GpuQueue::record() {
   note(cudaPeekAtLastError());
-  if (marks_ >= kEvents) note(cudaEventSynchronize(event(marks_ + 1)));
-  ++marks_;
+  next_mark(events_[(marks_ + 1) % kEvents]);
   note(cudaEventRecord(event(marks_), stream_.handle));
   return marks_;
+}
+
+std::uint64_t GpuQueue::launch(cudaGraphExec_t graph, std::span<const cudaEvent_t> events) {
+  const std::uint64_t first = marks_ + 1;
+  for (const cudaEvent_t event : events) next_mark(event);
+  note(cudaGraphLaunch(graph, stream_.handle));
+  return first;
+}
+
+void GpuQueue::next_mark(cudaEvent_t event) {
+  const std::uint64_t before = ++marks_ - kEvents;
+  if (marks_ > kEvents && before > reached_) note(cudaEventSynchronize(this->event(marks_)));
+  this->event(marks_) = event;
 }
 
 // After an error nothing runs any more: then every mark counts as reached, and state() says why.
 bool GpuQueue::reached(std::uint64_t mark) {
   if (mark <= reached_ || error_ != cudaSuccess || mark + kEvents <= marks_) return true;
+  note(cudaPeekAtLastError());
   const cudaError_t now = cudaEventQuery(event(mark));
-  if (now == cudaErrorNotReady) return false;
+  if (now == cudaErrorNotReady) {
+    cudaGetLastError();  // CUDA keeps that as an error, which would pass for a launch's
+    return false;
+  }
   note(now);
   reached_ = mark;
   return true;
@@ -41,7 +57,9 @@ bool GpuQueue::reached(std::uint64_t mark) {
 std::int64_t GpuQueue::between(std::uint64_t mark, std::uint64_t later) {
   float milliseconds = 0;
   if (mark >= later || later + kEvents / 2 <= marks_) return 0;
-  return cudaEventElapsedTime(&milliseconds, event(mark), event(later)) == cudaSuccess ? static_cast<std::int64_t>(milliseconds * 1e6) : 0;
+  if (cudaEventElapsedTime(&milliseconds, event(mark), event(later)) == cudaSuccess) return static_cast<std::int64_t>(milliseconds * 1e6);
+  cudaGetLastError();
+  return 0;
 }
 
 base::Result<void> GpuQueue::state() { return check(error_, "run what was asked of GPU " + std::to_string(gpu_)); }

@@ -3,6 +3,7 @@
 //   gpu_figures [--small]        small: of next to nothing, to see that all of it runs
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -34,17 +35,32 @@ class Bench {
 
   Tensor tensor(DType dtype, compute::Shape shape) {
     const Tensor made{dtype, shape, nullptr};
-    auto& memory = memory_.emplace_back(must(compute_->allocate(made.bytes(), "figures")));
+    // Numbers that the host writes are few.
+    auto& memory =
+        memory_.emplace_back(must(dtype == DType::fp64 ? compute_->allocate_at_hand(made.bytes(), "figures") : compute_->allocate(made.bytes(), "figures")));
     return {dtype, shape, memory.get()};
   }
   void add(Kernels& kernels, const compute::Op& op) { kernels.push_back(must(compute_->prepare(op))); }
 
+  // Of kernels op by op; null where the device takes none.
+  std::unique_ptr<compute::Chain> chain(const std::vector<Kernels>& ops) {
+    std::vector<std::vector<compute::Kernel*>> chained;
+    for (const Kernels& op : ops)
+      for (auto& of_op = chained.emplace_back(); const auto& kernel : op) of_op.push_back(kernel.get());
+    return compute_->chain(std::move(chained));
+  }
+
   // The median of several times, in seconds, from the first call until all has run; `calls`: until all is asked for.
-  double seconds(const Kernels& kernels, double* calls = nullptr) {
+  double seconds(const Kernels& kernels) {
+    return seconds([&](compute::Queue& queue) {
+      for (const auto& kernel : kernels) kernel->enqueue(queue);
+    });
+  }
+  double seconds(const std::function<void(compute::Queue&)>& ask, double* calls = nullptr) {
     std::vector<double> whole, asking;
     for (int i = 0; i < kWarm + kTimed; ++i) {
       const std::int64_t begin = base::now_nanoseconds();
-      for (const auto& kernel : kernels) kernel->enqueue(*queue_);
+      ask(*queue_);
       const std::int64_t asked = base::now_nanoseconds();
       if (const auto ok = compute::finish(*queue_); !ok) throw std::runtime_error(base::to_string(ok.error()));
       if (i < kWarm) continue;
@@ -113,20 +129,55 @@ void multiplied(Bench& bench, DType dtype, std::int64_t side) {
   row("product of " + std::to_string(side) + " x " + std::to_string(side) + " in " + std::string(base::name_of(dtype)), base::with_unit(flops, "FLOP/s"));
 }
 
-// Forward through three layers, the shapes of the digits' MLP.
-void launched(Bench& bench, std::int64_t batch) {
-  Kernels step;
-  Tensor input = bench.tensor(DType::fp32, {batch, 784});
-  for (const std::int64_t units : {512, 512, 10}) {
-    const Tensor output = bench.tensor(DType::fp32, {batch, units});
-    bench.add(step, compute::LinearForward{input, bench.tensor(DType::fp32, {units, input.shape[1]}), bench.tensor(DType::fp32, {units}), output,
-                                           units == 10 ? compute::Activation::none : compute::Activation::relu});
-    input = output;
+Tensor part(const Tensor& flat, std::int64_t first, compute::Shape shape) { return {flat.dtype, shape, flat.data + first * base::size_of(flat.dtype)}; }
+
+// A training step of the digits' MLP, op by op as a rank has them.
+std::vector<Kernels> mlp_step(Bench& bench, std::int64_t batch) {
+  std::vector<Kernels> ops;
+  const auto add = [&](const compute::Op& op) { bench.add(ops.emplace_back(), op); };
+  const auto fp64 = [&](std::int64_t count) { return bench.tensor(DType::fp64, {count}); };
+  const std::vector<std::int64_t> units{784, 512, 512, 10};
+  const std::size_t layers = units.size() - 1;
+  std::vector<Tensor> outputs, output_gradients, parameters, gradients;
+  for (const std::int64_t width : units) {
+    outputs.push_back(bench.tensor(DType::fp32, {batch, width}));
+    output_gradients.push_back(bench.tensor(DType::fp32, {batch, width}));
   }
-  double asking = 0;
-  const double whole = bench.seconds(step, &asking);
-  row("three layers of an MLP, " + std::to_string(batch) + " samples",
-      base::format_seconds(whole) + ", of which " + base::format_seconds(asking) + " to ask for them");
+  const auto weight = [&](const std::vector<Tensor>& of, std::size_t l) { return part(of[l], 0, {units[l + 1], units[l]}); };
+  const auto bias = [&](const std::vector<Tensor>& of, std::size_t l) { return part(of[l], units[l + 1] * units[l], {units[l + 1]}); };
+  const auto activation = [&](std::size_t l) { return l + 1 == layers ? compute::Activation::none : compute::Activation::relu; };
+  for (std::size_t l = 0; l < layers; ++l) {
+    for (auto* of : {&parameters, &gradients}) of->push_back(bench.tensor(DType::fp32, {units[l + 1] * (units[l] + 1)}));
+    add(compute::LinearForward{outputs[l], weight(parameters, l), bias(parameters, l), outputs[l + 1], activation(l)});
+  }
+  add(compute::SoftmaxCrossEntropy{outputs[layers], bench.tensor(DType::int32, {batch}), output_gradients[layers], fp64(2), 1 / static_cast<double>(batch)});
+  for (std::size_t l = layers; l-- > 0;) {
+    if (l > 0) add(compute::LinearBackwardInput{output_gradients[l + 1], weight(parameters, l), output_gradients[l]});
+    if (l > 0) bench.add(ops.back(), compute::ActivationBackward{outputs[l], output_gradients[l], activation(l - 1)});
+    add(compute::LinearBackwardWeight{outputs[l], output_gradients[l + 1], weight(gradients, l), bias(gradients, l), fp64(1)});
+  }
+  for (std::size_t l = 0; l < layers; ++l)
+    add(compute::SgdUpdate{
+        .common = {parameters[l], gradients[l], fp64(1), {}, fp64(3)}, .moment = bench.tensor(DType::fp32, parameters[l].shape), .momentum = 0.9});
+  return ops;
+}
+
+// A step that is asked for op by op, and as one.
+void launched(Bench& bench, std::int64_t batch) {
+  const std::vector<Kernels> ops = mlp_step(bench, batch);
+  const auto tell = [&](const std::string& how, const std::function<void(compute::Queue&)>& ask) {
+    double asking = 0;
+    const double whole = bench.seconds(ask, &asking);
+    row("a step of the digits' MLP, " + std::to_string(batch) + " samples, " + how,
+        base::format_seconds(whole) + ", of which " + base::format_seconds(asking) + " to ask for it");
+  };
+  tell("op by op", [&](compute::Queue& queue) {
+    for (const Kernels& op : ops) {
+      for (const auto& kernel : op) kernel->enqueue(queue);
+      queue.record();
+    }
+  });
+  if (const auto chain = bench.chain(ops)) tell("as one (30 us to ask for it wanted)", [&](compute::Queue& queue) { chain->enqueue(queue); });
 }
 
 int run(bool small) {

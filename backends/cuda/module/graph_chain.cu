@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <cstdlib>
+#include <string_view>
+
+#include "backends/cuda/module/graph_chain.h"
+#include "backends/cuda/module/stream_queue.h"
+
+namespace trainyard::cuda::module {
+namespace {
+
+class GraphChain final : public compute::Chain {
+ public:
+  GraphChain(int gpu, std::vector<std::vector<compute::Kernel*>> ops) : gpu_(gpu), ops_(std::move(ops)) {}
+  ~GraphChain() override {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+    for (const cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  GraphChain(const GraphChain&) = delete;
+  GraphChain& operator=(const GraphChain&) = delete;
+
+  std::uint64_t enqueue(compute::Queue& queue) override {
+    auto& stream = static_cast<GpuQueue&>(queue);
+    if (tries_ == Tries::second) capture(stream.stream());
+    if (tries_ != Tries::over) tries_ = tries_ == Tries::first ? Tries::second : Tries::over;
+    return graph_ != nullptr ? stream.launch(graph_, events_) : one_by_one(stream);
+  }
+
+ private:
+  enum class Tries : std::uint8_t { first, second, over };
+
+  std::uint64_t one_by_one(GpuQueue& queue) {
+    std::uint64_t last = 0;
+    for (const auto& op : ops_) {
+      for (compute::Kernel* const kernel : op) kernel->enqueue(queue);
+      last = queue.record();
+    }
+    return last + 1 - ops_.size();
+  }
+
+  // After each op the graph records an event, as a queue does between ops.
+  void capture(Stream& stream) {
+    cudaSetDevice(gpu_);
+    cudaGraph_t captured = nullptr;
+    bool fine = make_events() && cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+    if (!fine) return forget_error();
+    InStream queue(stream);
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      for (compute::Kernel* const kernel : ops_[i]) kernel->enqueue(queue);
+      fine = cudaEventRecordWithFlags(events_[i], stream.handle, cudaEventRecordExternal) == cudaSuccess && fine;
+    }
+    fine = cudaStreamEndCapture(stream.handle, &captured) == cudaSuccess && fine;
+    if (fine && cudaGraphInstantiateWithFlags(&graph_, captured, 0) != cudaSuccess) graph_ = nullptr;
+    if (captured != nullptr) cudaGraphDestroy(captured);
+    if (graph_ == nullptr || cudaGraphUpload(graph_, stream.handle) != cudaSuccess) forget_error();
+  }
+
+  bool make_events() {
+    while (events_.size() < ops_.size()) {
+      cudaEvent_t event = nullptr;
+      if (cudaEventCreate(&event) != cudaSuccess) return false;
+      events_.push_back(event);
+    }
+    return true;
+  }
+
+  // That of a capture is no launch's.
+  static void forget_error() { cudaGetLastError(); }
+
+  // Kernels see the stream that is captured.
+  class InStream final : public StreamQueue {
+   public:
+    explicit InStream(Stream& stream) : stream_(stream) {}
+    Stream& stream() override { return stream_; }
+    std::uint64_t record() override { return 0; }
+    bool reached(std::uint64_t) override { return true; }
+
+   private:
+    Stream& stream_;
+  };
+
+  int gpu_;
+  std::vector<std::vector<compute::Kernel*>> ops_;
+  Tries tries_ = Tries::first;
+  cudaGraphExec_t graph_ = nullptr;
+  std::vector<cudaEvent_t> events_;  // by op
+};
+
+// A person who asks for one launch at a time wants to know which one fails.
+bool launches_block() {
+  const char* const asked = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return asked != nullptr && std::string_view(asked) != "0";
+}
+
+}  // namespace
+
+std::unique_ptr<compute::Chain> make_graph_chain(int gpu, std::vector<std::vector<compute::Kernel*>> ops) {
+  if (launches_block()) return nullptr;
+  return std::make_unique<GraphChain>(gpu, std::move(ops));
+}
+
+}  // namespace trainyard::cuda::module
