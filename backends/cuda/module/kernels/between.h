@@ -84,14 +84,19 @@ void run(Stream& stream, const compute::GeluBackward& op) {
   });
 }
 
-// Four neighbours in a sample share a block of random words.
+inline std::int64_t scratch_bytes(const compute::Dropout&) { return sizeof(std::uint64_t); }
+
+// Four neighbours in a sample share a block of random words. The key is made once: the host writes the step, and may keep it where the device is slow to look.
 template <class W>
-void run(Stream& stream, const compute::Dropout& op) {
+void run(Stream& stream, const compute::Dropout& op, std::byte* scratch) {
+  auto* const key = reinterpret_cast<std::uint64_t*>(scratch);
+  for_each(stream, 1, [=] ON_DEVICE(std::int64_t) {
+    *key = base::Random(op.seed, base::Purpose::dropout, op.layer).bits(static_cast<std::uint64_t>(*as<double>(op.step)));
+  });
   const std::int64_t samples = op.input.shape[0], width = samples > 0 ? op.input.elements() / samples : 0, blocks = parts(width, 4);
   for_each(stream, samples * blocks, [=] ON_DEVICE(std::int64_t i) {
     const std::int64_t sample = i / blocks, first = i % blocks * 4;
-    const std::uint64_t key = base::Random(op.seed, base::Purpose::dropout, op.layer).bits(static_cast<std::uint64_t>(*as<double>(op.step)));
-    const base::Random random(key, base::Purpose::dropout, static_cast<std::uint32_t>(as<std::int32_t>(op.samples)[sample]));
+    const base::Random random(*key, base::Purpose::dropout, static_cast<std::uint32_t>(as<std::int32_t>(op.samples)[sample]));
     const auto words = random.block(static_cast<std::uint64_t>(first / 4));
     const double threshold = op.probability * 0x1p32;
     for (std::int64_t e = first; e < first + 4 && e < width; ++e) {

@@ -14,15 +14,24 @@ struct Sums {
   double value[V] = {};
 };
 
-inline constexpr std::int64_t kSumTeams = 256;
+inline constexpr std::int64_t kSumTeams = 1024;
 constexpr std::int64_t bytes_of_sums(int sums) { return kSumTeams * sums * static_cast<std::int64_t>(sizeof(double)); }
 
-// Sums of value(i) over i in [0, count), each asked for once; finish(sums) is called once. `memory` has bytes_of_sums(V).
-template <int V, class Value, class Finish>
+// Sums of value(i) over i in [0, count), each asked for once, by a thread so many Ahead of adding them; finish(sums) is called once. `memory` has
+// bytes_of_sums(V).
+template <int V, int Ahead = 4, class Value, class Finish>
 void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Finish finish) {
   for_teams(stream, kSumTeams, 0, [=] ON_DEVICE(const Team& team, std::int64_t at) {
     Sums<V> own;
-    for (std::int64_t i = at * team.size + team.rank; i < count; i += kSumTeams * team.size) {
+    const std::int64_t stride = kSumTeams * team.size;
+    std::int64_t i = at * team.size + team.rank;
+    for (; i + (Ahead - 1) * stride < count; i += Ahead * stride) {
+      Sums<V> some[Ahead];
+      for (int a = 0; a < Ahead; ++a) some[a] = value(i + a * stride);
+      for (int a = 0; a < Ahead; ++a)
+        for (int v = 0; v < V; ++v) own.value[v] += some[a].value[v];
+    }
+    for (; i < count; i += stride) {
       const Sums<V> one = value(i);
       for (int v = 0; v < V; ++v) own.value[v] += one.value[v];
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The optimizers: an element's step and what it adds to the statistics, in one pass.
+// The optimizers: an element's step and what it adds to the statistics, in one pass. All tensors of an update are of one dtype, W.
 #pragma once
 
 #include "backends/cuda/module/kernels/sums.h"
@@ -8,72 +8,119 @@ namespace trainyard::cuda {
 
 using compute::UpdateInputs;
 
-ON_DEVICE constexpr const Tensor& start_of(const UpdateInputs& common) { return common.origin.empty() ? common.parameters : common.origin; }
-ON_DEVICE constexpr const Tensor& destination_of(const UpdateInputs& common) { return common.updated.empty() ? common.parameters : common.updated; }
-ON_DEVICE inline double factor_of(const UpdateInputs& common) { return common.factor.empty() ? 1 : *as<double>(common.factor); }
+// What corrects the moments of Adam for their beginning at 0.
+struct Corrections {
+  double first = 1, second = 1;
+};
 
-// Stores the new parameter i; what it adds to the statistics, by the stored numbers.
+// What all elements are updated by. It is brought together once: the host writes some of it before each step, and may keep that where the device is slow to
+// look.
+struct Factors {
+  double rate, gradient;  // 0: parameters and moments stay
+  Corrections moments;
+};
+
+// What a step wants of an element, and makes of it: the new parameter, in place of where it starts, and the new moments.
 template <class W>
-ON_DEVICE Sums<3> store_parameter(const UpdateInputs& common, std::int64_t i, W value) {
-  const double old = get<W>(common.parameters, i), gradient = get<W>(common.gradient, i);
-  put(destination_of(common), i, value);
-  const double stored = value;
-  return {{gradient * gradient, (stored - old) * (stored - old), stored * stored}};
-}
+struct Element {
+  W parameter, gradient, start, moments[2];
+};
 
-// step(i) of each element stores its new parameter; with factor 0 all stay.
-template <class W, class Step>
-void update(Stream& stream, const UpdateInputs& common, std::byte* scratch, Step step) {
-  sum_all<3>(
-      stream, common.parameters.elements(), reinterpret_cast<double*>(scratch),
-      [=] ON_DEVICE(std::int64_t i) { return factor_of(common) == 0 ? store_parameter<W>(common, i, get<W>(start_of(common), i)) : step(i); },
+inline constexpr std::int64_t kTogether = 4;  // elements of a thread: what they want is on its way at once
+
+inline constexpr std::int64_t kUpdateBytes = bytes_of_sums(3) + static_cast<std::int64_t>(sizeof(Factors));
+inline std::int64_t scratch_bytes(const compute::SgdUpdate&) { return kUpdateBytes; }
+inline std::int64_t scratch_bytes(const compute::AdamUpdate&) { return kUpdateBytes; }
+
+// An op's tensors by element; those that are empty are neither read nor written.
+template <class W>
+struct Elements {
+  const W *parameters, *gradient, *origin;
+  W *destination, *moments[2];
+
+  Elements(const UpdateInputs& common, const Tensor& first, const Tensor& second)
+      : parameters(as<W>(common.parameters)),
+        gradient(as<W>(common.gradient)),
+        origin(as<W>(common.origin)),
+        destination(as<W>(common.destination())),
+        moments{as<W>(first), as<W>(second)} {}
+
+  ON_DEVICE Element<W> load(std::int64_t i) const {
+    Element<W> one{parameters[i], gradient[i], origin != nullptr ? origin[i] : parameters[i], {}};
+    for (int m = 0; m < 2; ++m)
+      if (moments[m] != nullptr) one.moments[m] = moments[m][i];
+    return one;
+  }
+  ON_DEVICE void store(std::int64_t i, const Element<W>& one, bool stays) const {
+    destination[i] = one.start;
+    for (int m = 0; m < 2 && !stays; ++m)
+      if (moments[m] != nullptr) moments[m][i] = one.moments[m];
+  }
+};
+
+// corrections() is called once, step(element, factors) for each element. `scratch` has kUpdateBytes.
+template <class W, class Correct, class Step>
+void update(Stream& stream, const UpdateInputs& common, const Elements<W>& elements, std::byte* scratch, Correct corrections, Step step) {
+  auto* const factors = reinterpret_cast<Factors*>(scratch);
+  for_each(stream, 1, [=] ON_DEVICE(std::int64_t) {
+    *factors = {*as<double>(common.learning_rate), common.factor.empty() ? 1 : *as<double>(common.factor), corrections()};
+  });
+  const std::int64_t count = common.parameters.elements(), apart = parts(count, kTogether);
+  sum_all<3, 1>(
+      stream, apart, reinterpret_cast<double*>(scratch + sizeof(Factors)),
+      [=] ON_DEVICE(std::int64_t first) {
+        Element<W> taken[kTogether];
+        for (int k = 0; k < kTogether; ++k)
+          if (first + k * apart < count) taken[k] = elements.load(first + k * apart);
+        const Factors by = *factors;
+        Sums<3> all;
+        for (int k = 0; k < kTogether; ++k) {
+          const std::int64_t i = first + k * apart;
+          if (i >= count) continue;
+          Element<W>& one = taken[k];
+          if (by.gradient != 0) step(one, by);
+          elements.store(i, one, by.gradient == 0);
+          const double gradient = one.gradient, moved = static_cast<double>(one.start) - static_cast<double>(one.parameter), stored = one.start;
+          all.value[0] += gradient * gradient, all.value[1] += moved * moved, all.value[2] += stored * stored;
+        }
+        return all;
+      },
       [=] ON_DEVICE(const Sums<3>& all) {
         for (int s = 0; s < 3; ++s) as<double>(common.statistics)[s] = all.value[s];
       });
 }
 
-inline std::int64_t scratch_bytes(const compute::SgdUpdate&) { return bytes_of_sums(3); }
-
 template <class W>
 void run(Stream& stream, const compute::SgdUpdate& op, std::byte* scratch) {
-  update<W>(stream, op.common, scratch, [=] ON_DEVICE(std::int64_t i) {
-    const auto rate = static_cast<W>(*as<double>(op.common.learning_rate)), factor = static_cast<W>(factor_of(op.common));
-    W moment = factor * get<W>(op.common.gradient, i) + static_cast<W>(op.weight_decay) * get<W>(op.common.parameters, i);
-    if (op.momentum != 0) {
-      moment += static_cast<W>(op.momentum) * get<W>(op.moment, i);
-      put(op.moment, i, moment);
-    }
-    return store_parameter<W>(op.common, i, get<W>(start_of(op.common), i) - rate * moment);
-  });
+  const Tensor moment = op.momentum != 0 ? op.moment : Tensor{};
+  const auto momentum = static_cast<W>(op.momentum), decay = static_cast<W>(op.weight_decay);
+  update<W>(
+      stream, op.common, Elements<W>(op.common, moment, {}), scratch, [] ON_DEVICE { return Corrections{}; },
+      [=] ON_DEVICE(Element<W> & one, const Factors& by) {
+        const W gradient = static_cast<W>(by.gradient) * one.gradient + decay * one.parameter;
+        one.moments[0] = momentum != 0 ? gradient + momentum * one.moments[0] : gradient;
+        one.start -= static_cast<W>(by.rate) * one.moments[0];
+      });
 }
-
-// What corrects the moments of Adam for their beginning at 0.
-struct Corrections {
-  double first, second;
-};
-
-inline std::int64_t scratch_bytes(const compute::AdamUpdate&) { return bytes_of_sums(3) + static_cast<std::int64_t>(sizeof(Corrections)); }
 
 template <class W>
 void run(Stream& stream, const compute::AdamUpdate& op, std::byte* scratch) {
-  auto* const corrections = reinterpret_cast<Corrections*>(scratch);
-  for_each(stream, 1, [=] ON_DEVICE(std::int64_t) {
-    const double count = *as<double>(op.step);
-    *corrections = {1 - std::pow(op.beta1, count), 1 - std::pow(op.beta2, count)};
-  });
-  update<W>(stream, op.common, scratch + sizeof(Corrections), [=] ON_DEVICE(std::int64_t i) {
-    const auto rate = static_cast<W>(*as<double>(op.common.learning_rate)), decay = static_cast<W>(op.weight_decay);
-    const W parameter = get<W>(op.common.parameters, i);
-    W start = get<W>(start_of(op.common), i), gradient = static_cast<W>(factor_of(op.common)) * get<W>(op.common.gradient, i);
-    if (op.decoupled) start -= rate * decay * parameter;
-    else gradient += decay * parameter;
-    const auto beta1 = static_cast<W>(op.beta1), beta2 = static_cast<W>(op.beta2), left1 = static_cast<W>(1 - op.beta1), left2 = static_cast<W>(1 - op.beta2);
-    const W first = beta1 * get<W>(op.first_moment, i) + left1 * gradient, second = beta2 * get<W>(op.second_moment, i) + left2 * gradient * gradient;
-    put(op.first_moment, i, first);
-    put(op.second_moment, i, second);
-    const W size = first / static_cast<W>(corrections->first) / (std::sqrt(second / static_cast<W>(corrections->second)) + static_cast<W>(op.epsilon));
-    return store_parameter<W>(op.common, i, start - rate * size);
-  });
+  const auto decay = static_cast<W>(op.weight_decay), epsilon = static_cast<W>(op.epsilon);
+  const auto beta1 = static_cast<W>(op.beta1), beta2 = static_cast<W>(op.beta2), left1 = static_cast<W>(1 - op.beta1), left2 = static_cast<W>(1 - op.beta2);
+  update<W>(
+      stream, op.common, Elements<W>(op.common, op.first_moment, op.second_moment), scratch,
+      [step = op.step, beta1 = op.beta1, beta2 = op.beta2] ON_DEVICE {
+        return Corrections{1 - std::pow(beta1, *as<double>(step)), 1 - std::pow(beta2, *as<double>(step))};
+      },
+      [=, decoupled = op.decoupled] ON_DEVICE(Element<W> & one, const Factors& by) {
+        const auto rate = static_cast<W>(by.rate);
+        W gradient = static_cast<W>(by.gradient) * one.gradient;
+        if (decoupled) one.start -= rate * decay * one.parameter;
+        else gradient += decay * one.parameter;
+        const W first = one.moments[0] = beta1 * one.moments[0] + left1 * gradient;
+        const W second = one.moments[1] = beta2 * one.moments[1] + left2 * gradient * gradient;
+        one.start -= rate * (first / static_cast<W>(by.moments.first) / (std::sqrt(second / static_cast<W>(by.moments.second)) + epsilon));
+      });
 }
 
 }  // namespace trainyard::cuda
