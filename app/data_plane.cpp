@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "backends/shm/transport.h"
+#include "app/lending.h"
 #include "backends/zmq/transport.h"
 #include "core/comm/routed_transport.h"
 #include "core/comm/shaped_transport.h"
@@ -24,11 +24,19 @@ bool uses_sockets(const experiment::Resolved& e) {
 
 class Plane final : public session::DataPlane {
  public:
-  Plane(const session::DataPlaneRequest& request, std::unique_ptr<comm::Transport> shared, std::unique_ptr<zmq::Bound> sockets,
+  Plane(const session::DataPlaneRequest& request, std::unique_ptr<shm::Transport> shared, std::unique_ptr<zmq::Bound> sockets,
         std::shared_ptr<comm::ShapedLinks> links)
-      : hosts_(request.experiment->hosts), rank_(request.rank), shared_(std::move(shared)), sockets_(std::move(sockets)), links_(std::move(links)) {}
+      : hosts_(request.experiment->hosts),
+        rank_(request.rank),
+        compute_(request.compute),
+        shared_(std::move(shared)),
+        sockets_(std::move(sockets)),
+        links_(std::move(links)) {
+    if (shared_ && !sockets_) lent_ = lend(request);
+  }
 
-  std::string endpoint() const override { return sockets_ ? sockets_->endpoint() : ""; }
+  std::string endpoint() const override { return sockets_ ? sockets_->endpoint() : lent_ ? lent_->endpoint() : ""; }
+  std::byte* on_device() const override { return lent_ ? lent_->on_device.memory.get() : nullptr; }
 
   base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>& endpoints) override {
     auto joined = join(endpoints);
@@ -38,7 +46,7 @@ class Plane final : public session::DataPlane {
 
  private:
   base::Result<std::unique_ptr<comm::Transport>> join(const std::vector<std::string>& endpoints) {
-    if (!sockets_) return std::move(shared_);
+    if (!sockets_) return lie_on_devices(endpoints).map([&] { return std::unique_ptr<comm::Transport>(std::move(shared_)); });
     auto connected = sockets_->connect(served_by_sockets(endpoints));
     if (!connected) return base::fail(connected.error());
     if (!shared_) return std::move(*connected);
@@ -50,6 +58,14 @@ class Plane final : public session::DataPlane {
     return comm::RoutedTransport::make(std::move(parts), std::move(route));
   }
 
+  base::Result<void> lie_on_devices(const std::vector<std::string>& endpoints) {
+    if (!lent_ && std::ranges::all_of(endpoints, &std::string::empty)) return {};
+    return borrow(endpoints, rank_, lent_ ? &*lent_ : nullptr, *compute_).and_then([&](Lendings lendings) {
+      lendings_ = std::move(lendings);
+      return shared_->lie_on_devices(lendings_.arenas);
+    });
+  }
+
   // Peers of the own host are met in shared memory, where there is any.
   std::vector<std::string> served_by_sockets(std::vector<std::string> endpoints) const {
     for (std::size_t peer = 0; shared_ && peer < endpoints.size(); ++peer)
@@ -59,7 +75,10 @@ class Plane final : public session::DataPlane {
 
   std::vector<int> hosts_;
   int rank_;
-  std::unique_ptr<comm::Transport> shared_;
+  compute::Compute* compute_;
+  std::optional<Lent> lent_;  // nothing: the whole arena is in shared memory
+  Lendings lendings_;
+  std::unique_ptr<shm::Transport> shared_;
   std::unique_ptr<zmq::Bound> sockets_;
   std::shared_ptr<comm::ShapedLinks> links_;  // null: not imposed
 };
@@ -98,7 +117,7 @@ base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session:
     if (!opened) return base::fail(opened.error());
     links = std::move(*opened);
   }
-  std::unique_ptr<comm::Transport> shared;
+  std::unique_ptr<shm::Transport> shared;
   if (uses_shared_memory(*request.experiment)) {
     auto opened = shm::open(inherited.shared_memory, request.rank, patience_of(*request.experiment), request.generation > 1);
     if (!opened) return base::fail(opened.error());

@@ -32,13 +32,28 @@ constexpr std::int64_t look_for_the_dead_every_nanoseconds = 50'000'000;
 
 std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
-class Transport final : public comm::MailboxTransport {
+class MemfdTransport final : public Transport {
  public:
-  Transport(std::unique_ptr<comm::Mailbox> mailbox, MailboxBlock block, MemoryMap memory, Layout layout)
-      : MailboxTransport(std::move(mailbox)), block_(block), memory_(std::move(memory)), layout_(std::move(layout)) {}
-  ~Transport() override { leave(); }
+  MemfdTransport(std::unique_ptr<comm::Mailbox> mailbox, MailboxBlock block, MemoryMap memory, Layout layout)
+      : Transport(std::move(mailbox)),
+        block_(block),
+        memory_(std::move(memory)),
+        layout_(std::move(layout)),
+        on_device_(static_cast<std::size_t>(layout_.ranks)) {}
+  ~MemfdTransport() override { leave(); }
 
   std::span<std::byte> arena() override { return memory_.bytes().subspan(region(rank()).offset, region(rank()).arena_bytes); }
+
+  Result<void> lie_on_devices(std::vector<OnDevice> arenas) override {
+    bool fits = arenas.size() == on_device_.size();
+    for (std::size_t r = 0; fits && r < arenas.size(); ++r) {
+      const std::size_t arena = layout_.regions[r].arena_bytes;
+      fits = arenas[r].memory.empty() || (arenas[r].from <= arena && arenas[r].memory.size() == arena - arenas[r].from);
+    }
+    if (!fits) return base::fail({ProblemCode::failed, rank_name(rank()), "arenas on devices are not as long as those in shared memory", "", ""});
+    on_device_ = std::move(arenas);
+    return {};
+  }
 
   bool wait(microseconds limit) override {
     const microseconds slice(look_for_the_dead_every_nanoseconds / 1000);
@@ -53,12 +68,9 @@ class Transport final : public comm::MailboxTransport {
 
  protected:
   Result<void> place(const Route& route, std::span<const std::byte> bytes, Descriptor& descriptor) override {
-    const auto own = arena();
-    const auto inside = reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(own.data());
-    if (inside <= own.size() && bytes.size() <= own.size() - inside) {
-      descriptor.place = inside;
-      return {};
-    }
+    const OnDevice& device = on_device_[static_cast<std::size_t>(rank())];
+    if (const auto inside = offset_in(device.memory, bytes)) return descriptor.place = device.from + *inside, Result<void>();
+    if (const auto inside = offset_in(arena(), bytes)) return descriptor.place = *inside, Result<void>();
     if (bytes.size() > kMaximumStagedBytes) return base::fail(too_long_to_stage(bytes.size()));
     const std::size_t slot = layout_.staging_slot(region(rank()), route.peer, route.channel, route.slot);
     std::memcpy(memory_.bytes().data() + slot, bytes.data(), bytes.size());
@@ -71,11 +83,20 @@ class Transport final : public comm::MailboxTransport {
     const std::uint64_t room = descriptor.staged != 0 ? kMaximumStagedBytes : from.arena_bytes;
     const std::uint64_t place = descriptor.staged != 0 ? 0 : descriptor.place;
     if (place > room || descriptor.bytes > room - place) return base::fail(outside(route.peer, descriptor));
+    const OnDevice& device = on_device_[static_cast<std::size_t>(route.peer)];
+    if (descriptor.staged == 0 && !device.memory.empty() && place + descriptor.bytes > device.from) {
+      if (place < device.from) return base::fail(outside(route.peer, descriptor));
+      return device.memory.subspan(place - device.from, descriptor.bytes);
+    }
     const std::size_t start = descriptor.staged != 0 ? layout_.staging_slot(from, rank(), route.channel, route.slot) : from.offset + place;
     return memory_.bytes().subspan(start, descriptor.bytes);
   }
 
  private:
+  static std::optional<std::size_t> offset_in(std::span<const std::byte> memory, std::span<const std::byte> bytes) {
+    const auto inside = reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(memory.data());
+    return !memory.empty() && inside <= memory.size() && bytes.size() <= memory.size() - inside ? std::optional<std::size_t>(inside) : std::nullopt;
+  }
   const Region& region(int rank) const { return layout_.regions[static_cast<std::size_t>(rank)]; }
 
   Problem too_long_to_stage(std::size_t bytes) const {
@@ -119,6 +140,7 @@ class Transport final : public comm::MailboxTransport {
   MailboxBlock block_;
   MemoryMap memory_;
   Layout layout_;
+  std::vector<OnDevice> on_device_;  // by rank
   std::atomic<std::int64_t> next_look_{0};
 };
 
@@ -169,7 +191,7 @@ Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels) {
   return fd;
 }
 
-Result<std::unique_ptr<comm::Transport>> open(int fd, int rank, std::optional<comm::Patience> patience, bool takes_place) {
+Result<std::unique_ptr<Transport>> open(int fd, int rank, std::optional<comm::Patience> patience, bool takes_place) {
   auto layout = read_layout(fd);
   if (!layout) return base::fail(layout.error());
   auto map = MemoryMap::of_file(fd, layout->bytes);
@@ -179,7 +201,7 @@ Result<std::unique_ptr<comm::Transport>> open(int fd, int rank, std::optional<co
   auto mailbox = comm::Mailbox::open(block, rank, patience.value_or(comm::patience(layout->ranks)), process.id, process.start, takes_place);
   if (!mailbox) return base::fail(mailbox.error());
   if (!protect_peers(map->bytes(), *layout, rank)) return base::fail(cannot("cannot protect the arenas of peers"));
-  return std::make_unique<Transport>(std::move(*mailbox), block, std::move(*map), std::move(*layout));
+  return std::make_unique<MemfdTransport>(std::move(*mailbox), block, std::move(*map), std::move(*layout));
 }
 
 Result<void> abort_all(int fd, const Problem& reason) {

@@ -7,15 +7,14 @@ base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& 
   const Layout places = layout(rank.plan);
   const std::string where = "rank " + std::to_string(rank.plan.rank);
   if (!rank.own) {
-    auto own = parts.compute->allocate(places.private_bytes, where);
+    auto own = OwnMemory::make(places, *parts.compute, where);
     if (!own) return base::fail(own.error());
     rank.own = std::move(*own);
   }
   auto aside = SwapSpace::make(places, *parts.swap_directory, where);
   if (!aside) return base::fail(aside.error());
   rank.aside = std::move(*aside);
-  auto bound = bind(rank.plan, *parts.groups, *parts.model, *parts.recipe, *parts.compute, {rank.own.get(), static_cast<std::size_t>(places.private_bytes)},
-                    rank.shared, &rank.aside, lent);
+  auto bound = run::bind(rank.plan, *parts.groups, *parts.model, *parts.recipe, *parts.compute, rank.own->arena(), rank.shared, &rank.aside, lent);
   if (!bound) return base::fail(bound.error());
   rank.bound = std::move(*bound);
   return {};

@@ -2,18 +2,18 @@
 // A rank's plan with everything it needs, and the memory that it lives in: of one of several ranks that one thread has.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
-#include "core/run/bound_plan.h"
+#include "core/run/own_memory.h"
 
 namespace trainyard::run {
 
 struct BoundRank {
   plan::RankPlan plan;
-  compute::Memory own;          // what no other rank reads
-  std::span<std::byte> shared;  // what others do
+  std::optional<OwnMemory> own;  // what no other rank reads
+  std::span<std::byte> shared;   // what others do
   SwapSpace aside;
   BoundPlan bound;
 

@@ -76,8 +76,15 @@ collective::Exercise exercise_of(const plan::Program& program, const FirstCollec
   return exercise;
 }
 
-void copy_numbers(const telemetry::ChunkValues& values, const std::byte* data, std::vector<std::byte>& to) {
+// Of a bucket that lies at `data`. Where the host may not reach that, all of it is brought first: seldom.
+void copy_numbers(compute::Compute* device, const telemetry::ChunkValues& values, const std::byte* data, std::vector<std::byte>& to) {
   const std::int64_t size = base::size_of(values.dtype);
+  std::vector<std::byte> brought;
+  if (device != nullptr && !device->on_host()) {
+    brought.resize(static_cast<std::size_t>(values.elements * size));
+    device->copy(brought.data(), data, std::ssize(brought));
+    data = brought.data();
+  }
   for (std::size_t i = 0; i < values.places.size(); ++i)
     std::memcpy(to.data() + static_cast<std::int64_t>(i) * size, data + values.places[i] * size, static_cast<std::size_t>(size));
 }
@@ -97,7 +104,7 @@ std::vector<std::int64_t> sampled_places(const collective::Exercise& bucket) {
 
 ChunkSampler::ChunkSampler(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const BoundPlan& bound, const collective::Method& method,
                            const Gate& gate, telemetry::ValuesBox& box)
-    : gate_(gate), box_(box) {
+    : device_(bound.device), gate_(gate), box_(box) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p) {
     const plan::Purpose purpose = plan::purpose(plan.programs[p].name);
     const bool between_steps = purpose == plan::Purpose::evaluation || purpose == plan::Purpose::average;
@@ -144,7 +151,7 @@ void ChunkSampler::begins(const plan::Frontier::Ready& op) {
   if (bucket == nullptr || bucket->instance == op.instance) return;
   bucket->instance = op.instance;
   bucket->done = 0;
-  copy_numbers(bucket->values, bucket->data, bucket->values.before);
+  copy_numbers(device_, bucket->values, bucket->data, bucket->values.before);
 }
 
 void ChunkSampler::ends(const plan::Frontier::Ready& op) {
@@ -158,7 +165,7 @@ void ChunkSampler::put(Bucket& bucket, const plan::Frontier::Ready& last) {
   full_ = full_ || put_bytes_ + bytes > kMostSampledBytes;
   if (full_) return;
   put_bytes_ += bytes;
-  copy_numbers(bucket.values, bucket.data, bucket.values.after);
+  copy_numbers(device_, bucket.values, bucket.data, bucket.values.after);
   const bool before_steps = programs_[static_cast<std::size_t>(last.program)].before_steps;
   bucket.values.step = before_steps ? telemetry::kBeforeSteps : static_cast<std::int32_t>(last.step);
   box_.put(bucket.values);

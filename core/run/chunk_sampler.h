@@ -58,6 +58,7 @@ class ChunkSampler {
   void put(Bucket& bucket, const plan::Frontier::Ready& last);
 
   std::vector<Program> programs_;
+  compute::Compute* device_;  // where the numbers are
   const Gate& gate_;
   telemetry::ValuesBox& box_;
   std::size_t put_bytes_ = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/plan/buffer_names.h"
 #include "core/plan/lives.h"
 
 namespace trainyard::run {
@@ -27,9 +28,38 @@ std::vector<bool> scratch_of(const RankPlan& plan, const plan::Lives& lives) {
   return scratch;
 }
 
-// fp64 buffers are small results that the host reads between ops (losses, norms): they keep a place of their own.
+bool touches(const plan::Op& op, std::size_t buffer) {
+  const auto is_it = [&](const plan::Access& access) { return access.buffer.index() == buffer; };
+  return std::ranges::any_of(op.reads, is_it) || std::ranges::any_of(op.writes, is_it);
+}
+
+// Whether the host has a part in what some op does with the buffer, or in who has it when.
+bool has_part_in(const RankPlan& plan, std::size_t buffer) {
+  const auto has_part = [](plan::OpKind kind) {
+    return plan::serves(kind) || plan::pairs_up(kind) || kind == plan::OpKind::rows || kind == plan::OpKind::pack;
+  };
+  return std::ranges::any_of(plan.programs, [&](const plan::Program& program) {
+    return std::ranges::any_of(program.ops, [&](const plan::Op& op) { return has_part(op.kind) && touches(op, buffer); });
+  });
+}
+
+// fp64 buffers are small results (losses, norms, sums over samples): they keep places of their own.
 bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
   return buffer.dtype == base::DType::fp64 && buffer.elements <= 3 * static_cast<std::int64_t>(plan.buffers.size());
+}
+
+// Whether the host looks there between ops, or writes: they lie side by side.
+bool is_at_hand(const RankPlan& plan, std::size_t number) {
+  const plan::Buffer& buffer = plan.buffers[number];
+  if (buffer.shared || buffer.place != plan::Place::device) return false;
+  const bool is_small = is_result(buffer, plan) || buffer.dtype == base::DType::int32;  // or a list of rows
+  return plan::is_told(buffer.name) || (is_small && has_part_in(plan, number));
+}
+
+// Whether the host touches what peers read there but by copies, as gradients, outputs and parameters.
+bool is_left_to_devices(const RankPlan& plan, std::size_t buffer) {
+  const plan::Buffer& of = plan.buffers[buffer];
+  return of.shared && of.dtype != base::DType::int32 && !plan::is_told(of.name) && !has_part_in(plan, buffer);
 }
 
 struct Placed {
@@ -99,17 +129,22 @@ Layout layout(const RankPlan& plan) {
   const std::vector<bool> is_scratch = scratch_of(plan, lives);
   Layout result;
   result.buffers.resize(plan.buffers.size());
-  std::vector<std::size_t> scratch;
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+  const auto append = [&](std::size_t b) {
     const plan::Buffer& buffer = plan.buffers[b];
-    if (is_scratch[b] && !is_result(buffer, plan)) {
-      scratch.push_back(b);
-      continue;
-    }
     std::int64_t& end = end_of(result, buffer);
     result.buffers[b] = {buffer.shared, end, buffer.place};
     end += align(buffer.bytes());
+  };
+  std::vector<std::size_t> others, for_devices, scratch;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (is_at_hand(plan, b)) append(b);
+    else if (is_left_to_devices(plan, b)) for_devices.push_back(b);
+    else (is_scratch[b] && !is_result(plan.buffers[b], plan) ? scratch : others).push_back(b);
   }
+  result.result_bytes = result.private_bytes;
+  std::ranges::for_each(others, append);
+  result.shared_host_bytes = result.shared_bytes;
+  std::ranges::for_each(for_devices, append);
   const std::vector<Placed> placed = best_of_orders(plan, lives, std::move(scratch));
   const std::int64_t start = result.scratch_first = result.private_bytes;
   for (const Placed& p : placed) result.buffers[p.buffer] = {false, start + p.offset, plan::Place::device};

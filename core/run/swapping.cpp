@@ -13,8 +13,18 @@ namespace {
 constexpr std::size_t kEndedAtOnce = 1024;
 constexpr std::chrono::milliseconds kLongestHold{10};  // before it looks whether it shall stop
 
+// Between a file and a device whose memory the system does not reach.
+base::Result<void> move_by_host(const BoundCopy& copy, bool out, compute::Compute& compute) {
+  std::vector<std::byte> between(static_cast<std::size_t>(copy.bytes));
+  if (out) compute.copy(between.data(), copy.near, copy.bytes);
+  auto moved = out ? copy.file->write(copy.offset, between) : copy.file->read(copy.offset, between);
+  if (moved && !out) compute.copy(copy.near, between.data(), copy.bytes);
+  return moved;
+}
+
 base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compute) {
   const auto bytes = static_cast<std::size_t>(copy.bytes);
+  if (copy.file != nullptr && !compute.on_host()) return move_by_host(copy, out, compute);
   if (copy.file != nullptr) return out ? copy.file->write(copy.offset, {copy.near, bytes}) : copy.file->read(copy.offset, {copy.near, bytes});
   out ? compute.copy(copy.home, copy.near, copy.bytes) : compute.copy(copy.near, copy.home, copy.bytes);
   return {};

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/random.h"
+#include "core/compute/host_copy.h"
 #include "core/model/segment_ops.h"
 
 namespace trainyard::run {
@@ -73,7 +74,9 @@ bool TextSampler::foretell(const std::vector<std::int32_t>& text) {
 // By the cumulated probabilities, softmax of the row's logits over the temperature; -1: they are not finite.
 std::int32_t TextSampler::drawn(std::int64_t row, double temperature, double uniform) const {
   std::vector<double> parts(static_cast<std::size_t>(parts_.model->classes));
-  for (std::size_t c = 0; c < parts.size(); ++c) parts[c] = element(logits_, row * parts_.model->classes + static_cast<std::int64_t>(c));
+  std::vector<std::byte> memory;
+  const compute::Tensor logits = compute::seen(parts_.compute, logits_, memory);
+  for (std::size_t c = 0; c < parts.size(); ++c) parts[c] = element(logits, row * parts_.model->classes + static_cast<std::int64_t>(c));
   if (!std::ranges::all_of(parts, [](double logit) { return std::isfinite(logit); })) return -1;
   const auto likeliest = std::ranges::max_element(parts);
   if (temperature <= 0) return static_cast<std::int32_t>(likeliest - parts.begin());

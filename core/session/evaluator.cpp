@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/evaluator.h"
 
+#include "core/compute/host_copy.h"
 #include "core/session/checkpoint.h"
 
 namespace trainyard::session {
 namespace {
 
 using base::Result;
+using compute::Tensor;
 
 constexpr std::chrono::milliseconds kPatience{100};  // between two looks at whether all is over
 
@@ -32,8 +34,12 @@ class Evaluator {
   // The newest that is whole, which may be newer than what was told; the one that was told may be gone by now. What is newer than it and is not whole is being
   // written.
   Result<void> measure(std::int64_t told) {
-    const auto read = read_checkpoint(p_.checkpoints, *p_.model, {p_.bound->parameters, p_.bound->state});
+    const run::BoundPlan& bound = *p_.bound;
+    const Tensor parameters = compute::on_host(bound.device, bound.parameters, parameters_), state = compute::on_host(bound.device, bound.state, state_);
+    const auto read = read_checkpoint(p_.checkpoints, *p_.model, {parameters, state});
     if (!read) return p_.warn(read.error()), Result<void>{};
+    if (parameters.data != bound.parameters.data) compute::bring(bound.device, bound.parameters.data, parameters.data, parameters.bytes());
+    if (state.data != bound.state.data) compute::bring(bound.device, bound.state.data, state.data, state.bytes());
     for (const base::Problem& problem : read->info.step < told ? read->passed_over : base::Problems()) p_.warn(problem);
     if (read->info.step <= measured_) return {};
     measured_ = read->info.step;
@@ -42,6 +48,7 @@ class Evaluator {
   }
 
   const EvaluatorParts& p_;
+  std::vector<std::byte> parameters_, state_;  // of the host, where the device has others
   std::int64_t told_ = -1, measured_ = -1;
 };
 

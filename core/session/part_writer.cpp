@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/part_writer.h"
 
-#include <cstring>
+#include "core/compute/host_copy.h"
 
 namespace trainyard::session {
 
-PartWriter::PartWriter(std::filesystem::path directory, int rank, std::string name, bool state, const model::Model& model, SavedBox& box)
-    : directory_(std::move(directory)), rank_(rank), name_(std::move(name)), state_(state), model_(model), box_(box), thread_([this] { serve(); }) {}
+PartWriter::PartWriter(std::filesystem::path directory, int rank, std::string name, bool state, const model::Model& model, compute::Compute* device,
+                       SavedBox& box)
+    : directory_(std::move(directory)), rank_(rank), name_(std::move(name)), state_(state), model_(model), device_(device), box_(box), thread_([this] {
+        serve();
+      }) {}
 
 PartWriter::~PartWriter() {
   {
@@ -22,18 +25,23 @@ bool PartWriter::offer(std::int64_t step, std::int64_t version, const std::vecto
     const std::lock_guard lock(mutex_);
     if (busy_) return false;
   }
-  copy_.step = step, copy_.version = version, copy_.spans = spans;
-  copy_.bytes.resize(spans.size());
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    const compute::Tensor& values = spans[i].values;
-    copy_.bytes[i].resize(static_cast<std::size_t>(values.bytes()));
-    if (!values.empty()) std::memcpy(copy_.bytes[i].data(), values.data, copy_.bytes[i].size());
-    copy_.spans[i].values.data = copy_.bytes[i].data();
-  }
+  copy_.step = step, copy_.version = version;
+  take(spans, copy_);
   const std::lock_guard lock(mutex_);
   busy_ = true;
   changed_.notify_all();
   return true;
+}
+
+void PartWriter::take(const std::vector<CheckpointSpan>& spans, Copy& copy) const {
+  copy.spans = spans;
+  copy.bytes.resize(spans.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const compute::Tensor& values = spans[i].values;
+    copy.bytes[i].resize(static_cast<std::size_t>(values.bytes()));
+    compute::bring(device_, copy.bytes[i].data(), values.data, values.bytes());
+    copy.spans[i].values.data = copy.bytes[i].data();
+  }
 }
 
 // Whoever commits a checkpoint clears away what it does not name: a second file of the same would be swept off while it is written.
@@ -41,7 +49,9 @@ base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !busy_; });
   if (last_ && last_->step == step && last_->version == version) return {};
-  return write(step, version, spans).map([&](const Saved& saved) { box_.put(saved); });
+  Copy copy;
+  if (!compute::is_reached(device_)) take(spans, copy);
+  return write(step, version, compute::is_reached(device_) ? spans : copy.spans).map([&](const Saved& saved) { box_.put(saved); });
 }
 
 base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) const {

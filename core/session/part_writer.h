@@ -32,8 +32,8 @@ class SavedBox {
 
 class PartWriter {
  public:
-  // Parts are called `name`; the model and the box outlive it. `state`: of Saved.
-  PartWriter(std::filesystem::path directory, int rank, std::string name, bool state, const model::Model& model, SavedBox& box);
+  // Parts are called `name`; the model, the device that has what is written, and the box outlive it. `state`: of Saved.
+  PartWriter(std::filesystem::path directory, int rank, std::string name, bool state, const model::Model& model, compute::Compute* device, SavedBox& box);
   ~PartWriter();  // what it writes is written to its end
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
@@ -50,6 +50,7 @@ class PartWriter {
     std::vector<std::vector<std::byte>> bytes;
   };
   void serve();
+  void take(const std::vector<CheckpointSpan>& spans, Copy& copy) const;
   base::Result<Saved> write(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) const;
 
   std::filesystem::path directory_;
@@ -57,6 +58,7 @@ class PartWriter {
   std::string name_;
   bool state_;
   const model::Model& model_;
+  compute::Compute* device_;
   SavedBox& box_;
   std::mutex mutex_;
   std::condition_variable changed_;

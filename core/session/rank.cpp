@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <optional>
 
 #include "core/base/clock.h"
@@ -12,6 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/units.h"
+#include "core/compute/host_copy.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fsdp.h"
@@ -22,6 +24,7 @@
 #include "core/plan/text.h"
 #include "core/run/chunk_sampler.h"
 #include "core/run/memory_use.h"
+#include "core/run/own_memory.h"
 #include "core/session/checkpoint_pieces.h"
 #include "core/session/evaluator.h"
 #include "core/session/heart.h"
@@ -56,7 +59,7 @@ struct Prepared {
   std::unique_ptr<comm::BoundCollectives> bound_engine;  // of one that takes collectives whole
 
   std::string endpoint() const { return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : ""; }
-  Memory memory;
+  std::optional<run::OwnMemory> own;
   run::SwapSpace aside;
 };
 
@@ -107,7 +110,7 @@ class Rank {
     if (auto ok = start_heart(); !ok) return ok;
     if (auto ok = prepare(); !ok) return ok;
     say("info", "ready on " + p_.compute->name() + ", arenas of " + base::format_bytes(static_cast<double>(p_.layout.private_bytes)) + " and " +
-                    base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared");
+                    base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared" + of_which_on_device());
     if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.endpoint()}); !ok) return ok;
     const auto start = await<Start>(*client_, identity_.rank);
     if (!start) return base::fail(start.error());
@@ -116,6 +119,12 @@ class Rank {
                          "Use the same software version everywhere."});
     if (auto ok = connect(start->endpoints); !ok) return ok;
     return train();
+  }
+
+  std::string of_which_on_device() const {
+    if (!p_.data_plane || p_.data_plane->on_device() == nullptr) return "";
+    return ", of which " + base::format_bytes(static_cast<double>(p_.layout.shared_bytes - p_.layout.shared_host_bytes)) +
+           " are on the GPU, where peers reach it";
   }
 
   Result<void> connect(const std::vector<std::string>& endpoints) {
@@ -154,9 +163,9 @@ class Rank {
     if (p_.resolved.world() == 1 || evaluates()) return {};
     if (experiment::engine_of(p_.resolved) != experiment::Engine::own)
       return services_.make_engine({&p_.resolved, identity_.rank, &p_.plan.groups}).map([&](auto bound) { p_.bound_engine = std::move(bound); });
-    auto plane =
-        services_.make_data_plane({&p_.resolved, identity_.rank, p_.assignment.generation, p_.assignment.run_key, static_cast<int>(p_.plan.groups.size()),
-                                   static_cast<std::size_t>(p_.layout.shared_bytes), p_.assignment.run_directory});
+    auto plane = services_.make_data_plane({&p_.resolved, identity_.rank, p_.assignment.generation, p_.assignment.run_key,
+                                            static_cast<int>(p_.plan.groups.size()), static_cast<std::size_t>(p_.layout.shared_bytes),
+                                            static_cast<std::size_t>(p_.layout.shared_host_bytes), p_.compute.get(), p_.assignment.run_directory});
     if (!plane) return base::fail(plane.error());
     p_.data_plane = std::move(*plane);
     return {};
@@ -180,8 +189,8 @@ class Rank {
     auto aside = run::SwapSpace::make(p_.layout, swap_directory(), where());
     if (!aside) return base::fail(aside.error());
     p_.aside = std::move(*aside);
-    return p_.compute->allocate(p_.layout.private_bytes, where())
-        .map([&](Memory memory) { p_.memory = std::move(memory); })
+    return run::OwnMemory::make(p_.layout, *p_.compute, where())
+        .map([&](run::OwnMemory own) { p_.own = std::move(own); })
         .map_error([&](const Problem& problem) { return with_accounts(problem, device); });
   }
 
@@ -215,8 +224,7 @@ class Rank {
     const run::Recipe recipe = session::recipe(p_.resolved);
     const auto shared = shared_memory();
     if (!shared) return base::fail(shared.error());
-    const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute,
-                                 {p_.memory.get(), static_cast<std::size_t>(p_.layout.private_bytes)}, *shared, &p_.aside);
+    const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute, p_.own->arena(), *shared, &p_.aside);
     if (!bound) return base::fail(bound.error());
     initialise(p_.resolved, p_.rank_plan, *bound);
     const bool takes_over = !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);  // else it is given all that it needs
@@ -228,18 +236,21 @@ class Rank {
     return interpret(recipe, *bound);
   }
 
-  // What peers read: the arena of the transport where it has one, else memory that is posted from.
-  Result<std::span<std::byte>> shared_memory() {
-    const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes);
+  // What peers read: the arena of the transport where it has one, else memory that is posted from, or that an engine takes.
+  Result<run::SharedArena> shared_memory() {
+    const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes), of_host = static_cast<std::size_t>(p_.layout.shared_host_bytes);
+    std::byte* const on_device = p_.data_plane ? p_.data_plane->on_device() : nullptr;
     if (const auto arena = transport_ ? transport_->arena() : std::span<std::byte>{}; arena.size() >= bytes)
-      return p_.compute->reach(arena).map([&](std::shared_ptr<void> reached) {
+      return p_.compute->reach(on_device != nullptr ? arena.first(of_host) : arena).map([&](std::shared_ptr<void> reached) {
         reached_ = std::move(reached);
-        return arena;
+        return run::SharedArena(arena, on_device);
       });
-    return p_.compute->allocate(p_.layout.shared_bytes, where()).map([&](Memory memory) {
-      posted_from_ = std::move(memory);
-      return std::span(posted_from_.get(), bytes);
-    });
+    const bool splits = experiment::engine_of(p_.resolved) == experiment::Engine::nccl;  // which looks at memory of the device; all others at the host's
+    const std::int64_t on_host = splits ? p_.layout.shared_host_bytes : p_.layout.shared_bytes;
+    auto at_hand = p_.compute->allocate_at_hand(on_host, where()), others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
+    if (!at_hand || !others) return base::fail((at_hand ? others : at_hand).error());
+    posted_from_ = {std::move(*at_hand), std::move(*others)};
+    return run::SharedArena(std::span(posted_from_[0].get(), static_cast<std::size_t>(on_host)), splits ? posted_from_[1].get() : nullptr);
   }
 
   Result<void> interpret(const run::Recipe& recipe, const run::BoundPlan& bound) {
@@ -309,12 +320,13 @@ class Rank {
   std::unique_ptr<PartWriter> part_writer(SavedBox& box) {
     if (has_part()) {
       if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
-      return std::make_unique<PartWriter>(checkpoints(), identity_.rank, "part-" + std::to_string(identity_.rank), false, p_.resolved.model, box);
+      return std::make_unique<PartWriter>(checkpoints(), identity_.rank, "part-" + std::to_string(identity_.rank), false, p_.resolved.model, p_.compute.get(),
+                                          box);
     }
     const bool serves = p_.rank_plan.rule.has_value();
     if (p_.resolved.servers == 0 || evaluates() || (!serves && p_.resolved.model.state_elements == 0)) return nullptr;
     const std::string name = serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
-    return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, !serves, p_.resolved.model, box);
+    return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, !serves, p_.resolved.model, p_.compute.get(), box);
   }
 
   Result<std::int64_t> serve(run::ServerParts parts, PartWriter* writer, SavedBox& box) {
@@ -366,7 +378,11 @@ class Rank {
   // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
   Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
     if (identity_.rank != p_.resolved.chief) return steps;
-    return write_checkpoint(checkpoints(), {steps, p_.plan_hash}, p_.resolved.model, {bound.parameters, bound.state}).map([&] { return steps; });
+    std::vector<std::byte> parameters, state;
+    const auto seen = [&](const compute::Tensor& tensor, std::vector<std::byte>& memory) { return compute::seen(p_.compute.get(), tensor, memory); };
+    return write_checkpoint(checkpoints(), {steps, p_.plan_hash}, p_.resolved.model, {seen(bound.parameters, parameters), seen(bound.state, state)}).map([&] {
+      return steps;
+    });
   }
 
   Result<void> finish(std::int64_t steps, const run::BoundPlan& bound, std::int64_t first_step_done_ns) {
@@ -400,7 +416,11 @@ class Rank {
     return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   }
 
-  static std::string hash_of(const compute::Tensor& tensor) { return base::hex(base::xxh64({tensor.data, static_cast<std::size_t>(tensor.bytes())})); }
+  std::string hash_of(const compute::Tensor& tensor) const {
+    std::vector<std::byte> memory;
+    const compute::Tensor seen = compute::seen(p_.compute.get(), tensor, memory);
+    return base::hex(base::xxh64({seen.data, static_cast<std::size_t>(seen.bytes())}));
+  }
 
   void report(const Problem& problem) {
     base::log_error(base::to_string(problem));
@@ -416,8 +436,8 @@ class Rank {
   std::unique_ptr<ControlClient> client_;
   Prepared p_;
   std::optional<run::Slowness> slowness_;
-  std::optional<Heart> heart_;  // follows the plan in `p_`
-  Memory posted_from_;          // outlives the transport, which sends what nobody waited for until it is gone
+  std::optional<Heart> heart_;         // follows the plan in `p_`
+  std::array<Memory, 2> posted_from_;  // of the host, and of the device; outlives the transport, which sends what nobody waited for until it is gone
   std::unique_ptr<comm::Transport> transport_;
   std::shared_ptr<void> reached_;  // by the device: the arena of the transport
   std::unique_ptr<comm::Collectives> engine_;

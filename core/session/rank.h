@@ -32,6 +32,8 @@ class DataPlane {
  public:
   virtual ~DataPlane() = default;
   virtual std::string endpoint() const = 0;  // empty where peers need none
+  // Where what the host touches of the shared arena but by copies lies (run::Layout), if that is on the device; else null.
+  virtual std::byte* on_device() const { return nullptr; }
   virtual base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>& endpoints) = 0;
 };
 
@@ -39,9 +41,11 @@ struct DataPlaneRequest {
   const experiment::Resolved* experiment = nullptr;
   int rank = 0;
   std::uint32_t generation = 0;
-  std::uint64_t run_key = 0;     // frames of other runs do not have it
-  int channels = 1;              // groups of the plan
-  std::size_t shared_bytes = 0;  // of the arena that peers read in place
+  std::uint64_t run_key = 0;          // frames of other runs do not have it
+  int channels = 1;                   // groups of the plan
+  std::size_t shared_bytes = 0;       // of the arena that peers read in place
+  std::size_t shared_host_bytes = 0;  // the first of it, which this process touches, too
+  compute::Compute* compute = nullptr;
   std::string run_directory;
 };
 

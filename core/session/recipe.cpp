@@ -2,8 +2,8 @@
 #include "core/session/recipe.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "core/compute/host_copy.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
@@ -58,14 +58,14 @@ bool initialises(const plan::RankPlan& rank) {
 namespace {
 
 // As it would lie in the parameters of all.
-void initialise_share(const experiment::Resolved& e, int server, const Tensor& share) {
+void initialise_share(const experiment::Resolved& e, int server, compute::Compute* device, const Tensor& share) {
   const std::int64_t width = base::size_of(share.dtype);
   std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));
   model::initialise(e.model, e.document.training.seed, {share.dtype, {e.model.elements}, all.data()});
   std::byte* to = share.data;
   for (const experiment::Share& part : experiment::shares_of_servers(e)) {
     if (part.server != server) continue;
-    std::memcpy(to, all.data() + part.first * width, static_cast<std::size_t>(part.count * width));
+    compute::bring(device, to, all.data() + part.first * width, part.count * width);
     to += part.count * width;
   }
 }
@@ -74,10 +74,12 @@ void initialise_share(const experiment::Resolved& e, int server, const Tensor& s
 void initialise_part(const experiment::Resolved& e, int rank, const run::BoundPlan& bound) {
   const std::int64_t width = base::size_of(bound.parameters.dtype);
   std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));
-  model::initialise(e.model, e.document.training.seed, {bound.parameters.dtype, {e.model.elements}, all.data()}, bound.state);
+  compute::fill(bound.device, bound.state, [&](const Tensor& state) {
+    model::initialise(e.model, e.document.training.seed, {bound.parameters.dtype, {e.model.elements}, all.data()}, state);
+  });
   std::byte* to = bound.parameters.data;
   for (const experiment::Part& part : experiment::parts_of(e, rank)) {
-    std::memcpy(to, all.data() + part.first * width, static_cast<std::size_t>(part.count * width));
+    compute::bring(bound.device, to, all.data() + part.first * width, part.count * width);
     to += part.count * width;
   }
 }
@@ -161,8 +163,10 @@ base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resol
 
 void initialise(const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {
   if (experiment::shards_parameters(e)) return initialise_part(e, rank.rank, bound);
-  if (!bound.versions.empty()) return initialise_share(e, rank.rank - e.workers(), bound.versions.front());
-  model::initialise(e.model, e.document.training.seed, initialises(rank) ? bound.parameters : Tensor{}, bound.state);
+  if (!bound.versions.empty()) return initialise_share(e, rank.rank - e.workers(), bound.device, bound.versions.front());
+  compute::fill(bound.device, initialises(rank) ? bound.parameters : Tensor{}, [&](const Tensor& parameters) {
+    compute::fill(bound.device, bound.state, [&](const Tensor& state) { model::initialise(e.model, e.document.training.seed, parameters, state); });
+  });
 }
 
 }  // namespace trainyard::session

@@ -2,10 +2,10 @@
 #include "core/session/resume.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/file.h"
 #include "core/base/units.h"
+#include "core/compute/host_copy.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
@@ -182,15 +182,15 @@ std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int ran
 }
 
 void take_over(const Beginning& beginning, const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {
-  const auto copy = [](const compute::Tensor& to, const std::byte* from) {
-    if (!to.empty()) std::memcpy(to.data, from, static_cast<std::size_t>(to.bytes()));
+  const auto copy = [&](const compute::Tensor& to, const std::byte* from) {
+    if (!to.empty()) compute::bring(bound.device, to.data, from, to.bytes());
   };
   if (bound.versions.empty()) return copy(bound.state, beginning.state.data());
   const std::int64_t width = base::size_of(bound.versions.front().dtype);
   const auto copy_share = [&](std::byte* to, const std::vector<std::byte>& all) {
     for (const experiment::Share& part : experiment::shares_of_servers(e)) {
       if (part.server != rank.rank - e.workers()) continue;
-      std::memcpy(to, all.data() + part.first * width, static_cast<std::size_t>(part.count * width));
+      compute::bring(bound.device, to, all.data() + part.first * width, part.count * width);
       to += part.count * width;
     }
   };

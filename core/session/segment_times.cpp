@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/experiment/stages.h"
+#include "core/run/own_memory.h"
 #include "core/run/round_input.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
@@ -44,13 +45,13 @@ class Measuring {
     plan_ = plan->rank_plan(0);
     program_ = plan_.program(plan->schedule.program(0));
     const run::Layout layout = run::layout(plan_);
-    for (const auto& [bytes, memory] : {std::pair{layout.private_bytes, &private_}, {layout.shared_bytes, &shared_}}) {
-      auto allocated = compute_->allocate(bytes, "layers are measured");
-      if (!allocated) return base::fail(allocated.error());
-      *memory = std::move(*allocated);
-    }
-    auto bound = run::bind(plan_, plan->groups, e_.model, recipe_, *compute_, {private_.get(), static_cast<std::size_t>(layout.private_bytes)},
-                           {shared_.get(), static_cast<std::size_t>(layout.shared_bytes)});
+    const char* const where = "layers are measured";
+    auto own = run::OwnMemory::make(layout, *compute_, where);
+    auto shared = compute_->allocate(layout.shared_bytes, where);
+    if (!own || !shared) return base::fail((own ? shared.error() : own.error()));
+    own_ = std::move(*own), shared_ = std::move(*shared);
+    auto bound =
+        run::bind(plan_, plan->groups, e_.model, recipe_, *compute_, own_->arena(), std::span(shared_.get(), static_cast<std::size_t>(layout.shared_bytes)));
     if (!bound) return base::fail(bound.error());
     bound_ = std::move(*bound);
     initialise(e_, plan_, bound_);
@@ -110,7 +111,8 @@ class Measuring {
   run::Recipe recipe_;
   plan::RankPlan plan_;
   int program_ = -1;  // of the first step
-  compute::Memory private_, shared_;
+  std::optional<run::OwnMemory> own_;
+  compute::Memory shared_;
   run::BoundPlan bound_;
   std::unique_ptr<compute::Queue> queue_ = compute_->make_queue();
 };

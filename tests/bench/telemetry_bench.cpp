@@ -175,7 +175,7 @@ void bench_values() {
   const run::Layout layout = run::layout(rank);
   std::vector<std::byte> own(static_cast<std::size_t>(layout.private_bytes)), shared(static_cast<std::size_t>(layout.shared_bytes));
   const auto compute = compute::reference::make();
-  const auto bound = run::bind(rank, plan.groups, resolved.model, session::recipe(resolved), *compute, own, shared).value();
+  const auto bound = run::bind(rank, plan.groups, resolved.model, session::recipe(resolved), *compute, std::span(own), std::span(shared)).value();
   const int program = rank.program("train");
   const auto& ops = rank.programs[static_cast<std::size_t>(program)].ops;
   std::int64_t instance = 0;

@@ -46,8 +46,9 @@ TEST_P(ComputeConformance, a_chain_does_what_its_ops_do_one_by_one) {
     ASSERT_TRUE(compute::finish(*queue));
     for (std::size_t i = 0; i < alone.cases.size(); ++i)
       for (std::size_t r = 0; r < alone.cases[i].results.size(); ++r) {
-        const auto& [name, mine] = alone.cases[i].results[r], &its = together.cases[i].results[r].second;
-        EXPECT_EQ(std::memcmp(mine.data, its.data, static_cast<std::size_t>(mine.bytes())), 0) << all_cases()[i].name << " " << name << ", time " << time;
+        const Tensor mine = alone.cases[i].results[r].second, its = together.cases[i].results[r].second;
+        EXPECT_EQ(std::memcmp(mine.data, its.data, static_cast<std::size_t>(mine.bytes())), 0)
+            << all_cases()[i].name << " " << alone.cases[i].results[r].first << ", time " << time;
       }
   }
 }

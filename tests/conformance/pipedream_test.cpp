@@ -36,7 +36,8 @@ class Gradients {
     plan_ = plan.rank_plan(0);
     const run::Layout layout = run::layout(plan_);
     memory_ = compute_->allocate(layout.private_bytes, "test").value();
-    bound_ = run::bind(plan_, plan.groups, resolved_.model, recipe_, *compute_, {memory_.get(), static_cast<std::size_t>(layout.private_bytes)}, {}).value();
+    bound_ = run::bind(plan_, plan.groups, resolved_.model, recipe_, *compute_, std::span(memory_.get(), static_cast<std::size_t>(layout.private_bytes)), {})
+                 .value();
     session::initialise(resolved_, plan_, bound_);
     gradients_ = memory_.get() + layout.buffers[plan_.buffer("grads").index()].offset;
     input_.emplace(data::open(resolved_.document.data, "").value(), experiment::sampler(resolved_).value(), 0, resolved_.document.training.batch_per_rank);

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/compute/compute.h"
+#include "core/compute/host_copy.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
 #include "core/run/interpreter.h"
+#include "core/run/own_memory.h"
 #include "core/run/server.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
@@ -44,7 +45,10 @@ using Change = std::function<void(int rank, const compute::Tensor& parameters)>;
 using ChangePlan = std::function<void(plan::RankPlan& plan)>;
 using MakeTransports = std::function<std::vector<std::unique_ptr<comm::Transport>>(int ranks, std::size_t arena_bytes)>;
 
-inline std::vector<double> values_of(const compute::Tensor& tensor) {
+// Wherever it lies.
+inline std::vector<double> values_of(const compute::Tensor& anywhere, compute::Compute* device = nullptr) {
+  std::vector<std::byte> memory;
+  const compute::Tensor tensor = compute::seen(device, anywhere, memory);
   std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = tensor.dtype == base::DType::fp64 ? tensor.as<double>()[i] : static_cast<double>(tensor.as<float>()[i]);
@@ -59,16 +63,15 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   const plan::RankPlan rank_plan = plan.rank_plan(rank);
   const run::Layout layout = run::layout(rank_plan);
   const std::string where = "rank " + std::to_string(rank);
-  const auto memory = compute.allocate(layout.private_bytes, where);
-  if (!memory) return outcome.problem = base::to_string(memory.error()), outcome;
+  const auto own = run::OwnMemory::make(layout, compute, where);
+  if (!own) return outcome.problem = base::to_string(own.error()), outcome;
   const std::span<std::byte> shared = transport != nullptr ? transport->arena() : std::span<std::byte>{};
   const auto reached = compute.reach(shared);
   if (!reached) return outcome.problem = base::to_string(reached.error()), outcome;
   const run::Recipe recipe = session::recipe(resolved);
   const auto aside = run::SwapSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
   if (!aside) return outcome.problem = base::to_string(aside.error()), outcome;
-  const auto bound =
-      run::bind(rank_plan, plan.groups, resolved.model, recipe, compute, {memory->get(), static_cast<std::size_t>(layout.private_bytes)}, shared, &*aside);
+  const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute, own->arena(), shared, &*aside);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
   session::initialise(resolved, rank_plan, *bound);
   if (change) change(rank, bound->parameters);
@@ -107,14 +110,15 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
     outcome.problem = base::to_string(steps.error());
     if (transport != nullptr) transport->abort(steps.error());
   }
-  if (!bound->parameters.empty()) outcome.parameters = values_of(bound->parameters);
-  if (!bound->state.empty()) outcome.state = values_of(bound->state);
+  if (!bound->parameters.empty()) outcome.parameters = values_of(bound->parameters, &compute);
+  if (!bound->state.empty()) outcome.state = values_of(bound->state, &compute);
   const char* gradients = rank_plan.buffer("grad_shard").valid() ? "grad_shard" : "grads";  // of what the rank updates
   for (std::size_t b = 0; b < rank_plan.buffers.size(); ++b)
     if (rank_plan.buffers[b].name == gradients) {
       const auto& place = layout.buffers[b];
-      outcome.gradients =
-          values_of({rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, (place.shared ? shared.data() : memory->get()) + place.offset});
+      std::byte* const data =
+          place.shared ? shared.data() + place.offset : own->arena().memory.data() + place.offset - (compute.on_host() ? 0 : layout.result_bytes);
+      outcome.gradients = values_of({rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, data}, place.shared ? nullptr : &compute);
     }
   for (int peer = 0; transport != nullptr && peer < transport->ranks(); ++peer)
     outcome.traffic.push_back(peer == rank ? comm::Traffic{} : transport->traffic(peer));

@@ -9,6 +9,7 @@
 
 #include "core/base/json.h"
 #include "examples.h"
+#include "gpu_machine.h"
 #include "run_program.h"
 #include "trained_weights.h"
 
@@ -20,44 +21,6 @@ using base::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-using Overrides = std::vector<std::string>;
-
-// An installation on such a machine, where NCCL is, or what stands in for it (tests/backends/nccl/library).
-class Machine {
- public:
-  explicit Machine(const Home& home) : directory_(home / "bin") {
-    fs::create_directories(directory_);
-    for (const char* program : {"trainyard-cli", "trainyard-rank"}) fs::copy_file(fs::path(TRAINYARD_BIN_DIR) / program, directory_ / program);
-    fs::copy_file(TRAINYARD_STAND_IN, directory_ / "trainyard-cuda.so");
-  }
-
-  Ran operator()(const std::vector<std::string>& arguments) const {
-    std::string line = "LD_LIBRARY_PATH=" + fs::path(TRAINYARD_STAND_IN).parent_path().string() + " exec " + (directory_ / "trainyard-cli").string();
-    for (const std::string& argument : arguments) line += " '" + argument + "'";
-    return shell(line);
-  }
-
-  Json completed(const std::vector<std::string>& arguments) const {
-    const Ran ran = (*this)(arguments);
-    EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    const Json result = ran.result();
-    EXPECT_EQ(result.value("status", ""), "completed") << result;
-    return result;
-  }
-
- private:
-  fs::path directory_;
-};
-
-Overrides on_gpu(int device, int gpu, int host = 0) {
-  const std::string at = "topology.hosts[" + std::to_string(host) + "].devices[" + std::to_string(device) + "].";
-  return {at + "kind=gpu", at + "gpu=" + std::to_string(gpu)};
-}
-
-std::vector<std::string> few_samples(const std::string& experiment, const Overrides& overrides) {
-  return short_run(experiment, 6, with({"training.batch_per_rank=8", "data.held_out_samples=16"}, overrides));
-}
 
 TEST(Gpus, one_device_trains_there_as_on_a_cpu) {
   const Home home;
@@ -121,6 +84,8 @@ const std::vector<Mixed> kMixed{
     {"pipeline", "four_devices_pipeline_gpt_grammar", {1, 2}, {}, false, 1e-3},
     {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", {0, 1}, {"training.batch_per_rank=2"}, false, 1e-3},
     {"text_that_is_made_up", "two_devices_gpt_grammar", {0, 1}, {"training.batch_per_rank=2", "run.sampled_characters=20"}, false, 1e-3},
+    {"swapped_to_the_host", "four_devices_mirrored_digits", {0, 1}, {"training.swap.optimizer=host", "training.swap.activations=host"}},
+    {"swapped_to_a_disk", "four_devices_mirrored_digits", {0, 1}, {"training.swap.optimizer=disk"}},
     {"central_storage", "central_storage_digits", {2, 3}},
     {"local_sgd", "four_devices_local_sgd_digits", {0, 1}},
     {"gossip", "eight_devices_gossip_digits", {0, 3, 4}, {}, true},

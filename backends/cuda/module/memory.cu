@@ -12,6 +12,8 @@ namespace {
 using base::ProblemCode;
 using base::Result;
 
+constexpr std::int64_t kLentBlock = std::int64_t{2} << 20;  // smaller ones share a block with others, and a name is a block's
+
 std::size_t one_or_more(std::int64_t bytes) { return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)); }
 
 base::Problem no_room(int gpu, std::int64_t bytes) {
@@ -33,19 +35,6 @@ int attribute(cudaDeviceAttr which, int gpu) {
   return cudaDeviceGetAttribute(&value, which, gpu) == cudaSuccess ? value : 0;
 }
 
-cudaError_t keep_on_gpu(void* memory, std::size_t bytes, int gpu) {
-#if CUDART_VERSION >= 13000
-  return cudaMemAdvise(memory, bytes, cudaMemAdviseSetPreferredLocation, cudaMemLocation{cudaMemLocationTypeDevice, gpu});
-#else
-  return cudaMemAdvise(memory, bytes, cudaMemAdviseSetPreferredLocation, gpu);
-#endif
-}
-
-bool has_room(std::int64_t bytes) {
-  std::size_t free = 0, all = 0;
-  return cudaMemGetInfo(&free, &all) == cudaSuccess && static_cast<std::size_t>(std::max<std::int64_t>(bytes, 0)) <= free;
-}
-
 }  // namespace
 
 Result<Memory> allocate_on_gpu(int gpu, std::int64_t bytes) {
@@ -61,20 +50,41 @@ Result<Memory> allocate_on_host(std::int64_t bytes) {
   return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFreeHost(gone); });
 }
 
-Result<Memory> allocate_for_both(int gpu, std::int64_t bytes) {
-  if (attribute(cudaDevAttrConcurrentManagedAccess, gpu) == 0)
-    return allocate_on_host(bytes).map([bytes](Memory memory) {
-      std::memset(memory.get(), 0, one_or_more(bytes));
+Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes) {
+  return allocate_on_gpu(gpu, bytes).and_then([&](Memory memory) {
+    const std::string what = "clear memory of GPU " + std::to_string(gpu);
+    return check(cudaMemset(memory.get(), 0, one_or_more(bytes)), what).and_then([&] { return check(cudaDeviceSynchronize(), what); }).map([&] {
       return memory;
     });
-  if (!has_room(bytes)) return base::fail(no_room(gpu, bytes));
+  });
+}
+
+Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes, std::span<const int> to) {
+  for (const int other : to) {
+    int reaches = other == gpu ? 1 : 0;
+    if (other != gpu) cudaDeviceCanAccessPeer(&reaches, other, gpu);
+    if (reaches == 0)
+      return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(other), "does not reach the memory of GPU " + std::to_string(gpu), "", ""});
+  }
+  auto memory = allocate_zeros_on_gpu(gpu, (bytes + kLentBlock - 1) / kLentBlock * kLentBlock);
+  if (!memory) return base::fail(memory.error());
+  cudaIpcMemHandle_t handle{};
+  if (const cudaError_t error = cudaIpcGetMemHandle(&handle, memory->get()); error != cudaSuccess) {
+    cudaGetLastError();
+    return base::fail(problem_of(error, "lend memory of GPU " + std::to_string(gpu)));
+  }
+  return compute::Lendable{std::move(*memory), std::string(handle.reserved, sizeof handle.reserved)};
+}
+
+Result<Memory> borrow(int gpu, const std::string& name) {
+  cudaIpcMemHandle_t handle{};
+  if (name.size() != sizeof handle.reserved)
+    return base::fail({ProblemCode::failed, "GPU " + std::to_string(gpu), "cannot borrow what has no such name", "", ""});
+  name.copy(handle.reserved, name.size());
   void* memory = nullptr;
-  if (const cudaError_t error = cudaMallocManaged(&memory, one_or_more(bytes)); error != cudaSuccess) return base::fail(not_allocated(gpu, bytes, error));
-  Memory owned(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFree(gone); });
-  if (const auto ok = check(keep_on_gpu(memory, one_or_more(bytes), gpu), "keep memory on GPU " + std::to_string(gpu)); !ok) return base::fail(ok.error());
-  if (const auto ok = check(cudaMemset(memory, 0, one_or_more(bytes)), "clear memory of GPU " + std::to_string(gpu)); !ok) return base::fail(ok.error());
-  if (const auto ok = check(cudaDeviceSynchronize(), "clear memory of GPU " + std::to_string(gpu)); !ok) return base::fail(ok.error());
-  return owned;
+  const auto ok = check(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess), "borrow memory for GPU " + std::to_string(gpu));
+  if (!ok) return base::fail(ok.error());
+  return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaIpcCloseMemHandle(gone); });
 }
 
 bool reaches(int gpu, const std::byte* place) {

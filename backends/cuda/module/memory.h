@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory of a GPU, of the host, and of both.
+// Memory of a GPU, and of the host.
 #pragma once
 
 #include <span>
@@ -11,11 +11,13 @@ namespace trainyard::cuda::module {
 
 // Of the GPU alone. A Problem says how much of it is free.
 base::Result<Memory> allocate_on_gpu(int gpu, std::int64_t bytes);
+base::Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes);
 // Of the host, page-locked: GPUs reach it.
 base::Result<Memory> allocate_on_host(std::int64_t bytes);
-// Zero, at one address for the GPU and for this process: it lies on the GPU, and what this process touches comes to the host until the GPU wants it again
-// (unified memory). Never more than is free on the GPU. Where GPU and driver cannot do that, it is page-locked memory of the host.
-base::Result<Memory> allocate_for_both(int gpu, std::int64_t bytes);
+// Of the GPU alone, zero, for processes whose GPUs are named; and what it is named by: `borrow` of another process, on its GPU `gpu`, gives what that names. A
+// Problem where one of those GPUs does not reach this one's memory. It is gone with what was allocated: whoever borrows it is to be done with it by then.
+base::Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes, std::span<const int> to);
+base::Result<Memory> borrow(int gpu, const std::string& name);
 
 // Whether the GPU reaches that place of this process.
 bool reaches(int gpu, const std::byte* place);

@@ -49,6 +49,45 @@ TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
   EXPECT_TRUE(good((*end)->post(1, 0, tag_of(0), std::span(outside).first(shm::kMaximumStagedBytes))));
 }
 
+// Two ranks whose arenas lie on a device from byte 4096 on; here the device's memory is this process's.
+class OnDevices : public testing::Test {
+ protected:
+  static constexpr std::size_t kFrom = 4096;
+  void SetUp() override {
+    for (const auto& end : {&first_, &second_}) ASSERT_TRUE(good((*end)->lie_on_devices({{kFrom, of_first_}, {kFrom, of_second_}})));
+  }
+  std::span<const std::byte> received() { return second_->receive(0, 0).value().value().bytes; }
+
+  std::shared_ptr<base::Descriptor> file_ = make_file(2, 2 * kFrom, 1);
+  std::unique_ptr<shm::Transport> first_ = std::move(shm::open(file_->get(), 0).value()), second_ = std::move(shm::open(file_->get(), 1).value());
+  std::vector<std::byte> of_first_ = std::vector<std::byte>(kFrom), of_second_ = of_first_;
+};
+
+TEST_F(OnDevices, bytes_are_found_in_the_memory_of_the_device_of_whoever_posted_them) {
+  EXPECT_TRUE(first_->post(1, 0, tag_of(0), std::span(of_first_).subspan(100, 50)).value());
+  EXPECT_EQ(received().data(), of_first_.data() + 100);
+  EXPECT_EQ(received().size(), 50U);
+}
+
+TEST_F(OnDevices, what_comes_before_is_in_shared_memory) {
+  first_->arena()[10] = std::byte{7};
+  EXPECT_TRUE(first_->post(1, 0, tag_of(0), first_->arena().subspan(10, 50)).value());
+  EXPECT_EQ(received().front(), std::byte{7});
+  EXPECT_NE(received().data(), of_first_.data() + 10);
+}
+
+TEST_F(OnDevices, bytes_on_both_sides_are_refused) {
+  EXPECT_TRUE(first_->post(1, 0, tag_of(0), first_->arena().subspan(kFrom - 10, 20)).value());
+  const auto message = second_->receive(0, 0);
+  ASSERT_FALSE(message);
+  EXPECT_NE(message.error().what.find("rank 0 posted 20 bytes that lie outside its arena"), std::string::npos) << message.error().what;
+}
+
+TEST_F(OnDevices, memory_of_another_length_is_refused) {
+  EXPECT_FALSE(first_->lie_on_devices({{kFrom, of_first_}, {kFrom - 1, of_second_}}));
+  EXPECT_FALSE(first_->lie_on_devices({{kFrom, of_first_}}));
+}
+
 TEST(ShmTransport, the_coordinator_aborts_sleeping_processes) {
   const auto file = make_file(2, 4096, 1);
   Processes ranks(2, [&](int rank, const Processes::Ready& ready) -> std::string {

@@ -12,12 +12,12 @@ using plan::OpKind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const LaneId kInput{0}, kCompute{1}, kComm{2};
+const LaneId kInputLane{0}, kComputeLane{1}, kCommLane{2};
 
 // A program of a rank with an input, a compute and a comm lane, op by op.
 class Steps {
  public:
-  Steps& add(OpKind kind, LaneId lane = kCompute, std::vector<Dependency> after = {}) {
+  Steps& add(OpKind kind, LaneId lane = kComputeLane, std::vector<Dependency> after = {}) {
     plan::Op op;
     op.kind = kind, op.lane = lane, op.after = std::move(after);
     program_.ops.push_back(op);
@@ -30,7 +30,7 @@ class Steps {
   // First and count of each.
   std::vector<std::pair<std::size_t, std::size_t>> chained(std::size_t most = 100) const {
     std::vector<std::pair<std::size_t, std::size_t>> all;
-    for (const Links& links : links_of(program_, bound_, kCompute, most)) all.emplace_back(links.first, links.count);
+    for (const Links& links : links_of(program_, bound_, kComputeLane, most)) all.emplace_back(links.first, links.count);
     return all;
   }
 
@@ -43,15 +43,17 @@ using Chained = std::pair<std::size_t, std::size_t>;
 
 TEST(Chains, join_what_waits_for_nothing_but_its_turn) {
   Steps step;
-  step.add(OpKind::load, kInput).add(OpKind::rate).add(OpKind::forward, kCompute, {{kInput, 1, 0}}).add(OpKind::forward);
-  step.add(OpKind::loss).add(OpKind::backward_weight, kCompute, {{kCompute, 2, 0}}).add(OpKind::update, kCompute, {{kCompute, Dependency::end, 1}});
+  step.add(OpKind::load, kInputLane).add(OpKind::rate).add(OpKind::forward, kComputeLane, {{kInputLane, 1, 0}}).add(OpKind::forward);
+  step.add(OpKind::loss)
+      .add(OpKind::backward_weight, kComputeLane, {{kComputeLane, 2, 0}})
+      .add(OpKind::update, kComputeLane, {{kComputeLane, Dependency::end, 1}});
   EXPECT_THAT(step.chained(), ElementsAre(Chained{1, 5})) << "all but the rate, which the host writes";
 }
 
 TEST(Chains, end_where_another_lane_is_waited_for) {
   Steps step;
-  step.add(OpKind::forward).add(OpKind::backward_weight).add(OpKind::all_reduce, kComm, {{kCompute, 2, 0}});
-  step.add(OpKind::backward_weight).add(OpKind::update, kCompute, {{kComm, 1, 0}}).add(OpKind::update);
+  step.add(OpKind::forward).add(OpKind::backward_weight).add(OpKind::all_reduce, kCommLane, {{kComputeLane, 2, 0}});
+  step.add(OpKind::backward_weight).add(OpKind::update, kComputeLane, {{kCommLane, 1, 0}}).add(OpKind::update);
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 3}, Chained{3, 2}));
 }
 

@@ -64,6 +64,18 @@ TEST(Layout, what_peers_read_lies_in_the_shared_arena) {
   EXPECT_FALSE(l.buffers[0].shared);
 }
 
+TEST(Layout, what_the_host_looks_at_comes_first_side_by_side) {
+  plan::RankPlan rank = chain();
+  rank.buffers.push_back({"metrics", base::DType::fp64, 2});
+  rank.buffers.push_back({"rate", base::DType::fp64, 1});
+  add(rank, 0, kComm, {0}, {});
+  const Layout l = layout(rank);
+  EXPECT_EQ(l.buffers[4].offset, 0);
+  EXPECT_EQ(l.buffers[5].offset, 64);
+  EXPECT_EQ(l.result_bytes, 128);
+  EXPECT_EQ(l.buffers[0].offset, 128);
+}
+
 // What is overwritten before it is read again leaves its place in between, as an output that is given up and made again.
 TEST(Layout, what_is_made_again_makes_room_in_between) {
   plan::RankPlan rank = plan_of({1000, 1000, 1000});

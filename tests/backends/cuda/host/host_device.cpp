@@ -12,6 +12,7 @@
 
 #include "backends/cuda/module/numbers.h"
 #include "backends/cuda/module/prepare.h"
+#include "tests/backends/cuda/host/lent_memory.h"
 
 namespace trainyard::cuda {
 namespace {
@@ -144,21 +145,42 @@ class HostDevice final : public Device {
   std::shared_ptr<Places> places_;
 };
 
+class DeviceKernel final : public compute::Kernel {
+ public:
+  explicit DeviceKernel(std::unique_ptr<compute::Kernel> kernel) : kernel_(std::move(kernel)) {}
+  void enqueue(compute::Queue& queue) override {
+    const AsDevice here;
+    kernel_->enqueue(queue);
+  }
+
+ private:
+  std::unique_ptr<compute::Kernel> kernel_;
+};
+
 class HostCompute final : public compute::Compute {
  public:
   explicit HostCompute(const OnHost& how)
       : how_(how), crew_(how.team > 1 ? std::make_unique<Threads>(how.team) : nullptr), places_(how.own_memory ? Places::of_process() : nullptr) {}
   std::string name() const override { return "kernels of the GPU on the host"; }
   std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<HostQueue>(crew_.get(), how_.breaks_after); }
-  Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(device_, op); }
+  Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
+    return cuda::prepare(device_, op).map([](auto kernel) -> std::unique_ptr<compute::Kernel> { return std::make_unique<DeviceKernel>(std::move(kernel)); });
+  }
   Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
     if (bytes > how_.memory_bytes) return base::fail({base::ProblemCode::unavailable, where, "has no room", "", ""});
-    return compute::allocate(bytes, where).map([&](Memory memory) {
-      if (!places_) return memory;
-      std::byte* const begin = memory.get();
-      return Memory(begin, [memory, place = places_->add(begin, bytes)](std::byte*) {});
-    });
+    return (places_ ? make_own(bytes) : compute::allocate(bytes, where)).map([&](Memory memory) { return reached(std::move(memory), bytes); });
   }
+  Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
+    return compute::allocate(bytes, where).map([&](Memory memory) { return reached(std::move(memory), bytes); });
+  }
+  Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to, const std::string& where) override {
+    if (!how_.lends) return Compute::allocate_to_lend(bytes, to, where);
+    return make_lent(bytes).map([&](compute::Lendable lent) { return compute::Lendable{reached(std::move(lent.memory), bytes), std::move(lent.name)}; });
+  }
+  Result<Memory> borrow(const std::string& name, const std::string&) override {
+    return open_lent(name).map([&](std::pair<Memory, std::int64_t> opened) { return reached(std::move(opened.first), opened.second); });
+  }
+  bool on_host() const override { return !how_.own_memory; }
   std::optional<compute::DeviceUse> use() const override { return how_.use; }
   Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
     return places_ ? places_->add(memory.data(), std::ssize(memory)) : std::shared_ptr<void>();
@@ -168,14 +190,19 @@ class HostCompute final : public compute::Compute {
       std::fputs("a sum goes to memory that the device does not reach\n", stderr);
       std::abort();
     }
+    const AsDevice here;
     std::vector<const std::byte*> places(sources.begin(), sources.end());
     const std::vector<std::byte> kept(destination, destination + elements * static_cast<std::int64_t>(base::size_of(dtype)));
     for (std::size_t s = kMostSources; s < places.size(); ++s)
       if (places[s] == destination) places[s] = kept.data();  // else it is overwritten too early
     cuda::sum(queue_.stream(), dtype, destination, places, elements);
   }
-  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { std::copy_n(source, bytes, destination); }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    const AsDevice here;
+    std::copy_n(source, bytes, destination);
+  }
   void load(const Tensor& destination, std::span<const float> source) override {
+    const AsDevice here;
     for (std::size_t i = 0; i < source.size(); ++i) {
       if (destination.dtype == DType::int32) as<std::int32_t>(destination)[i] = static_cast<std::int32_t>(source[i]);
       else put(destination, static_cast<std::int64_t>(i), source[i]);
@@ -183,6 +210,13 @@ class HostCompute final : public compute::Compute {
   }
 
  private:
+  // The same, known to be reached as long as it lives.
+  Memory reached(Memory memory, std::int64_t bytes) {
+    if (!places_) return memory;
+    std::byte* const begin = memory.get();
+    return Memory(begin, [memory, place = places_->add(begin, bytes)](std::byte*) {});
+  }
+
   OnHost how_;
   std::unique_ptr<Threads> crew_;
   std::shared_ptr<Places> places_;

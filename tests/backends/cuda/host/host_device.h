@@ -15,6 +15,7 @@ namespace trainyard::cuda {
 struct OnHost {
   int team = 1;             // threads of each (1 to 32); one is the caller's own
   bool own_memory = false;  // reaches only what such devices allocated, and were told to reach: anything else is refused, or ends the process
+  bool lends = true;        // memory that peers read (lent_memory.h)
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();
   std::optional<compute::DeviceUse> use = {};                            // what it says of itself
   std::int64_t breaks_after = std::numeric_limits<std::int64_t>::max();  // so many marks: then nothing runs any more

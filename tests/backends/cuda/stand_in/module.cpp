@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no memory to speak of, and one that breaks while it trains; or as
-// many of them as TRAINYARD_STAND_INS says. What they compute, this process does, later, by the kernels of GPUs; their memory is their own.
+// many of them as TRAINYARD_STAND_INS says. They lend memory, unless TRAINYARD_STAND_INS_LEND_NOTHING is set. What they compute, this process does, later, by
+// the kernels of GPUs; their memory is their own.
 #include <array>
 #include <cstdlib>
 
@@ -27,7 +28,9 @@ base::Result<std::vector<Gpu>> stand_ins() {
 }
 
 base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) {
-  return std::make_unique<tests::LateCompute>(on_host(kGpus.at(static_cast<std::size_t>(number))));
+  OnHost how = kGpus.at(static_cast<std::size_t>(number));
+  how.lends = std::getenv("TRAINYARD_STAND_INS_LEND_NOTHING") == nullptr;
+  return std::make_unique<tests::LateCompute>(on_host(how));
 }
 
 base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int) { return std::make_unique<nccl::HostStreams>(); }

@@ -2,6 +2,8 @@
 // What stands in for a stream of CUDA: a thread that does what it is given, one after another. NCCL's stand-in is given it as a cudaStream_t.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -25,7 +27,16 @@ class HostStream {
   }
 
  private:
+  // It is the device, and reaches what is kept for that (tests/backends/cuda/host/lent_memory.h).
+  static void take_all_keys() {
+    const int key = ::pkey_alloc(0, 0);
+    if (key < 0) return;  // the processor has none
+    for (int other = 1; other < 16; ++other) ::pkey_set(other, 0);
+    ::pkey_free(key);
+  }
+
   void serve(const std::stop_token& stop) {
+    take_all_keys();
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [&] { return !work_.empty(); })) {
       const std::function<void()> work = work_.front();

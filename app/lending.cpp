@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lending.h"
+
+#include <set>
+#include <sstream>
+
+#include "core/base/hex.h"
+#include "core/base/log.h"
+#include "core/experiment/servers.h"
+#include "core/topology/network.h"
+
+namespace trainyard::app {
+namespace {
+
+constexpr const char* kWord = "lent";
+
+// The GPUs of all ranks; nothing where one is on none, on another host, or may be lost: whoever takes its place would have other memory.
+std::optional<std::vector<int>> gpus_of_one_host(const experiment::Resolved& e) {
+  const topology::Network network(e.document.topology);
+  std::vector<int> gpus;
+  for (int rank = 0; rank < e.world(); ++rank) {
+    const topology::Device& device = network.device(e.ranks[static_cast<std::size_t>(rank)]);
+    if (!topology::is_on_gpu(device) || experiment::may_be_lost(e, rank)) return std::nullopt;
+    gpus.push_back(static_cast<int>(device.gpu));
+  }
+  if (std::set(e.hosts.begin(), e.hosts.end()).size() > 1) return std::nullopt;
+  return gpus;
+}
+
+struct Named {
+  std::size_t from = 0, bytes = 0;
+  std::string name;
+};
+
+std::optional<Named> named(const std::string& endpoint) {
+  std::istringstream words(endpoint);
+  std::string word, name;
+  Named lent;
+  if (!(words >> word >> lent.from >> lent.bytes >> name) || word != kWord) return std::nullopt;
+  auto bytes = base::from_hex(name);
+  if (!bytes) return std::nullopt;
+  lent.name = std::move(*bytes);
+  return lent;
+}
+
+}  // namespace
+
+std::string Lent::endpoint() const {
+  return std::string(kWord) + " " + std::to_string(from) + " " + std::to_string(bytes) + " " + base::to_hex(on_device.name);
+}
+
+std::optional<Lent> lend(const session::DataPlaneRequest& request) {
+  const std::size_t bytes = request.shared_bytes - request.shared_host_bytes;
+  const auto gpus = gpus_of_one_host(*request.experiment);
+  if (bytes == 0 || !gpus || request.compute == nullptr) return std::nullopt;
+  auto lent = request.compute->allocate_to_lend(static_cast<std::int64_t>(bytes), *gpus, "rank " + std::to_string(request.rank));
+  if (lent) return Lent{request.shared_host_bytes, bytes, std::move(*lent)};
+  base::log_info("what peers read stays in shared memory: " + base::to_string(lent.error()));
+  return std::nullopt;
+}
+
+base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int rank, const Lent* own, compute::Compute& compute) {
+  Lendings all;
+  all.arenas.resize(endpoints.size());
+  for (std::size_t peer = 0; peer < endpoints.size(); ++peer) {
+    if (static_cast<int>(peer) == rank) {
+      if (own != nullptr) all.arenas[peer] = {own->from, {own->on_device.memory.get(), own->bytes}};
+      continue;
+    }
+    if (endpoints[peer].empty()) continue;
+    const std::string where = "memory of rank " + std::to_string(peer);
+    const auto lent = named(endpoints[peer]);
+    if (!lent) return base::fail({base::ProblemCode::failed, where, "is lent by a name that cannot be read", "", ""});
+    auto memory = compute.borrow(lent->name, where);
+    if (!memory) return base::fail(memory.error());
+    all.arenas[peer] = {lent->from, {memory->get(), lent->bytes}};
+    all.borrowed.push_back(std::move(*memory));
+  }
+  return all;
+}
+
+}  // namespace trainyard::app
