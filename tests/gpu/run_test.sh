@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# gpu-tests itself, of next to nothing, on what stands in for a machine's GPUs and for its PyTorch. Says what failed, and exits 1 when anything did.
+#   run_test.sh BIN STAND_IN        where the programs are, and the tests of GPUs beside what stands in for GPUs and NCCL
+set -euo pipefail
+export LC_ALL=C TRAINYARD_STAND_INS=1
+unset LD_LIBRARY_PATH PYTHON
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(cd "$(mktemp -d)" && pwd -P)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# expect WHAT COMMAND...: the command succeeds.
+expect() {
+  local what=$1
+  shift
+  if ! "$@"; then
+    echo "FAILED: $what"
+    failed=$((failed + 1))
+  fi
+}
+holds() { grep -qE -- "$1" "$work/out" || { cat "$work/out" && false; }; }
+lacks() { ! grep -qE -- "$1" "$work/out"; }
+is() { [ "$1" = "$2" ] || { echo "found: $1" && false; }; }
+
+mkdir -p "$work"/bundle/{bin,lib,resources} "$work/path"
+cp "$1"/trainyard-{cli,rank} "$2"/{trainyard-cuda.so,test_gpu,gpu_figures} "$work/bundle/bin"
+if [ -e "$2/libnccl.so.2" ]; then cp "$2/libnccl.so.2" "$work/bundle/lib"; fi
+cp -r "$here/../../resources/experiments" "$work/bundle/resources"
+cp -r "$here" "$work/bundle/gpu"
+cp "$here/run" "$work/bundle/gpu-tests"
+
+# python LINES: a python3 that has no wheels, and else says what peer.py would.
+python() {
+  printf '#!%s\n[ "$1" != -c ] && printf "%%s\\n" %s\n' "$BASH" "$(printf '%q ' "$@")" >"$work/path/python3"
+  chmod +x "$work/path/python3"
+}
+
+# tested ARGUMENT...: leaves what it printed in out, its exit status in $status.
+tested() {
+  status=0
+  PATH=$work/path:$PATH "$work/bundle/gpu-tests" "$@" >"$work/out" 2>&1 || status=$?
+}
+
+steps_are_told_beside_pytorch() {
+  python '{"torch": "2.9.1 on a GPU"}' '{"case": "mlp", "way": "eager", "median_seconds": 0.5}' '{"case": "cnn", "way": "eager", "why": "out of memory"}' \
+    '{"case": "gpt2", "way": "eager", "median_seconds": 2}' '{"case": "gpt2", "way": "compiled", "median_seconds": 1.5}'
+  tested --only peers --small
+  expect "peers succeed" is "$status" 0
+  expect "our steps are told" holds '^MLP of the digits.* [0-9.]+ ms a step$'
+  expect "those of GPT-2 in tokens, too" holds '^GPT-2 124M.* [0-9.]+ ms a step, [0-9]+ tokens/s$'
+  expect "which PyTorch it is" holds '^PyTorch +2.9.1 on a GPU$'
+  expect "its steps are compared" holds '^   beside PyTorch eager: mlp +500.000 ms a step: [0-9.]+ times ours \(1.2 wanted\)$'
+  expect "a peer that failed says why" holds '^   beside PyTorch eager: cnn +none: out of memory$'
+  expect "and when it is compiled" holds '^   beside PyTorch compiled: gpt2 +1500.000 ms a step, 43 tokens/s: [0-9.]+ times ours \(0.9 wanted\)$'
+  expect "nothing else is tested" lacks 'pass$|copy on the GPU'
+}
+
+without_pytorch_our_steps_are_told() {
+  python '{"why": "none to compare with: no torch"}'
+  tested --only peers --small
+  expect "no PyTorch is no failure" is "$status" 0
+  expect "our steps are told alone" holds '^CNN of the digits.* ms a step$'
+  expect "and why" holds '^PyTorch +none to compare with: no torch$'
+  python "" && printf '#!%s\necho it broke >&2; exit 1\n' "$BASH" >"$work/path/python3"
+  tested --only peers --small
+  expect "a broken python3 is said" holds '^PyTorch +none to compare with: it broke$'
+}
+
+arguments_go_to_googletest() {
+  tested --only tests --small --gtest_filter='GpuAndCpu.*'
+  expect "tests succeed" is "$status" 0
+  expect "those asked for are run" holds '^GpuAndCpu +1 of 1 pass$'
+  expect "no others" lacks '^GpuTraining'
+  if [ -e "$work/bundle/lib/libnccl.so.2" ]; then expect "ranks by NCCL are among tests" holds '^layers on two ranks of one GPU +the same to the bit'; fi
+  tested --only nothing
+  expect "an unknown part is bad usage" is "$status" 2
+  expect "and shows the usage" holds '^usage: gpu-tests \[--only tests'
+}
+
+figures_are_told_alone() {
+  tested --only figures --small
+  expect "figures succeed" is "$status" 0
+  expect "copies are told" holds '^copy on the GPU'
+  expect "and steps" holds 'ms a step on the GPU, [0-9.]+ ms on a CPU core'
+}
+
+suites_are_told_as_they_end() {
+  local small="" status=0
+  source "$here/parts/rows.sh"
+  source /dev/stdin <<<"$(sed -n '/^suites() {/,/^}/p; /^suite_row() {/,/^}/p; /^readonly/p' "$here/parts/tests.sh")"
+  suites <<'SAID' >"$work/out" || status=$?
+[ RUN      ] Run/Sums.are_right/a
+[       OK ] Run/Sums.are_right/a (1 ms)
+[ RUN      ] Run/Sums.are_right/b
+sums_test.cpp:7: Failure
+Expected: 1 < 0
+[  FAILED  ] Run/Sums.are_right/b (1 ms)
+[ RUN      ] Copies.are_right
+[  SKIPPED ] Copies.are_right (0 ms)
+[ RUN      ] Copies.are_fast
+Segmentation fault
+SAID
+  expect "what ends early fails" is "$status" 1
+  expect "passed of all" holds '^Sums +1 of 2 pass$'
+  expect "why one failed" holds '^Expected: 1 < 0$'
+  expect "what is skipped" holds '^Copies +0 of 2 pass, 1 are skipped$'
+  expect "where it ended" holds '^tests +ended early: Segmentation fault$'
+}
+
+time_is_bounded() {
+  source "$here/parts/steps.sh"
+  limited 1 bash -c 'echo begun; sleep 20' >"$work/out" 2>"$work/why" || echo failed >>"$work/out"
+  expect "what it said counts" is "$(cat "$work/out")" begun
+  expect "that it was too late is said" is "$(said_why)" "was not done in 1 s"
+}
+
+# A module that asks for a library which only a wheel has, and one that only the system has.
+wheels_stand_in_for_the_toolkit() {
+  local wheels=$work/wheels bin=$work/module libraries_of_python="" python=$work/path/python3
+  mkdir -p "$wheels"/{cu13,cublas,nccl}/lib "$bin"
+  echo 'int product(void) { return 1; }' | cc -shared -fPIC -x c - -Wl,-soname,libproduct.so.13 -o "$wheels/cu13/lib/libproduct.so.13"
+  echo 'int product(void); int uses(void) { return product(); }' | cc -shared -fPIC -x c - -x none "$wheels/cu13/lib/libproduct.so.13" -o "$bin/trainyard-cuda.so"
+  touch "$wheels/nccl/lib/libnccl.so.2"
+  printf '#!%s\nprintf "%%s\\n" %q/{cu13,cublas,nccl}/lib\n' "$BASH" "$wheels" >"$python"
+  source "$here/parts/libraries.sh"
+  is_found() { [ "$1" = libcudnn.so.9 ]; }
+  (LD_LIBRARY_PATH=/first && add_wheels && echo "$LD_LIBRARY_PATH" && lacking) >"$work/out"
+  expect "folders with what is lacking come last" is "$(sed -n 1p "$work/out")" "/first:$wheels/cu13/lib:$wheels/nccl/lib"
+  expect "then it is there" is "$(sed -n 2p "$work/out")" libnccl.so.2 # as is_found still says
+  (LD_LIBRARY_PATH=$wheels/cu13/lib && is_found() { true; } && add_wheels && echo "$LD_LIBRARY_PATH") >"$work/out"
+  expect "nothing is added where nothing is lacking" is "$(cat "$work/out")" "$wheels/cu13/lib"
+}
+
+steps_are_told_beside_pytorch
+without_pytorch_our_steps_are_told
+arguments_go_to_googletest
+figures_are_told_alone
+suites_are_told_as_they_end
+time_is_bounded
+wheels_stand_in_for_the_toolkit
+
+[ "$failed" -eq 0 ]
