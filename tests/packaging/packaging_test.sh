@@ -60,7 +60,7 @@ echo 0 >"$work/id"
 
 every_script_parses() {
   local script
-  for script in packaging/setup packaging/run packaging/test packaging/functions.sh .ci/run; do
+  for script in packaging/{setup,run,test,bundle,functions.sh} tests/gpu/{run,run_test.sh,parts/{rows,libraries,steps,tests,figures,peers}.sh} .ci/run; do
     expect "$script parses" bash -n "$root/$script"
     expect "$script names its licence" grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' "$root/$script"
   done
@@ -192,6 +192,27 @@ run_opens_the_workbench_or_trains_in_the_terminal() {
   done
 }
 
+# What goes to another machine, of programs that are none, one of which needs a library.
+a_bundle_holds_what_gpu_tests_ask_for() {
+  local house=$work/bundling program files
+  mkdir -p "$house/packaging" "$house/build/release/bin" "$house/resources/experiments"
+  cp "$root"/packaging/{bundle,functions.sh} "$house/packaging"
+  cp -r "$root/tests" "$house"
+  touch "$house"/build/release/bin/{trainyard-cli,trainyard-rank,trainyard-cuda.so,test_gpu,gpu_figures} "$house/libneeded.so.1" "$house/resources/experiments/one.json"
+  tool cmake :
+  tool strip :
+  tool ldd "echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'; echo 'libcublasLt.so.13 => /cuda/libcublasLt.so.13 (0x2)'"
+  cp "$work/bin/strip" "$house/packaging/setup"
+  for program in basename cp du mkdir rm sort tar xargs xz; do ln -sf "$(command -v "$program")" "$work/bin/$program"; done
+  expect "bundle succeeds" env -i PATH="$work/bin" "$house/packaging/bundle" >"$work/out"
+  expect "it says how large the archive is" grep -qE 'build/bundle\.tar\.xz: [0-9.]+K' "$work/out"
+  files=$(tar -tf "$house/build/bundle.tar.xz")
+  for program in gpu-tests bin/{trainyard-cuda.so,test_gpu} lib/libneeded.so.1 resources/experiments/one.json gpu/{peer.py,gpt2.json,parts/peers.sh}; do
+    expect "the archive has $program" grep -qx "bundle/$program" <<<"$files"
+  done
+  expect "CUDA's libraries stay out" is "$(grep -c cublas <<<"$files")" 0
+}
+
 ci_names_the_failed_tests_and_the_lines_that_say_why() {
   source /dev/stdin <<<"$(sed -n '/^what_failed() {/,/^}/p' "$root/.ci/run")"
   cat >"$work/tests.xml" <<'XML'
@@ -253,6 +274,7 @@ compilers_at_once_are_some_and_no_more_than_cores
 a_phase_passes_on_how_it_ended
 an_experiment_that_cannot_be_read_is_said_first
 run_opens_the_workbench_or_trains_in_the_terminal
+a_bundle_holds_what_gpu_tests_ask_for
 ci_names_the_failed_tests_and_the_lines_that_say_why
 ci_counts_what_the_results_say
 
