@@ -10,6 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(cd "$(mktemp -d)" && pwd -P)
 trap 'rm -rf "$work"' EXIT
 failed=0
+source "$here/parts/rows.sh"
 
 # expect WHAT COMMAND...: the command succeeds.
 expect() {
@@ -57,15 +58,18 @@ steps_are_told_beside_pytorch() {
   expect "nothing else is tested" lacks 'pass$|copy on the GPU'
 }
 
-without_pytorch_our_steps_are_told() {
+where_there_is_no_pytorch_it_is_said() {
+  local gpus="none" small=yes gpu=$here python=$work/path/python3 libraries_of_python=""
+  source "$here/parts/peers.sh"
   python '{"why": "none to compare with: no torch"}'
-  tested --only peers --small
-  expect "no PyTorch is no failure" is "$status" 0
-  expect "our steps are told alone" holds '^CNN of the digits.* ms a step$'
-  expect "and why" holds '^PyTorch +none to compare with: no torch$'
-  python "" && printf '#!%s\necho it broke >&2; exit 1\n' "$BASH" >"$work/path/python3"
-  tested --only peers --small
-  expect "a broken python3 is said" holds '^PyTorch +none to compare with: it broke$'
+  beside_peers >"$work/out"
+  expect "why there is none is said" is "$(xargs <"$work/out")" "PyTorch none to compare with: no torch"
+  printf '#!%s\necho it broke >&2; exit 1\n' "$BASH" >"$python"
+  beside_peers >"$work/out"
+  expect "a broken python3 is said" is "$(xargs <"$work/out")" "PyTorch none to compare with: it broke"
+  python=$work/path/none
+  beside_peers >"$work/out"
+  expect "so is that there is no python3" holds '^PyTorch +none to compare with: .*No such file'
 }
 
 arguments_go_to_googletest() {
@@ -87,8 +91,7 @@ figures_are_told_alone() {
 }
 
 suites_are_told_as_they_end() {
-  local small="" status=0
-  source "$here/parts/rows.sh"
+  local status=0
   source /dev/stdin <<<"$(sed -n '/^suites() {/,/^}/p; /^suite_row() {/,/^}/p; /^readonly/p' "$here/parts/tests.sh")"
   suites <<'SAID' >"$work/out" || status=$?
 [ RUN      ] Run/Sums.are_right/a
@@ -110,7 +113,6 @@ SAID
 }
 
 time_is_bounded() {
-  source "$here/parts/steps.sh"
   limited 1 bash -c 'echo begun; sleep 20' >"$work/out" 2>"$work/why" || echo failed >>"$work/out"
   expect "what it said counts" is "$(cat "$work/out")" begun
   expect "that it was too late is said" is "$(said_why)" "was not done in 1 s"
@@ -134,7 +136,7 @@ wheels_stand_in_for_the_toolkit() {
 }
 
 steps_are_told_beside_pytorch
-without_pytorch_our_steps_are_told
+where_there_is_no_pytorch_it_is_said
 arguments_go_to_googletest
 figures_are_told_alone
 suites_are_told_as_they_end
