@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cuda/module/nvml.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,6 +8,8 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "core/base/functions.h"
 
 namespace trainyard::cuda {
 
@@ -56,37 +56,28 @@ using compute::DeviceUse;
 
 constexpr std::chrono::milliseconds kEvery{500};
 
-Problem unavailable(const std::string& library, const std::string& what) {
-  return {ProblemCode::unavailable, library, what, "", "It comes with NVIDIA's driver."};
-}
+constexpr const char* kAdvice = "It comes with NVIDIA's driver.";
 
 Result<nvml::Functions> functions_of(const std::string& library) {
-  void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) return base::fail(unavailable(library, std::string("cannot be opened: ") + ::dlerror()));
+  base::Functions functions(library, kAdvice);
   nvml::Functions f;
-  std::string lacks;
-  const auto find = [&](auto& function, const char* name, bool must = true) {
-    void* const found = ::dlsym(opened, name);
-    if (found == nullptr && must) lacks = name;
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
-  };
-  find(f.initialise, "nvmlInit_v2");
-  find(f.shut_down, "nvmlShutdown");
-  find(f.error, "nvmlErrorString");
-  find(f.by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
-  find(f.utilization, "nvmlDeviceGetUtilizationRates");
-  find(f.memory, "nvmlDeviceGetMemoryInfo");
-  find(f.power, "nvmlDeviceGetPowerUsage");
-  find(f.traffic, "nvmlDeviceGetPcieThroughput");
-  find(f.fields, "nvmlDeviceGetFieldValues", false);
-  if (!lacks.empty()) return base::fail(unavailable(library, "has no " + lacks));
+  functions.find(f.initialise, "nvmlInit_v2");
+  functions.find(f.shut_down, "nvmlShutdown");
+  functions.find(f.error, "nvmlErrorString");
+  functions.find(f.by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
+  functions.find(f.utilization, "nvmlDeviceGetUtilizationRates");
+  functions.find(f.memory, "nvmlDeviceGetMemoryInfo");
+  functions.find(f.power, "nvmlDeviceGetPowerUsage");
+  functions.find(f.traffic, "nvmlDeviceGetPcieThroughput");
+  functions.find_if_there(f.fields, "nvmlDeviceGetFieldValues");
+  if (const auto found = functions.state(); !found) return base::fail(found.error());
   return f;
 }
 
 }  // namespace
 
 static Problem refused(const nvml::Functions& driver, const std::string& library, const std::string& what, int error) {
-  return unavailable(library, what + ": " + (driver.error != nullptr ? driver.error(error) : "error " + std::to_string(error)));
+  return {ProblemCode::unavailable, library, what + ": " + driver.error(error), "", kAdvice};
 }
 
 struct GpuMeter::Watch {
