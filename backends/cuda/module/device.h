@@ -5,7 +5,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
+#include "backends/cuda/module/convolution.h"
 #include "backends/cuda/module/launch.h"
 #include "core/base/result.h"
 #include "core/compute/compute.h"
@@ -41,6 +43,8 @@ class Device {
   // Whether a product with such a bias or activation is one piece of work; else these are added afterwards.
   virtual bool fuses(compute::DType result, compute::Activation activation) const = 0;
   virtual base::Result<Run> product(const Product& product) = 0;
+  // A convolution by what the device has for them. Nothing: it has nothing for this one, and products must do.
+  virtual base::Result<std::optional<Run>> convolution(const Convolution&) { return std::nullopt; }
 
   // Of keys [0, below]: places[0, count) become the numbers 0 to count - 1 in the order of their keys, of equal ones the lower first; the keys stay.
   virtual base::Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t below) = 0;

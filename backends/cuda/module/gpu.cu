@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "backends/cuda/module/cudnn/cudnn.h"
 #include "backends/cuda/module/error.h"
 #include "backends/cuda/module/gpu.h"
 #include "backends/cuda/module/gpus.h"
@@ -30,8 +31,13 @@ class GpuDevice final : public Device {
     auto products = Products::make(*device);
     if (!products) return base::fail(products.error());
     device->products_ = std::move(*products);
+    if (auto convolutions = cudnn::open([number](std::int64_t bytes) { return allocate_on_gpu(number, bytes); }))
+      device->convolutions_ = std::move(*convolutions);
     return device;
   }
+
+  // Of the libraries that it goes by.
+  std::string libraries() const { return "cuBLASLt " + std::to_string(cublasLtGetVersion()) + (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN"); }
 
   Result<Memory> allocate(std::int64_t bytes) override { return allocate_on_gpu(number_, bytes); }
   Result<Memory> allocate_on_host(std::int64_t bytes) override { return module::allocate_on_host(bytes); }
@@ -51,6 +57,16 @@ class GpuDevice final : public Device {
   // cuBLASLt adds a bias and relu to what is summed in fp32.
   bool fuses(DType result, compute::Activation activation) const override { return result != DType::fp64 && activation != compute::Activation::tanh; }
   Result<Run> product(const Product& product) override { return products_->product(product); }
+  Result<std::optional<Run>> convolution(const Convolution& convolution) override {
+    if (!convolutions_) return std::nullopt;
+    return convolutions_->convolution(convolution).map([](std::optional<cudnn::Work> work) -> std::optional<Run> {
+      if (!work) static_cast<void>(cudaGetLastError());  // what was tried in vain is no error of a queue's
+      if (!work) return std::nullopt;
+      return [work = std::move(*work)](Stream& stream) {
+        if (auto made = work(stream.handle); !made && !stream.refused) stream.refused = std::move(made.error());
+      };
+    });
+  }
   Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t below) override {
     return module::order(*this, keys, places, count, below);
   }
@@ -59,6 +75,7 @@ class GpuDevice final : public Device {
   explicit GpuDevice(int number) : number_(number) {}
   int number_;
   std::unique_ptr<Products> products_;
+  std::unique_ptr<cudnn::Convolutions> convolutions_;  // null: without cuDNN
 };
 
 // What a host array of samples becomes, in page-locked memory.
@@ -81,8 +98,7 @@ class GpuCompute final : public compute::Compute {
   }
 
   std::string name() const override {
-    return "cuda (" + gpu_.name + ", " + std::to_string(gpu_.capability / 10) + "." + std::to_string(gpu_.capability % 10) + ", cuBLASLt " +
-           std::to_string(cublasLtGetVersion()) + ")";
+    return "cuda (" + gpu_.name + ", " + std::to_string(gpu_.capability / 10) + "." + std::to_string(gpu_.capability % 10) + ", " + device_->libraries() + ")";
   }
   // One that cannot be made refuses whatever is enqueued: its state says why.
   std::unique_ptr<compute::Queue> make_queue() override {

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+
+#include "core/base/result.h"
 
 #define ON_DEVICE __device__
 
@@ -20,6 +23,7 @@ inline constexpr int kWarp = 32;
 // Launches go wrong later than they are asked for: the queue is asked how it fared.
 struct Stream {
   cudaStream_t handle = nullptr;
+  std::optional<base::Problem> refused;  // by a library, at once: the first
 };
 
 struct Ranked {

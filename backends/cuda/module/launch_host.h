@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+
+#include "core/base/result.h"
 
 #define ON_DEVICE
 
@@ -32,7 +35,8 @@ class Crew {
 
 struct Stream {
   alignas(64) std::array<std::byte, kTeamMemory> memory;
-  Crew* crew = nullptr;  // null: this thread alone
+  Crew* crew = nullptr;                  // null: this thread alone
+  std::optional<base::Problem> refused;  // by a library, at once: the first
 };
 
 struct Team {

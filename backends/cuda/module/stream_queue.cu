@@ -62,7 +62,10 @@ std::int64_t GpuQueue::between(std::uint64_t mark, std::uint64_t later) {
   return 0;
 }
 
-base::Result<void> GpuQueue::state() { return check(error_, "run what was asked of GPU " + std::to_string(gpu_)); }
+base::Result<void> GpuQueue::state() {
+  if (error_ == cudaSuccess && stream_.refused) return base::fail(*stream_.refused);
+  return check(error_, "run what was asked of GPU " + std::to_string(gpu_));
+}
 
 void GpuQueue::note(cudaError_t error) {
   if (error_ == cudaSuccess) error_ = error;

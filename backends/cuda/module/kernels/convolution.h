@@ -1,145 +1,113 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions as products: what each window sees is a row of columns [B H' W', I K K], in the order in which a weight lies. They are made for some samples at
-// a time, so that they take no more than kMostColumns.
+// Convolutions by what the device has for them, or else by columns.
 #pragma once
 
-#include "backends/cuda/module/kernels/linear.h"
-#include "backends/cuda/module/kernels/pool.h"
+#include <utility>
+
+#include "backends/cuda/module/kernels/convolution_columns.h"
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kMostColumns = std::int64_t{64} << 20;  // bytes, or what one sample takes
-
-// columns[(b,y,x), (i,r,s)] = what the window at (y, x) of the result has at (r, s) of channel i; outside the image 0.
-template <class W>
-void gather(Stream& stream, const Tensor& image, const Window& window, const Shape& result, const Tensor& columns) {
-  const std::int64_t width = columns.shape[1], area = window.kernel * window.kernel;
-  for_each(stream, columns.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const std::int64_t at = i / width, c = i % width / area, r = i % area / window.kernel, s = i % area % window.kernel;
-    const std::int64_t b = at / (result[1] * result[2]), row = at / result[2] % result[1], column = at % result[2];
-    const std::int64_t y = row * window.stride + r - window.padding, x = column * window.stride + s - window.padding;
-    const bool inside = y >= 0 && y < image.shape[1] && x >= 0 && x < image.shape[2];
-    put(columns, i, inside ? get<W>(image, element_at(image.shape, b, y, x, c)) : W{0});
-  });
-}
-
-// Back: each pixel is the sum of all its places in columns.
-template <class W>
-void scatter(Stream& stream, const Tensor& columns, const Window& window, const Shape& result, const Tensor& image) {
-  const std::int64_t width = columns.shape[1], area = window.kernel * window.kernel;
-  for_each(stream, image.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const Place at = place_of(image.shape, i);
-    W sum = 0;
-    windows_on(window, result, at.y, at.x, [&](std::int64_t r, std::int64_t s, std::int64_t row, std::int64_t column) {
-      sum += get<W>(columns, ((at.b * result[1] + row) * result[2] + column) * width + at.c * area + r * window.kernel + s);
-    });
-    put(image, i, sum);
-  });
-}
-
-// Samples from `first` on.
-inline Tensor samples_of(const Tensor& images, std::int64_t first, std::int64_t count) {
-  Tensor some = images;
-  some.data += first * (images.elements() / std::max<std::int64_t>(1, images.shape[0])) * base::size_of(images.dtype);
-  some.shape.extents[0] = count;
-  return some;
-}
-
-// [B,H',W',O] as rows of channels.
-inline Tensor as_rows(const Tensor& images) { return {images.dtype, {images.shape[0] * images.shape[1] * images.shape[2], images.shape[3]}, images.data}; }
-
-// How a batch is cut: columns of `samples` at a time.
-struct Slices {
-  std::int64_t batch, samples;
-  Owned columns;
-
-  Tensor columns_of(std::int64_t count) const {
-    Tensor some = columns.tensor;
-    some.shape.extents[0] = columns.tensor.shape[0] / samples * count;
-    return some;
-  }
+// What stands around a convolution: tensors are brought to memory of its own before, and back afterwards.
+struct Around {
+  std::vector<Run> before, after;
+  std::vector<Memory> memory;
 };
 
-inline base::Result<Slices> make_slices(Device& device, DType dtype, const Shape& result, std::int64_t width) {
-  const std::int64_t pixels = result[1] * result[2], of_sample = pixels * width * base::size_of(dtype);
-  const std::int64_t samples = std::clamp<std::int64_t>(kMostColumns / of_sample, 1, std::max<std::int64_t>(1, result[0]));
-  auto columns = allocate(device, dtype, {samples * pixels, width});
-  if (!columns) return base::fail(columns.error());
-  return Slices{result[0], samples, std::move(*columns)};
+inline base::Result<Tensor> lend(Device& device, DType dtype, const Shape& shape, Around& around) {
+  auto lent = allocate(device, dtype, shape);
+  if (!lent) return base::fail(lent.error());
+  around.memory.push_back(std::move(lent->memory));
+  return lent->tensor;
 }
 
-// make(first sample, how many) for each slice, in order.
-template <class Make>
-base::Result<Run> by_slices(const Slices& slices, const Make& make_one) {
-  std::vector<Run> runs;
-  for (std::int64_t first = 0; first < slices.batch; first += slices.samples) {
-    auto one = make_one(first, std::min(slices.samples, slices.batch - first));
-    if (!one) return one;
-    runs.push_back(std::move(*one));
-  }
-  return keeping({slices.columns.memory}, in_order(std::move(runs)));
+// A tensor that begins where the device does not take it is copied.
+template <class W>
+base::Result<void> align(Device& device, Tensor& tensor, bool is_made, Around& around) {
+  if (reinterpret_cast<std::uintptr_t>(tensor.data) % Convolution::kAlignment == 0) return {};
+  const auto lent = lend(device, tensor.dtype, tensor.shape, around);
+  if (!lent) return base::fail(lent.error());
+  if (is_made) around.after.push_back(run_of<W>(compute::Copy{*lent, tensor}));
+  else around.before.push_back(run_of<W>(compute::Copy{tensor, *lent}));
+  tensor = *lent;
+  return {};
 }
 
-// A weight [O,I,K,K] as a matrix.
-inline Tensor as_matrix(const Tensor& weight) { return {weight.dtype, {weight.shape[0], weight.shape[1] * weight.shape[2] * weight.shape[3]}, weight.data}; }
+// Where element i of a weight [O,I,K,K] is in [O,K,K,I].
+ON_DEVICE inline std::int64_t place_as_images(const Shape& weight, std::int64_t i) {
+  const std::int64_t inputs = weight[1], area = weight[2] * weight[3];
+  return (i / (inputs * area) * area + i % area) * inputs + i / area % inputs;
+}
 
+template <class W>
+void lay_as_images(Stream& stream, const Tensor& weight, const Tensor& laid) {
+  for_each(stream, weight.elements(), [=] ON_DEVICE(std::int64_t i) { put(laid, place_as_images(weight.shape, i), get<W>(weight, i)); });
+}
+template <class W>
+void lay_back(Stream& stream, const Tensor& laid, const Tensor& weight) {
+  for_each(stream, weight.elements(), [=] ON_DEVICE(std::int64_t i) { put(weight, i, get<W>(laid, place_as_images(weight.shape, i))); });
+}
+
+// A weight lies among others, and is laid as images are.
+template <class W>
+base::Result<void> lay(Device& device, Tensor& weight, bool is_made, Around& around) {
+  const Tensor original = weight;
+  const auto laid = lend(device, weight.dtype, {weight.shape[0], weight.shape[2], weight.shape[3], weight.shape[1]}, around);
+  if (!laid) return base::fail(laid.error());
+  weight = *laid;
+  if (is_made) around.after.emplace_back([original, weight](Stream& stream) { lay_back<W>(stream, weight, original); });
+  else around.before.emplace_back([original, weight](Stream& stream) { lay_as_images<W>(stream, original, weight); });
+  return {};
+}
+
+// Of tensors as ops have them. Nothing: the device has nothing for it.
+template <class W>
+base::Result<std::optional<Run>> by_device(Device& device, Convolution op, Multiplies multiplies) {
+  using Makes = Convolution::Makes;
+  const DType dtype = op.input.dtype;
+  if (multiplies != Multiplies::full || dtype == DType::fp64 || op.weight.dtype != dtype || op.output.elements() == 0) return std::nullopt;
+  Around around;
+  base::Result<void> fits = align<W>(device, op.input, op.makes == Makes::input_gradient, around);
+  if (fits) fits = align<W>(device, op.output, op.makes == Makes::output, around);
+  if (fits) fits = align<W>(device, op.bias, false, around);
+  if (fits) fits = lay<W>(device, op.weight, op.makes == Makes::weight_gradient, around);
+  if (!fits) return base::fail(fits.error());
+  auto work = device.convolution(op);
+  if (!work || !*work) return work;
+  around.before.push_back(std::move(**work));
+  for (Run& one : around.after) around.before.push_back(std::move(one));
+  return keeping(std::move(around.memory), in_order(std::move(around.before)));
+}
+
+// Bias and activation come afterwards where the device has no convolution with them; not to 16 bits, to which a result is rounded but once.
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dForward& op) {
-  const Tensor weight = as_matrix(op.weight);
-  auto slices = make_slices(device, op.input.dtype, op.output.shape, weight.shape[1]);
-  if (!slices) return base::fail(slices.error());
-  return by_slices(*slices, [&](std::int64_t first, std::int64_t count) -> base::Result<Run> {
-    const Tensor images = samples_of(op.input, first, count), columns = slices->columns_of(count), output = samples_of(op.output, first, count);
-    auto product = make<W>(device, compute::LinearForward{columns, weight, op.bias, as_rows(output), op.activation, op.multiplies});
-    if (!product) return product;
-    return Run([images, columns, window = op.window, result = output.shape, product = *product](Stream& stream) {
-      gather<W>(stream, images, window, result, columns);
-      product(stream);
-    });
-  });
+  auto whole = by_device<W>(device, {Convolution::Makes::output, op.input, op.weight, op.output, op.window, op.bias, op.activation}, op.multiplies);
+  if (!whole) return base::fail(whole.error());
+  if (*whole) return std::move(**whole);
+  if (compute::is_half(op.output.dtype)) return by_columns<W>(device, op);
+  auto sums = by_device<W>(device, {Convolution::Makes::output, op.input, op.weight, op.output, op.window}, op.multiplies);
+  if (!sums) return base::fail(sums.error());
+  if (!*sums) return by_columns<W>(device, op);
+  const Tensor output = as_rows(op.output);
+  return in_order({std::move(**sums), run_of<W>(compute::AddBias{output, op.bias, output, op.activation})});
 }
 
-// Columns are summed into pixels before they are rounded.
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dBackwardInput& op) {
-  const Tensor weight = as_matrix(op.weight);
-  auto slices = make_slices(device, compute::wide(op.output_gradient.dtype), op.output_gradient.shape, weight.shape[1]);
-  if (!slices) return base::fail(slices.error());
-  return by_slices(*slices, [&](std::int64_t first, std::int64_t count) -> base::Result<Run> {
-    const Tensor columns = slices->columns_of(count), images = samples_of(op.input_gradient, first, count),
-                 gradient = samples_of(op.output_gradient, first, count);
-    auto product = make<W>(device, compute::LinearBackwardInput{as_rows(gradient), weight, columns, op.multiplies});
-    if (!product) return product;
-    return Run([images, columns, window = op.window, result = gradient.shape, product = *product](Stream& stream) {
-      product(stream);
-      scatter<W>(stream, columns, window, result, images);
-    });
-  });
+  auto whole = by_device<W>(device, {Convolution::Makes::input_gradient, op.input_gradient, op.weight, op.output_gradient, op.window}, op.multiplies);
+  if (!whole) return base::fail(whole.error());
+  return *whole ? std::move(**whole) : by_columns<W>(device, op);
 }
 
-// Slice after slice is added to what those before it gave.
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dBackwardWeight& op) {
-  const Tensor weight = as_matrix(op.weight_gradient);
-  auto slices = make_slices(device, op.input.dtype, op.output_gradient.shape, weight.shape[1]);
-  if (!slices) return base::fail(slices.error());
-  auto sliced = by_slices(*slices, [&](std::int64_t first, std::int64_t count) -> base::Result<Run> {
-    const Tensor images = samples_of(op.input, first, count), columns = slices->columns_of(count), gradient = samples_of(op.output_gradient, first, count);
-    Product product;
-    product.left = as_rows(gradient), product.right = columns, product.result = weight;
-    product.m = weight.shape[0], product.n = weight.shape[1], product.k = columns.shape[0];
-    product.left_transposed = product.accumulates = true;
-    auto multiplied = make_product<W>(device, product, op.multiplies);
-    if (!multiplied) return multiplied;
-    return Run([images, columns, window = op.window, result = gradient.shape, multiplied = *multiplied](Stream& stream) {
-      gather<W>(stream, images, window, result, columns);
-      multiplied(stream);
-    });
-  });
-  if (!sliced) return sliced;
+  auto whole = by_device<W>(device, {Convolution::Makes::weight_gradient, op.input, op.weight_gradient, op.output_gradient, op.window}, op.multiplies);
+  if (!whole) return base::fail(whole.error());
+  if (!*whole) return by_columns<W>(device, op);
   auto rest = make_bias_and_norm<W>(device, as_rows(op.output_gradient), op.weight_gradient, op.bias_gradient, op.squared_norm);
   if (!rest) return rest;
-  return in_order({run_of<W>(compute::Zero{op.weight_gradient}), std::move(*sliced), std::move(*rest)});
+  return in_order({std::move(**whole), std::move(*rest)});
 }
 
 }  // namespace trainyard::cuda

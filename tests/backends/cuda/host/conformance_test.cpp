@@ -5,7 +5,13 @@
 
 namespace trainyard::conformance {
 
-INSTANTIATE_TEST_SUITE_P(cuda, ComputeConformance, testing::Values(Backend{"kernels_on_the_host", [] { return cuda::on_host(); }}));
+static std::vector<Backend> backends() {
+  std::vector<Backend> all{{"kernels_on_the_host", [] { return cuda::on_host(); }}};
+  if (const std::string cudnn = TRAINYARD_CUDNN; !cudnn.empty()) all.push_back({"and_cudnn", [cudnn] { return cuda::on_host({.cudnn = cudnn}); }});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(cuda, ComputeConformance, testing::ValuesIn(backends()));
 
 // Three threads are no divisor of any tile: what one of them leaves out, or reads before another has written it, shows; ThreadSanitizer sees it, too.
 TEST(KernelsOfTeams, of_three_threads_equal_the_reference) {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/cuda/module/cudnn/cudnn.h"
 #include "backends/cuda/module/numbers.h"
 #include "backends/cuda/module/prepare.h"
 #include "tests/backends/cuda/host/lent_memory.h"
@@ -101,6 +102,7 @@ class HostQueue final : public StreamQueue {
   std::uint64_t record() override { return ++marks_; }
   bool reached(std::uint64_t) override { return true; }
   Result<void> state() override {
+    if (stream_->refused) return base::fail(*stream_->refused);
     if (static_cast<std::int64_t>(marks_) <= breaks_after_) return {};
     return base::fail({base::ProblemCode::failed, "cuda", "cannot run what was asked of it: it broke, as it should", "", ""});
   }
@@ -111,18 +113,23 @@ class HostQueue final : public StreamQueue {
   std::uint64_t marks_ = 0;
 };
 
+Memory allocate_anew(std::int64_t bytes) {
+  // Ends exactly where it is asked to end, for sanitizers, and is no zeros.
+  Memory memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+  std::fill_n(memory.get(), bytes, std::byte{0xA5});
+  return memory;
+}
+
 // As cuBLASLt: it fuses a bias and relu, of fp32 and of 16 bits.
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(std::shared_ptr<Places> places) : places_(std::move(places)) {}  // null: all
+  // Without places it reaches all of them.
+  HostDevice(std::shared_ptr<Places> places, const std::string& cudnn) : places_(std::move(places)) {
+    if (!cudnn.empty()) convolutions_ = std::move(cudnn::open(allocate_anew, cudnn).value());
+  }
 
   bool reaches(const std::byte* place) override { return !places_ || places_->have(place); }
-  Result<Memory> allocate(std::int64_t bytes) override {
-    // Ends exactly where it is asked to end, for sanitizers, and is no zeros.
-    Memory memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
-    std::fill_n(memory.get(), bytes, std::byte{0xA5});
-    return memory;
-  }
+  Result<Memory> allocate(std::int64_t bytes) override { return allocate_anew(bytes); }
   Result<Memory> allocate_on_host(std::int64_t bytes) override { return allocate(bytes); }
   Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
     return [=](Stream&) { std::copy_n(from, bytes, to); };
@@ -134,6 +141,15 @@ class HostDevice final : public Device {
   Result<Run> product(const Product& product) override {
     return Run([product](Stream&) { multiply(product); });
   }
+  Result<std::optional<Run>> convolution(const Convolution& convolution) override {
+    if (!convolutions_) return std::nullopt;
+    return convolutions_->convolution(convolution).map([](std::optional<cudnn::Work> work) -> std::optional<Run> {
+      if (!work) return std::nullopt;
+      return [work = std::move(*work)](Stream& stream) {
+        if (auto made = work(nullptr); !made && !stream.refused) stream.refused = std::move(made.error());
+      };
+    });
+  }
   Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t) override {
     return Run([=](Stream&) {
       for (std::int64_t i = 0; i < count; ++i) places[i] = static_cast<std::int32_t>(i);
@@ -143,6 +159,7 @@ class HostDevice final : public Device {
 
  private:
   std::shared_ptr<Places> places_;
+  std::unique_ptr<cudnn::Convolutions> convolutions_;
 };
 
 class DeviceKernel final : public compute::Kernel {
@@ -220,7 +237,7 @@ class HostCompute final : public compute::Compute {
   OnHost how_;
   std::unique_ptr<Threads> crew_;
   std::shared_ptr<Places> places_;
-  HostDevice device_{places_};
+  HostDevice device_{places_, how_.cudnn};
   HostQueue queue_{crew_.get(), std::numeric_limits<std::int64_t>::max()};
 };
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <array>
+#include <bit>
+#include <mutex>
+#include <span>
+
+#include "backends/cuda/module/cudnn/cudnn.h"
+#include "backends/cuda/module/cudnn/describe.h"
+
+namespace trainyard::cuda::cudnn {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+using compute::Activation;
+using compute::Memory;
+
+constexpr int kMostAlgorithms = 32;  // of a direction; cuDNN 9 has 8, each in several kinds of arithmetic
+constexpr float kOne = 1, kZero = 0;
+
+Problem refused(const Library& library, cudnnStatus_t status, const std::string& what) {
+  return {ProblemCode::failed, "cuda", library.name() + " refused " + what + " (" + library.error_string(status) + ")", "", ""};
+}
+
+// cuDNN at work on a GPU; one thread at a time may ask it for anything.
+struct Started {
+  Library library;
+  cudnnHandle_t handle = nullptr;
+  std::mutex mutex;
+
+  ~Started() {
+    if (handle != nullptr) library.end(handle);
+  }
+  template <class Ask>
+  Result<void> on(void* stream, const Ask& ask) {
+    const std::scoped_lock lock(mutex);
+    cudnnStatus_t status = library.set_stream(handle, static_cast<cudaStream_t>(stream));
+    if (status == CUDNN_STATUS_SUCCESS) status = ask();
+    if (status == CUDNN_STATUS_SUCCESS) return {};
+    return base::fail(refused(library, status, "a convolution that it had agreed to"));
+  }
+};
+
+template <class Algorithm>
+struct Choice {
+  Algorithm algorithm;
+  std::size_t bytes;
+};
+
+// Whether an algorithm multiplies what it is given and sums that; others (Winograd's, by Fourier's transform) transform it first, and round otherwise.
+bool is_plain(cudnnConvolutionFwdAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
+         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_GEMM || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_DIRECT;
+}
+bool is_plain(cudnnConvolutionBwdDataAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_0 || algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
+}
+bool is_plain(cudnnConvolutionBwdFilterAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
+         algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3;
+}
+
+class ByLibrary final : public Convolutions {
+ public:
+  ByLibrary(std::shared_ptr<Started> started, const Allocate& allocate) : started_(std::move(started)), allocate_(allocate) {}
+
+  std::string name() const override { return started_->library.name(); }
+
+  Result<std::optional<Work>> convolution(const Convolution& op) override {
+    const Library& library = started_->library;
+    const auto described = describe(library, op);
+    if (!described) return std::nullopt;
+    const auto& [input, output, bias, weight, window, activation] = *described;
+    switch (op.makes) {
+      case Convolution::Makes::input_gradient: return alone<cudnnConvolutionBwdDataAlgoPerf_t>(library.backward_input, weight, output, window, input);
+      case Convolution::Makes::weight_gradient: return alone<cudnnConvolutionBwdFilterAlgoPerf_t>(library.backward_weight, input, output, window, weight);
+      default: break;
+    }
+    if (op.activation == Activation::tanh || (op.bias.empty() && op.activation != Activation::none)) return std::nullopt;
+    if (op.bias.empty()) return alone<cudnnConvolutionFwdAlgoPerf_t>(library.forward, input, weight, window, output);
+    return with_bias(*described, op);
+  }
+
+ private:
+  // The fastest, as cuDNN expects, of those that always give the same bits and need no more room than there may be.
+  template <class Found, class OneDirection, class May, class... Descriptors>
+  auto choose(const OneDirection& direction, May may, Descriptors... descriptors) -> std::optional<Choice<decltype(Found::algo)>> {
+    const std::scoped_lock lock(started_->mutex);
+    std::array<Found, kMostAlgorithms> all{};
+    int count = 0;
+    if (direction.ask(started_->handle, descriptors..., kMostAlgorithms, &count, all.data()) != CUDNN_STATUS_SUCCESS) return std::nullopt;
+    for (const Found& found : std::span(all).first(static_cast<std::size_t>(count))) {
+      std::size_t bytes = 0;
+      if (found.status != CUDNN_STATUS_SUCCESS || found.determinism != CUDNN_DETERMINISTIC || !may(found.algo)) continue;
+      if (direction.room_of(started_->handle, descriptors..., found.algo, &bytes) != CUDNN_STATUS_SUCCESS || bytes > kMostRoom) continue;
+      return Choice<decltype(Found::algo)>{found.algo, bytes};
+    }
+    return std::nullopt;
+  }
+
+  // result = left * right, whatever the direction makes of that.
+  template <class Found, class OneDirection, class Left, class Right, class Made>
+  Result<std::optional<Work>> alone(const OneDirection& direction, const Described<Left>& left, const Described<Right>& right,
+                                    const std::shared_ptr<cudnnConvolutionStruct>& window, const Described<Made>& made) {
+    const auto choice = choose<Found>(
+        direction, [](auto algorithm) { return is_plain(algorithm); }, left.descriptor.get(), right.descriptor.get(), window.get(), made.descriptor.get());
+    if (!choice) return std::nullopt;
+    auto room = room_of(choice->bytes);
+    if (!room) return base::fail(room.error());
+    return Work([=, started = started_, make = direction.make, room = *room](void* stream) {
+      return started->on(stream, [&] {
+        return make(started->handle, &kOne, left.descriptor.get(), left.data, right.descriptor.get(), right.data, window.get(), choice->algorithm, room.get(),
+                    choice->bytes, &kZero, made.descriptor.get(), made.data);
+      });
+    });
+  }
+
+  // Without an activation it goes by one algorithm only, says cuDNN's reference of CUDNN_ACTIVATION_IDENTITY. Whether it does at all, cuDNN says of no
+  // algorithm beforehand.
+  Result<std::optional<Work>> with_bias(const Description& d, const Convolution& op) {
+    const auto may = [&](cudnnConvolutionFwdAlgo_t algorithm) {
+      return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM || (op.activation == Activation::relu && is_plain(algorithm));
+    };
+    const auto choice = choose<cudnnConvolutionFwdAlgoPerf_t>(started_->library.forward, may, d.input.descriptor.get(), d.weight.descriptor.get(),
+                                                              d.window.get(), d.output.descriptor.get());
+    if (!choice) return std::nullopt;
+    const auto make = [d, choice = *choice, started = started_](void* stream, std::byte* room, std::byte* output) {
+      return started->on(stream, [&] {  // what it could add besides, 0 times the output, is not there
+        return started->library.forward_with_bias(started->handle, &kOne, d.input.descriptor.get(), d.input.data, d.weight.descriptor.get(), d.weight.data,
+                                                  d.window.get(), choice.algorithm, room, choice.bytes, &kZero, d.output.descriptor.get(), output,
+                                                  d.bias.descriptor.get(), d.bias.data, d.activation.get(), d.output.descriptor.get(), output);
+      });
+    };
+    const auto goes = tried(make, choice->bytes, op.output.bytes());
+    if (!goes) return base::fail(goes.error());
+    if (!*goes) return std::nullopt;
+    auto room = room_of(choice->bytes);
+    if (!room) return base::fail(room.error());
+    return Work([make, room = *room, output = d.output.data](void* stream) { return make(stream, room.get(), output); });
+  }
+
+  // Once, in memory that is nobody else's: a queue may be at work in what others share.
+  template <class Make>
+  Result<bool> tried(const Make& make, std::size_t room_bytes, std::int64_t output_bytes) {
+    const auto output = allocate_(output_bytes), room = allocate_(static_cast<std::int64_t>(room_bytes));
+    if (!output) return base::fail(output.error());
+    if (!room) return base::fail(room.error());
+    return static_cast<bool>(make(nullptr, room.value().get(), output.value().get()));
+  }
+
+  // What was prepared before keeps the room that it has; doubling bounds what that comes to.
+  Result<Memory> room_of(std::size_t bytes) {
+    const std::scoped_lock lock(started_->mutex);
+    if (bytes <= room_bytes_) return room_;
+    const std::size_t grown = std::bit_ceil(bytes);
+    auto memory = allocate_(static_cast<std::int64_t>(grown));
+    if (!memory) return memory;
+    room_bytes_ = grown;
+    return room_ = std::move(*memory);
+  }
+
+  std::shared_ptr<Started> started_;
+  Allocate allocate_;
+  Memory room_;
+  std::size_t room_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Convolutions>> open(const Allocate& allocate, const std::string& file) {
+  auto library = open_library(file);
+  if (!library) return base::fail(library.error());
+  auto started = std::make_shared<Started>();
+  started->library = *library;
+  if (const cudnnStatus_t status = library->start(&started->handle); status != CUDNN_STATUS_SUCCESS)
+    return base::fail({ProblemCode::unavailable, "cuda", library->name() + " does not start (" + library->error_string(status) + ")", "", ""});
+  return std::make_unique<ByLibrary>(std::move(started), allocate);
+}
+
+}  // namespace trainyard::cuda::cudnn

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// In place of the other sources where cuDNN's header is not there.
+#include "backends/cuda/module/cudnn/cudnn.h"
+
+namespace trainyard::cuda::cudnn {
+
+base::Result<std::unique_ptr<Convolutions>> open(const Allocate&, const std::string&) {
+  return base::fail({base::ProblemCode::unavailable, "cuda", "this build of Trainyard has no cuDNN", "",
+                     "Install the CUDA Toolkit and the headers of cuDNN, and configure again with -DTRAINYARD_CUDA=ON."});
+}
+
+}  // namespace trainyard::cuda::cudnn

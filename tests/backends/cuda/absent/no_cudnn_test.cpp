@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A build without cuDNN's header.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cuda/module/cudnn/cudnn.h"
+
+namespace trainyard::cuda::cudnn {
+namespace {
+
+TEST(NoCudnn, says_that_it_is_not_in_the_build_and_what_would_bring_it) {
+  const auto opened = open(nullptr);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, base::ProblemCode::unavailable);
+  EXPECT_THAT(opened.error().advice, testing::HasSubstr("headers of cuDNN"));
+}
+
+}  // namespace
+}  // namespace trainyard::cuda::cudnn

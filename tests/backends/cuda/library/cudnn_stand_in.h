@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What stands in for cuDNN's library, as tests see it: what it shall refuse, and what it was asked to make. `cudnn_stand_in()` of the library is the one.
+#pragma once
+
+#include <cstddef>
+
+namespace trainyard::cuda::stand_in {
+
+struct Cudnn {
+  std::size_t version = 0;
+  bool starts = true, has_algorithms = true, adds_bias = true, makes = true;
+  // How often it made one.
+  int outputs = 0, outputs_with_bias = 0, input_gradients = 0, weight_gradients = 0;
+
+  int all() const { return outputs + outputs_with_bias + input_gradients + weight_gradients; }
+};
+
+}  // namespace trainyard::cuda::stand_in
