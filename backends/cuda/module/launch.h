@@ -4,6 +4,7 @@
 //
 //   for_each(stream, count, body)              body(i) of every i in [0, count), in any order
 //   for_teams(stream, count, bytes, body)      body(team, i), each by a team of threads that share `bytes` of fast memory
+//   for_teams<threads>(...)                    the same, where teams of a GPU are best of so many threads, a multiple of 32
 //   clear(stream, memory, bytes)               zeros
 //
 // All threads of a team run the same body. Work is shared out among them by loops from `rank` on in strides of `size`, whatever the size is.

@@ -12,6 +12,9 @@
 #include "core/base/result.h"
 
 #define ON_DEVICE __device__
+// Of functions on arrays that are to stay in registers: no call may push these into memory, nor a loop index them.
+#define IN_REGISTERS __device__ __forceinline__
+#define UNROLLED _Pragma("unroll")
 
 namespace trainyard::cuda {
 
@@ -71,8 +74,8 @@ __global__ void __launch_bounds__(kThreads) run_each(std::int64_t count, Body bo
   for (std::int64_t i = first; i < count; i += stride) body(i);
 }
 
-template <class Body>
-__global__ void __launch_bounds__(kThreads) run_teams(std::int64_t count, Body body) {
+template <int kOfTeam, class Body>
+__global__ void __launch_bounds__(kOfTeam) run_teams(std::int64_t count, Body body) {
   extern __shared__ __align__(64) std::byte memory[];
   const Team team{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), memory};
   for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) {
@@ -88,11 +91,13 @@ void for_each(Stream& stream, std::int64_t count, const Body& body) {
   run_each<<<static_cast<unsigned>(blocks), kThreads, 0, stream.handle>>>(count, body);
 }
 
-template <class Body>
+template <int kOfTeam = kThreads, class Body>
 void for_teams(Stream& stream, std::int64_t count, std::int64_t bytes, const Body& body) {
+  static_assert(kOfTeam <= kThreads && kOfTeam % kWarp == 0);
   if (count <= 0) return;
-  if (bytes > 48 << 10) cudaFuncSetAttribute(run_teams<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-  run_teams<<<static_cast<unsigned>(std::min(kMostBlocks, count)), kThreads, static_cast<std::size_t>(bytes), stream.handle>>>(count, body);
+  const auto kernel = run_teams<kOfTeam, Body>;
+  if (bytes > 48 << 10) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  kernel<<<static_cast<unsigned>(std::min(kMostBlocks, count)), kOfTeam, static_cast<std::size_t>(bytes), stream.handle>>>(count, body);
 }
 
 inline void clear(Stream& stream, void* memory, std::int64_t bytes) {

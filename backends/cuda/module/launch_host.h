@@ -11,6 +11,8 @@
 #include "core/base/result.h"
 
 #define ON_DEVICE
+#define IN_REGISTERS inline
+#define UNROLLED
 
 namespace trainyard::cuda {
 
@@ -81,7 +83,7 @@ void for_each(Stream& stream, std::int64_t count, const Body& body) {
   stream.crew->run([](const void* with, int rank) { (*static_cast<const decltype(share)*>(with))(rank); }, &share);
 }
 
-template <class Body>
+template <int = 0, class Body>
 void for_teams(Stream& stream, std::int64_t count, std::int64_t, const Body& body) {
   const auto member = [&](int rank) {
     const Team team{rank, stream.crew == nullptr ? 1 : stream.crew->size(), stream.memory.data(), stream.crew};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Causal attention, a tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is ever written to the device's memory. A team takes some queries
-// of one head of one sample and goes through the keys that they see; for the gradients of keys and values it is the other way round. Softmax is made on the way
-// (Milakov and Gimelshein 2018): what was added up is scaled anew when a larger score comes. Nothing is added by two teams, so results have the same bits
-// always.
+// of one head of one sample and goes through the keys that they see; for the gradients of keys and values it is the other way round. SoftmaxOfQuery is made on
+// the way (Milakov and Gimelshein 2018): what was added up is scaled anew when a larger score comes. Nothing is added by two teams, so results have the same
+// bits always.
 #pragma once
 
 #include <limits>
 
-#include "backends/cuda/module/device.h"
-#include "backends/cuda/module/numbers.h"
+#include "backends/cuda/module/kernels/attention_backward.h"
+#include "core/compute/halves.h"
 
 namespace trainyard::cuda {
 
@@ -25,28 +25,6 @@ template <class W>
 constexpr std::int64_t tile_bytes(std::int64_t rows, std::int64_t width, std::int64_t matrices, std::int64_t squares) {
   return static_cast<std::int64_t>(sizeof(W)) * rows * (matrices * width + squares * rows + 4);
 }
-
-// The heads of an op, and how they are cut.
-struct Heads {
-  std::int64_t rows, width, together, heads;  // T, D/H, D, H
-  std::int64_t tile;                          // rows of one
-
-  ON_DEVICE constexpr std::int64_t tiles() const { return (rows + tile - 1) / tile; }
-  // Which head, counted over samples, and which tile of it a team has.
-  ON_DEVICE constexpr std::int64_t head(std::int64_t team) const { return team / tiles(); }
-  ON_DEVICE constexpr std::int64_t first_row(std::int64_t team) const { return team % tiles() * tile; }
-  // Of a row of a head: its query in the input (key and value lie D and 2 D further), and its output.
-  ON_DEVICE constexpr std::int64_t query(std::int64_t head, std::int64_t row) const {
-    return (head / heads * rows + row) * 3 * together + head % heads * width;
-  }
-  ON_DEVICE constexpr std::int64_t output(std::int64_t head, std::int64_t row) const { return (head / heads * rows + row) * together + head % heads * width; }
-};
-
-inline Heads heads_of(const Tensor& input, std::int64_t heads, std::int64_t tile) {
-  return {input.shape[1], input.shape[2] / 3 / heads, input.shape[2] / 3, heads, tile};
-}
-
-enum class Part : std::uint8_t { query, key, value, output };
 
 // Rows of a head, from `first` on, into fast memory; beyond the last: zeros.
 template <class W>
@@ -254,20 +232,50 @@ inline base::Problem heads_too_wide(std::int64_t width) {
   return {base::ProblemCode::bad_input, "attention", "has heads of " + std::to_string(width) + " numbers", "at most 2000 on this device", "Use more heads."};
 }
 
+// Whether tensor cores do it: heads as wide as models have them, of 16 bits.
+inline bool by_tensor_cores(const Tensor& input, std::int64_t width) { return compute::is_half(input.dtype) && width % kStrip == 0 && width <= 128; }
+
+// work<T, kWidth>(): of the least width that holds a head's.
+template <class T, class Work>
+void with_width(std::int64_t width, const Work& work) {
+  if (width <= 32) return work.template operator()<T, 32>();
+  if (width <= 64) return work.template operator()<T, 64>();
+  work.template operator()<T, 128>();
+}
+template <class Work>
+void with_shape(const Tensor& input, std::int64_t width, const Work& work) {
+  if (input.dtype == DType::bf16) with_width<Bf16>(width, work);
+  else with_width<Fp16>(width, work);
+}
+
 template <class W>
 base::Result<Run> make(Device&, const compute::AttentionForward& op) {
   const std::int64_t width = op.input.shape[2] / 3 / op.heads, tile = tile_rows<W>(width, kForwardMatrices, kForwardSquares);
+  const Heads of = heads_of(op.input, op.heads, tile);
+  if (by_tensor_cores(op.input, width))
+    return Run([op, of](Stream& stream) { with_shape(op.input, of.width, [&]<class T, int kWidth>() { attend_by_warps<T, kWidth>(stream, op, of); }); });
   if (tile == 0) return base::fail(heads_too_wide(width));
-  return Run([op, of = heads_of(op.input, op.heads, tile)](Stream& stream) { attend<W>(stream, op, of); });
+  return Run([op, of](Stream& stream) { attend<W>(stream, op, of); });
+}
+
+inline base::Result<Run> make_by_tensor_cores(Device& device, const compute::AttentionBackward& op, const Heads& of) {
+  auto memory = device.allocate(op.input.shape[0] * op.heads * softmax_rows(of.rows) * static_cast<std::int64_t>(sizeof(SoftmaxOfQuery)));
+  if (!memory) return base::fail(memory.error());
+  return Run([op, of, memory = *memory](Stream& stream) {
+    auto* const all = reinterpret_cast<SoftmaxOfQuery*>(memory.get());
+    with_shape(op.input, of.width, [&]<class T, int kWidth>() { differentiate_by_warps<T, kWidth>(stream, op, of, all); });
+  });
 }
 
 template <class W>
 base::Result<Run> make(Device& device, const compute::AttentionBackward& op) {
   const std::int64_t width = op.input.shape[2] / 3 / op.heads, tile = tile_rows<W>(width, kKeyMatrices, kGradientSquares);
+  const Heads of = heads_of(op.input, op.heads, tile);
+  if (by_tensor_cores(op.input, width)) return make_by_tensor_cores(device, op, of);
   if (tile == 0) return base::fail(heads_too_wide(width));
   auto memory = device.allocate(op.input.shape[0] * op.input.shape[1] * op.heads * static_cast<std::int64_t>(sizeof(Seen<W>)));
   if (!memory) return base::fail(memory.error());
-  return Run([op, of = heads_of(op.input, op.heads, tile), memory = *memory](Stream& stream) {
+  return Run([op, of, memory = *memory](Stream& stream) {
     auto* const all = reinterpret_cast<Seen<W>*>(memory.get());
     look<W>(stream, op, of, all);
     differentiate_queries<W>(stream, op, of, static_cast<const Seen<W>*>(all));

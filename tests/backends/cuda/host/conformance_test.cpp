@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/backends/cuda/host/host_device.h"
+#include "tests/conformance/compute_attention_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
-#include "tests/conformance/compute_halves_conformance.h"
 
 namespace trainyard::conformance {
 
@@ -18,6 +18,13 @@ TEST(KernelsOfTeams, of_three_threads_equal_the_reference) {
   const auto device = cuda::on_host({.team = 3}), reference = compute::reference::make();
   for (const Sizes& sizes : {Sizes{0, 7, 5}, {7, 17, 33}})
     for (const NamedCase& named : all_cases()) compare(*device, *reference, named, DType::fp32, sizes);
+}
+
+TEST(KernelsOfTeams, of_any_size_give_attention_of_16_bits_the_same_bits) {
+  const auto alone = cuda::on_host();
+  for (const int size : {3, 4, 5})
+    for (const AttentionSizes& sizes : {AttentionSizes{1, 140, 2, 64}, {2, 65, 1, 128}})
+      expect_same_bits(*alone, *cuda::on_host({.team = size}), DType::bf16, sizes, 0);
 }
 
 }  // namespace trainyard::conformance

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which lane of a warp has which numbers of a matrix, as PTX lays them out for mma.m16n8k16. See fragments.h; below are the instructions of warp_gpu.h, or what
+// a test has in their stead.
+#pragma once
+
+namespace trainyard::cuda {
+
+// 16 x 8 numbers: the first two and the last two of a lane are neighbours in a row, and the rows are 8 apart.
+ON_DEVICE constexpr int row_of(int lane, int number) { return lane / 4 + number / 2 * 8; }
+ON_DEVICE constexpr int column_of(int lane, int number) { return lane % 4 * 2 + number % 2; }
+
+template <int kRows, int kColumns>
+struct Accumulator {
+  float of[kRows / 16][kColumns / 8][4] = {};
+};
+
+// 16 x 16 numbers, by quarters: upper left, lower left, upper right, lower right.
+struct Block {
+  std::uint32_t quarters[4];
+};
+
+template <class T, int kRows, int kColumns>
+struct Operand {
+  Block of[kRows / 16][kColumns / 16];
+};
+
+// A lane has two of each 16 rows; four lanes have the same.
+template <int kRows>
+struct PerRow {
+  float of[kRows / 8];
+
+  IN_REGISTERS float& operator[](const Entry& entry) { return of[entry.slot]; }
+  IN_REGISTERS const float& operator[](const Entry& entry) const { return of[entry.slot]; }
+};
+
+// body(i, j, number, entry) of each number of those that a lane has.
+template <int kRows, int kColumns, class Body>
+IN_REGISTERS void for_places(const Warp& warp, const Body& body) {
+  UNROLLED for (int i = 0; i < kRows / 16; ++i) UNROLLED for (int j = 0; j < kColumns / 8; ++j) UNROLLED for (int number = 0; number < 4; ++number)
+      body(i, j, number, Entry{2 * i + number / 2, 16 * i + row_of(warp.lane, number), 8 * j + column_of(warp.lane, number)});
+}
+
+template <int kRows, int kColumns, class Body>
+IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers, const Body& body) {
+  for_places<kRows, kColumns>(warp, [&](int i, int j, int number, const Entry& entry) { body(numbers.of[i][j][number], entry); });
+}
+
+template <int kRows, int kColumns, class Body>
+IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers, Accumulator<kRows, kColumns>& others, const Body& body) {
+  for_places<kRows, kColumns>(warp, [&](int i, int j, int number, const Entry& entry) { body(numbers.of[i][j][number], others.of[i][j][number], entry); });
+}
+
+template <int kRows, class Body>
+IN_REGISTERS void for_each(const Warp& warp, PerRow<kRows>& numbers, const Body& body) {
+  UNROLLED for (int slot = 0; slot < kRows / 8; ++slot) body(numbers.of[slot], Entry{slot, slot / 2 * 16 + row_of(warp.lane, slot % 2 * 2), 0});
+}
+
+template <int kRows, class Body>
+IN_REGISTERS void join(const Warp& warp, PerRow<kRows>& numbers, const Body& body) {
+  UNROLLED for (float& number : numbers.of) for (const int other : {1, 2}) number = body(number, of_other(warp, number, other));
+}
+
+IN_REGISTERS bool speaks_for_rows(const Warp& warp) { return warp.lane % 4 == 0; }
+
+// The 16 x 16 numbers that begin there, which may be transposed quarter by quarter.
+template <int kPitch>
+IN_REGISTERS Block load_block(const Warp& warp, Tile<kPitch> tile, int row, int column, bool transposed) {
+  Block block;
+  load_matrices(warp, block.quarters, tile(row + warp.lane % 16, column + warp.lane / 16 * 8), transposed);
+  return block;
+}
+
+template <class T, int kRows, int kColumns, int kPitch>
+IN_REGISTERS void load(const Warp& warp, Operand<T, kRows, kColumns>& operand, Tile<kPitch> tile) {
+  UNROLLED for (int i = 0; i < kRows / 16; ++i) UNROLLED for (int j = 0; j < kColumns / 16; ++j) operand.of[i][j] =
+      load_block(warp, tile, 16 * i, 16 * j, false);
+}
+
+// A lane has of an accumulator just what it has of an operand: nothing moves.
+template <class T, int kRows, int kColumns>
+IN_REGISTERS Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColumns>& numbers) {
+  Operand<T, kRows, kColumns> operand;
+  UNROLLED for (int i = 0; i < kRows / 16; ++i) UNROLLED for (int j = 0; j < kColumns / 16; ++j) UNROLLED for (int q = 0; q < 4; ++q) {
+    const float(&half)[4] = numbers.of[i][2 * j + q / 2];
+    operand.of[i][j].quarters[q] = pair<T>(half[q % 2 * 2], half[q % 2 * 2 + 1]);
+  }
+  return operand;
+}
+
+// The right factor, block by block: of rows k and columns n, whose quarters must come transposed, or the other way round.
+template <bool kTransposed, class T, int kRows, int kColumns, int kInner, int kPitch>
+IN_REGISTERS void add_products(const Warp& warp, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
+  UNROLLED for (int k = 0; k < kInner / 16; ++k) UNROLLED for (int n = 0; n < kColumns / 16; ++n) {
+    const Block block = kTransposed ? load_block(warp, right, 16 * n, 16 * k, false) : load_block(warp, right, 16 * k, 16 * n, true);
+    const auto& q = block.quarters;
+    UNROLLED for (int i = 0; i < kRows / 16; ++i) {
+      multiply<T>(warp, sums.of[i][2 * n], left.of[i][k].quarters, q[0], kTransposed ? q[2] : q[1]);
+      multiply<T>(warp, sums.of[i][2 * n + 1], left.of[i][k].quarters, kTransposed ? q[1] : q[2], q[3]);
+    }
+  }
+}
+
+template <class T, int kRows, int kColumns, int kInner, int kPitch>
+IN_REGISTERS void add_product(const Warp& warp, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
+  add_products<false>(warp, sums, left, right);
+}
+
+template <class T, int kRows, int kColumns, int kInner, int kPitch>
+IN_REGISTERS void add_product_with_transposed(const Warp& warp, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
+  add_products<true>(warp, sums, left, right);
+}
+
+template <class T, int kRows, int kColumns, int kPitch>
+IN_REGISTERS void store(const Warp& warp, const Accumulator<kRows, kColumns>& numbers, Tile<kPitch> tile) {
+  UNROLLED for (int i = 0; i < kRows / 16; ++i) UNROLLED for (int j = 0; j < kColumns / 8; ++j) UNROLLED for (int number = 0; number < 4; number += 2) {
+    std::uint16_t* const to = tile(16 * i + row_of(warp.lane, number), 8 * j + column_of(warp.lane, number));
+    *reinterpret_cast<std::uint32_t*>(to) = pair<T>(numbers.of[i][j][number], numbers.of[i][j][number + 1]);
+  }
+}
+
+}  // namespace trainyard::cuda

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Gradients of attention of 16 bits by tensor cores, in three passes: what softmax and its derivative need of each query; the gradients of queries, by teams
+// that have some and go through the keys; and those of keys and values, by teams that have some and go through the queries. In the third a row of a matrix is a
+// key and a column a query, so that what one product makes is at once the left factor of the next. See attention_forward.h.
+#pragma once
+
+#include "backends/cuda/module/kernels/attention_forward.h"
+
+namespace trainyard::cuda {
+
+// Of a query: exp(score) / sum of exp(scores) = 2^(score log2(e) - log_sum), and the mean of g . value by these. One that is not there sees nothing.
+struct alignas(8) SoftmaxOfQuery {
+  float log_sum, mean;
+};
+
+inline constexpr int kOwnRows = kStrip * kWarps;
+
+// So many for each head: those that fill the last tile are there, too.
+constexpr std::int64_t softmax_rows(std::int64_t rows) { return parts(rows, kOwnRows) * kOwnRows; }
+
+template <int kWidth>
+struct BackwardShape {
+  static constexpr int kPassing = kWidth <= 64 ? 64 : 32;  // rows of a tile that passes by
+  static constexpr int kNumbers = 2 * numbers_of<kWidth>(kOwnRows) + PassingRows<kWidth, kPassing>::kNumbers;
+  static constexpr int kBytes = 2 * kNumbers + 2 * kPassing * static_cast<int>(sizeof(SoftmaxOfQuery));
+};
+
+// A team's own rows of two matrices, and two others that pass by.
+template <int kWidth>
+struct BackwardTiles {
+  TileOf<kWidth> left, right;
+  PassingRows<kWidth, BackwardShape<kWidth>::kPassing> passing;
+};
+
+template <int kWidth>
+IN_REGISTERS BackwardTiles<kWidth> fetch_own(const Team& team, std::int64_t first, const HeadRows& left_rows, const HeadRows& right_rows,
+                                             const HeadRows& left_passing, const HeadRows& right_passing) {
+  const TileOf<kWidth> left{shared<std::uint16_t>(team)}, right{left(kOwnRows, 0)};
+  fetch_rows<kWidth>(team, left_rows, first, kOwnRows, left);
+  fetch_rows<kWidth>(team, right_rows, first, kOwnRows, right);
+  return {left, right, {left_passing, right_passing, {right(kOwnRows, 0)}}};
+}
+
+template <int kWidth>
+IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head,
+                                                 std::int64_t first) {
+  return fetch_own<kWidth>(team, first, rows_of(of, op.input, Part::query, head), rows_of(of, op.output_gradient, Part::output, head),
+                           rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head));
+}
+
+// What two matrices have of each other: query . key, and gradient . value.
+template <int kWidth>
+struct ScoredStrip {
+  Accumulator<kStrip, BackwardShape<kWidth>::kPassing> scores, along;
+};
+
+template <class T, int kWidth>
+IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTiles<kWidth>& tiles, int strip, int buffer) {
+  ScoredStrip<kWidth> scored;
+  Operand<T, kStrip, kWidth> own;
+  load(warp, own, TileOf<kWidth>{tiles.left(strip * kStrip, 0)});
+  add_product_with_transposed(warp, scored.scores, own, tiles.passing.left(buffer));
+  load(warp, own, TileOf<kWidth>{tiles.right(strip * kStrip, 0)});
+  add_product_with_transposed(warp, scored.along, own, tiles.passing.right(buffer));
+  return scored;
+}
+
+// work(strip, scored, buffer) of the keys that a strip of a team's queries sees, a tile at a time.
+template <class T, int kWidth, class Work>
+IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTiles<kWidth>& tiles, std::int64_t first, int strip, const Work& work) {
+  constexpr int kKeys = BackwardShape<kWidth>::kPassing;
+  const Warp warp = warp_of(team);
+  const auto get = [&](std::int64_t key, int buffer) { tiles.passing.get(team, key, buffer); };
+  for_tiles(team, 0, std::min(first + kOwnRows, of.rows), kKeys, get, [&](std::int64_t key, int buffer) {
+    const int ahead = static_cast<int>(key - first) - strip * kStrip;
+    if (strip >= kWarps || ahead >= kStrip) return;
+    ScoredStrip<kWidth> scored = score_strip<T>(warp, tiles, strip, buffer);
+    if (ahead + kKeys > 1) hide_later_keys(warp, scored.scores, ahead);
+    work(scored, buffer);
+  });
+}
+
+template <class T, int kWidth>
+ON_DEVICE void look_by_warps(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head, std::int64_t first,
+                             SoftmaxOfQuery* all) {
+  const Warp warp = warp_of(team);
+  const float factor = score_factor(of) * kLog2OfE;
+  const BackwardTiles<kWidth> tiles = fetch_queries<kWidth>(team, of, op, head, first);
+  for_strips(warp, [&](int strip) {
+    SeenRows<kStrip> seen = nothing_seen_of<kStrip>(warp);
+    PerRow<kStrip> weighted = seen.sum;
+    for_keys<T>(team, of, tiles, first, strip, [&](ScoredStrip<kWidth>& scored, int) {
+      const PerRow<kStrip> scale = take_up(warp, seen, scored.scores, factor);
+      for_each(warp, weighted, [&](float& sum, const Entry& entry) { sum *= scale[entry]; });
+      for_each(warp, scored.scores, scored.along, [&](float& likely, float& along, const Entry& entry) { weighted[entry] += likely * along; });
+    });
+    join(warp, seen.sum, total);
+    join(warp, weighted, total);
+    for_each(warp, seen.sum, [&](float& sum, const Entry& entry) {
+      const std::int64_t query = first + strip * kStrip + entry.row;
+      if (strip >= kWarps || !speaks_for_rows(warp)) return;
+      all[query] = query < of.rows ? SoftmaxOfQuery{seen.largest[entry] * factor + std::log2(sum), weighted[entry] / sum}
+                                   : SoftmaxOfQuery{std::numeric_limits<float>::infinity(), 0};
+    });
+  });
+}
+
+template <class T, int kWidth>
+ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head, std::int64_t first,
+                                              const SoftmaxOfQuery* all) {
+  const Warp warp = warp_of(team);
+  const float factor = score_factor(of) * kLog2OfE;
+  const BackwardTiles<kWidth> tiles = fetch_queries<kWidth>(team, of, op, head, first);
+  for_strips(warp, [&](int strip) {
+    Accumulator<kStrip, kWidth> sums;
+    PerRow<kStrip> log_sum, mean;
+    for_each(warp, log_sum, [&](float& number, const Entry& entry) {
+      const SoftmaxOfQuery softmax = strip < kWarps ? all[first + strip * kStrip + entry.row] : SoftmaxOfQuery{};
+      number = softmax.log_sum, mean[entry] = softmax.mean;
+    });
+    for_keys<T>(team, of, tiles, first, strip, [&](ScoredStrip<kWidth>& scored, int buffer) {
+      for_each(warp, scored.scores, scored.along,
+               [&](float& score, float& along, const Entry& entry) { along = power_of_two(score * factor - log_sum[entry]) * (along - mean[entry]); });
+      add_product(warp, sums, rounded<T>(scored.along), tiles.passing.left(buffer));
+    });
+    for_each(warp, sums, [&](float& sum, const Entry&) { sum *= score_factor(of); });
+    if (strip < kWarps) store<T>(warp, sums, TileOf<kWidth>{tiles.left(strip * kStrip, 0)});
+  });
+  team.sync();
+  write_rows<kWidth>(team, tiles.left, kOwnRows, rows_of(of, op.input_gradient, Part::query, head), first);
+}
+
+// Where the query of column + `behind` comes before the key of the row, it sees it not.
+template <int kQueries>
+IN_REGISTERS void hide_earlier_queries(const Warp& warp, Accumulator<kStrip, kQueries>& scores, int behind) {
+  for_each(warp, scores, [&](float& score, const Entry& entry) {
+    if (entry.column < entry.row + behind) score = -std::numeric_limits<float>::infinity();
+  });
+}
+
+// Queries of a team's keys, and what is known of them.
+template <int kWidth>
+IN_REGISTERS void get_queries(const Team& team, const BackwardTiles<kWidth>& tiles, const SoftmaxOfQuery* all, std::int64_t query, int buffer,
+                              SoftmaxOfQuery* softmax) {
+  constexpr int kQueries = BackwardShape<kWidth>::kPassing, kAtOnce = 2 * kPiece / static_cast<int>(sizeof(SoftmaxOfQuery));
+  tiles.passing.get(team, query, buffer);
+  for (int k = team.rank * kAtOnce; k < kQueries; k += team.size * kAtOnce)
+    fetch(reinterpret_cast<std::uint16_t*>(softmax + buffer * kQueries + k), reinterpret_cast<const std::uint16_t*>(all + query + k));
+}
+
+template <class T, int kWidth>
+ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head, std::int64_t first,
+                                           const SoftmaxOfQuery* all) {
+  constexpr int kQueries = BackwardShape<kWidth>::kPassing;
+  const Warp warp = warp_of(team);
+  const float factor = score_factor(of) * kLog2OfE;
+  const BackwardTiles<kWidth> tiles = fetch_own<kWidth>(team, first, rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head),
+                                                        rows_of(of, op.input, Part::query, head), rows_of(of, op.output_gradient, Part::output, head));
+  auto* const softmax = reinterpret_cast<SoftmaxOfQuery*>(shared<std::uint16_t>(team) + BackwardShape<kWidth>::kNumbers);
+  for_strips(warp, [&](int strip) {
+    Accumulator<kStrip, kWidth> key_sums, value_sums;
+    const auto get = [&](std::int64_t query, int buffer) { get_queries(team, tiles, all, query, buffer, softmax); };
+    for_tiles(team, first, of.rows, kQueries, get, [&](std::int64_t query, int buffer) {
+      const int behind = static_cast<int>(first - query) + strip * kStrip;
+      if (strip >= kWarps || behind >= kQueries) return;
+      ScoredStrip<kWidth> scored = score_strip<T>(warp, tiles, strip, buffer);
+      if (behind + kStrip > 1) hide_earlier_queries(warp, scored.scores, behind);
+      for_each(warp, scored.scores, scored.along, [&](float& score, float& along, const Entry& entry) {
+        const SoftmaxOfQuery of_query = softmax[buffer * kQueries + entry.column];
+        score = power_of_two(score * factor - of_query.log_sum);
+        along = score * (along - of_query.mean);
+      });
+      add_product(warp, value_sums, rounded<T>(scored.scores), tiles.passing.right(buffer));
+      add_product(warp, key_sums, rounded<T>(scored.along), tiles.passing.left(buffer));
+    });
+    for_each(warp, key_sums, [&](float& sum, const Entry&) { sum *= score_factor(of); });
+    if (strip >= kWarps) return;
+    store<T>(warp, key_sums, TileOf<kWidth>{tiles.left(strip * kStrip, 0)});
+    store<T>(warp, value_sums, TileOf<kWidth>{tiles.right(strip * kStrip, 0)});
+  });
+  team.sync();
+  write_rows<kWidth>(team, tiles.left, kOwnRows, rows_of(of, op.input_gradient, Part::key, head), first);
+  write_rows<kWidth>(team, tiles.right, kOwnRows, rows_of(of, op.input_gradient, Part::value, head), first);
+}
+
+// In each pass those that have most to see come first.
+template <class T, int kWidth>
+void differentiate_by_warps(Stream& stream, const compute::AttentionBackward& op, const Heads& of, SoftmaxOfQuery* all) {
+  const std::int64_t heads = op.input.shape[0] * of.heads, teams = heads * parts(of.rows, kOwnRows), known = softmax_rows(of.rows);
+  constexpr int kBytes = BackwardShape<kWidth>::kBytes;
+  for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    look_by_warps<T, kWidth>(team, of, op, at % heads, tile_from_last<kOwnRows>(of, heads, at), all + at % heads * known);
+  });
+  for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    differentiate_queries_by_warps<T, kWidth>(team, of, op, at % heads, tile_from_last<kOwnRows>(of, heads, at), all + at % heads * known);
+  });
+  for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    differentiate_keys_by_warps<T, kWidth>(team, of, op, at % heads, at / heads * kOwnRows, all + at % heads * known);
+  });
+}
+
+}  // namespace trainyard::cuda

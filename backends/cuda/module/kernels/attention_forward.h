@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Attention of 16 bits by tensor cores (Dao 2023, "FlashAttention-2"): each warp of a team has some queries, with all that it knows of them in its registers,
+// and they go through the keys together. Probabilities are rounded to 16 bits before they are multiplied; what is summed up is fp32.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "backends/cuda/module/kernels/attention_tiles.h"
+
+namespace trainyard::cuda {
+
+// Of queries, while keys go by: their largest score, and the sum of exp(score - largest), in parts until it is joined.
+template <int kRows>
+struct SeenRows {
+  PerRow<kRows> largest, sum;
+};
+
+template <int kRows>
+IN_REGISTERS SeenRows<kRows> nothing_seen_of(const Warp& warp) {
+  SeenRows<kRows> seen;
+  for_each(warp, seen.largest, [](float& largest, Entry) { largest = -std::numeric_limits<float>::infinity(); });
+  for_each(warp, seen.sum, [](float& sum, Entry) { sum = 0; });
+  return seen;
+}
+
+// Where key column + `ahead` comes after the query of the row, it is not seen.
+template <int kRows, int kKeys>
+IN_REGISTERS void hide_later_keys(const Warp& warp, Accumulator<kRows, kKeys>& scores, int ahead) {
+  for_each(warp, scores, [&](float& score, const Entry& entry) {
+    if (entry.column + ahead > entry.row) score = -std::numeric_limits<float>::infinity();
+  });
+}
+
+ON_DEVICE inline float larger(float a, float b) { return std::fmax(a, b); }
+ON_DEVICE inline float total(float a, float b) { return a + b; }
+
+// Scores become exp(score - largest), with what they are to be multiplied by first, as a power of 2. By how much all sums before are to be scaled.
+template <int kRows, int kKeys>
+IN_REGISTERS PerRow<kRows> take_up(const Warp& warp, SeenRows<kRows>& seen, Accumulator<kRows, kKeys>& scores, float factor) {
+  PerRow<kRows> scale = seen.largest;
+  for_each(warp, scores, [&](float& score, const Entry& entry) { seen.largest[entry] = larger(seen.largest[entry], score); });
+  join(warp, seen.largest, larger);
+  for_each(warp, scale, [&](float& before, const Entry& entry) {
+    before = power_of_two((before - seen.largest[entry]) * factor);
+    seen.sum[entry] *= before;
+  });
+  for_each(warp, scores, [&](float& score, const Entry& entry) {
+    score = power_of_two(score * factor - seen.largest[entry] * factor);
+    seen.sum[entry] += score;
+  });
+  return scale;
+}
+
+ON_DEVICE inline float score_factor(const Heads& of) { return 1 / std::sqrt(static_cast<float>(of.width)); }
+
+// A warp has more queries where its registers hold them, so that it reads each key for more of them.
+template <int kWidth>
+struct ForwardShape {
+  static constexpr int kRows = kWidth <= 64 ? 2 * kStrip : kStrip, kQueries = kRows * kWarps, kKeys = 64;
+  static constexpr int kBytes = 2 * (numbers_of<kWidth>(kQueries) + PassingRows<kWidth, kKeys>::kNumbers);
+};
+
+// What a warp has of its queries.
+template <class T, int kWidth, int kRows = ForwardShape<kWidth>::kRows>
+struct Attending {
+  Operand<T, kRows, kWidth> queries;
+  SeenRows<kRows> seen;
+  Accumulator<kRows, kWidth> sums;
+};
+
+template <class T, int kWidth>
+IN_REGISTERS void attend_to(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kWidth> keys, TileOf<kWidth> values, int ahead, float factor) {
+  constexpr int kRows = ForwardShape<kWidth>::kRows, kKeys = ForwardShape<kWidth>::kKeys;
+  Accumulator<kRows, kKeys> scores;
+  add_product_with_transposed(warp, scores, mine.queries, keys);
+  if (ahead + kKeys > 1) hide_later_keys(warp, scores, ahead);
+  const PerRow<kRows> scale = take_up(warp, mine.seen, scores, factor);
+  for_each(warp, mine.sums, [&](float& sum, const Entry& entry) { sum *= scale[entry]; });
+  add_product(warp, mine.sums, rounded<T>(scores), values);
+}
+
+template <class T, int kWidth>
+IN_REGISTERS void finish(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kWidth> to) {
+  join(warp, mine.seen.sum, total);
+  for_each(warp, mine.sums, [&](float& sum, const Entry& entry) { sum /= mine.seen.sum[entry]; });
+  store<T>(warp, mine.sums, to);
+}
+
+template <class T, int kWidth>
+ON_DEVICE void attend_by_warps(const Team& team, const Heads& of, const compute::AttentionForward& op, std::int64_t head, std::int64_t first) {
+  using Shape = ForwardShape<kWidth>;
+  const Warp warp = warp_of(team);
+  const TileOf<kWidth> queries{shared<std::uint16_t>(team)};
+  const PassingRows<kWidth, Shape::kKeys> passing{
+      rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head), {queries(Shape::kQueries, 0)}};
+  const std::int64_t end = std::min(first + Shape::kQueries, of.rows);
+  fetch_rows<kWidth>(team, rows_of(of, op.input, Part::query, head), first, Shape::kQueries, queries);
+  for_strips(warp, [&](int strip) {
+    const TileOf<kWidth> own{queries(strip * Shape::kRows, 0)};
+    Attending<T, kWidth> mine{{}, nothing_seen_of<Shape::kRows>(warp), {}};
+    const auto get = [&](std::int64_t key, int buffer) { passing.get(team, key, buffer); };
+    for_tiles(team, 0, end, Shape::kKeys, get, [&](std::int64_t key, int buffer) {
+      const int ahead = static_cast<int>(key - first) - strip * Shape::kRows;
+      if (strip >= kWarps || ahead >= Shape::kRows) return;
+      if (key == 0) load(warp, mine.queries, own);
+      attend_to(warp, mine, passing.left(buffer), passing.right(buffer), ahead, score_factor(of) * kLog2OfE);
+    });
+    if (strip < kWarps) finish(warp, mine, own);
+  });
+  team.sync();
+  write_rows<kWidth>(team, queries, Shape::kQueries, rows_of(of, op.output, Part::output, head), first);
+}
+
+// The team `at` of those that share out heads and tiles: tiles that see most first, of all heads, so that none is left for the end.
+template <int kQueries>
+ON_DEVICE std::int64_t tile_from_last(const Heads& of, std::int64_t heads, std::int64_t at) {
+  return (parts(of.rows, kQueries) - 1 - at / heads) * kQueries;
+}
+
+template <class T, int kWidth>
+void attend_by_warps(Stream& stream, const compute::AttentionForward& op, const Heads& of) {
+  using Shape = ForwardShape<kWidth>;
+  const std::int64_t heads = op.input.shape[0] * of.heads;
+  for_teams<kTileThreads>(stream, heads * parts(of.rows, Shape::kQueries), Shape::kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    attend_by_warps<T, kWidth>(team, of, op, at % heads, tile_from_last<Shape::kQueries>(of, heads, at));
+  });
+}
+
+}  // namespace trainyard::cuda

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Attention of 16 bits by tensor cores: how rows of heads come into a team's fast memory, and go back. Rows are a little longer there than a head is wide, so
+// that rows one below the other lie in different banks; what is beyond a head's last row, or its width, is zeros.
+#pragma once
+
+#include "backends/cuda/module/fragments.h"
+#include "backends/cuda/module/kernels/attention_heads.h"
+
+namespace trainyard::cuda {
+
+inline constexpr int kPiece = 8;   // numbers that are moved at once
+inline constexpr int kStrip = 16;  // rows that a product takes at least
+inline constexpr int kWarps = 4;   // of a team
+inline constexpr int kTileThreads = 32 * kWarps;
+inline constexpr float kLog2OfE = 1.44269504F;  // exp(x) = 2^(x log2 e)
+
+template <int kWidth>
+using TileOf = Tile<kWidth + kPiece>;
+
+template <int kWidth>
+constexpr int numbers_of(int rows) {
+  return rows * (kWidth + kPiece);
+}
+
+// Of one head in a tensor. Where its rows do not begin where a piece could, they are moved number by number.
+struct HeadRows {
+  std::uint16_t* begin;
+  std::int64_t stride, rows, width;
+  bool pieces;
+};
+
+ON_DEVICE inline HeadRows rows_of(const Heads& of, const Tensor& tensor, Part part, std::int64_t head) {
+  const bool alone = part == Part::output;
+  const std::int64_t first = alone ? of.output(head, 0) : of.query(head, 0) + static_cast<std::int64_t>(part) * of.together;
+  return {as<std::uint16_t>(tensor) + first, (alone ? 1 : 3) * of.together, of.rows, of.width, reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0};
+}
+
+// body(row, column) of each piece of a tile, among the threads of a team.
+template <int kWidth, class Body>
+IN_REGISTERS void for_pieces(const Team& team, int rows, const Body& body) {
+  constexpr int kPieces = kWidth / kPiece;
+  for (int k = team.rank; k < rows * kPieces; k += team.size) body(k / kPieces, k % kPieces * kPiece);
+}
+
+// So many rows of a head, from `first` on. They are there when arrive() says so.
+template <int kWidth>
+IN_REGISTERS void fetch_rows(const Team& team, const HeadRows& from, std::int64_t first, int rows, TileOf<kWidth> to) {
+  for_pieces<kWidth>(team, rows, [&](int row, int column) {
+    const bool there = first + row < from.rows && column < from.width;
+    const std::uint16_t* const piece = from.begin + (first + row) * from.stride + column;
+    if (there && from.pieces) return fetch(to(row, column), piece);
+    for (int i = 0; i < kPiece; ++i) to(row, column)[i] = there ? piece[i] : std::uint16_t{0};
+  });
+}
+
+template <int kWidth>
+IN_REGISTERS void write_rows(const Team& team, TileOf<kWidth> from, int rows, const HeadRows& to, std::int64_t first) {
+  struct alignas(16) Piece {
+    std::uint16_t numbers[kPiece];
+  };
+  for_pieces<kWidth>(team, rows, [&](int row, int column) {
+    if (first + row >= to.rows || column >= to.width) return;
+    std::uint16_t* const place = to.begin + (first + row) * to.stride + column;
+    if (to.pieces) *reinterpret_cast<Piece*>(place) = *reinterpret_cast<const Piece*>(from(row, column));
+    else
+      for (int i = 0; i < kPiece; ++i) place[i] = from(row, column)[i];
+  });
+}
+
+// Two matrices of a head that go by together, so many rows of each at a time, in two buffers: one is filled while a team works on the other.
+template <int kWidth, int kRows>
+struct PassingRows {
+  static constexpr int kNumbers = 4 * numbers_of<kWidth>(kRows);
+  HeadRows left_rows, right_rows;
+  TileOf<kWidth> buffers;
+
+  ON_DEVICE TileOf<kWidth> left(int buffer) const { return {buffers(2 * buffer * kRows, 0)}; }
+  ON_DEVICE TileOf<kWidth> right(int buffer) const { return {buffers((2 * buffer + 1) * kRows, 0)}; }
+  IN_REGISTERS void get(const Team& team, std::int64_t first, int buffer) const {
+    fetch_rows<kWidth>(team, left_rows, first, kRows, left(buffer));
+    fetch_rows<kWidth>(team, right_rows, first, kRows, right(buffer));
+  }
+};
+
+// get(first, buffer) and then work(first, buffer) of the tiles that begin at `first`, first + step, ... below `end`.
+template <class Get, class Work>
+IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t end, int step, const Get& get, const Work& work) {
+  get(first, 0);
+  for (int buffer = 0; first < end; first += step, buffer ^= 1) {
+    arrive(team);  // and the other buffer is done with
+    if (first + step < end) get(first + step, buffer ^ 1);
+    work(first, buffer);
+  }
+  team.sync();
+}
+
+// body(strip) of the strips of a team's tile, each by one warp: at once where there are as many warps. The others only help to fetch: they have a strip that
+// is not there, kWarps or beyond.
+template <class Body>
+IN_REGISTERS void for_strips(const Warp& warp, const Body& body) {
+  for (int strip = warp.rank; strip - warp.rank < kWarps; strip += warp.count) body(strip);
+}
+
+}  // namespace trainyard::cuda
