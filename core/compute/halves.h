@@ -2,6 +2,7 @@
 // Mixed precision (Micikevicius et al. 2018): what passes between layers, and the gradients of that, may be bf16 or fp16. Then the factors of products are of
 // that dtype too, with their biases, and all else that an op touches is fp32: parameters of normalisations, tables, what names their rows, and the gradients of
 // all parameters. What comes in is widened, computed in fp32, and rounded once, to nearest and even, where it is stored; a copy may be of another dtype.
+// Attention may round p_ij and d_ij (ops.h), too, each of these but for a factor that its row has in common, before it multiplies them.
 //
 // Here for devices whose memory this process can touch: such tensors are widened to fp32, and the op is computed on these. A backend that is faster at it does
 // it in its own way.

@@ -58,18 +58,20 @@ inline void expect_rounded_on_the_way(const Tensor& found, const Tensor& expecte
     EXPECT_LE(mean_error(found, expected, first, columns), step / 2) << what << " from column " << first << " on";
 }
 
+inline void expect_near_the_reference(compute::Compute& device, compute::Compute& reference, DType dtype, const AttentionSizes& sizes) {
+  SCOPED_TRACE(std::string(base::name_of(dtype)) + ", " + to_text(sizes));
+  Values mine, its;
+  const AttentionCases found = attention_cases(mine, dtype, sizes), expected = attention_cases(its, dtype, sizes);
+  for (const auto& [one, other] : {std::pair{found.forward, expected.forward}, std::pair{found.backward, expected.backward}}) {
+    run(device, one.op);
+    run(reference, other.op);
+    expect_rounded_on_the_way(one.results[0].second, other.results[0].second, sizes.heads * sizes.width, one.results[0].first);
+  }
+}
+
 TEST_P(ComputeConformance, attention_of_16_bits_is_near_the_reference) {
   for (const DType dtype : kHalves)
-    for (const AttentionSizes& sizes : kAttention) {
-      SCOPED_TRACE(std::string(base::name_of(dtype)) + ", " + to_text(sizes));
-      Values mine, its;
-      const AttentionCases found = attention_cases(mine, dtype, sizes), expected = attention_cases(its, dtype, sizes);
-      for (const auto& [one, other] : {std::pair{found.forward, expected.forward}, std::pair{found.backward, expected.backward}}) {
-        run(*device_, one.op);
-        run(*reference_, other.op);
-        expect_rounded_on_the_way(one.results[0].second, other.results[0].second, sizes.heads * sizes.width, one.results[0].first);
-      }
-    }
+    for (const AttentionSizes& sizes : kAttention) expect_near_the_reference(*device_, *reference_, dtype, sizes);
 }
 
 // Of one result on two devices, with tensors that lie elsewhere.

@@ -33,31 +33,44 @@ struct PerRow {
   IN_REGISTERS const float& operator[](const Entry& entry) const { return of[entry.slot]; }
 };
 
-// body(i, j, number, entry) of each number of those that a lane has.
+// body(i, j, number) of each number that a lane has of an accumulator: in the j-th 8 columns of the i-th 16 rows.
 template <int kRows, int kColumns, class Body>
-IN_REGISTERS void for_places(const Warp& warp, const Body& body) {
-  UNROLLED for (int i = 0; i < kRows / 16; ++i) UNROLLED for (int j = 0; j < kColumns / 8; ++j) UNROLLED for (int number = 0; number < 4; ++number)
-      body(i, j, number, Entry{2 * i + number / 2, 16 * i + row_of(warp.lane, number), 8 * j + column_of(warp.lane, number)});
+IN_REGISTERS void for_own(const Body& body) {
+  unrolled<kRows / 16>([&](int i) { unrolled<kColumns / 8>([&](int j) { unrolled<4>([&](int number) { body(i, j, number); }); }); });
+}
+
+// body(i, j) of blocks.
+template <int kRows, int kColumns, class Body>
+IN_REGISTERS void for_blocks(const Body& body) {
+  unrolled<kRows / 16>([&](int i) { unrolled<kColumns / 16>([&](int j) { body(i, j); }); });
+}
+
+IN_REGISTERS Entry entry_of(const Warp& warp, int i, int j, int number) {
+  return {2 * i + number / 2, 16 * i + row_of(warp.lane, number), 8 * j + column_of(warp.lane, number)};
 }
 
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers, const Body& body) {
-  for_places<kRows, kColumns>(warp, [&](int i, int j, int number, const Entry& entry) { body(numbers.of[i][j][number], entry); });
+  for_own<kRows, kColumns>([&](int i, int j, int number) { body(numbers.of[i][j][number], entry_of(warp, i, j, number)); });
 }
 
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers, Accumulator<kRows, kColumns>& others, const Body& body) {
-  for_places<kRows, kColumns>(warp, [&](int i, int j, int number, const Entry& entry) { body(numbers.of[i][j][number], others.of[i][j][number], entry); });
+  for_own<kRows, kColumns>([&](int i, int j, int number) { body(numbers.of[i][j][number], others.of[i][j][number], entry_of(warp, i, j, number)); });
 }
 
 template <int kRows, class Body>
 IN_REGISTERS void for_each(const Warp& warp, PerRow<kRows>& numbers, const Body& body) {
-  UNROLLED for (int slot = 0; slot < kRows / 8; ++slot) body(numbers.of[slot], Entry{slot, slot / 2 * 16 + row_of(warp.lane, slot % 2 * 2), 0});
+  unrolled<kRows / 8>([&](int slot) { body(numbers.of[slot], Entry{slot, slot / 2 * 16 + row_of(warp.lane, slot % 2 * 2), 0}); });
 }
 
 template <int kRows, class Body>
 IN_REGISTERS void join(const Warp& warp, PerRow<kRows>& numbers, const Body& body) {
-  UNROLLED for (float& number : numbers.of) for (const int other : {1, 2}) number = body(number, of_other(warp, number, other));
+  unrolled<kRows / 8>([&](int slot) {
+    float& number = numbers.of[slot];
+    number = body(number, of_other(warp, number, 1));
+    number = body(number, of_other(warp, number, 2));
+  });
 }
 
 IN_REGISTERS bool speaks_for_rows(const Warp& warp) { return warp.lane % 4 == 0; }
@@ -72,32 +85,33 @@ IN_REGISTERS Block load_block(const Warp& warp, Tile<kPitch> tile, int row, int 
 
 template <class T, int kRows, int kColumns, int kPitch>
 IN_REGISTERS void load(const Warp& warp, Operand<T, kRows, kColumns>& operand, Tile<kPitch> tile) {
-  UNROLLED for (int i = 0; i < kRows / 16; ++i) UNROLLED for (int j = 0; j < kColumns / 16; ++j) operand.of[i][j] =
-      load_block(warp, tile, 16 * i, 16 * j, false);
+  for_blocks<kRows, kColumns>([&](int i, int j) { operand.of[i][j] = load_block(warp, tile, 16 * i, 16 * j, false); });
 }
 
 // A lane has of an accumulator just what it has of an operand: nothing moves.
 template <class T, int kRows, int kColumns>
 IN_REGISTERS Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColumns>& numbers) {
   Operand<T, kRows, kColumns> operand;
-  UNROLLED for (int i = 0; i < kRows / 16; ++i) UNROLLED for (int j = 0; j < kColumns / 16; ++j) UNROLLED for (int q = 0; q < 4; ++q) {
-    const float(&half)[4] = numbers.of[i][2 * j + q / 2];
-    operand.of[i][j].quarters[q] = pair<T>(half[q % 2 * 2], half[q % 2 * 2 + 1]);
-  }
+  for_blocks<kRows, kColumns>([&](int i, int j) {
+    unrolled<4>([&](int q) {
+      const float(&half)[4] = numbers.of[i][2 * j + q / 2];
+      operand.of[i][j].quarters[q] = pair<T>(half[q % 2 * 2], half[q % 2 * 2 + 1]);
+    });
+  });
   return operand;
 }
 
 // The right factor, block by block: of rows k and columns n, whose quarters must come transposed, or the other way round.
 template <bool kTransposed, class T, int kRows, int kColumns, int kInner, int kPitch>
 IN_REGISTERS void add_products(const Warp& warp, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
-  UNROLLED for (int k = 0; k < kInner / 16; ++k) UNROLLED for (int n = 0; n < kColumns / 16; ++n) {
+  for_blocks<kInner, kColumns>([&](int k, int n) {
     const Block block = kTransposed ? load_block(warp, right, 16 * n, 16 * k, false) : load_block(warp, right, 16 * k, 16 * n, true);
     const auto& q = block.quarters;
-    UNROLLED for (int i = 0; i < kRows / 16; ++i) {
+    unrolled<kRows / 16>([&](int i) {
       multiply<T>(warp, sums.of[i][2 * n], left.of[i][k].quarters, q[0], kTransposed ? q[2] : q[1]);
       multiply<T>(warp, sums.of[i][2 * n + 1], left.of[i][k].quarters, kTransposed ? q[1] : q[2], q[3]);
-    }
-  }
+    });
+  });
 }
 
 template <class T, int kRows, int kColumns, int kInner, int kPitch>
@@ -112,10 +126,11 @@ IN_REGISTERS void add_product_with_transposed(const Warp& warp, Accumulator<kRow
 
 template <class T, int kRows, int kColumns, int kPitch>
 IN_REGISTERS void store(const Warp& warp, const Accumulator<kRows, kColumns>& numbers, Tile<kPitch> tile) {
-  UNROLLED for (int i = 0; i < kRows / 16; ++i) UNROLLED for (int j = 0; j < kColumns / 8; ++j) UNROLLED for (int number = 0; number < 4; number += 2) {
-    std::uint16_t* const to = tile(16 * i + row_of(warp.lane, number), 8 * j + column_of(warp.lane, number));
-    *reinterpret_cast<std::uint32_t*>(to) = pair<T>(numbers.of[i][j][number], numbers.of[i][j][number + 1]);
-  }
+  for_own<kRows, kColumns>([&](int i, int j, int number) {
+    if (number % 2 != 0) return;
+    const Entry entry = entry_of(warp, i, j, number);
+    *reinterpret_cast<std::uint32_t*>(tile(entry.row, entry.column)) = pair<T>(numbers.of[i][j][number], numbers.of[i][j][number + 1]);
+  });
 }
 
 }  // namespace trainyard::cuda

@@ -12,9 +12,8 @@
 #include "core/base/result.h"
 
 #define ON_DEVICE __device__
-// Of functions on arrays that are to stay in registers: no call may push these into memory, nor a loop index them.
+// Of functions on arrays that are to stay in registers: no call may push these into memory.
 #define IN_REGISTERS __device__ __forceinline__
-#define UNROLLED _Pragma("unroll")
 
 namespace trainyard::cuda {
 
@@ -22,6 +21,19 @@ inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;  // bytes th
 inline constexpr int kThreads = 256;                                 // of a block
 inline constexpr std::int64_t kMostBlocks = 1 << 20;                 // more work than that goes round
 inline constexpr int kWarp = 32;
+
+// body(i) of each i in [0, kCount), written out: what indexes registers must be known beforehand.
+template <int kCount, class Body>
+IN_REGISTERS void unrolled(const Body& body) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) body(i);
+}
+// body(i) of first, first + step, ... below end, written once: registers are worth more than the time that it takes to count.
+template <class Body>
+IN_REGISTERS void rolled(int first, int end, int step, const Body& body) {
+#pragma unroll 1
+  for (int i = first; i < end; i += step) body(i);
+}
 
 // Launches go wrong later than they are asked for: the queue is asked how it fared.
 struct Stream {
@@ -77,7 +89,7 @@ __global__ void __launch_bounds__(kThreads) run_each(std::int64_t count, Body bo
 template <int kOfTeam, class Body>
 __global__ void __launch_bounds__(kOfTeam) run_teams(std::int64_t count, Body body) {
   extern __shared__ __align__(64) std::byte memory[];
-  const Team team{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), memory};
+  const Team team{static_cast<int>(threadIdx.x), kOfTeam, memory};
   for (std::int64_t i = blockIdx.x; i < count; i += gridDim.x) {
     body(team, i);
     __syncthreads();

@@ -12,11 +12,21 @@
 
 #define ON_DEVICE
 #define IN_REGISTERS inline
-#define UNROLLED
 
 namespace trainyard::cuda {
 
 inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;  // bytes that a team can share
+
+inline constexpr int kMostThreads = 64;  // of a team
+
+template <int kCount, class Body>
+void unrolled(const Body& body) {
+  for (int i = 0; i < kCount; ++i) body(i);
+}
+template <class Body>
+void rolled(int first, int end, int step, const Body& body) {
+  for (int i = first; i < end; i += step) body(i);
+}
 
 // A number, and where it stands.
 struct Ranked {
@@ -30,9 +40,9 @@ class Crew {
   using Task = void (*)(const void* with, int rank);
   virtual ~Crew() = default;
   virtual int size() const = 0;
-  virtual void run(Task task, const void* with) = 0;  // on all of them, and waits for them
-  virtual void sync() = 0;                            // for all of them at once
-  virtual std::array<Ranked, 32>& said() = 0;         // by rank
+  virtual void run(Task task, const void* with) = 0;     // on all of them, and waits for them
+  virtual void sync() = 0;                               // for all of them at once
+  virtual std::array<Ranked, kMostThreads>& said() = 0;  // by rank
 };
 
 struct Stream {

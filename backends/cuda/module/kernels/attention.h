@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Causal attention, a tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is ever written to the device's memory. A team takes some queries
+// Causal attention, a tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is ever written to the device's memory. Of 16 bits it is by tensor
+// cores where they can do it (attention_forward.h, attention_backward.h); here is what does it in any other case, number by number. A team takes some queries
 // of one head of one sample and goes through the keys that they see; for the gradients of keys and values it is the other way round. SoftmaxOfQuery is made on
 // the way (Milakov and Gimelshein 2018): what was added up is scaled anew when a larger score comes. Nothing is added by two teams, so results have the same
 // bits always.
@@ -7,8 +8,7 @@
 
 #include <limits>
 
-#include "backends/cuda/module/kernels/attention_backward.h"
-#include "core/compute/halves.h"
+#include "backends/cuda/module/kernels/attention_by_tensor_cores.h"
 
 namespace trainyard::cuda {
 
@@ -232,50 +232,22 @@ inline base::Problem heads_too_wide(std::int64_t width) {
   return {base::ProblemCode::bad_input, "attention", "has heads of " + std::to_string(width) + " numbers", "at most 2000 on this device", "Use more heads."};
 }
 
-// Whether tensor cores do it: heads as wide as models have them, of 16 bits.
-inline bool by_tensor_cores(const Tensor& input, std::int64_t width) { return compute::is_half(input.dtype) && width % kStrip == 0 && width <= 128; }
-
-// work<T, kWidth>(): of the least width that holds a head's.
-template <class T, class Work>
-void with_width(std::int64_t width, const Work& work) {
-  if (width <= 32) return work.template operator()<T, 32>();
-  if (width <= 64) return work.template operator()<T, 64>();
-  work.template operator()<T, 128>();
-}
-template <class Work>
-void with_shape(const Tensor& input, std::int64_t width, const Work& work) {
-  if (input.dtype == DType::bf16) with_width<Bf16>(width, work);
-  else with_width<Fp16>(width, work);
-}
-
 template <class W>
 base::Result<Run> make(Device&, const compute::AttentionForward& op) {
   const std::int64_t width = op.input.shape[2] / 3 / op.heads, tile = tile_rows<W>(width, kForwardMatrices, kForwardSquares);
-  const Heads of = heads_of(op.input, op.heads, tile);
-  if (by_tensor_cores(op.input, width))
-    return Run([op, of](Stream& stream) { with_shape(op.input, of.width, [&]<class T, int kWidth>() { attend_by_warps<T, kWidth>(stream, op, of); }); });
+  if (tensor_cores_take(op.input, width)) return by_tensor_cores(op);
   if (tile == 0) return base::fail(heads_too_wide(width));
-  return Run([op, of](Stream& stream) { attend<W>(stream, op, of); });
-}
-
-inline base::Result<Run> make_by_tensor_cores(Device& device, const compute::AttentionBackward& op, const Heads& of) {
-  auto memory = device.allocate(op.input.shape[0] * op.heads * softmax_rows(of.rows) * static_cast<std::int64_t>(sizeof(SoftmaxOfQuery)));
-  if (!memory) return base::fail(memory.error());
-  return Run([op, of, memory = *memory](Stream& stream) {
-    auto* const all = reinterpret_cast<SoftmaxOfQuery*>(memory.get());
-    with_shape(op.input, of.width, [&]<class T, int kWidth>() { differentiate_by_warps<T, kWidth>(stream, op, of, all); });
-  });
+  return Run([op, of = heads_of(op.input, op.heads, tile)](Stream& stream) { attend<W>(stream, op, of); });
 }
 
 template <class W>
 base::Result<Run> make(Device& device, const compute::AttentionBackward& op) {
   const std::int64_t width = op.input.shape[2] / 3 / op.heads, tile = tile_rows<W>(width, kKeyMatrices, kGradientSquares);
-  const Heads of = heads_of(op.input, op.heads, tile);
-  if (by_tensor_cores(op.input, width)) return make_by_tensor_cores(device, op, of);
+  if (tensor_cores_take(op.input, width)) return by_tensor_cores(device, op);
   if (tile == 0) return base::fail(heads_too_wide(width));
   auto memory = device.allocate(op.input.shape[0] * op.input.shape[1] * op.heads * static_cast<std::int64_t>(sizeof(Seen<W>)));
   if (!memory) return base::fail(memory.error());
-  return Run([op, of, memory = *memory](Stream& stream) {
+  return Run([op, of = heads_of(op.input, op.heads, tile), memory = *memory](Stream& stream) {
     auto* const all = reinterpret_cast<Seen<W>*>(memory.get());
     look<W>(stream, op, of, all);
     differentiate_queries<W>(stream, op, of, static_cast<const Seen<W>*>(all));

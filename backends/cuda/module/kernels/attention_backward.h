@@ -144,8 +144,8 @@ IN_REGISTERS void get_queries(const Team& team, const BackwardTiles<kWidth>& til
                               SoftmaxOfQuery* softmax) {
   constexpr int kQueries = BackwardShape<kWidth>::kPassing, kAtOnce = 2 * kPiece / static_cast<int>(sizeof(SoftmaxOfQuery));
   tiles.passing.get(team, query, buffer);
-  for (int k = team.rank * kAtOnce; k < kQueries; k += team.size * kAtOnce)
-    fetch(reinterpret_cast<std::uint16_t*>(softmax + buffer * kQueries + k), reinterpret_cast<const std::uint16_t*>(all + query + k));
+  rolled(team.rank * kAtOnce, kQueries, team.size * kAtOnce,
+         [&](int k) { fetch(reinterpret_cast<std::uint16_t*>(softmax + buffer * kQueries + k), reinterpret_cast<const std::uint16_t*>(all + query + k)); });
 }
 
 template <class T, int kWidth>

@@ -83,7 +83,8 @@ IN_REGISTERS void attend_to(const Warp& warp, Attending<T, kWidth>& mine, TileOf
 template <class T, int kWidth>
 IN_REGISTERS void finish(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kWidth> to) {
   join(warp, mine.seen.sum, total);
-  for_each(warp, mine.sums, [&](float& sum, const Entry& entry) { sum /= mine.seen.sum[entry]; });
+  for_each(warp, mine.seen.sum, [](float& sum, const Entry&) { sum = 1 / sum; });
+  for_each(warp, mine.sums, [&](float& sum, const Entry& entry) { sum *= mine.seen.sum[entry]; });
   store<T>(warp, mine.sums, to);
 }
 

@@ -35,35 +35,40 @@ ON_DEVICE inline HeadRows rows_of(const Heads& of, const Tensor& tensor, Part pa
   return {as<std::uint16_t>(tensor) + first, (alone ? 1 : 3) * of.together, of.rows, of.width, reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0};
 }
 
-// body(row, column) of each piece of a tile, among the threads of a team.
-template <int kWidth, class Body>
-IN_REGISTERS void for_pieces(const Team& team, int rows, const Body& body) {
-  constexpr int kPieces = kWidth / kPiece;
-  for (int k = team.rank; k < rows * kPieces; k += team.size) body(k / kPieces, k % kPieces * kPiece);
+struct alignas(2 * kPiece) Piece {
+  std::uint16_t numbers[kPiece];
+};
+
+// body(row, column) of each piece of a tile, or of each number, among the threads of a team.
+template <int kColumns, int kAtOnce, class Body>
+IN_REGISTERS void for_all(const Team& team, int rows, const Body& body) {
+  constexpr int kOfRow = kColumns / kAtOnce;
+  rolled(team.rank, rows * kOfRow, team.size, [&](int k) { body(k / kOfRow, k % kOfRow * kAtOnce); });
 }
 
 // So many rows of a head, from `first` on. They are there when arrive() says so.
 template <int kWidth>
 IN_REGISTERS void fetch_rows(const Team& team, const HeadRows& from, std::int64_t first, int rows, TileOf<kWidth> to) {
-  for_pieces<kWidth>(team, rows, [&](int row, int column) {
-    const bool there = first + row < from.rows && column < from.width;
-    const std::uint16_t* const piece = from.begin + (first + row) * from.stride + column;
-    if (there && from.pieces) return fetch(to(row, column), piece);
-    for (int i = 0; i < kPiece; ++i) to(row, column)[i] = there ? piece[i] : std::uint16_t{0};
-  });
+  const auto there = [&](int row, int column) { return first + row < from.rows && column < from.width; };
+  const std::uint16_t* const begin = from.begin + first * from.stride;
+  if (from.pieces)
+    return for_all<kWidth, kPiece>(team, rows, [&](int row, int column) {
+      if (there(row, column)) fetch(to(row, column), begin + row * from.stride + column);
+      else *reinterpret_cast<Piece*>(to(row, column)) = {};
+    });
+  for_all<kWidth, 1>(team, rows, [&](int row, int column) { *to(row, column) = there(row, column) ? begin[row * from.stride + column] : std::uint16_t{0}; });
 }
 
 template <int kWidth>
 IN_REGISTERS void write_rows(const Team& team, TileOf<kWidth> from, int rows, const HeadRows& to, std::int64_t first) {
-  struct alignas(16) Piece {
-    std::uint16_t numbers[kPiece];
-  };
-  for_pieces<kWidth>(team, rows, [&](int row, int column) {
-    if (first + row >= to.rows || column >= to.width) return;
-    std::uint16_t* const place = to.begin + (first + row) * to.stride + column;
-    if (to.pieces) *reinterpret_cast<Piece*>(place) = *reinterpret_cast<const Piece*>(from(row, column));
-    else
-      for (int i = 0; i < kPiece; ++i) place[i] = from(row, column)[i];
+  const auto there = [&](int row, int column) { return first + row < to.rows && column < to.width; };
+  std::uint16_t* const begin = to.begin + first * to.stride;
+  if (to.pieces)
+    return for_all<kWidth, kPiece>(team, rows, [&](int row, int column) {
+      if (there(row, column)) *reinterpret_cast<Piece*>(begin + row * to.stride + column) = *reinterpret_cast<const Piece*>(from(row, column));
+    });
+  for_all<kWidth, 1>(team, rows, [&](int row, int column) {
+    if (there(row, column)) begin[row * to.stride + column] = *from(row, column);
   });
 }
 

@@ -45,7 +45,7 @@ class Threads final : public Crew {
 
   int size() const override { return static_cast<int>(others_.size()) + 1; }
   void sync() override { meet_.arrive_and_wait(); }
-  std::array<Ranked, 32>& said() override { return said_; }
+  std::array<Ranked, kMostThreads>& said() override { return said_; }
   void run(Task task, const void* with) override {
     task_ = task, with_ = with;
     sync();
@@ -63,7 +63,7 @@ class Threads final : public Crew {
   }
 
   std::barrier<> meet_;
-  std::array<Ranked, 32> said_{};
+  std::array<Ranked, kMostThreads> said_{};
   Task task_ = nullptr;
   const void* with_ = nullptr;
   std::vector<std::jthread> others_;

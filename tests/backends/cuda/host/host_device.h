@@ -15,7 +15,7 @@ namespace trainyard::cuda {
 
 struct OnHost {
   std::string cudnn = {};   // the file of what is in the place of cuDNN's library; empty: convolutions go by columns
-  int team = 1;             // threads of each (1 to 32); one is the caller's own
+  int team = 1;             // threads of each (1 to 64); one is the caller's own
   bool own_memory = false;  // reaches only what such devices allocated, and were told to reach: anything else is refused, or ends the process
   bool lends = true;        // memory that peers read (lent_memory.h)
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();

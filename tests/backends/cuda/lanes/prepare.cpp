@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Of all that backends/cuda/module/prepare.cu makes kernels of, attention.
+#include "backends/cuda/module/prepare.h"
+
+#include "backends/cuda/module/kernels/attention.h"
+
+namespace trainyard::cuda {
+namespace {
+
+using base::Result;
+
+class StreamKernel final : public compute::Kernel {
+ public:
+  explicit StreamKernel(Run work) : run_(std::move(work)) {}
+  void enqueue(compute::Queue& queue) override { run_(static_cast<StreamQueue&>(queue).stream()); }
+
+ private:
+  Run run_;
+};
+
+template <class OneOp>
+Result<Run> make_any(Device& device, const OneOp& op) {
+  if constexpr (requires { make<float>(device, op); }) return make<float>(device, op);
+  else return base::fail({base::ProblemCode::bad_input, "op", "is no attention", "", ""});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op) {
+  auto made = std::visit([&](const auto& one) { return make_any(device, one); }, op);
+  if (!made) return base::fail(made.error());
+  return std::make_unique<StreamKernel>(std::move(*made));
+}
+
+void sum(Stream&, DType, std::byte*, std::span<const std::byte* const>, std::int64_t) {}
+
+}  // namespace trainyard::cuda
