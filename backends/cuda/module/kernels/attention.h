@@ -18,12 +18,12 @@ inline constexpr std::int64_t kMostTileRows = 16;
 template <class W>
 constexpr std::int64_t tile_rows(std::int64_t width, std::int64_t matrices, std::int64_t squares) {
   std::int64_t rows = kMostTileRows;
-  while (rows > 0 && static_cast<std::int64_t>(sizeof(W)) * rows * (matrices * width + squares * rows + 4) > kTeamMemory) rows /= 2;
+  while (rows > 0 && static_cast<std::int64_t>(sizeof(W)) * rows * (matrices * (width + 1) + squares * rows + 4) > kTeamMemory) rows /= 2;
   return rows;
 }
 template <class W>
 constexpr std::int64_t tile_bytes(std::int64_t rows, std::int64_t width, std::int64_t matrices, std::int64_t squares) {
-  return static_cast<std::int64_t>(sizeof(W)) * rows * (matrices * width + squares * rows + 4);
+  return static_cast<std::int64_t>(sizeof(W)) * rows * (matrices * (width + 1) + squares * rows + 4);
 }
 
 // Rows of a head, from `first` on, into fast memory; beyond the last: zeros.
@@ -32,7 +32,7 @@ ON_DEVICE void load(const Team& team, const Heads& of, const Tensor& from, Part 
   for (std::int64_t k = team.rank; k < of.tile * of.width; k += team.size) {
     const std::int64_t row = first + k / of.width, w = k % of.width;
     const std::int64_t at = part == Part::output ? of.output(head, row) : of.query(head, row) + static_cast<std::int64_t>(part) * of.together;
-    to[k] = row < of.rows ? get<W>(from, at + w) : W{0};
+    to[k / of.width * of.pitch() + w] = row < of.rows ? get<W>(from, at + w) : W{0};
   }
 }
 
@@ -50,7 +50,7 @@ ON_DEVICE void score(const Team& team, const Heads& of, const W* queries, const 
   for (std::int64_t k = team.rank; k < of.tile * of.tile; k += team.size) {
     const std::int64_t i = k / of.tile, j = k % of.tile;
     const bool sees = key + j <= query + i && query + i < of.rows;
-    scores[k] = sees ? factor * dot(queries + i * of.width, keys + j * of.width, of.width) : -std::numeric_limits<W>::infinity();
+    scores[k] = sees ? factor * dot(queries + i * of.pitch(), keys + j * of.pitch(), of.width) : -std::numeric_limits<W>::infinity();
   }
 }
 
@@ -88,9 +88,10 @@ inline constexpr std::int64_t kForwardMatrices = 4, kForwardSquares = 1;
 
 template <class W>
 void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of) {
-  const std::int64_t size = of.tile * of.width, count = op.input.shape[0] * of.heads * of.tiles();
+  const std::int64_t size = of.tile * of.width, matrix = of.tile * of.pitch(), count = op.input.shape[0] * of.heads * of.tiles();
   for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kForwardMatrices, kForwardSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    W *const queries = shared<W>(team), *const keys = queries + size, *const values = keys + size, *const sums = values + size, *const scores = sums + size;
+    W *const queries = shared<W>(team), *const keys = queries + matrix, *const values = keys + matrix, *const sums = values + matrix,
+             *const scores = sums + size;
     W* const scales = scores + of.tile * of.tile;
     auto* const seen = reinterpret_cast<Seen<W>*>(scales + of.tile);
     const std::int64_t head = of.head(at), first = of.first_row(at);
@@ -108,7 +109,7 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
       for (std::int64_t k = team.rank; k < size; k += team.size) {
         const std::int64_t i = k / of.width, w = k % of.width;
         W sum = sums[k] * scales[i];
-        for (std::int64_t j = 0; j < of.tile; ++j) sum += scores[i * of.tile + j] * values[j * of.width + w];
+        for (std::int64_t j = 0; j < of.tile; ++j) sum += scores[i * of.tile + j] * values[j * of.pitch() + w];
         sums[k] = sum;
       }
       team.sync();
@@ -123,10 +124,10 @@ inline constexpr std::int64_t kStatisticsMatrices = 4, kStatisticsSquares = 2;
 
 template <class W>
 void look(Stream& stream, const compute::AttentionBackward& op, const Heads& of, Seen<W>* all) {
-  const std::int64_t size = of.tile * of.width, square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
+  const std::int64_t matrix = of.tile * of.pitch(), square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
   for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kStatisticsMatrices, kStatisticsSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    W *const queries = shared<W>(team), *const gradients = queries + size, *const keys = gradients + size, *const values = keys + size;
-    W *const scores = values + size, *const along = scores + square;
+    W *const queries = shared<W>(team), *const gradients = queries + matrix, *const keys = gradients + matrix, *const values = keys + matrix;
+    W *const scores = values + matrix, *const along = scores + square;
     auto* const seen = reinterpret_cast<Seen<W>*>(along + square);
     const std::int64_t head = of.head(at), first = of.first_row(at);
     load(team, of, op.input, Part::query, head, first, queries);
@@ -138,7 +139,7 @@ void look(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
       team.sync();
       score(team, of, queries, keys, first, key, scores);
       for (std::int64_t k = team.rank; k < square; k += team.size)
-        along[k] = dot(gradients + k / of.tile * of.width, values + k % of.tile * of.width, of.width);
+        along[k] = dot(gradients + k / of.tile * of.pitch(), values + k % of.tile * of.pitch(), of.width);
       team.sync();
       for (std::int64_t i = team.rank; i < of.tile; i += team.size) take_up(seen[i], scores + i * of.tile, along + i * of.tile, of.tile);
       team.sync();
@@ -161,7 +162,7 @@ ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t que
     }
     const Seen<W> of_query = seen[query + i];
     scores[k] = std::exp(scores[k] - of_query.largest) / of_query.sum;
-    along[k] = scores[k] * (dot(gradients + i * of.width, values + j * of.width, of.width) - of_query.weighted) * factor;
+    along[k] = scores[k] * (dot(gradients + i * of.pitch(), values + j * of.pitch(), of.width) - of_query.weighted) * factor;
   }
 }
 
@@ -170,10 +171,10 @@ inline constexpr std::int64_t kQueryMatrices = 5, kKeyMatrices = 6, kGradientSqu
 // Of queries: sum of d_ij key_j over the keys that they see.
 template <class W>
 void differentiate_queries(Stream& stream, const compute::AttentionBackward& op, const Heads& of, const Seen<W>* all) {
-  const std::int64_t size = of.tile * of.width, square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
+  const std::int64_t size = of.tile * of.width, matrix = of.tile * of.pitch(), square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
   for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kQueryMatrices, kGradientSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    W *const queries = shared<W>(team), *const gradients = queries + size, *const keys = gradients + size, *const values = keys + size;
-    W *const sums = values + size, *const scores = sums + size, *const along = scores + square;
+    W *const queries = shared<W>(team), *const gradients = queries + matrix, *const keys = gradients + matrix, *const values = keys + matrix;
+    W *const sums = values + matrix, *const scores = sums + size, *const along = scores + square;
     const std::int64_t head = of.head(at), first = of.first_row(at);
     load(team, of, op.input, Part::query, head, first, queries);
     load(team, of, op.output_gradient, Part::output, head, first, gradients);
@@ -186,7 +187,7 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
       differentiate(team, of, first, all + head * of.rows, scores, gradients, values, along);
       team.sync();
       for (std::int64_t k = team.rank; k < size; k += team.size)
-        for (std::int64_t j = 0; j < of.tile; ++j) sums[k] += along[k / of.width * of.tile + j] * keys[j * of.width + k % of.width];
+        for (std::int64_t j = 0; j < of.tile; ++j) sums[k] += along[k / of.width * of.tile + j] * keys[j * of.pitch() + k % of.width];
       team.sync();
     }
     for (std::int64_t k = team.rank; k < size; k += team.size)
@@ -197,10 +198,10 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
 // Of keys: sum of d_ij query_i, and of values: sum of p_ij g_i, over the queries that see them.
 template <class W>
 void differentiate_keys(Stream& stream, const compute::AttentionBackward& op, const Heads& of, const Seen<W>* all) {
-  const std::int64_t size = of.tile * of.width, square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
+  const std::int64_t size = of.tile * of.width, matrix = of.tile * of.pitch(), square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
   for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kKeyMatrices, kGradientSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    W *const queries = shared<W>(team), *const gradients = queries + size, *const keys = gradients + size, *const values = keys + size;
-    W *const key_sums = values + size, *const value_sums = key_sums + size, *const scores = value_sums + size, *const along = scores + square;
+    W *const queries = shared<W>(team), *const gradients = queries + matrix, *const keys = gradients + matrix, *const values = keys + matrix;
+    W *const key_sums = values + matrix, *const value_sums = key_sums + size, *const scores = value_sums + size, *const along = scores + square;
     const std::int64_t head = of.head(at), first = of.first_row(at);
     load(team, of, op.input, Part::key, head, first, keys);
     load(team, of, op.input, Part::value, head, first, values);
@@ -214,8 +215,8 @@ void differentiate_keys(Stream& stream, const compute::AttentionBackward& op, co
       team.sync();
       for (std::int64_t k = team.rank; k < size; k += team.size)
         for (std::int64_t i = 0; i < of.tile; ++i) {
-          key_sums[k] += along[i * of.tile + k / of.width] * queries[i * of.width + k % of.width];
-          value_sums[k] += scores[i * of.tile + k / of.width] * gradients[i * of.width + k % of.width];
+          key_sums[k] += along[i * of.tile + k / of.width] * queries[i * of.pitch() + k % of.width];
+          value_sums[k] += scores[i * of.tile + k / of.width] * gradients[i * of.pitch() + k % of.width];
         }
       team.sync();
     }

@@ -12,6 +12,8 @@ struct Heads {
   std::int64_t rows, width, together, heads;  // T, D/H, D, H
   std::int64_t tile;                          // rows of one
 
+  // From a row to the next in fast memory: one more than it has numbers, so that threads which read a column each have a bank of their own.
+  ON_DEVICE constexpr std::int64_t pitch() const { return width + 1; }
   ON_DEVICE constexpr std::int64_t tiles() const { return (rows + tile - 1) / tile; }
   // Which head, counted over samples, and which tile of it a team has.
   ON_DEVICE constexpr std::int64_t head(std::int64_t team) const { return team / tiles(); }
