@@ -67,15 +67,13 @@ float element_of(std::uint32_t two, int which) {
 // % 2.
 template <class T>
 float of_left(const Shown& shown, int row, int column) {
-  const auto lane = static_cast<std::size_t>(row % 8 * 4 + column % 8 / 2);
-  const int i = column % 2 + row / 8 * 2 + column / 8 * 4;
-  return element_of<T>(shown.left[lane][static_cast<std::size_t>(i / 2)], i % 2);
+  const int lane = row % 8 * 4 + column % 8 / 2, i = column % 2 + row / 8 * 2 + column / 8 * 4;
+  return element_of<T>(shown.left[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i / 2)], i % 2);
 }
 template <class T>
 float of_right(const Shown& shown, int row, int column) {
-  const auto lane = static_cast<std::size_t>(column * 4 + row % 8 / 2);
-  const int i = row % 2 + row / 8 * 2;
-  return element_of<T>(shown.right[lane][static_cast<std::size_t>(i / 2)], i % 2);
+  const int lane = column * 4 + row % 8 / 2, i = row % 2 + row / 8 * 2;
+  return element_of<T>(shown.right[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i / 2)], i % 2);
 }
 
 template <class T>
