@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compute/combine.h"
 
+#include <array>
+
+#include "core/compute/host_copy.h"
+
 namespace trainyard::compute {
 namespace {
 
@@ -60,9 +64,13 @@ void combine(Compute& compute, Reduction reduction, DType dtype, std::byte* dest
     if (sources[i] != held) choose(reduction, dtype, destination, destination, sources[i], elements);
 }
 
-void compensate(DType dtype, std::byte* gradient, const std::byte* now, const std::byte* then, double lambda, std::int64_t elements) {
-  if (dtype == DType::fp64) compensate_by<double>(lambda, gradient, now, then, elements);
-  else compensate_by<float>(lambda, gradient, now, then, elements);
+void compensate(Compute& compute, DType dtype, std::byte* gradient, const std::byte* now, const std::byte* then, double lambda, std::int64_t elements) {
+  std::array<std::vector<std::byte>, 3> memory;
+  const auto here = [&](const std::byte* data, std::size_t m) { return seen(&compute, {dtype, {elements}, const_cast<std::byte*>(data)}, memory[m]).data; };
+  std::byte* const made = here(gradient, 0);
+  if (dtype == DType::fp64) compensate_by<double>(lambda, made, here(now, 1), here(then, 2), elements);
+  else compensate_by<float>(lambda, made, here(now, 1), here(then, 2), elements);
+  if (made != gradient) compute.copy(gradient, made, elements * base::size_of(dtype));
 }
 
 void divide(DType dtype, std::byte* data, std::int64_t elements, std::int64_t members) {

@@ -19,8 +19,8 @@ void combine(Compute& compute, base::Reduction reduction, DType dtype, std::byte
 void choose(base::Reduction reduction, DType dtype, std::byte* destination, const std::byte* a, const std::byte* b, std::int64_t elements);
 
 // gradient[i] += lambda gradient[i]^2 (now[i] - then[i]): what becomes of a gradient that was computed by `then`, to first order and with the outer product of
-// the gradient for the Hessian (DC-ASGD: Zheng et al. 2017, eq. 10). In double, rounded once. Numbers lie in memory that this process can read; fp32 and fp64.
-void compensate(DType dtype, std::byte* gradient, const std::byte* now, const std::byte* then, double lambda, std::int64_t elements);
+// the gradient for the Hessian (DC-ASGD: Zheng et al. 2017, eq. 10). In double, rounded once, by the host; fp32 and fp64.
+void compensate(Compute& compute, DType dtype, std::byte* gradient, const std::byte* now, const std::byte* then, double lambda, std::int64_t elements);
 
 // The end of a mean: data[i] / members, each rounded once.
 void divide(DType dtype, std::byte* data, std::int64_t elements, std::int64_t members);

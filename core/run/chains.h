@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Compute ops of a rank that its device is given as one, where it gains by that: those that follow each other on the lane and wait for nothing else, and in
-// which the host has no part. An op may be sent on, and is told of, as soon as it is done, in a chain or not.
+// which the host has no part. What an op leaves may be sent, and is told of, as soon as it is done, in a chain or not.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bo
 
 class Chains {
  public:
-  // Null where there is none. `bound` and `compute` are to stay.
+  // Chains of at most so many ops each. `bound` and `compute` outlive them.
   Chains(const plan::RankPlan& plan, const BoundPlan& bound, plan::LaneId lane, compute::Compute& compute, std::size_t most);
 
   struct Chain {

@@ -39,7 +39,7 @@ void ServedShare::keep_rows(std::size_t op, int worker, int place) {
 const std::byte* ServedShare::compensated(const BoundOp& takes, const std::byte* gradient, int worker) const {
   std::byte* const made = parts_.bound->compensated.data + place_of(takes);
   parts_.compute->copy(made, gradient, takes.bytes);
-  compute::compensate(takes.dtype, made, parameters().data + place_of(takes), kept(takes, worker), parts_.delay_compensation, takes.elements);
+  compute::compensate(*parts_.compute, takes.dtype, made, parameters().data + place_of(takes), kept(takes, worker), parts_.delay_compensation, takes.elements);
   return made;
 }
 
@@ -99,7 +99,8 @@ void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byt
   if (compensates()) {
     std::byte* const made = parts_.bound->compensated.data + place_of(takes) + at;
     parts_.compute->copy(made, row, bytes);
-    compute::compensate(takes.dtype, made, parameters().data + place_of(takes) + at, kept(takes, worker) + at, parts_.delay_compensation, elements);
+    compute::compensate(*parts_.compute, takes.dtype, made, parameters().data + place_of(takes) + at, kept(takes, worker) + at, parts_.delay_compensation,
+                        elements);
     row = made;
   }
   if (first) return parts_.compute->copy(takes.data + at, row, bytes);
@@ -110,7 +111,8 @@ void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byt
 // The update before this one is made of it: zero again.
 void ServedShare::forget_rows(std::size_t op) {
   const BoundOp& takes = arrival().ops[op];
-  for (const std::int32_t number : touched_[op]) std::fill_n(takes.data + number * takes.named.row_bytes, takes.named.row_bytes, std::byte{0});
+  zeros_.resize(std::max(zeros_.size(), static_cast<std::size_t>(takes.named.row_bytes)));
+  for (const std::int32_t number : touched_[op]) parts_.compute->copy(takes.data + number * takes.named.row_bytes, zeros_.data(), takes.named.row_bytes);
   touched_[op].clear();
 }
 

@@ -73,6 +73,7 @@ class ServedShare {
   std::unique_ptr<compute::Queue> queue_;
   std::vector<const std::byte*> sources_;
   std::vector<std::vector<std::int32_t>> touched_;  // by op of `arrival`: the rows of the gradient that are not zero
+  std::vector<std::byte> zeros_;                    // a row
   int place_ = 0, to_ = 0;
 };
 

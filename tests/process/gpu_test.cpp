@@ -148,8 +148,20 @@ TEST(Gpus, that_break_beside_nccl_are_named_and_all_end) {
 // Whoever comes first is served first: what is known is that it trains.
 TEST(Gpus, serve_and_are_served_asynchronously) {
   const Home home;
-  const Json result = Machine(home).completed(few_samples(kServed, with(with(on_gpu(0, 0), on_gpu(1, 1)), on_gpu(kServer, 0))));
-  for (const int rank : {0, 1, kServer}) EXPECT_EQ(result["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
+  const Machine machine(home);
+  const Overrides gpus = with(with(on_gpu(0, 0), on_gpu(1, 1)), on_gpu(kServer, 0));
+  for (const Overrides& more : {Overrides{}, Overrides{"strategy.servers.delay_compensation=0.04"}}) {
+    const Json result = machine.completed(few_samples(kServed, with(gpus, more)));
+    for (const int rank : {0, 1, kServer}) EXPECT_EQ(result["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
+  }
+}
+
+// A server keeps tables of which workers name rows; and devices answer each other while they train.
+TEST(Gpus, serve_rows_and_answer_their_neighbours) {
+  const Home home;
+  const Machine machine(home);
+  machine.completed(few_samples(example("wide_and_deep_clicks"), with(on_gpu(0, 0), on_gpu(kServer, 1))));
+  machine.completed(few_samples(example("eight_devices_asynchronous_gossip_digits"), with(on_gpu(0, 0, 0), on_gpu(0, 1, 1))));
 }
 
 TEST(Gpus, that_this_machine_lacks_are_named_before_anything_starts) {

@@ -61,7 +61,7 @@ TYPED_TEST(Combine, a_nan_stays_wherever_it_stands) {
 
 TYPED_TEST(Combine, compensation_for_delay_is_the_square_of_the_gradient_times_the_way_gone) {
   std::vector<TypeParam> gradient{2, -3, 5, 0}, now{1, 1, 7, 9}, then{3, 0.5, 7, 1};
-  compensate(TestFixture::kDType, bytes(gradient), bytes(now), bytes(then), 0.5, 4);
+  compensate(*this->compute_, TestFixture::kDType, bytes(gradient), bytes(now), bytes(then), 0.5, 4);
   EXPECT_THAT(gradient, ElementsAre(2 + 0.5 * 4 * -2, -3 + 0.5 * 9 * 0.5, 5, 0));
 }
 

@@ -137,7 +137,7 @@ TEST_F(CheckpointParts, a_name_that_leads_elsewhere_is_refused) {
 // A copy is written: what training does to the numbers meanwhile is not in it.
 TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
   SavedBox box;
-  PartWriter writer(directory_, 4, "server-0", false, model_, box);
+  PartWriter writer(directory_, 4, "server-0", false, model_, nullptr, box);
   const auto before = parameters_;
   ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
   for (float& value : parameters_) value = -1;
@@ -157,7 +157,7 @@ TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
 // The last step may be one whose turn it is anyway.
 TEST_F(CheckpointParts, a_writer_does_not_write_the_same_twice) {
   SavedBox box;
-  PartWriter writer(directory_, 4, "server-0", false, model_, box);
+  PartWriter writer(directory_, 4, "server-0", false, model_, nullptr, box);
   ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
   ASSERT_TRUE(writer.write_now(7, 3, spans(0, std::string::npos)));
   EXPECT_EQ(box.take().size(), 1U);
@@ -169,7 +169,7 @@ TEST_F(CheckpointParts, a_writer_does_not_write_the_same_twice) {
 
 TEST_F(CheckpointParts, a_writer_that_cannot_write_says_why) {
   SavedBox box;
-  PartWriter writer("/proc/nowhere", 4, "server-0", false, model_, box);
+  PartWriter writer("/proc/nowhere", 4, "server-0", false, model_, nullptr, box);
   EXPECT_FALSE(writer.write_now(7, 3, spans(0, std::string::npos)));
   ASSERT_TRUE(writer.offer(8, 3, spans(0, std::string::npos)));
   std::vector<Saved> saved;
