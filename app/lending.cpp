@@ -43,6 +43,11 @@ std::optional<Named> named(const std::string& endpoint) {
   return lent;
 }
 
+base::Problem with_advice(base::Problem problem) {
+  problem.advice = "With run.transport zmq or inproc ranks lend each other no memory of GPUs.";
+  return problem;
+}
+
 }  // namespace
 
 std::string Lent::endpoint() const {
@@ -72,7 +77,7 @@ base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int ran
     const auto lent = named(endpoints[peer]);
     if (!lent) return base::fail({base::ProblemCode::failed, where, "is lent by a name that cannot be read", "", ""});
     auto memory = compute.borrow(lent->name, where);
-    if (!memory) return base::fail(memory.error());
+    if (!memory) return base::fail(with_advice(memory.error()));
     all.arenas[peer] = {lent->from, {memory->get(), lent->bytes}};
     all.borrowed.push_back(std::move(*memory));
   }
