@@ -28,7 +28,7 @@ using comm::MailboxBlock;
 using comm::MemoryMap;
 using std::chrono::microseconds;
 
-constexpr std::int64_t look_for_the_dead_every_nanoseconds = 50'000'000;
+constexpr std::int64_t kLookForTheDeadEveryNs = 50'000'000;
 
 std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
@@ -56,7 +56,7 @@ class MemfdTransport final : public Transport {
   }
 
   bool wait(microseconds limit) override {
-    const microseconds slice(look_for_the_dead_every_nanoseconds / 1000);
+    const microseconds slice(kLookForTheDeadEveryNs / 1000);
     const auto end = base::now_nanoseconds() + limit.count() * 1000;
     for (;;) {
       const microseconds left((end - base::now_nanoseconds()) / 1000);
@@ -111,7 +111,7 @@ class MemfdTransport final : public Transport {
   void look_for_the_dead() {
     const std::int64_t now = base::now_nanoseconds();
     std::int64_t next = next_look_.load(std::memory_order_relaxed);
-    if (now < next || !next_look_.compare_exchange_strong(next, now + look_for_the_dead_every_nanoseconds)) return;
+    if (now < next || !next_look_.compare_exchange_strong(next, now + kLookForTheDeadEveryNs)) return;
     for (int peer = 0; peer < ranks(); ++peer) {
       const auto died = peer == rank() ? std::nullopt : moves_of_the_dead(peer);
       if (!died) continue;

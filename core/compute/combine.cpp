@@ -2,6 +2,7 @@
 #include "core/compute/combine.h"
 
 #include <array>
+#include <cmath>
 
 #include "core/compute/host_copy.h"
 
@@ -12,11 +13,11 @@ using base::Reduction;
 
 template <class Number>
 Number smaller(Number a, Number b) {
-  return a < b || a != a ? a : b;
+  return a < b || std::isnan(a) ? a : b;
 }
 template <class Number>
 Number larger(Number a, Number b) {
-  return a > b || a != a ? a : b;
+  return a > b || std::isnan(a) ? a : b;
 }
 
 template <class Number>

@@ -80,7 +80,7 @@ class Compute {
 
   // Refuses shapes and dtypes that do not fit each other, naming the op.
   virtual base::Result<std::unique_ptr<Kernel>> prepare(const Op& op) = 0;
-  // Of the kernels of each op; they stay as long as the chain does. Null: the device gains nothing by it.
+  // Of kernels, op by op, that stay as long as it does; null: the device gains nothing. NOLINTNEXTLINE(performance-unnecessary-value-param): others keep them
   virtual std::unique_ptr<Chain> chain(std::vector<std::vector<Kernel*>> /*ops*/) { return nullptr; }
 
   // destination[i] = sources[0][i] + sources[1][i] + ..., added in that order. A source may be the destination itself;

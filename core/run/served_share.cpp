@@ -132,7 +132,7 @@ double ServedShare::begin_update(std::int64_t version, std::int64_t step, std::s
 base::Result<void> ServedShare::run_update(std::size_t op) {
   const BoundOp& updates = update().ops[op];
   if (updates.kernels.empty()) return {};
-  updates.kernels[static_cast<std::size_t>(place_ * places() + to_)]->enqueue(*queue_);
+  updates.kernels[static_cast<std::size_t>(place_) * static_cast<std::size_t>(places()) + static_cast<std::size_t>(to_)]->enqueue(*queue_);
   return compute::finish(*queue_);
 }
 
