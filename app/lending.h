@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks of one host that are all on GPUs lend each other memory there: of the arena that peers read, what but devices touch lies on the rank's GPU, and those
-// of its peers read it where it is. A rank whose GPU a peer's does not reach keeps its arena in shared memory.
+// Ranks of one host that are all on GPUs lend each other memory there: of the arena that peers read, what the host touches by copies alone lies on the rank's
+// GPU, and those of its peers read it where it is. A rank whose GPU a peer's does not reach keeps its arena in shared memory.
 #pragma once
 
 #include <optional>

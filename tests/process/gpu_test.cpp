@@ -160,8 +160,10 @@ TEST(Gpus, serve_and_are_served_asynchronously) {
 TEST(Gpus, serve_rows_and_answer_their_neighbours) {
   const Home home;
   const Machine machine(home);
-  machine.completed(few_samples(example("wide_and_deep_clicks"), with(on_gpu(0, 0), on_gpu(kServer, 1))));
-  machine.completed(few_samples(example("eight_devices_asynchronous_gossip_digits"), with(on_gpu(0, 0, 0), on_gpu(0, 1, 1))));
+  const Json rows = machine.completed(few_samples(example("wide_and_deep_clicks"), with(on_gpu(0, 0), on_gpu(kServer, 1))));
+  for (const int rank : {0, kServer}) EXPECT_EQ(rows["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
+  const Json gossip = machine.completed(few_samples(example("eight_devices_asynchronous_gossip_digits"), with(on_gpu(0, 0, 0), on_gpu(0, 1, 1))));
+  for (const std::size_t rank : {0, 1}) EXPECT_EQ(gossip["ranks"][rank]["emulated"], false);
 }
 
 TEST(Gpus, that_this_machine_lacks_are_named_before_anything_starts) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "backends/cuda/module/graph_chain.h"
 #include "backends/cuda/module/stream_queue.h"
@@ -43,12 +44,15 @@ class GraphChain final : public compute::Chain {
     cudaGraph_t captured = nullptr;
     bool fine = make_events() && cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
     if (!fine) return forget_error();
+    const auto refused_before = std::exchange(stream.refused, std::nullopt);
     InStream queue(stream);
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       for (compute::Kernel* const kernel : ops_[i]) kernel->enqueue(queue);
       fine = cudaEventRecordWithFlags(events_[i], stream.handle, cudaEventRecordExternal) == cudaSuccess && fine;
     }
     fine = cudaStreamEndCapture(stream.handle, &captured) == cudaSuccess && fine;
+    fine = cudaGetLastError() == cudaSuccess && !stream.refused && fine;  // else a kernel may be missing
+    stream.refused = refused_before;
     if (fine && cudaGraphInstantiateWithFlags(&graph_, captured, 0) != cudaSuccess) graph_ = nullptr;
     if (captured != nullptr) cudaGraphDestroy(captured);
     if (graph_ == nullptr || cudaGraphUpload(graph_, stream.handle) != cudaSuccess) forget_error();

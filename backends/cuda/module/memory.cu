@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cuda/module/error.h"
 #include "backends/cuda/module/memory.h"
