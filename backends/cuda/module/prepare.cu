@@ -20,15 +20,6 @@ namespace {
 
 using base::Result;
 
-class StreamKernel final : public compute::Kernel {
- public:
-  explicit StreamKernel(Run work) : run_(std::move(work)) {}
-  void enqueue(compute::Queue& queue) override { run_(static_cast<StreamQueue&>(queue).stream()); }
-
- private:
-  Run run_;
-};
-
 // Whether any tensor of an op is of fp64 that is computed by: all others are computed in fp32.
 template <class OneOp>
 bool is_double(const OneOp& op) {

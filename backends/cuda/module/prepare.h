@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 #include "backends/cuda/module/device.h"
 
@@ -11,6 +12,16 @@ namespace trainyard::cuda {
 class StreamQueue : public compute::Queue {
  public:
   virtual Stream& stream() = 0;
+};
+
+// Work on such a queue.
+class StreamKernel final : public compute::Kernel {
+ public:
+  explicit StreamKernel(Run work) : run_(std::move(work)) {}
+  void enqueue(compute::Queue& queue) override { run_(static_cast<StreamQueue&>(queue).stream()); }
+
+ private:
+  Run run_;
 };
 
 // The kernel of an op, for queues that are StreamQueues. Problems: as compute::validate says, memory of the device that there is not, what the device cannot

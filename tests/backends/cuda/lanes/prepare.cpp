@@ -9,15 +9,6 @@ namespace {
 
 using base::Result;
 
-class StreamKernel final : public compute::Kernel {
- public:
-  explicit StreamKernel(Run work) : run_(std::move(work)) {}
-  void enqueue(compute::Queue& queue) override { run_(static_cast<StreamQueue&>(queue).stream()); }
-
- private:
-  Run run_;
-};
-
 template <class OneOp>
 Result<Run> make_any(Device& device, const OneOp& op) {
   if constexpr (requires { make<float>(device, op); }) return make<float>(device, op);
