@@ -27,13 +27,13 @@ struct AttentionCases {
 
 inline AttentionCases attention_cases(Values& values, DType dtype, const AttentionSizes& s) {
   const Shape apart{s.samples, s.rows, 3 * s.heads * s.width}, together{s.samples, s.rows, s.heads * s.width};
-  const auto rounded = [&](const Tensor& numbers) {
-    const Tensor half = values.zeros(dtype, numbers.shape);
+  Values whole;  // aligned, wherever `values` puts what is made of them
+  const auto rounded = [&](const Shape& shape, double largest) {
+    const Tensor numbers = whole.uniform(DType::fp32, shape, -largest, largest), half = values.zeros(dtype, shape);
     compute::round(dtype, numbers.as<float>(), half.data, numbers.elements());
     return half;
   };
-  const Tensor input = rounded(values.uniform(DType::fp32, apart, -s.largest, s.largest)), gradient = rounded(values.uniform(DType::fp32, together));
-  const Tensor output = rounded(values.uniform(DType::fp32, together)), input_gradient = rounded(values.uniform(DType::fp32, apart));
+  const Tensor input = rounded(apart, s.largest), gradient = rounded(together, 1), output = rounded(together, 1), input_gradient = rounded(apart, 1);
   return {{compute::AttentionForward{input, output, s.heads}, {{"output", output}}},
           {compute::AttentionBackward{input, gradient, input_gradient, s.heads}, {{"input_gradient", input_gradient}}}};
 }
