@@ -13,10 +13,6 @@ double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1.0
 
 }  // namespace
 
-double Random::uniform(std::uint64_t element) const { return unit(bits(element)); }
-
-double Random::uniform(std::uint64_t element, double low, double high_end) const { return low + (high_end - low) * uniform(element); }
-
 double Random::normal(std::uint64_t element) const {
   const auto words = block(element);
   const double radius = unit((std::uint64_t{words[1]} << 32) | words[0]);

@@ -34,10 +34,10 @@ class Random {
   // Four independent 32-bit words of `element`.
   constexpr std::array<std::uint32_t, 4> block(std::uint64_t element) const;
   constexpr std::uint64_t bits(std::uint64_t element) const;
-  double uniform(std::uint64_t element) const;                            // [0, 1), 53 bits
-  double uniform(std::uint64_t element, double low, double high) const;   // [low, high)
-  double normal(std::uint64_t element) const;                             // mean 0, variance 1 (Box-Muller)
-  std::uint64_t below(std::uint64_t element, std::uint64_t bound) const;  // [0, bound), bound >= 1
+  constexpr double uniform(std::uint64_t element) const;                           // [0, 1), 53 bits
+  constexpr double uniform(std::uint64_t element, double low, double high) const;  // [low, high)
+  double normal(std::uint64_t element) const;                                      // mean 0, variance 1 (Box-Muller)
+  std::uint64_t below(std::uint64_t element, std::uint64_t bound) const;           // [0, bound), bound >= 1
 
  private:
   std::uint64_t seed_;
@@ -64,5 +64,8 @@ constexpr std::uint64_t Random::bits(std::uint64_t element) const {
   const auto words = block(element);
   return (std::uint64_t{words[1]} << 32) | words[0];
 }
+
+constexpr double Random::uniform(std::uint64_t element) const { return static_cast<double>(bits(element) >> 11) * 0x1p-53; }
+constexpr double Random::uniform(std::uint64_t element, double low, double high) const { return low + (high - low) * uniform(element); }
 
 }  // namespace trainyard::base

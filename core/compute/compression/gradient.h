@@ -25,9 +25,9 @@ void in_blocks(std::int64_t elements, const Work& work) {
 }
 
 // As a whole number that grows with the magnitude; Inf is above all numbers, and NaN above Inf.
-inline std::int32_t magnitude(float value) { return std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF; }
+constexpr std::int32_t magnitude(float value) { return std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF; }
 inline constexpr float kInf = std::numeric_limits<float>::infinity(), kNoNumber = std::numeric_limits<float>::quiet_NaN();
-inline bool is_finite(float value) { return magnitude(value) < magnitude(kInf); }
+constexpr bool is_finite(float value) { return magnitude(value) < magnitude(kInf); }
 
 inline std::int32_t greatest_magnitude(const float* values, std::int64_t count) {
   std::array<std::int32_t, 16> greatest{};

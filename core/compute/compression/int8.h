@@ -10,13 +10,14 @@
 
 namespace trainyard::compute::compression {
 
-inline float int8_scale(const float* values, std::int64_t count) {
-  const auto greatest = std::bit_cast<float>(greatest_magnitude(values, count));
-  return is_finite(greatest) ? greatest / 127 : kNoNumber;
+// Of numbers whose greatest magnitude (gradient.h) it is.
+constexpr float int8_scale(std::int32_t greatest) {
+  const auto number = std::bit_cast<float>(greatest);
+  return is_finite(number) ? number / 127 : kNoNumber;
 }
 
 // Rounded to nearest, ties to even: beside 1.5 * 2^23 an fp32 has no bits for fractions. |x / scale| is 191 at most, of subnormal scales.
-inline std::int8_t quantise(float value, float scale) {
+constexpr std::int8_t quantise(float value, float scale) {
   constexpr float beside = 0x1.8p23F;
   const std::int32_t q = std::bit_cast<std::int32_t>(value / scale + beside) - std::bit_cast<std::int32_t>(beside);
   return static_cast<std::int8_t>(std::clamp<std::int16_t>(static_cast<std::int16_t>(q), -127, 127));
@@ -26,7 +27,7 @@ inline void encode_int8(Gradient& gradient, std::byte* encoded) {
   std::byte* const numbers = encoded + 4 * scales_of(gradient.elements());
   in_blocks(gradient.elements(), [&](std::int64_t first, std::int64_t count) {
     const float* const values = gradient.values() + first;
-    const float scale = int8_scale(values, count);
+    const float scale = int8_scale(greatest_magnitude(values, count));
     store(encoded, first / kScaled, scale);
     std::int8_t block[kBlock] = {};
     for (std::int64_t i = 0; scale > 0 && i < count; ++i) block[i] = quantise(values[i], scale);

@@ -16,7 +16,10 @@ RandomPlaces places_of(const CompressionSpec& spec, std::int64_t elements) {
   return {elements, kept(spec, elements)};
 }
 
-std::uint64_t step_of(const Tensor& step) { return static_cast<std::uint64_t>(*step.as<double>()); }
+template <class OneOp>
+Shuffle shuffle_of(const OneOp& op) {
+  return shuffle_of_step(op.seed, op.bucket, static_cast<std::uint64_t>(*op.step.template as<double>()), op.gradient.elements());
+}
 
 class Compress final : public Kernel {
  public:
@@ -39,7 +42,7 @@ class Compress final : public Kernel {
       case Scheme::int8: return encode_int8(gradient, encoded);
       case Scheme::sign: return encode_sign(gradient, encoded);
       case Scheme::top_k: return encode_top_k(gradient, encoded, kept(op_.spec, gradient.elements()), magnitudes_);
-      case Scheme::random_k: random_places_.draw(op_.seed, op_.bucket, step_of(op_.step)); return encode_random_k(gradient, encoded, random_places_);
+      case Scheme::random_k: random_places_.draw(shuffle_of(op_)); return encode_random_k(gradient, encoded, random_places_);
       case Scheme::none:
       case Scheme::power_sgd: return;
     }
@@ -60,7 +63,7 @@ class Decompress final : public Kernel {
     switch (op_.spec.kind) {
       case Scheme::fp16: return decode_cast<Fp16>(op_.encoded.data, gradient, elements);
       case Scheme::bf16: return decode_cast<Bf16>(op_.encoded.data, gradient, elements);
-      case Scheme::random_k: random_places_.draw(op_.seed, op_.bucket, step_of(op_.step)); return decode_random_k(op_.encoded.data, gradient, random_places_);
+      case Scheme::random_k: random_places_.draw(shuffle_of(op_)); return decode_random_k(op_.encoded.data, gradient, random_places_);
       default: std::fill_n(gradient, elements, 0.0F);
     }
     for (std::int64_t p = 0; p < op_.parts; ++p) add(op_.encoded.data + p * part, gradient, elements);

@@ -86,14 +86,16 @@ inline void take_away(float* basis, const PowerSgdBlock& block, std::int64_t k, 
     basis[r * block.rank + k] -= static_cast<float>(along * static_cast<double>(basis[r * block.rank + other]));
 }
 
+// What is left of a column beside this much of it is rounding.
+inline constexpr double kOfRounding = 1e-6;
+
 // The columns of P, in place. One that lies along those before it, up to rounding, becomes 0.
 inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
-  constexpr double of_rounding = 1e-6;
   for (std::int64_t k = 0; k < block.rank; ++k) {
     const double before = column_length(basis, block.matrix.rows, block.rank, k);
     for (std::int64_t other = 0; other < k; ++other) take_away(basis, block, k, other);
     const double length = column_length(basis, block.matrix.rows, block.rank, k);
-    const bool nothing = std::isfinite(before) && length <= of_rounding * before;
+    const bool nothing = std::isfinite(before) && length <= kOfRounding * before;
     for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
       float& value = basis[r * block.rank + k];
       value = nothing ? 0.0F : static_cast<float>(static_cast<double>(value) / length);

@@ -32,8 +32,8 @@ inline float mean_magnitude(const float* values, std::int64_t elements) {
   return least == most ? least : mean_magnitude_in_order(values, elements);
 }
 
-inline std::uint32_t sign_bit(float value) { return std::bit_cast<std::uint32_t>(value) & 0x80000000u; }
-inline float with_sign(float scale, std::uint32_t sign) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) ^ sign); }
+constexpr std::uint32_t sign_bit(float value) { return std::bit_cast<std::uint32_t>(value) & 0x80000000u; }
+constexpr float with_sign(float scale, std::uint32_t sign) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) ^ sign); }
 
 // The signs of `count` numbers, 8 at most, the first in the lowest bit.
 inline std::byte signs_of(const float* values, std::int64_t count) {
