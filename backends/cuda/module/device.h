@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What kernels ask of the device beside running them: memory that is theirs alone, what libraries do better, products of matrices and sorting, and to be left
-// to the host for a while. On a GPU this is CUDA, cuBLASLt and CUB (gpu.h); tests have one that is this process.
+// What kernels ask of the device beside running them: memory that is theirs alone, and what libraries do better, products of matrices
+// and sorting. On a GPU this is CUDA, cuBLASLt and CUB (gpu.h); tests have one that is this process.
 #pragma once
 
 #include <functional>
@@ -32,13 +32,7 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual base::Result<Memory> allocate(std::int64_t bytes) = 0;
-  virtual base::Result<Memory> allocate_on_host(std::int64_t bytes) = 0;  // that copies reach
-  virtual bool reaches(const std::byte* place) = 0;                       // within kernels
-
-  // Between memory of either kind.
-  virtual Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;
-  // The host does this when all before it is done, and all after it waits. It asks nothing of the device.
-  virtual Run call(std::function<void()> work) = 0;
+  virtual bool reaches(const std::byte* place) = 0;  // within kernels
 
   // Whether a product with such a bias or activation is one piece of work; else these are added afterwards.
   virtual bool fuses(compute::DType result, compute::Activation activation) const = 0;

@@ -40,19 +40,7 @@ class GpuDevice final : public Device {
   std::string libraries() const { return "cuBLASLt " + std::to_string(cublasLtGetVersion()) + (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN"); }
 
   Result<Memory> allocate(std::int64_t bytes) override { return allocate_on_gpu(number_, bytes); }
-  Result<Memory> allocate_on_host(std::int64_t bytes) override { return module::allocate_on_host(bytes); }
   bool reaches(const std::byte* place) override { return module::reaches(number_, place); }
-
-  Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
-    return [=](Stream& stream) { cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream.handle); };
-  }
-  Run call(std::function<void()> work) override {
-    auto kept = std::make_shared<std::function<void()>>(std::move(work));
-    return [kept](Stream& stream) {
-      cudaLaunchHostFunc(
-          stream.handle, [](void* one) { (*static_cast<std::function<void()>*>(one))(); }, kept.get());
-    };
-  }
 
   // cuBLASLt adds a bias and relu to what is summed in fp32.
   bool fuses(DType result, compute::Activation activation) const override { return result != DType::fp64 && activation != compute::Activation::tanh; }
@@ -77,6 +65,11 @@ class GpuDevice final : public Device {
   std::unique_ptr<Products> products_;
   std::unique_ptr<cudnn::Convolutions> convolutions_;  // null: without cuDNN
 };
+
+// Between memory of host and device, either way, in the order of the stream.
+void bring(Stream& stream, std::byte* to, const std::byte* from, std::int64_t bytes) {
+  cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream.handle);
+}
 
 // What a host array of samples becomes, in page-locked memory.
 void convert(DType dtype, std::span<const float> source, std::byte* to) {
@@ -149,7 +142,7 @@ class GpuCompute final : public compute::Compute {
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
     cudaSetDevice(gpu_.number);
-    device_->copy(destination, source, bytes)(queue_->stream());
+    bring(queue_->stream(), destination, source, bytes);
     finish();
   }
   void load(const Tensor& destination, std::span<const float> source) override {
@@ -188,7 +181,7 @@ class GpuCompute final : public compute::Compute {
     for (std::size_t s = 0; s < sources.size(); ++s) {
       brought_.push_back(sources[s] + from);
       if (!is_away(sources, s, destination)) continue;
-      device_->copy(free, sources[s] + from, bytes)(queue_->stream());
+      bring(queue_->stream(), free, sources[s] + from, bytes);
       brought_.back() = free;
       free += bytes;
     }

@@ -41,6 +41,12 @@ struct Stream {
   std::optional<base::Problem> refused;  // by a library, at once: the first
 };
 
+// Rounded as it is, also where a sum follows that the compiler would make one operation of the two of.
+__device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+
+// Whatever other threads of the device add to it meanwhile.
+__device__ inline void add_to(std::int32_t& sum, std::int32_t more) { atomicAdd(&sum, more); }
+
 struct Ranked {
   double value;
   std::int64_t place;
@@ -62,6 +68,21 @@ struct Team {
     for (int warp = 0; warp < size / kWarp; ++warp) all += of_warps[warp];
     __syncthreads();  // before the next one is written
     return all;
+  }
+  // Of those of lower rank.
+  __device__ std::int64_t sum_before(std::int64_t own) const {
+    __shared__ long long of_warps[kThreads / kWarp];
+    long long sum = own;  // of this and those before it in the warp
+    for (int back = 1; back < kWarp; back *= 2) {
+      const long long other = __shfl_up_sync(~0U, sum, back);
+      if (rank % kWarp >= back) sum += other;
+    }
+    if (rank % kWarp == kWarp - 1) of_warps[rank / kWarp] = sum;
+    __syncthreads();
+    sum -= own;
+    for (int warp = 0; warp < rank / kWarp; ++warp) sum += of_warps[warp];
+    __syncthreads();  // before the next one is written
+    return sum;
   }
   // Of equal ones that of the lower place.
   __device__ Ranked first_maximum(Ranked own) const {

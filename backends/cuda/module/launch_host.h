@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,6 +28,12 @@ template <class Body>
 void rolled(int first, int end, int step, const Body& body) {
   for (int i = first; i < end; i += step) body(i);
 }
+
+// Rounded as it is, also where a sum follows.
+inline float rounded_product(float a, float b) { return a * b; }
+
+// Whatever other threads of the device add to it meanwhile.
+inline void add_to(std::int32_t& sum, std::int32_t more) { std::atomic_ref(sum).fetch_add(more, std::memory_order_relaxed); }
 
 // A number, and where it stands.
 struct Ranked {
@@ -61,6 +68,17 @@ struct Team {
   }
   double sum(double own) const {
     return together({own, 0}, [](Ranked a, Ranked b) { return Ranked{a.value + b.value, 0}; }).value;
+  }
+  // Of those of lower rank.
+  std::int64_t sum_before(std::int64_t own) const {
+    if (crew == nullptr) return 0;
+    auto& said = crew->said();
+    said[static_cast<std::size_t>(rank)] = {0, own};
+    crew->sync();
+    std::int64_t sum = 0;
+    for (int other = 0; other < rank; ++other) sum += said[static_cast<std::size_t>(other)].place;
+    crew->sync();  // before the next one is said
+    return sum;
   }
   // Of equal ones that of the lower place.
   Ranked first_maximum(Ranked own) const {

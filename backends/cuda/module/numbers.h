@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 
 #include "backends/cuda/module/launch.h"
 #include "core/compute/bfloat16.h"
@@ -18,6 +19,18 @@ using compute::Tensor;
 template <class T>
 ON_DEVICE T* as(const Tensor& tensor) {
   return reinterpret_cast<T*>(tensor.data);
+}
+
+// At any address.
+template <class T>
+ON_DEVICE T load(const std::byte* from, std::int64_t i) {
+  T value;
+  memcpy(&value, from + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+template <class T>
+ON_DEVICE void store(std::byte* to, std::int64_t i, T value) {
+  memcpy(to + i * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
 template <class W>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cpu/cpu.h"
 #include "tests/conformance/compute_attention_conformance.h"
+#include "tests/conformance/compute_compression_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
 
 namespace trainyard::conformance {

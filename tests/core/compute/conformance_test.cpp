@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/conformance/compute_attention_conformance.h"
+#include "tests/conformance/compute_compression_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
 
 namespace trainyard::conformance {

@@ -2,7 +2,6 @@
 // The one sum of all collectives: in the order given, of numbers of 16 bits in fp32 and rounded after each addition; integers wrap.
 #pragma once
 
-#include <cstring>
 #include <span>
 
 #include "backends/cuda/module/numbers.h"
@@ -14,18 +13,6 @@ struct Sources {
   const std::byte* place[kMostSources];
   int count;
 };
-
-// At any address.
-template <class T>
-ON_DEVICE T load(const std::byte* from, std::int64_t i) {
-  T value;
-  memcpy(&value, from + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-  return value;
-}
-template <class T>
-ON_DEVICE void store(std::byte* to, std::int64_t i, T value) {
-  memcpy(to + i * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
-}
 
 // T adds up: unsigned for integers.
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/backends/cuda/host/host_device.h"
 #include "tests/conformance/compute_attention_conformance.h"
+#include "tests/conformance/compute_compression_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
 
 namespace trainyard::conformance {
@@ -18,6 +19,21 @@ TEST(KernelsOfTeams, of_three_threads_equal_the_reference) {
   const auto device = cuda::on_host({.team = 3}), reference = compute::reference::make();
   for (const Sizes& sizes : {Sizes{0, 7, 5}, {7, 17, 33}})
     for (const NamedCase& named : all_cases()) compare(*device, *reference, named, DType::fp32, sizes);
+}
+
+TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {
+  const auto reference = compute::reference::make();
+  for (const int size : {2, 3, 7}) {
+    const auto device = cuda::on_host({.team = size});
+    for (const Scheme scheme : {Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k})
+      for (const std::int64_t elements : {7, 1025})
+        for (const Numbers kind : kNumbers) expect_compressed_alike(*device, *reference, spec_of(scheme), elements, kind);
+  }
+}
+
+TEST(KernelsOfTeams, of_three_threads_take_power_sgd_apart_as_the_reference_does) {
+  const auto device = cuda::on_host({.team = 3}), reference = compute::reference::make();
+  expect_power_sgd_alike(*device, *reference, 4, true);
 }
 
 TEST(KernelsOfTeams, of_any_size_give_attention_of_16_bits_the_same_bits) {

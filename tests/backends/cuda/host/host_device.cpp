@@ -130,13 +130,6 @@ class HostDevice final : public Device {
 
   bool reaches(const std::byte* place) override { return !places_ || places_->have(place); }
   Result<Memory> allocate(std::int64_t bytes) override { return allocate_anew(bytes); }
-  Result<Memory> allocate_on_host(std::int64_t bytes) override { return allocate(bytes); }
-  Run copy(std::byte* to, const std::byte* from, std::int64_t bytes) override {
-    return [=](Stream&) { std::copy_n(from, bytes, to); };
-  }
-  Run call(std::function<void()> work) override {
-    return [work = std::move(work)](Stream&) { work(); };
-  }
   bool fuses(DType result, Activation activation) const override { return result != DType::fp64 && activation != Activation::tanh; }
   Result<Run> product(const Product& product) override {
     return Run([product](Stream&) { multiply(product); });
