@@ -2,17 +2,15 @@
 // What is computed element by element.
 #pragma once
 
-#include "backends/cuda/module/numbers.h"
+#include "backends/cuda/module/kernels/each.h"
 #include "core/base/random.h"
 
 namespace trainyard::cuda {
 
 template <class W>
 void run(Stream& stream, const compute::AddBias& op) {
-  const std::int64_t outputs = op.output.shape[1];
-  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const W bias = op.bias.empty() ? W{0} : get<W>(op.bias, i % outputs);
-    put(op.output, i, activate(op.activation, get<W>(op.input, i) + bias));
+  map<W>(stream, op.output, op.input, {}, [bias = op.bias, activation = op.activation, outputs = op.output.shape[1]] ON_DEVICE(std::int64_t i, W input, W) {
+    return activate(activation, input + (bias.empty() ? W{0} : get<W>(bias, i % outputs)));
   });
 }
 
@@ -27,30 +25,30 @@ void run(Stream& stream, const compute::CopyColumns& op) {
 
 template <class W>
 void run(Stream& stream, const compute::ActivationBackward& op) {
-  for_each(stream, op.output.elements(),
-           [=] ON_DEVICE(std::int64_t i) { put(op.gradient, i, get<W>(op.gradient, i) * slope(op.activation, get<W>(op.output, i))); });
+  map<W>(stream, op.gradient, op.gradient, op.output,
+         [activation = op.activation] ON_DEVICE(std::int64_t, W gradient, W output) { return gradient * slope(activation, output); });
 }
 
 template <class W>
 void run(Stream& stream, const compute::Add& op) {
-  for_each(stream, op.output.elements(),
-           [=] ON_DEVICE(std::int64_t i) { put(op.output, i, activate(op.activation, get<W>(op.left, i) + get<W>(op.right, i))); });
+  map<W>(stream, op.output, op.left, op.right,
+         [activation = op.activation] ON_DEVICE(std::int64_t, W left, W right) { return activate(activation, left + right); });
 }
 
 template <class W>
 void run(Stream& stream, const compute::Accumulate& op) {
-  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) { put(op.output, i, get<W>(op.output, i) + get<W>(op.input, i)); });
+  map<W>(stream, op.output, op.output, op.input, [] ON_DEVICE(std::int64_t, W output, W input) { return output + input; });
 }
 
 template <class W>
 void run(Stream& stream, const compute::Copy& op) {
-  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) { put(op.output, i, get<W>(op.input, i)); });
+  map<W>(stream, op.output, op.input, {}, [] ON_DEVICE(std::int64_t, W input, W) { return input; });
 }
 
 template <class W>
 void run(Stream& stream, const compute::Scale& op) {
-  for_each(stream, op.output.elements(),
-           [=] ON_DEVICE(std::int64_t i) { put(op.output, i, static_cast<W>(op.factor * static_cast<double>(get<W>(op.input, i)))); });
+  map<W>(stream, op.output, op.input, {},
+         [factor = op.factor] ON_DEVICE(std::int64_t, W input, W) { return static_cast<W>(factor * static_cast<double>(input)); });
 }
 
 template <class W>
@@ -70,18 +68,13 @@ ON_DEVICE W normal_density(W x) {
 
 template <class W>
 void run(Stream& stream, const compute::GeluForward& op) {
-  for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const W x = get<W>(op.input, i);
-    put(op.output, i, x * normal_distribution(x));
-  });
+  map<W>(stream, op.output, op.input, {}, [] ON_DEVICE(std::int64_t, W x, W) { return x * normal_distribution(x); });
 }
 
 template <class W>
 void run(Stream& stream, const compute::GeluBackward& op) {
-  for_each(stream, op.input_gradient.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const W x = get<W>(op.input, i);
-    put(op.input_gradient, i, get<W>(op.output_gradient, i) * (normal_distribution(x) + x * normal_density(x)));
-  });
+  map<W>(stream, op.input_gradient, op.input, op.output_gradient,
+         [] ON_DEVICE(std::int64_t, W x, W gradient) { return gradient * (normal_distribution(x) + x * normal_density(x)); });
 }
 
 inline std::int64_t scratch_bytes(const compute::Dropout&) { return sizeof(std::uint64_t); }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Element by element, four neighbours to a thread where all tensors allow it: what they want is on its way at once, by as many bytes as the device likes.
+#pragma once
+
+#include <bit>
+
+#include "backends/cuda/module/numbers.h"
+#include "core/compute/halves.h"
+
+namespace trainyard::cuda {
+
+inline constexpr int kNeighbours = 4;
+
+// Of a tensor, as they lie. W as in numbers.h.
+template <class W>
+struct Neighbours;
+
+template <>
+struct Neighbours<double> {
+  struct alignas(16) Pair {
+    double value[2];
+  };
+  Pair pairs[2];
+
+  static bool fit(const Tensor& tensor) { return tensor.dtype == DType::fp64 && reinterpret_cast<std::uintptr_t>(tensor.data) % sizeof(Pair) == 0; }
+
+  ON_DEVICE void load(const Tensor& tensor, std::int64_t at) {
+    for (int p = 0; p < 2; ++p) pairs[p] = as<Pair>(tensor)[2 * at + p];
+  }
+  ON_DEVICE void store(const Tensor& tensor, std::int64_t at) const {
+    for (int p = 0; p < 2; ++p) as<Pair>(tensor)[2 * at + p] = pairs[p];
+  }
+  ON_DEVICE double get(DType, int k) const { return pairs[k / 2].value[k % 2]; }
+  ON_DEVICE void put(DType, int k, double value) { pairs[k / 2].value[k % 2] = value; }
+};
+
+template <>
+struct Neighbours<float> {
+  struct alignas(16) Wide {
+    std::uint32_t word[4];
+  };
+  struct alignas(8) Narrow {
+    std::uint32_t word[2];
+  };
+  Wide lying;  // of 16 bits two in each of the first words, the first in the lower half
+
+  static bool fit(const Tensor& tensor) {
+    return reinterpret_cast<std::uintptr_t>(tensor.data) % (compute::is_half(tensor.dtype) ? sizeof(Narrow) : sizeof(Wide)) == 0;
+  }
+  ON_DEVICE void load(const Tensor& tensor, std::int64_t at) {
+    if (!compute::is_half(tensor.dtype)) {
+      lying = as<Wide>(tensor)[at];
+      return;
+    }
+    const Narrow narrow = as<Narrow>(tensor)[at];
+    lying = {{narrow.word[0], narrow.word[1], 0, 0}};
+  }
+  ON_DEVICE void store(const Tensor& tensor, std::int64_t at) const {
+    if (compute::is_half(tensor.dtype)) as<Narrow>(tensor)[at] = {{lying.word[0], lying.word[1]}};
+    else as<Wide>(tensor)[at] = lying;
+  }
+  ON_DEVICE float get(DType dtype, int k) const {
+    using compute::compression::Bf16;
+    using compute::compression::Fp16;
+    if (!compute::is_half(dtype)) return std::bit_cast<float>(lying.word[k]);
+    const auto half = static_cast<std::uint16_t>(lying.word[k / 2] >> (k % 2 * 16));
+    return dtype == DType::bf16 ? Bf16::decode(half) : Fp16::decode(half);
+  }
+  // In the order of k.
+  ON_DEVICE void put(DType dtype, int k, float value) {
+    using compute::compression::Bf16;
+    using compute::compression::Fp16;
+    if (!compute::is_half(dtype)) {
+      lying.word[k] = std::bit_cast<std::uint32_t>(value);
+      return;
+    }
+    const std::uint32_t half = dtype == DType::bf16 ? Bf16::encode(value) : Fp16::encode(value);
+    lying.word[k / 2] = k % 2 == 0 ? half : lying.word[k / 2] | half << 16;
+  }
+};
+
+// output(i) = work(i, one(i), other(i)); `other` may be empty, and is 0 then. The output may be one of the two.
+template <class W, class Work>
+void map(Stream& stream, const Tensor& output, const Tensor& one, const Tensor& other, Work work) {
+  const std::int64_t count = output.elements();
+  const bool fit = Neighbours<W>::fit(output) && Neighbours<W>::fit(one) && (other.empty() || Neighbours<W>::fit(other));
+  const std::int64_t together = fit ? count / kNeighbours : 0, first = together * kNeighbours;
+  for_each(stream, together, [=] ON_DEVICE(std::int64_t at) {
+    Neighbours<W> ones{}, others{}, results{};
+    ones.load(one, at);
+    if (!other.empty()) others.load(other, at);
+    for (int k = 0; k < kNeighbours; ++k)
+      results.put(output.dtype, k, work(at * kNeighbours + k, ones.get(one.dtype, k), other.empty() ? W{0} : others.get(other.dtype, k)));
+    results.store(output, at);
+  });
+  for_each(stream, count - first, [=] ON_DEVICE(std::int64_t rest) {
+    const std::int64_t i = first + rest;
+    put(output, i, work(i, get<W>(one, i), other.empty() ? W{0} : get<W>(other, i)));
+  });
+}
+
+}  // namespace trainyard::cuda
