@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the first GPU of this machine reaches, one row a figure: bytes that a copy and an optimizer move, products, and what a step costs before anything runs.
+// What the first GPU of this machine reaches, one row a figure: bytes that a copy, an optimizer and what is computed number by number move, compression,
+// products, and what a step costs before anything runs.
 //   gpu_figures [--small]        small: of next to nothing, to see that all of it runs
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/random.h"
 #include "core/base/units.h"
 #include "tests/gpu/gpus.h"
 
@@ -29,6 +31,8 @@ Value must(base::Result<Value> result) {
   return std::move(*result);
 }
 
+Tensor part(const Tensor& flat, std::int64_t first, compute::Shape shape) { return {flat.dtype, shape, flat.data + first * base::size_of(flat.dtype)}; }
+
 class Bench {
  public:
   Bench() : compute_(gpu(0)), queue_(compute_->make_queue()) {}
@@ -39,6 +43,14 @@ class Bench {
     auto& memory =
         memory_.emplace_back(must(dtype == DType::fp64 ? compute_->allocate_at_hand(made.bytes(), "figures") : compute_->allocate(made.bytes(), "figures")));
     return {dtype, shape, memory.get()};
+  }
+  // Normal numbers, the same in every piece.
+  void fill(const Tensor& tensor) {
+    std::vector<float> piece(static_cast<std::size_t>(std::min<std::int64_t>(tensor.elements(), 1 << 20)));
+    const base::Random random(1, base::Purpose::generate, 0);
+    for (std::size_t i = 0; i < piece.size(); ++i) piece[i] = static_cast<float>(random.normal(i));
+    const auto size = std::ssize(piece);
+    for (std::int64_t first = 0; first + size <= tensor.elements(); first += size) compute_->load(part(tensor, first, {size}), piece);
   }
   void add(Kernels& kernels, const compute::Op& op) { kernels.push_back(must(compute_->prepare(op))); }
 
@@ -121,6 +133,43 @@ void updated(Bench& bench, std::int64_t elements, double copy_rate) {
   tell("AdamW", adam, 7);
 }
 
+// Of 16 bits, whose bytes are few for so many numbers.
+void passed_on(Bench& bench, std::int64_t elements, double copy_rate) {
+  const auto numbers = [&] { return bench.tensor(DType::bf16, {elements}); };
+  const auto tell = [&](const std::string& name, const compute::Op& op, int arrays) {
+    Kernels kernels;
+    bench.add(kernels, op);
+    const double rate = 2.0 * arrays * static_cast<double>(elements) / bench.seconds(kernels);
+    row(name, base::with_unit(rate, "B/s") + ", " + with_digits(rate / copy_rate, "%.2f") + " of a copy's");
+  };
+  tell("GELU in bf16", compute::GeluForward{numbers(), numbers()}, 2);
+  tell("its gradient in bf16", compute::GeluBackward{numbers(), numbers(), numbers()}, 3);
+  tell("sum of two in bf16", compute::Add{numbers(), numbers(), numbers()}, 3);
+}
+
+// Beside a copy of the gradient.
+void compressed(Bench& bench, std::int64_t elements, double copy_rate) {
+  using compute::compression::Scheme;
+  const Tensor gradient = bench.tensor(DType::fp32, {elements}), residual = bench.tensor(DType::fp32, {elements});
+  bench.fill(gradient);
+  const Tensor step = bench.tensor(DType::fp64, {1}), error = bench.tensor(DType::fp64, {1});
+  const auto tell = [&](const std::string& name, const compute::Op& op) {
+    Kernels kernels;
+    bench.add(kernels, op);
+    const double seconds = bench.seconds(kernels), copies = seconds * copy_rate / (8.0 * static_cast<double>(elements));
+    row(name, base::with_unit(static_cast<double>(elements) / seconds, "numbers/s") + ", the time of " + with_digits(copies, "%.1f") + " copies");
+  };
+  for (const Scheme kind : {Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k}) {
+    const compute::compression::CompressionSpec spec{.kind = kind};
+    const Tensor encoded = bench.tensor(compute::compression::wire_dtype(kind), {compute::compression::encoded_elements(spec, elements)});
+    const Tensor decoded = bench.tensor(DType::fp32, {elements});
+    const std::string name(base::name_of(kind));
+    tell("gradient compressed by " + name,
+         compute::CompressGradient{gradient, compute::compression::feeds_back(spec) ? residual : Tensor{}, encoded, error, step, spec, 7, 3});
+    tell("and decoded from " + name, compute::DecompressGradient{encoded, decoded, step, spec, 1, 7, 3});
+  }
+}
+
 void multiplied(Bench& bench, DType dtype, std::int64_t side) {
   Kernels product;
   const auto square = [&] { return bench.tensor(dtype, {side, side}); };
@@ -128,8 +177,6 @@ void multiplied(Bench& bench, DType dtype, std::int64_t side) {
   const double flops = 2.0 * static_cast<double>(side * side * side) / bench.seconds(product);
   row("product of " + std::to_string(side) + " x " + std::to_string(side) + " in " + std::string(base::name_of(dtype)), base::with_unit(flops, "FLOP/s"));
 }
-
-Tensor part(const Tensor& flat, std::int64_t first, compute::Shape shape) { return {flat.dtype, shape, flat.data + first * base::size_of(flat.dtype)}; }
 
 // A training step of the digits' MLP, op by op as a rank has them.
 std::vector<Kernels> mlp_step(Bench& bench, std::int64_t batch) {
@@ -185,6 +232,8 @@ int run(bool small) {
   const std::int64_t elements = small ? 1 << 12 : 1 << 26, side = small ? 64 : 4096;
   const double copy_rate = copied(bench, elements);
   updated(bench, elements, copy_rate);
+  passed_on(bench, elements, copy_rate);
+  compressed(bench, elements, copy_rate);
   for (const DType dtype : {DType::fp32, DType::bf16}) multiplied(bench, dtype, side);
   launched(bench, small ? 8 : 128);
   return 0;
