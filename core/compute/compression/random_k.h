@@ -25,9 +25,10 @@ class RandomPlaces {
 
   void draw(const Shuffle& shuffle) {
     for (const std::int64_t place : places_) drawn_[static_cast<std::size_t>(place)] = 0;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      places_[i] = shuffle.place(static_cast<std::int64_t>(i));
-      drawn_[static_cast<std::size_t>(places_[i])] = 1;
+    for (std::size_t i = 0; i < places_.size(); ++i) places_[i] = shuffle.next(static_cast<std::int64_t>(i));  // many at once: nothing waits
+    for (std::int64_t& place : places_) {
+      if (place >= elements()) place = shuffle.place(place);
+      drawn_[static_cast<std::size_t>(place)] = 1;
     }
   }
   std::int64_t elements() const { return std::ssize(drawn_); }

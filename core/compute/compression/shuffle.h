@@ -24,11 +24,10 @@ class Shuffle {
 
   // Where number i comes to lie, and which one lies at a place. Both are below the number of elements.
   constexpr std::int64_t place(std::int64_t number) const {
-    auto at = static_cast<std::uint64_t>(number);
-    do
-      for (std::size_t round = 0; round < keys_.size(); ++round) at = changed(at, round);
-    while (at >= elements_);
-    return static_cast<std::int64_t>(at);
+    std::int64_t at = number;
+    do at = next(at);
+    while (at >= elements());
+    return at;
   }
   constexpr std::int64_t number(std::int64_t place) const {
     auto at = static_cast<std::uint64_t>(place);
@@ -37,6 +36,14 @@ class Shuffle {
     while (at >= elements_);
     return static_cast<std::int64_t>(at);
   }
+
+  // Once through the network: a place is the first that is below the number of elements.
+  constexpr std::int64_t next(std::int64_t number) const {
+    auto at = static_cast<std::uint64_t>(number);
+    for (std::size_t round = 0; round < keys_.size(); ++round) at = changed(at, round);
+    return static_cast<std::int64_t>(at);
+  }
+  constexpr std::int64_t elements() const { return static_cast<std::int64_t>(elements_); }
 
  private:
   // One half, by what the other is: a second time it is as it was.
