@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "backends/cuda/module/launch.h"
 #include "core/compute/bfloat16.h"
@@ -55,6 +56,34 @@ ON_DEVICE void put(const Tensor& tensor, std::int64_t i, W value) {
     case DType::fp16: as<std::uint16_t>(tensor)[i] = Fp16::encode(static_cast<float>(value)); return;
     default: as<float>(tensor)[i] = static_cast<float>(value);
   }
+}
+
+// body(tensor, whose dtype the compiler knows): what a loop over many of its numbers asks once.
+template <class W, class Body>
+ON_DEVICE void knowing_dtype(const Tensor& tensor, const Body& body) {
+  const auto as_one = [&](DType dtype) { return Tensor{dtype, tensor.shape, tensor.data}; };
+  if constexpr (std::is_same_v<W, float>) {
+    if (tensor.dtype == DType::bf16) return body(as_one(DType::bf16));
+    if (tensor.dtype == DType::fp16) return body(as_one(DType::fp16));
+    body(as_one(DType::fp32));
+  } else {
+    body(as_one(DType::fp64));
+  }
+}
+
+// use(c, number c) of `count` numbers from `first` on, shared out among a team: some are on their way before the first of them is used.
+template <class W, class Use>
+ON_DEVICE void for_row(const Team& team, const Tensor& tensor, std::int64_t first, std::int64_t count, const Use& use) {
+  constexpr int ahead = 4;
+  knowing_dtype<W>(tensor, [&](const Tensor& known) {
+    std::int64_t c = team.rank;
+    for (; c + (ahead - 1) * team.size < count; c += ahead * team.size) {
+      W some[ahead];
+      for (int a = 0; a < ahead; ++a) some[a] = get<W>(known, first + c + a * team.size);
+      for (int a = 0; a < ahead; ++a) use(c + a * team.size, some[a]);
+    }
+    for (; c < count; c += team.size) use(c, get<W>(known, first + c));
+  });
 }
 
 template <class W>

@@ -29,13 +29,24 @@ ON_DEVICE W normalised(const Tensor& input, std::int64_t i, const Normal& of) {
 
 inline std::int64_t scratch_bytes(const compute::SumRows& op) { return bytes_of_column_sums(op.input.shape[0], op.input.shape[1], 1); }
 
-template <class W>
-void run(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
+template <class W, DType kInput>
+void sum_rows(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
   const std::int64_t columns = op.input.shape[1];
   sum_columns<1>(
       stream, op.input.shape[0], columns, reinterpret_cast<double*>(scratch),
-      [=] ON_DEVICE(std::int64_t row, std::int64_t c) { return Sums<1>{{static_cast<double>(get<W>(op.input, row * columns + c))}}; },
-      [=] ON_DEVICE(std::int64_t c, const Sums<1>& all) { put(op.output, c, static_cast<W>(all.value[0])); });
+      [=, input = op.input.data] ON_DEVICE(std::int64_t row, std::int64_t c) {
+        return Sums<1>{{static_cast<double>(get<W>(Tensor{kInput, {}, input}, row * columns + c))}};
+      },
+      [=, output = op.output] ON_DEVICE(std::int64_t c, const Sums<1>& all) { put(output, c, static_cast<W>(all.value[0])); });
+}
+
+// Every bias has its gradient by these.
+template <class W>
+void run(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
+  if constexpr (std::is_same_v<W, double>) sum_rows<W, DType::fp64>(stream, op, scratch);
+  else if (op.input.dtype == DType::bf16) sum_rows<W, DType::bf16>(stream, op, scratch);
+  else if (op.input.dtype == DType::fp16) sum_rows<W, DType::fp16>(stream, op, scratch);
+  else sum_rows<W, DType::fp32>(stream, op, scratch);
 }
 
 inline std::int64_t scratch_bytes(const compute::BatchNormSums& op) { return bytes_of_column_sums(rows_of(op.input), channels_of(op.input), 2); }

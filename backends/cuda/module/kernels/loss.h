@@ -18,14 +18,25 @@ struct Softmax {
 template <class W>
 ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_t first, std::int64_t classes) {
   Ranked own{-std::numeric_limits<double>::infinity(), std::numeric_limits<std::int64_t>::max()};
-  for (std::int64_t c = team.rank; c < classes; c += team.size) {
-    const double logit = get<W>(logits, first + c);
-    if (logit > own.value || own.place > c) own = {logit, c};
-  }
+  for_row<W>(team, logits, first, classes, [&](std::int64_t c, W logit) {
+    if (logit > own.value || own.place > c) own = {static_cast<double>(logit), c};
+  });
   const Ranked largest = team.first_maximum(own);
   double sum = 0;
-  for (std::int64_t c = team.rank; c < classes; c += team.size) sum += static_cast<double>(std::exp(get<W>(logits, first + c) - static_cast<W>(largest.value)));
+  for_row<W>(team, logits, first, classes, [&](std::int64_t, W logit) { sum += static_cast<double>(std::exp(logit - static_cast<W>(largest.value))); });
   return {largest.value, largest.place, team.sum(sum)};
+}
+
+// scale (softmax - 1 where the class is `label`), of the classes of a row. It may take the place of the logits.
+template <class W>
+ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tensor& gradient, std::int64_t row, const Softmax& of, std::int64_t label,
+                             double scale) {
+  const std::int64_t classes = logits.shape[1];
+  if (gradient.empty()) return;
+  for_row<W>(team, logits, row * classes, classes, [&](std::int64_t c, W logit) {
+    const W probability = std::exp(logit - static_cast<W>(of.largest)) / static_cast<W>(of.sum);
+    put(gradient, row * classes + c, static_cast<W>(scale) * (probability - (c == label ? 1 : 0)));
+  });
 }
 
 // What a row adds to the metrics.
@@ -64,10 +75,7 @@ void run(Stream& stream, const compute::SoftmaxCrossEntropy& op, std::byte* scra
     const double own = known ? static_cast<double>(get<W>(op.logits, first + label)) : std::numeric_limits<double>::quiet_NaN();
     if (team.rank == 0) rows[row] = {of.largest + std::log(of.sum) - own, of.place == label ? 1.0 : 0.0};
     team.sync();  // the gradient may lie where the logits do
-    for (std::int64_t c = team.rank; c < classes && !op.gradient.empty(); c += team.size) {
-      const W probability = std::exp(get<W>(op.logits, first + c) - static_cast<W>(of.largest)) / static_cast<W>(of.sum);
-      put(op.gradient, first + c, static_cast<W>(op.scale) * (probability - (c == label ? 1 : 0)));
-    }
+    differentiate<W>(team, op.logits, op.gradient, row, of, label, op.scale);
   });
   add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
 }
@@ -108,16 +116,13 @@ ON_DEVICE inline WholeSoftmax whole_softmax(const Tensor& summaries, std::int64_
 
 template <class W>
 void run(Stream& stream, const compute::SoftmaxCrossEntropyPart& op, std::byte* scratch) {
-  const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
+  const std::int64_t batch = op.logits.shape[0];
   auto* const rows = reinterpret_cast<Scored*>(scratch);
   for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const WholeSoftmax all = whole_softmax(op.summaries, row);
     const std::int64_t label = as<std::int32_t>(op.labels)[row];
     if (team.rank == 0) rows[row] = {std::log(all.of.sum) - (all.own - all.of.largest), all.of.place == label ? 1.0 : 0.0};
-    for (std::int64_t c = team.rank; c < classes && !op.gradient.empty(); c += team.size) {
-      const W probability = std::exp(get<W>(op.logits, row * classes + c) - static_cast<W>(all.of.largest)) / static_cast<W>(all.of.sum);
-      put(op.gradient, row * classes + c, static_cast<W>(op.scale) * (probability - (op.first_class + c == label ? 1 : 0)));
-    }
+    differentiate<W>(team, op.logits, op.gradient, row, all.of, label - op.first_class, op.scale);
   });
   add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
 }

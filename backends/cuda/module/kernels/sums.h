@@ -59,8 +59,8 @@ constexpr std::int64_t bytes_of_column_sums(std::int64_t rows, std::int64_t colu
 }
 
 // Of each column the sums of value(row, column) over all rows: store(column, sums), also of no rows. `memory` has bytes_of_column_sums. A team takes some
-// columns of some rows, so that neighbours read neighbours.
-template <int V, class Value, class Store>
+// columns of some rows, so that neighbours read neighbours; a thread asks for so many Ahead of adding them.
+template <int V, int Ahead = 4, class Value, class Store>
 void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double* memory, Value value, Store store) {
   const std::int64_t height = rows_of_part(rows), row_parts = parts(rows, height), column_parts = parts(columns, kSumColumns);
   constexpr std::int64_t together = kSumColumns * kSumLanes;
@@ -71,7 +71,14 @@ void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double
     for (std::int64_t k = team.rank; k < together; k += team.size) {
       const std::int64_t column = first_column + k % kSumColumns;
       Sums<V> own;
-      for (std::int64_t row = part * height + k / kSumColumns; column < columns && row < end; row += kSumLanes) {
+      std::int64_t row = part * height + k / kSumColumns;
+      for (; column < columns && row + (Ahead - 1) * kSumLanes < end; row += Ahead * kSumLanes) {
+        Sums<V> some[Ahead];
+        for (int a = 0; a < Ahead; ++a) some[a] = value(row + a * kSumLanes, column);
+        for (int a = 0; a < Ahead; ++a)
+          for (int v = 0; v < V; ++v) own.value[v] += some[a].value[v];
+      }
+      for (; column < columns && row < end; row += kSumLanes) {
         const Sums<V> one = value(row, column);
         for (int v = 0; v < V; ++v) own.value[v] += one.value[v];
       }
