@@ -10,7 +10,7 @@
 #include "core/run/bind_compression.h"
 #include "core/run/bind_named.h"
 #include "core/run/bind_vertical.h"
-#include "core/run/bound_plan.h"
+#include "core/run/buffer_map.h"
 #include "core/run/loss_scale.h"
 #include "core/run/op_numbers.h"
 
@@ -24,28 +24,15 @@ using plan::OpKind;
 
 using model::kSoftmaxSummary;
 
-class Binder {
+class Binder : BufferMap {
  public:
-  Binder(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe, compute::Compute& compute,
-         const OwnArena& own_arena, const SharedArena& shared_arena, const SwapSpace* aside, const Lent& lent)
-      : plan_(plan),
-        groups_(groups),
-        model_(model),
-        recipe_(recipe),
-        compute_(compute),
-        layout_(layout(plan)),
-        own_(own_arena),
-        shared_(shared_arena),
-        aside_(aside),
-        lent_(lent) {}
+  Binder(const BufferMap& buffers, const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
+         compute::Compute& compute)
+      : BufferMap(buffers), plan_(plan), groups_(groups), model_(model), recipe_(recipe), compute_(compute) {}
 
   base::Result<BoundPlan> run() {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
-    if (static_cast<std::int64_t>(own_.memory.size()) < layout_.private_bytes - apart() ||
-        static_cast<std::int64_t>(shared_.memory.size()) < (shared_.on_device != nullptr ? layout_.shared_host_bytes : layout_.shared_bytes))
-      return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "the arenas are smaller than the plan needs", "", ""});
-    if (aside_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
-      return base::fail({base::ProblemCode::failed, "rank " + std::to_string(plan_.rank), "there is nowhere to put aside what the plan does", "", ""});
+    if (auto ok = fits(); !ok) return base::fail(ok.error());
     const bool has_mean = plan_.buffer("mean").valid();  // of ranks with parameters of their own
     averages_weights_ = std::any_of(plan_.programs.begin(), plan_.programs.end(), [&](const plan::Program& program) {
       return plan::purpose(program.name) == plan::Purpose::training && std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
@@ -69,7 +56,7 @@ class Binder {
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) bound.moments.push_back(named(name));
     bound.squared_errors = named("squared_errors");
-    for (const MemoryRegion& region : memory_regions(plan_, layout_)) bound.memory.push_back({region.part, begin_of(region), region.bytes});
+    bound.memory = in_memory(!compute_.on_host());
     bound.spread = named("spread");
     bound.compression_ratio = compression_ratio(plan_);
     for (const plan::Program& program : plan_.programs) {
@@ -83,13 +70,6 @@ class Binder {
   }
 
  private:
-  const std::byte* begin_of(const MemoryRegion& region) const {
-    if (region.part == MemoryPart::disk) return nullptr;
-    if (region.part == MemoryPart::host) return aside_->host(region.offset);
-    const bool of_device = region.shared ? is_lent(region.offset) : !compute_.on_host() && !is_at_hand(region.offset);
-    return of_device ? nullptr : in_arena(region.shared, region.offset);
-  }
-
   base::Result<BoundProgram> bind_program(const plan::Program& program) {
     program_ = &program;
     trains_ = std::any_of(program.ops.begin(), program.ops.end(),
@@ -219,9 +199,8 @@ class Binder {
     const bool out = op.kind == OpKind::swap_out;
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const Tensor near = tensor(out ? op.reads[i] : op.writes[i]), home = tensor(out ? op.writes[i] : op.reads[i]);
-      const bool in_file = layout_.buffers[(out ? op.writes[i] : op.reads[i]).buffer.index()].place == plan::Place::disk;
-      bound.copies.push_back(
-          {near.data, home.data, in_file ? aside_ : nullptr, in_file ? home.data - aside_->disk(0) : 0, near.elements() * base::size_of(near.dtype)});
+      const SwapSpace* const file = file_of((out ? op.writes[i] : op.reads[i]).buffer);
+      bound.copies.push_back({near.data, home.data, file, file != nullptr ? home.data - file->disk(0) : 0, near.elements() * base::size_of(near.dtype)});
     }
   }
 
@@ -422,35 +401,6 @@ class Binder {
   Tensor activation(int s) { return rows("act.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
   Tensor gradient(int s) { return rows("grad.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
 
-  bool is_lent(std::int64_t offset) const { return shared_.on_device != nullptr && offset >= layout_.shared_host_bytes; }
-  bool is_at_hand(std::int64_t offset) const { return own_.at_hand != nullptr && offset < layout_.result_bytes; }
-  std::int64_t apart() const { return own_.at_hand != nullptr ? layout_.result_bytes : 0; }
-  std::byte* in_arena(bool shared, std::int64_t offset) const {
-    if (!shared) return is_at_hand(offset) ? own_.at_hand + offset : own_.memory.data() + (offset - apart());
-    return is_lent(offset) ? shared_.on_device + (offset - layout_.shared_host_bytes) : shared_.memory.data() + offset;
-  }
-  std::byte* address(plan::BufferId id) {
-    if (lent_.data != nullptr && id == lent_.buffer) return lent_.data;
-    const Placement& place = layout_.buffers[id.index()];
-    if (place.place == plan::Place::host) return aside_->host(place.offset);
-    if (place.place == plan::Place::disk) return aside_->disk(place.offset);
-    return in_arena(place.shared, place.offset);
-  }
-  // Empty where the plan has no such buffer: a plan may do less than train.
-  Tensor flat(const std::string& name, std::int64_t elements) {
-    const plan::BufferId id = plan_.buffer(name);
-    return id.valid() ? Tensor{plan_.buffers[id.index()].dtype, {elements}, address(id)} : Tensor{};
-  }
-  Tensor named(const std::string& name) {
-    const plan::BufferId id = plan_.buffer(name);
-    return id.valid() ? flat(name, plan_.buffers[id.index()].elements) : Tensor{};
-  }
-  Tensor tensor(const Access& access) {
-    const base::DType dtype = plan_.buffers[access.buffer.index()].dtype;
-    return {dtype, {access.count}, address(access.buffer) + access.first * base::size_of(dtype)};
-  }
-  Tensor matrix(const Access& access, std::int64_t columns) { return with_rows(tensor(access), access.count / columns, columns); }
-  Tensor part(const std::string& name, const Access& access) { return sub(named(name), access.first, access.count); }
   // What the op touches of a buffer, which may have the rows of several micro-steps; of one that it does not, the beginning.
   Tensor rows(const std::string& name, std::int64_t width) {
     const Access* place = touched_of(name);
@@ -464,24 +414,11 @@ class Binder {
     const Access* read = find(op_->reads, name);
     return read != nullptr ? read : find(op_->writes, name);
   }
-  static Tensor with_rows(Tensor tensor, std::int64_t rows, std::int64_t width) {
-    if (tensor.data != nullptr) tensor.shape = {rows, width};
-    return tensor;
-  }
-  static Tensor sub(const Tensor& tensor, std::int64_t first, std::int64_t count) {
-    return tensor.data == nullptr ? Tensor{} : Tensor{tensor.dtype, {count}, tensor.data + first * base::size_of(tensor.dtype)};
-  }
-
   const plan::RankPlan& plan_;
   const std::vector<plan::Group>& groups_;
   const model::Model& model_;
   const Recipe& recipe_;
   compute::Compute& compute_;
-  const Layout layout_;
-  OwnArena own_;
-  SharedArena shared_;
-  const SwapSpace* aside_;
-  const Lent lent_;
   const plan::Program* program_ = nullptr;
   const Op* op_ = nullptr;
   bool trains_ = false;       // the program
@@ -495,7 +432,7 @@ class Binder {
 
 base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
                              compute::Compute& compute, const OwnArena& own_arena, const SharedArena& shared_arena, const SwapSpace* aside, const Lent& lent) {
-  return Binder(plan, groups, model, recipe, compute, own_arena, shared_arena, aside, lent).run();
+  return Binder(BufferMap(plan, own_arena, shared_arena, aside, lent), plan, groups, model, recipe, compute).run();
 }
 
 }  // namespace trainyard::run
