@@ -32,6 +32,7 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual base::Result<Memory> allocate(std::int64_t bytes) = 0;
+  virtual base::Result<Memory> allocate_zeros(std::int64_t bytes) = 0;
   virtual bool reaches(const std::byte* place) = 0;  // within kernels
 
   // Whether a product with such a bias or activation is one piece of work; else these are added afterwards.

@@ -40,6 +40,7 @@ class GpuDevice final : public Device {
   std::string libraries() const { return "cuBLASLt " + std::to_string(cublasLtGetVersion()) + (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN"); }
 
   Result<Memory> allocate(std::int64_t bytes) override { return allocate_on_gpu(number_, bytes); }
+  Result<Memory> allocate_zeros(std::int64_t bytes) override { return allocate_zeros_on_gpu(number_, bytes); }
   bool reaches(const std::byte* place) override { return module::reaches(number_, place); }
 
   // cuBLASLt adds a bias and relu to what is summed in fp32.

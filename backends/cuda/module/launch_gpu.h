@@ -44,6 +44,9 @@ struct Stream {
 // Rounded as it is, also where a sum follows that the compiler would make one operation of the two of.
 __device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
 
+// What another team wrote, and not what this one may have seen there before.
+__device__ inline double as_written(const double& place) { return __ldcg(&place); }
+
 // Whatever other threads of the device add to it meanwhile.
 __device__ inline void add_to(std::int32_t& sum, std::int32_t more) { atomicAdd(&sum, more); }
 
@@ -83,6 +86,19 @@ struct Team {
     for (int warp = 0; warp < rank / kWarp; ++warp) sum += of_warps[warp];
     __syncthreads();  // before the next one is written
     return sum;
+  }
+  // Whether all other teams were here before, so that what they wrote is there. `arrived` is 0 before the first and after the last.
+  __device__ bool is_last(std::uint32_t& arrived, std::int64_t teams) const {
+    __shared__ bool last;
+    if (rank == 0) {
+      __threadfence();
+      last = atomicInc(&arrived, static_cast<unsigned>(teams - 1)) == static_cast<unsigned>(teams - 1);
+      __threadfence();
+    }
+    __syncthreads();
+    const bool answer = last;
+    __syncthreads();  // before the next one is written
+    return answer;
   }
   // Of equal ones that of the lower place.
   __device__ Ranked first_maximum(Ranked own) const {

@@ -32,6 +32,9 @@ void rolled(int first, int end, int step, const Body& body) {
 // Rounded as it is, also where a sum follows.
 inline float rounded_product(float a, float b) { return a * b; }
 
+// What another team wrote.
+inline double as_written(const double& place) { return place; }
+
 // Whatever other threads of the device add to it meanwhile.
 inline void add_to(std::int32_t& sum, std::int32_t more) { std::atomic_ref(sum).fetch_add(more, std::memory_order_relaxed); }
 
@@ -79,6 +82,14 @@ struct Team {
     for (int other = 0; other < rank; ++other) sum += said[static_cast<std::size_t>(other)].place;
     crew->sync();  // before the next one is said
     return sum;
+  }
+  // Whether all other teams were here before. `arrived` is 0 before the first and after the last.
+  bool is_last(std::uint32_t& arrived, std::int64_t teams) const {
+    if (rank == 0) arrived = static_cast<std::uint32_t>((arrived + 1) % teams);
+    sync();
+    const bool last = arrived == 0;
+    sync();  // before the next one is written
+    return last;
   }
   // Of equal ones that of the lower place.
   Ranked first_maximum(Ranked own) const {

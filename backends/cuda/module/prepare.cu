@@ -43,7 +43,7 @@ Result<Run> make_any(Device& device, const OneOp& op) {
   if constexpr (requires { make<W>(device, op); }) {
     return make<W>(device, op);
   } else if constexpr (requires { scratch_bytes(op); }) {
-    auto memory = device.allocate(scratch_bytes(op));
+    auto memory = device.allocate_zeros(scratch_bytes(op));
     if (!memory) return base::fail(memory.error());
     return Run([op, memory = *memory](Stream& stream) { run<W>(stream, op, memory.get()); });
   } else {

@@ -112,17 +112,17 @@ void run(Stream& stream, const compute::BatchNormEvaluate& op, std::byte* scratc
 }
 
 inline std::int64_t scratch_bytes(const compute::BatchNormBackwardWeight& op) {
-  return bytes_of_channels(op.input, 4) + std::max(bytes_of_column_sums(rows_of(op.input), channels_of(op.input), 2), bytes_of_sums(1));
+  return bytes_of_channels(op.input, 4) + bytes_of_sums(1) + bytes_of_column_sums(rows_of(op.input), channels_of(op.input), 2);
 }
 
 template <class W>
 void run(Stream& stream, const compute::BatchNormBackwardWeight& op, std::byte* scratch) {
   const std::int64_t channels = channels_of(op.input);
   auto* const normals = reinterpret_cast<Normal*>(scratch);
-  auto* const memory = reinterpret_cast<double*>(normals + channels);
+  auto* const memory = reinterpret_cast<double*>(normals + channels);  // of the norm, then of columns
   for_each(stream, channels, [=] ON_DEVICE(std::int64_t c) { normals[c] = normal_of(op.sums, c, op.epsilon); });
   sum_columns<2>(
-      stream, rows_of(op.input), channels, memory,
+      stream, rows_of(op.input), channels, memory + bytes_of_sums(1) / 8,
       [=] ON_DEVICE(std::int64_t row, std::int64_t c) {
         const std::int64_t i = row * channels + c;
         const double gradient = get<W>(op.output_gradient, i);

@@ -77,7 +77,7 @@ base::Result<Run> make(Device& device, const compute::EmbeddingBagBackwardWeight
   const std::int64_t count = op.input.shape[0] * op.slot_count;
   auto numbers = device.allocate(2 * count * static_cast<std::int64_t>(sizeof(std::int32_t)));
   if (!numbers) return base::fail(numbers.error());
-  auto memory = device.allocate(bytes_of_sums(1));
+  auto memory = device.allocate_zeros(bytes_of_sums(1));
   if (!memory) return base::fail(memory.error());
   auto* const keys = reinterpret_cast<std::int32_t*>(numbers->get());
   auto order = device.order(keys, keys + count, count, static_cast<std::int32_t>(op.table_gradient.shape[0]));

@@ -112,10 +112,10 @@ template <class W>
 base::Result<Run> make_bias_and_norm(Device& device, const Tensor& output_gradient, const Tensor& weight_gradient, const Tensor& bias_gradient,
                                      const Tensor& squared_norm) {
   const compute::SumRows sums{output_gradient, bias_gradient};
-  auto memory = device.allocate(std::max(bias_gradient.empty() ? 0 : scratch_bytes(sums), bytes_of_sums(1)));
+  auto memory = device.allocate_zeros(bytes_of_sums(1) + (bias_gradient.empty() ? 0 : scratch_bytes(sums)));
   if (!memory) return base::fail(memory.error());
   return Run([=, memory = *memory](Stream& stream) {
-    if (!bias_gradient.empty()) run<W>(stream, sums, memory.get());
+    if (!bias_gradient.empty()) run<W>(stream, sums, memory.get() + bytes_of_sums(1));
     square<W>(stream, weight_gradient, bias_gradient, squared_norm, reinterpret_cast<double*>(memory.get()));
   });
 }

@@ -45,20 +45,20 @@ void run(Stream& stream, const compute::RowNormForward& op) {
 
 inline std::int64_t scratch_bytes(const compute::RowNormBackwardWeight& op) {
   const std::int64_t columns = channels_of(op.input), rows = op.input.elements() / columns;
-  return rows * static_cast<std::int64_t>(sizeof(RowStatistics)) + std::max(bytes_of_column_sums(rows, columns, 2), bytes_of_sums(1));
+  return rows * static_cast<std::int64_t>(sizeof(RowStatistics)) + bytes_of_sums(1) + bytes_of_column_sums(rows, columns, 2);
 }
 
 template <class W>
 void run(Stream& stream, const compute::RowNormBackwardWeight& op, std::byte* scratch) {
   const std::int64_t columns = channels_of(op.input), rows = op.input.elements() / columns;
   auto* const statistics = reinterpret_cast<RowStatistics*>(scratch);
-  auto* const memory = reinterpret_cast<double*>(statistics + rows);
+  auto* const memory = reinterpret_cast<double*>(statistics + rows);  // of the norm, then of columns
   for_teams(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const RowStatistics of = statistics_of<W>(team, op.input, row * columns, columns, op.norm, op.epsilon);
     if (team.rank == 0) statistics[row] = of;
   });
   sum_columns<2>(
-      stream, rows, columns, memory,
+      stream, rows, columns, memory + bytes_of_sums(1) / 8,
       [=] ON_DEVICE(std::int64_t row, std::int64_t c) {
         const double gradient = get<W>(op.output_gradient, row * columns + c);
         return Sums<2>{{gradient * static_cast<double>(normalised<W>(op.input, row * columns + c, statistics[row])), gradient}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums over many numbers, in fp64 and in one order always: parts by teams, then the sum of the parts. No atomics, so a result has the same bits every time.
+// Sums over many numbers, in fp64 and in one order always: parts by teams, and the sum of the parts by whichever team is the last. So a result has the same
+// bits every time.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +15,18 @@ struct Sums {
   double value[V] = {};
 };
 
-inline constexpr std::int64_t kSumTeams = 1024;
-constexpr std::int64_t bytes_of_sums(int sums) { return kSumTeams * sums * static_cast<std::int64_t>(sizeof(double)); }
+inline constexpr std::int64_t kMostSumTeams = 1024, kOfSumTeam = 1024;  // numbers of a team, until there are no more teams
+constexpr std::int64_t sum_teams(std::int64_t count) { return std::clamp<std::int64_t>(parts(count, kOfSumTeam), 1, kMostSumTeams); }
+constexpr std::int64_t bytes_of_sums(int sums) { return (1 + kMostSumTeams * sums) * static_cast<std::int64_t>(sizeof(double)); }
 
 // Sums of value(i) over i in [0, count), each asked for once, by a thread so many Ahead of adding them; finish(sums) is called once. `memory` has
-// bytes_of_sums(V).
+// bytes_of_sums(V), and is nobody else's: it begins with how many teams are through, which is 0 before and after.
 template <int V, int Ahead = 4, class Value, class Finish>
 void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Finish finish) {
-  for_teams(stream, kSumTeams, 0, [=] ON_DEVICE(const Team& team, std::int64_t at) {
+  const std::int64_t teams = sum_teams(count);
+  for_teams(stream, teams, 0, [=] ON_DEVICE(const Team& team, std::int64_t at) {
     Sums<V> own;
-    const std::int64_t stride = kSumTeams * team.size;
+    const std::int64_t stride = teams * team.size;
     std::int64_t i = at * team.size + team.rank;
     for (; i + (Ahead - 1) * stride < count; i += Ahead * stride) {
       Sums<V> some[Ahead];
@@ -35,17 +38,17 @@ void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Fi
       const Sums<V> one = value(i);
       for (int v = 0; v < V; ++v) own.value[v] += one.value[v];
     }
+    double* const of_teams = memory + 1;
     for (int v = 0; v < V; ++v) {
       const double all = team.sum(own.value[v]);
-      if (team.rank == 0) memory[v * kSumTeams + at] = all;
+      if (team.rank == 0) of_teams[v * teams + at] = all;
     }
-  });
-  for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
+    if (!team.is_last(*reinterpret_cast<std::uint32_t*>(memory), teams)) return;
     Sums<V> all;
     for (int v = 0; v < V; ++v) {
-      double own = 0;
-      for (std::int64_t i = team.rank; i < kSumTeams; i += team.size) own += memory[v * kSumTeams + i];
-      all.value[v] = team.sum(own);
+      double part = 0;
+      for (std::int64_t t = team.rank; t < teams; t += team.size) part += as_written(of_teams[v * teams + t]);
+      all.value[v] = team.sum(part);
     }
     if (team.rank == 0) finish(all);
   });

@@ -8,6 +8,7 @@
 namespace trainyard::cuda {
 
 inline constexpr int kMostBins = 1 << 11;
+inline constexpr std::int64_t kMostTeams = 1024;  // that count
 inline constexpr std::int64_t kOfBlock = compression::kBlock;
 
 // Of what is sought: the upper bits, as far as they are known, and how many of the numbers that share them are taken.
@@ -29,7 +30,7 @@ struct TopKMemory {
         equal(above + blocks),
         errors(reinterpret_cast<double*>(equal + blocks)),
         sums(errors + blocks),
-        bins(reinterpret_cast<std::int32_t*>(sums + kSumTeams)) {}
+        bins(reinterpret_cast<std::int32_t*>(sums + bytes_of_sums(1) / 8)) {}
   static std::int64_t bytes(std::int64_t blocks) {
     return static_cast<std::int64_t>(sizeof(Least) + kMostBins * sizeof(std::int32_t)) + 3 * 8 * blocks + bytes_of_sums(1);
   }
@@ -38,7 +39,7 @@ struct TopKMemory {
 // `bits` more of the least magnitude, above the lower `shift`.
 inline void narrow(Stream& stream, const Whole& whole, int shift, int bits, const TopKMemory& memory) {
   const int count = 1 << bits;
-  const std::int64_t teams = std::min(kSumTeams, parts(whole.elements, 4 * kOfBlock));
+  const std::int64_t teams = std::min(kMostTeams, parts(whole.elements, 4 * kOfBlock));
   clear(stream, memory.bins, count * static_cast<std::int64_t>(sizeof(std::int32_t)));
   for_teams(stream, teams, count * static_cast<std::int64_t>(sizeof(std::int32_t)), [=] ON_DEVICE(const Team& team, std::int64_t at) {
     auto* const own = shared<std::int32_t>(team);

@@ -130,6 +130,12 @@ class HostDevice final : public Device {
 
   bool reaches(const std::byte* place) override { return !places_ || places_->have(place); }
   Result<Memory> allocate(std::int64_t bytes) override { return allocate_anew(bytes); }
+  Result<Memory> allocate_zeros(std::int64_t bytes) override {
+    return allocate(bytes).map([bytes](Memory memory) {
+      std::fill_n(memory.get(), bytes, std::byte{});
+      return memory;
+    });
+  }
   bool fuses(DType result, Activation activation) const override { return result != DType::fp64 && activation != Activation::tanh; }
   Result<Run> product(const Product& product) override {
     return Run([product](Stream&) { multiply(product); });
