@@ -39,11 +39,11 @@ struct Elements {
   W *destination, *moments[2];
 
   Elements(const UpdateInputs& common, const Tensor& first, const Tensor& second)
-      : parameters(as<W>(common.parameters)),
-        gradient(as<W>(common.gradient)),
-        origin(as<W>(common.origin)),
-        destination(as<W>(common.destination())),
-        moments{as<W>(first), as<W>(second)} {}
+      : parameters(common.parameters.as<W>()),
+        gradient(common.gradient.as<W>()),
+        origin(common.origin.as<W>()),
+        destination(common.destination().as<W>()),
+        moments{first.as<W>(), second.as<W>()} {}
 
   ON_DEVICE Element<W> load(std::int64_t i) const {
     Element<W> one{parameters[i], gradient[i], origin != nullptr ? origin[i] : parameters[i], {}};

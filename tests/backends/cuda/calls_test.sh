@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Where the host calls a function that is the device's alone, nvcc makes it a call of exit(), without a word. The module calls that nowhere.
+#   calls_test.sh MODULE
+set -euo pipefail
+calls=$(nm -D --undefined-only "$1" | awk '{ print $NF }' | sed 's/@.*//')
+grep -qx memcpy <<<"$calls" || { echo "$1 has no symbols to look at" && exit 1; }
+if grep -qx exit <<<"$calls"; then
+  echo "the host calls a function that is the device's alone: look for 'call exit' in $1"
+  exit 1
+fi
