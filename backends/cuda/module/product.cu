@@ -91,7 +91,7 @@ std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> preference_of(const Product& p
 
 Problem refused(const Product& p, cublasStatus_t status) {
   return {ProblemCode::failed, "cuda",
-          "cuBLASLt knows no product of [" + std::to_string(p.m) + ", " + std::to_string(p.k) + "] and [" + std::to_string(p.k) + ", " + std::to_string(p.n) +
+          "cuBLASLt has no product of [" + std::to_string(p.m) + ", " + std::to_string(p.k) + "] and [" + std::to_string(p.k) + ", " + std::to_string(p.n) +
               "] in " + std::string(base::name_of(p.left.dtype)) + " (" + cublasLtGetStatusName(status) + ")",
           "", ""};
 }
@@ -112,7 +112,6 @@ Products::~Products() {
   if (handle_ != nullptr) cublasLtDestroy(handle_);
 }
 
-// A call that fails leaves its error where the queue finds those of launches.
 Result<Run> Products::product(const Product& p) {
   Call call = describe(p);
   cublasLtMatmulHeuristicResult_t found{};
@@ -125,9 +124,10 @@ Result<Run> Products::product(const Product& p) {
     const double one = 1, add = p.accumulates ? 1 : 0;
     const float one_float = 1, add_float = p.accumulates ? 1.0F : 0.0F;
     const bool of_doubles = p.result.dtype == DType::fp64;
-    cublasLtMatmul(handle, call.operation.get(), of_doubles ? static_cast<const void*>(&one) : &one_float, p.right.data, call.a.get(), p.left.data,
-                   call.b.get(), of_doubles ? static_cast<const void*>(&add) : &add_float, p.result.data, call.c.get(), p.result.data, call.c.get(),
-                   &call.algorithm, room.get(), Workspace::kBytes, stream.handle);
+    const cublasStatus_t made = cublasLtMatmul(handle, call.operation.get(), of_doubles ? static_cast<const void*>(&one) : &one_float, p.right.data,
+                                               call.a.get(), p.left.data, call.b.get(), of_doubles ? static_cast<const void*>(&add) : &add_float, p.result.data,
+                                               call.c.get(), p.result.data, call.c.get(), &call.algorithm, room.get(), Workspace::kBytes, stream.handle);
+    if (made != CUBLAS_STATUS_SUCCESS && !stream.refused) stream.refused = refused(p, made);
   });
 }
 
