@@ -22,16 +22,20 @@ ON_DEVICE T* as(const Tensor& tensor) {
   return reinterpret_cast<T*>(tensor.data);
 }
 
-// At any address.
+// At any address, by bytes only where it must be.
 template <class T>
 ON_DEVICE T load(const std::byte* from, std::int64_t i) {
+  const std::byte* const place = from + i * static_cast<std::int64_t>(sizeof(T));
+  if (reinterpret_cast<std::uintptr_t>(place) % alignof(T) == 0) return *reinterpret_cast<const T*>(place);
   T value;
-  memcpy(&value, from + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  memcpy(&value, place, sizeof(T));
   return value;
 }
 template <class T>
 ON_DEVICE void store(std::byte* to, std::int64_t i, T value) {
-  memcpy(to + i * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
+  std::byte* const place = to + i * static_cast<std::int64_t>(sizeof(T));
+  if (reinterpret_cast<std::uintptr_t>(place) % alignof(T) == 0) *reinterpret_cast<T*>(place) = value;
+  else memcpy(place, &value, sizeof(T));
 }
 
 template <class W>

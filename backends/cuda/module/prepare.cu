@@ -81,11 +81,11 @@ void sum(Stream& stream, DType dtype, std::byte* destination, std::span<const st
   }
   Sources all{};
   for (const std::byte* const source : sources) all.place[all.count++] = source;
-  if (dtype == DType::fp32) add<float>(stream, destination, all, elements);
-  if (dtype == DType::fp64) add<double>(stream, destination, all, elements);
-  if (dtype == DType::int32) add<std::uint32_t>(stream, destination, all, elements);
-  if (dtype == DType::fp16) add_halves<compute::compression::Fp16>(stream, destination, all, elements);
-  if (dtype == DType::bf16) add_halves<compute::compression::Bf16>(stream, destination, all, elements);
+  if (dtype == DType::fp32) add<float>(stream, destination, all, elements, Plus<float>());
+  if (dtype == DType::fp64) add<double>(stream, destination, all, elements, Plus<double>());
+  if (dtype == DType::int32) add<std::uint32_t>(stream, destination, all, elements, Plus<std::uint32_t>());
+  if (dtype == DType::fp16) add<std::uint16_t>(stream, destination, all, elements, PlusOfHalves<compute::compression::Fp16>());
+  if (dtype == DType::bf16) add<std::uint16_t>(stream, destination, all, elements, PlusOfHalves<compute::compression::Bf16>());
 }
 
 }  // namespace trainyard::cuda
