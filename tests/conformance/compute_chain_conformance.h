@@ -53,4 +53,32 @@ TEST_P(ComputeConformance, a_chain_does_what_its_ops_do_one_by_one) {
   }
 }
 
+// Each op a copy that takes its time, and whose end tells which one it was: a mark that is reached too early shows what was there before.
+TEST_P(ComputeConformance, a_chain_reaches_a_mark_when_its_op_is_done_and_not_before) {
+  constexpr std::size_t kOps = 6;
+  constexpr std::int64_t kNumbers = 1 << 20;
+  Values values;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<std::unique_ptr<compute::Kernel>> kernels;
+  std::vector<std::vector<compute::Kernel*>> ops;
+  for (std::size_t i = 0; i < kOps; ++i) {
+    inputs.push_back(values.zeros(DType::fp32, {kNumbers}));
+    outputs.push_back(values.zeros(DType::fp32, {kNumbers}));
+    kernels.push_back(device_->prepare(compute::Copy{inputs.back(), outputs.back()}).value());
+    ops.push_back({kernels.back().get()});
+  }
+  const auto chain = device_->chain(std::move(ops));
+  if (!chain) GTEST_SKIP() << "it makes none";
+  const auto queue = device_->make_queue();
+  for (int time = 0; time < kTimes; ++time) {
+    for (std::size_t i = 0; i < kOps; ++i) set_element(inputs[i], kNumbers - 1, static_cast<double>(100 * (time + 1)) + static_cast<double>(i));
+    const std::uint64_t first = chain->enqueue(*queue);
+    for (std::size_t i = 0; i < kOps; ++i) {
+      while (!queue->reached(first + i)) std::this_thread::yield();
+      EXPECT_EQ(element(outputs[i], kNumbers - 1), element(inputs[i], kNumbers - 1)) << "op " << i << ", time " << time;
+    }
+    ASSERT_TRUE(compute::finish(*queue));
+  }
+}
+
 }  // namespace trainyard::conformance

@@ -92,15 +92,18 @@ class GpuCompute final : public compute::Compute {
   }
 
   std::string name() const override {
-    return "cuda (" + gpu_.name + ", " + std::to_string(gpu_.capability / 10) + "." + std::to_string(gpu_.capability % 10) + ", " + device_->libraries() + ")";
+    return "cuda (GPU " + std::to_string(gpu_.number) + ", " + gpu_.name + ", " + std::to_string(gpu_.capability / 10) + "." +
+           std::to_string(gpu_.capability % 10) + ", " + device_->libraries() + ")";
   }
   // One that cannot be made refuses whatever is enqueued: its state says why.
   std::unique_ptr<compute::Queue> make_queue() override {
     auto made = GpuQueue::make(gpu_.number);
-    if (made) return std::move(*made);
-    return std::make_unique<NoQueue>(made.error());
+    return made ? std::move(*made) : GpuQueue::broken(gpu_.number, made.error());
   }
-  Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override { return cuda::prepare(*device_, op); }
+  Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
+    cudaSetDevice(gpu_.number);
+    return cuda::prepare(*device_, op);
+  }
   std::unique_ptr<compute::Chain> chain(std::vector<std::vector<compute::Kernel*>> ops) override { return make_graph_chain(gpu_.number, std::move(ops)); }
 
   Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
@@ -158,19 +161,6 @@ class GpuCompute final : public compute::Compute {
     return problem;
   }
 
-  class NoQueue final : public StreamQueue {
-   public:
-    explicit NoQueue(Problem why) : why_(std::move(why)) {}
-    Stream& stream() override { return none_; }
-    std::uint64_t record() override { return 0; }
-    bool reached(std::uint64_t) override { return true; }
-    Result<void> state() override { return base::fail(why_); }
-
-   private:
-    Problem why_;
-    Stream none_;
-  };
-
   bool is_away(std::span<const std::byte* const> sources, std::size_t s, const std::byte* destination) const {
     return !reaches(gpu_.number, sources[s]) || (s >= kMostSources && sources[s] == destination);
   }
@@ -214,6 +204,8 @@ Result<std::unique_ptr<compute::Compute>> make_compute(int number) {
   if (!all) return base::fail(all.error());
   if (number < 0 || number >= std::ssize(*all))
     return base::fail({ProblemCode::bad_input, "GPU " + std::to_string(number), "is not there", "0 to " + std::to_string(all->size() - 1), ""});
+  if (const std::string why = unusable((*all)[static_cast<std::size_t>(number)]); !why.empty())
+    return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(number), why, "", "Use a newer GPU, or the CPU."});
   auto device = GpuDevice::make(number);
   if (!device) return base::fail(device.error());
   auto queue = GpuQueue::make(number);

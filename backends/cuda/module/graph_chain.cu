@@ -38,17 +38,18 @@ class GraphChain final : public compute::Chain {
     return last + 1 - ops_.size();
   }
 
-  // After each op the graph records an event, as a queue does between ops.
+  // After each op but the last the graph records an event, as a queue does between ops.
   void capture(Stream& stream) {
     cudaSetDevice(gpu_);
     cudaGraph_t captured = nullptr;
+    if (stream.handle == nullptr) return;
     bool fine = make_events() && cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
     if (!fine) return forget_error();
     const auto refused_before = std::exchange(stream.refused, std::nullopt);
     InStream queue(stream);
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       for (compute::Kernel* const kernel : ops_[i]) kernel->enqueue(queue);
-      fine = cudaEventRecordWithFlags(events_[i], stream.handle, cudaEventRecordExternal) == cudaSuccess && fine;
+      if (i < events_.size()) fine = cudaEventRecordWithFlags(events_[i], stream.handle, cudaEventRecordExternal) == cudaSuccess && fine;
     }
     fine = cudaStreamEndCapture(stream.handle, &captured) == cudaSuccess && fine;
     fine = cudaGetLastError() == cudaSuccess && !stream.refused && fine;  // else a kernel may be missing
@@ -59,7 +60,7 @@ class GraphChain final : public compute::Chain {
   }
 
   bool make_events() {
-    while (events_.size() < ops_.size()) {
+    while (events_.size() + 1 < ops_.size()) {
       cudaEvent_t event = nullptr;
       if (cudaEventCreate(&event) != cudaSuccess) return false;
       events_.push_back(event);
@@ -86,7 +87,7 @@ class GraphChain final : public compute::Chain {
   std::vector<std::vector<compute::Kernel*>> ops_;
   Tries tries_ = Tries::first;
   cudaGraphExec_t graph_ = nullptr;
-  std::vector<cudaEvent_t> events_;  // by op
+  std::vector<cudaEvent_t> events_;  // by op; the queue has one of its own after the last
 };
 
 // A person who asks for one launch at a time wants to know which one fails.

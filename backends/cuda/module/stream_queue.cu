@@ -13,57 +13,82 @@ base::Result<std::unique_ptr<GpuQueue>> GpuQueue::make(int gpu) {
   return queue;
 }
 
+std::unique_ptr<GpuQueue> GpuQueue::broken(int gpu, base::Problem why) {
+  std::unique_ptr<GpuQueue> queue(new GpuQueue(gpu));
+  queue->stream_.refused = std::move(why);
+  return queue;
+}
+
 GpuQueue::~GpuQueue() {
   for (const cudaEvent_t event : events_)
     if (event != nullptr) cudaEventDestroy(event);
   if (stream_.handle != nullptr) cudaStreamDestroy(stream_.handle);
 }
 
+// For whoever enqueues: launches go to the GPU that the thread uses.
+Stream& GpuQueue::stream() {
+  cudaSetDevice(gpu_);
+  return stream_;
+}
+
 // A launch that was refused says so only when it is asked for.
 std::uint64_t GpuQueue::record() {
+  if (is_broken()) return ++marks_;
   note(cudaPeekAtLastError());
-  next_mark(events_[(marks_ + 1) % kEvents]);
-  note(cudaEventRecord(event(marks_), stream_.handle));
+  next_mark({next_own()});
+  note(cudaEventRecord(place(marks_).event, stream_.handle));
   return marks_;
 }
 
 std::uint64_t GpuQueue::launch(cudaGraphExec_t graph, std::span<const cudaEvent_t> events) {
-  const std::uint64_t first = marks_ + 1;
-  for (const cudaEvent_t event : events) next_mark(event);
+  const std::uint64_t before = marks_, end = before + events.size() + 1;
+  for (const cudaEvent_t event : events) next_mark({event, before, end});
   note(cudaGraphLaunch(graph, stream_.handle));
-  return first;
+  record();
+  return before + 1;
 }
 
-void GpuQueue::next_mark(cudaEvent_t event) {
+cudaEvent_t GpuQueue::next_own() { return events_[(marks_ + 1) % kEvents]; }
+
+void GpuQueue::next_mark(const Place& next) {
   const std::uint64_t before = ++marks_ - kEvents;
-  if (marks_ > kEvents && before > reached_) note(cudaEventSynchronize(this->event(marks_)));
-  this->event(marks_) = event;
+  if (const Place& old = place(marks_); marks_ > kEvents && before > reached_) note(cudaEventSynchronize(old.end > 0 ? place(old.end).event : old.event));
+  place(marks_) = next;
 }
 
 // After an error nothing runs any more: then every mark counts as reached, and state() says why.
 bool GpuQueue::reached(std::uint64_t mark) {
-  if (mark <= reached_ || error_ != cudaSuccess || mark + kEvents <= marks_) return true;
+  if (mark <= reached_ || error_ != cudaSuccess || is_broken() || mark + kEvents <= marks_) return true;
   note(cudaPeekAtLastError());
-  const cudaError_t now = cudaEventQuery(event(mark));
+  const Place& at = place(mark);
+  const cudaError_t now = cudaEventQuery(at.event);
   if (now == cudaErrorNotReady) {
     cudaGetLastError();  // CUDA keeps that as an error, which would pass for a launch's
     return false;
   }
   note(now);
+  if (now == cudaSuccess && at.end > 0 && !is_of_this_launch(at)) return reached(at.end);
   reached_ = mark;
   return true;
 }
 
+bool GpuQueue::is_of_this_launch(const Place& of_graph) {
+  float milliseconds = 0;
+  if (cudaEventElapsedTime(&milliseconds, place(of_graph.before).event, of_graph.event) == cudaSuccess) return milliseconds > 0;
+  cudaGetLastError();  // the mark before the graph is not reached yet
+  return false;
+}
+
 std::int64_t GpuQueue::between(std::uint64_t mark, std::uint64_t later) {
   float milliseconds = 0;
-  if (mark >= later || later + kEvents / 2 <= marks_) return 0;
-  if (cudaEventElapsedTime(&milliseconds, event(mark), event(later)) == cudaSuccess) return static_cast<std::int64_t>(milliseconds * 1e6);
+  if (mark >= later || later + kEvents / 2 <= marks_ || is_broken()) return 0;
+  if (cudaEventElapsedTime(&milliseconds, place(mark).event, place(later).event) == cudaSuccess) return static_cast<std::int64_t>(milliseconds * 1e6);
   cudaGetLastError();
   return 0;
 }
 
 base::Result<void> GpuQueue::state() {
-  if (error_ == cudaSuccess && stream_.refused) return base::fail(*stream_.refused);
+  if (stream_.refused) return base::fail(*stream_.refused);
   return check(error_, "run what was asked of GPU " + std::to_string(gpu_));
 }
 

@@ -10,31 +10,45 @@
 
 namespace trainyard::cuda::module {
 
-// A stream, and an event for each of the last marks: its own, or one of a graph. A mark whose place is taken again is waited for.
+// A stream, and an event for each of the last marks: its own, or one that a graph records. A mark whose place is taken again is waited for.
 class GpuQueue final : public StreamQueue {
  public:
   static base::Result<std::unique_ptr<GpuQueue>> make(int gpu);
+  // One that could not be made: its state says why, and nothing is waited for.
+  static std::unique_ptr<GpuQueue> broken(int gpu, base::Problem why);
   ~GpuQueue() override;
 
-  Stream& stream() override { return stream_; }
+  Stream& stream() override;
   std::uint64_t record() override;
   bool reached(std::uint64_t mark) override;
   std::int64_t between(std::uint64_t mark, std::uint64_t later) override;
   base::Result<void> state() override;
 
-  // A graph that records these events, one after the other, each at a mark of its own: the first one is returned. At most half as many as there are places.
+  // A graph that records these events, one after the other, each at a mark of its own, and one mark more at its end. The first one is returned; all of them are
+  // at most half as many as there are places.
   std::uint64_t launch(cudaGraphExec_t graph, std::span<const cudaEvent_t> events);
 
  private:
   static constexpr std::size_t kEvents = 128;
+
+  // The event of a mark. That of a graph may still be as the launch before left it: it counts from when it is later than the mark before the graph.
+  struct Place {
+    cudaEvent_t event = nullptr;
+    std::uint64_t before = 0, end = 0;  // marks before the graph and at its end; both 0: the event is the queue's own
+  };
+
   explicit GpuQueue(int gpu) : gpu_(gpu) {}
-  cudaEvent_t& event(std::uint64_t mark) { return at_[mark % kEvents]; }
-  void next_mark(cudaEvent_t event);
+  Place& place(std::uint64_t mark) { return at_[mark % kEvents]; }
+  bool is_broken() const { return stream_.handle == nullptr; }
+  void next_mark(const Place& place);
+  cudaEvent_t next_own();
+  bool is_of_this_launch(const Place& of_graph);
   void note(cudaError_t error);
 
   int gpu_;
   Stream stream_;
-  std::array<cudaEvent_t, kEvents> events_{}, at_{};  // its own, and where each of the last marks is
+  std::array<cudaEvent_t, kEvents> events_{};  // its own
+  std::array<Place, kEvents> at_{};            // of the last marks
   std::uint64_t marks_ = 0, reached_ = 0;
   cudaError_t error_ = cudaSuccess;  // the first
 };
