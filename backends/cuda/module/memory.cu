@@ -29,6 +29,15 @@ base::Problem not_allocated(int gpu, std::int64_t bytes, cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? no_room(gpu, bytes) : problem_of(error, "allocate on GPU " + std::to_string(gpu));
 }
 
+// On a stream of its own, which alone is waited for: others may be captured.
+Result<void> clear_apart(std::byte* memory, std::int64_t bytes, const std::string& what) {
+  cudaStream_t stream = nullptr;
+  if (const auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), what); !ok) return ok;
+  const cudaError_t asked = cudaMemsetAsync(memory, 0, one_or_more(bytes), stream), done = cudaStreamSynchronize(stream);
+  cudaStreamDestroy(stream);
+  return check(asked != cudaSuccess ? asked : done, what);
+}
+
 int attribute(cudaDeviceAttr which, int gpu) {
   int value = 0;
   return cudaDeviceGetAttribute(&value, which, gpu) == cudaSuccess ? value : 0;
@@ -51,10 +60,7 @@ Result<Memory> allocate_on_host(std::int64_t bytes) {
 
 Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes) {
   return allocate_on_gpu(gpu, bytes).and_then([&](Memory memory) {
-    const std::string what = "clear memory of GPU " + std::to_string(gpu);
-    return check(cudaMemset(memory.get(), 0, one_or_more(bytes)), what).and_then([&] { return check(cudaDeviceSynchronize(), what); }).map([&] {
-      return memory;
-    });
+    return clear_apart(memory.get(), bytes, "clear memory of GPU " + std::to_string(gpu)).map([&] { return memory; });
   });
 }
 
@@ -87,7 +93,7 @@ Result<Memory> borrow(int gpu, const std::string& name) {
 }
 
 bool reaches(int gpu, const std::byte* place) {
-  if (attribute(cudaDevAttrPageableMemoryAccess, gpu) != 0) return true;
+  if (attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, gpu) != 0) return true;  // else it may reach all, but by faults of pages
   cudaPointerAttributes found{};
   if (cudaPointerGetAttributes(&found, place) == cudaSuccess) return found.type != cudaMemoryTypeUnregistered;
   cudaGetLastError();
