@@ -51,23 +51,26 @@ inline void compress_int8(Stream& stream, const compute::CompressGradient& op, s
   sum_errors(stream, op, scales, errors + scales, [=] ON_DEVICE(std::int64_t at) { return errors[at]; });
 }
 
-// A thread takes the eight numbers of a byte.
+// A thread takes the eight numbers of a byte. The scale is kept beside what travels, which may lie with the host.
 inline void compress_sign(Stream& stream, const compute::CompressGradient& op, std::byte* scratch) {
   const Whole whole(op);
-  auto* const sums = reinterpret_cast<double*>(scratch);
+  auto* const scale = reinterpret_cast<float*>(scratch);
+  auto* const sums = reinterpret_cast<double*>(scratch + sizeof(double));
   std::byte* const encoded = op.encoded.data;
   sum_all<1>(
       stream, whole.elements, sums, [=] ON_DEVICE(std::int64_t i) { return Sums<1>{{std::fabs(static_cast<double>(whole[i]))}}; },
-      [=] ON_DEVICE(const Sums<1>& all) { store(encoded, 0, static_cast<float>(all.value[0] / static_cast<double>(whole.elements))); });
+      [=] ON_DEVICE(const Sums<1>& all) {
+        *scale = static_cast<float>(all.value[0] / static_cast<double>(whole.elements));
+        store(encoded, 0, *scale);
+      });
   sum_errors(stream, op, parts(whole.elements, 8), sums, [=] ON_DEVICE(std::int64_t at) {
-    const auto scale = load<float>(encoded, 0);
     std::uint32_t signs = 0;
     double error = 0;
     for (std::int64_t i = 8 * at; i < 8 * at + 8 && i < whole.elements; ++i) {
       const float value = whole[i];
       const std::uint32_t sign = compression::sign_bit(value);
       signs |= sign >> (31 - (i - 8 * at));
-      error += whole.sent(i, value, compression::with_sign(scale, sign));
+      error += whole.sent(i, value, compression::with_sign(*scale, sign));
     }
     encoded[4 + at] = static_cast<std::byte>(signs);
     return error;
