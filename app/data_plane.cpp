@@ -32,10 +32,13 @@ class Plane final : public session::DataPlane {
         shared_(std::move(shared)),
         sockets_(std::move(sockets)),
         links_(std::move(links)) {
-    if (shared_ && !sockets_) lent_ = lend(request);
+    if (!shared_ || sockets_) return;
+    if (auto lent = lend(request)) lent_ = std::move(*lent);
+    else why_not_ = base::to_string(lent.error());
   }
 
   std::string endpoint() const override { return sockets_ ? sockets_->endpoint() : lent_ ? lent_->endpoint() : ""; }
+  std::string why_not_on_device() const override { return why_not_; }
   std::byte* on_device() const override { return lent_ ? lent_->on_device.memory.get() : nullptr; }
 
   base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>& endpoints) override {
@@ -77,6 +80,7 @@ class Plane final : public session::DataPlane {
   int rank_;
   compute::Compute* compute_;
   std::optional<Lent> lent_;  // nothing: the whole arena is in shared memory
+  std::string why_not_;
   Lendings lendings_;
   std::unique_ptr<shm::Transport> shared_;
   std::unique_ptr<zmq::Bound> sockets_;

@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "core/base/hex.h"
-#include "core/base/log.h"
 #include "core/experiment/servers.h"
 #include "core/topology/network.h"
 
@@ -54,14 +53,13 @@ std::string Lent::endpoint() const {
   return std::string(kWord) + " " + std::to_string(from) + " " + std::to_string(bytes) + " " + base::to_hex(on_device.name);
 }
 
-std::optional<Lent> lend(const session::DataPlaneRequest& request) {
+base::Result<std::optional<Lent>> lend(const session::DataPlaneRequest& request) {
   const std::size_t bytes = request.shared_bytes - request.shared_host_bytes;
   const auto gpus = gpus_of_one_host(*request.experiment);
   if (bytes == 0 || !gpus || request.compute == nullptr) return std::nullopt;
-  auto lent = request.compute->allocate_to_lend(static_cast<std::int64_t>(bytes), *gpus, "rank " + std::to_string(request.rank));
-  if (lent) return Lent{request.shared_host_bytes, bytes, std::move(*lent)};
-  base::log_info("what peers read stays in shared memory: " + base::to_string(lent.error()));
-  return std::nullopt;
+  return request.compute->allocate_to_lend(static_cast<std::int64_t>(bytes), *gpus, "rank " + std::to_string(request.rank)).map([&](compute::Lendable lent) {
+    return std::optional(Lent{request.shared_host_bytes, bytes, std::move(lent)});
+  });
 }
 
 base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int rank, const Lent* own, compute::Compute& compute) {

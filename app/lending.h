@@ -20,8 +20,8 @@ struct Lent {
   std::string endpoint() const;  // what peers borrow by
 };
 
-// Nothing where the rank lends nothing.
-std::optional<Lent> lend(const session::DataPlaneRequest& request);
+// Nothing where the rank has nothing to lend. A Problem says why it cannot: then all of it stays in shared memory.
+base::Result<std::optional<Lent>> lend(const session::DataPlaneRequest& request);
 
 // What all ranks lend, and what keeps it there.
 struct Lendings {

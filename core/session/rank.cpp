@@ -122,7 +122,9 @@ class Rank {
   }
 
   std::string of_which_on_device() const {
-    if (!p_.data_plane || p_.data_plane->on_device() == nullptr) return "";
+    if (!p_.data_plane) return "";
+    if (const std::string why = p_.data_plane->why_not_on_device(); !why.empty()) return ", all of it with the host: " + why;
+    if (p_.data_plane->on_device() == nullptr) return "";
     return ", of which " + base::format_bytes(static_cast<double>(p_.layout.shared_bytes - p_.layout.shared_host_bytes)) +
            " are on the GPU, where peers reach it";
   }
@@ -191,14 +193,15 @@ class Rank {
     p_.aside = std::move(*aside);
     return run::OwnMemory::make(p_.layout, *p_.compute, where())
         .map([&](run::OwnMemory own) { p_.own = std::move(own); })
-        .map_error([&](const Problem& problem) { return with_accounts(problem, device); });
+        .map_error([&](const Problem& problem) { return with_accounts(problem); });
   }
 
   // What all of it would be for, and how to learn what would do with less.
-  Problem with_accounts(Problem problem, const topology::Device& device) const {
+  Problem with_accounts(Problem problem) const {
+    const topology::Network network(p_.resolved.document.topology);
+    const std::string& drawn = network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]).name;
     problem.what += "; what the rank keeps takes " + run::in_words(run::memory_use(p_.rank_plan, p_.layout));
-    problem.advice +=
-        (problem.advice.empty() ? "" : " ") + std::string("Or draw \"") + device.name + "\" with as much memory as is free: validate then says what would fit.";
+    problem.advice += (problem.advice.empty() ? "Draw \"" : " Or draw \"") + drawn + "\" with as much memory as is free: validate then says what would fit.";
     return problem;
   }
 
@@ -225,7 +228,7 @@ class Rank {
     const auto shared = shared_memory();
     if (!shared) return base::fail(shared.error());
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute, p_.own->arena(), *shared, &p_.aside);
-    if (!bound) return base::fail(bound.error());
+    if (!bound) return base::fail(bound.error().code == ProblemCode::unavailable ? with_accounts(bound.error()) : bound.error());
     initialise(p_.resolved, p_.rank_plan, *bound);
     const bool takes_over = !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);  // else it is given all that it needs
     if (p_.resolved.first_step > 0 && takes_over) {

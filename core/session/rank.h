@@ -34,6 +34,7 @@ class DataPlane {
   virtual std::string endpoint() const = 0;  // empty where peers need none
   // Where what the host touches of the shared arena but by copies lies (run::Layout), if that is on the device; else null.
   virtual std::byte* on_device() const { return nullptr; }
+  virtual std::string why_not_on_device() const { return ""; }  // where it was to lie there, and there is no room or no way
   virtual base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>& endpoints) = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "backends/cuda/module/cudnn/cudnn.h"
 #include "backends/cuda/module/numbers.h"
 #include "backends/cuda/module/prepare.h"
+#include "core/base/units.h"
 #include "tests/backends/cuda/host/lent_memory.h"
 
 namespace trainyard::cuda {
@@ -183,7 +184,9 @@ class HostCompute final : public compute::Compute {
     return cuda::prepare(device_, op).map([](auto kernel) -> std::unique_ptr<compute::Kernel> { return std::make_unique<DeviceKernel>(std::move(kernel)); });
   }
   Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
-    if (bytes > how_.memory_bytes) return base::fail({base::ProblemCode::unavailable, where, "has no room", "", ""});
+    if (bytes > how_.memory_bytes)  // as that of a GPU says it
+      return base::fail({base::ProblemCode::unavailable, where, "has no room for " + base::format_bytes(static_cast<double>(bytes)), "",
+                         "Use a smaller batch or model, or put less on this GPU."});
     return (places_ ? make_own(bytes) : compute::allocate(bytes, where)).map([&](Memory memory) { return reached(std::move(memory), bytes); });
   }
   Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
