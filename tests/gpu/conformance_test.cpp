@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What every Compute must do, on each GPU of this machine; without one there is nothing to test, and it is said why.
 #include "tests/conformance/compute_attention_conformance.h"
-#include "tests/conformance/compute_compression_conformance.h"
 #include "tests/conformance/compute_chain_conformance.h"
+#include "tests/conformance/compute_compression_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
 #include "tests/gpu/gpus.h"
 

@@ -77,6 +77,8 @@ arguments_go_to_googletest() {
   expect "tests succeed" is "$status" 0
   expect "those asked for are run" holds '^GpuAndCpu +1 of 1 pass$'
   expect "no others" lacks '^GpuTraining'
+  expect "ranks that lend memory are among tests" holds '^memory of the GPU, lent +the same to the bit'
+  expect "those that compress, too" holds '^gradients by power_sgd +the same to the bit'
   if [ -e "$work/bundle/lib/libnccl.so.2" ]; then expect "ranks by NCCL are among tests" holds '^layers on two ranks of one GPU +the same to the bit'; fi
   tested --only nothing
   expect "an unknown part is bad usage" is "$status" 2

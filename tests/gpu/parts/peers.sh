@@ -49,7 +49,7 @@ peer_row() {
   if [ -z "$seconds" ]; then row "$name" "none: $(told why)"
   elif [ -z "${ours[$case]-}" ]; then row "$name" "$(in_words "$case" "$seconds")"
   else
-    row "$name" "$(in_words "$case" "$seconds"): $(awk -v p="$seconds" -v o="${ours[$case]}" 'BEGIN { printf "%.2f times ours", p / o }') (${factors_wanted[$case $way]} wanted)"
+    row "$name" "$(in_words "$case" "$seconds"): $(awk -v p="$seconds" -v o="${ours[$case]}" -v w="${factors_wanted[$case $way]}" 'BEGIN { printf "%.2f times ours (%s wanted%s)", p / o, w, p / o < w ? ", MISSED" : "" }')"
   fi
 }
 

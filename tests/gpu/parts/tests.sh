@@ -35,9 +35,8 @@ completes() { trains 40 20 "$(example "$1")" "${@:2}" | grep '"status":"complete
 
 # ranks NAME EXAMPLE: two of them on the first GPU. A sum of two is the same whoever adds it, so that NCCL must end with the same parameters, to the bit.
 ranks() {
-  local name=$1 own nccl setting settings=()
-  for setting in topology.hosts[0].devices[{0,1}].{kind=gpu,gpu=0}; do settings+=(--set "$setting"); done
-  own=$(completes "$2" "${settings[@]}") && nccl=$(completes "$2" "${settings[@]}" --set strategy.engine=nccl) || {
+  local name=$1 own nccl
+  own=$(completes "$2" "${on_one_gpu[@]}") && nccl=$(completes "$2" "${on_one_gpu[@]}" --set strategy.engine=nccl) || {
     failed_row "$name"
     return
   }
@@ -49,7 +48,33 @@ ranks() {
   fi
 }
 
+# lends NAME EXAMPLE SETTING...: two of them on the first GPU read each other's memory there, and get the same by messages, to the bit.
+lends() {
+  local name=$1 lent sent setting settings=("${on_one_gpu[@]}")
+  for setting in "${@:3}"; do settings+=(--set "$setting"); done
+  lent=$(completes "$2" "${settings[@]}") && sent=$(completes "$2" "${settings[@]}" --set run.transport=zmq) || {
+    failed_row "$name"
+    return
+  }
+  if ! grep -q 'are on the GPU, where peers reach it' "$(figure run_directory <<<"$lent")/run.log"; then
+    row "$name" "lends nothing: $(sed -n 's/.* shared, all of it with the host: //p' "$(figure run_directory <<<"$lent")/run.log" | head -n 1)"
+    status=1
+  elif [ "$(figure parameters_xxh64 <<<"$lent")" != "$(figure parameters_xxh64 <<<"$sent")" ]; then
+    row "$name" "ends with other parameters than by messages"
+    status=1
+  else
+    row "$name" "the same to the bit; $(awk -v l="$(figure step_seconds <<<"$lent")" -v s="$(figure step_seconds <<<"$sent")" 'BEGIN { printf "%.3f ms a step, %.3f ms by messages", l * 1e3, s * 1e3 }')"
+  fi
+}
+
 limited 200 "$bin/test_gpu" "$@" 2>&1 | suites || status=1
+on_one_gpu=()
+for setting in topology.hosts[0].devices[{0,1}].{kind=gpu,gpu=0}; do on_one_gpu+=(--set "$setting"); done
+if has_gpu; then
+  lends "memory of the GPU, lent" two_devices_gpt_grammar
+  lends "the same in bf16" two_devices_gpt_grammar training.precision=bf16
+  for kind in int8 sign top_k power_sgd; do lends "gradients by $kind" two_devices_gpt_grammar "strategy.compression.kind=$kind"; done
+fi
 if has_gpu && has_nccl; then
   ranks "GPT by ddp, two ranks on one GPU" two_devices_gpt_grammar
   ranks "layers on two ranks of one GPU" two_devices_model_parallel_digits
