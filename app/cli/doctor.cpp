@@ -111,7 +111,13 @@ Finding cuda() {
   const auto found = cuda::gpus();
   if (!found) return {"cuda", Verdict::absent, found.error().what + "; drawn GPUs run emulated on the CPU", found.error().advice};
   std::string all;
-  for (const cuda::Gpu& gpu : *found) all += (all.empty() ? "" : ", ") + gpu.name + " (" + base::format_bytes(static_cast<double>(gpu.memory_bytes)) + ")";
+  bool any = false;
+  for (const cuda::Gpu& gpu : *found) {
+    const std::string why = cuda::unusable(gpu);
+    all += (all.empty() ? "" : ", ") + (why.empty() ? gpu.name + " (" + base::format_bytes(static_cast<double>(gpu.memory_bytes)) + ")" : why);
+    any |= why.empty();
+  }
+  if (!any) return {"cuda", Verdict::absent, all + "; drawn GPUs run emulated on the CPU", "Use a newer GPU."};
   return {"cuda", Verdict::good, all, "A drawn gpu runs on one of them when its field gpu says on which, from 0; else emulated on the CPU."};
 }
 

@@ -106,11 +106,26 @@ std::vector<Item> gpus() {
   std::vector<Item> items;
   const auto found = cuda::gpus();
   if (!found) std::fprintf(stderr, "note: %s\n", base::to_string(found.error()).c_str());
-  for (const cuda::Gpu& gpu : found.value_or(std::vector<cuda::Gpu>{}))
-    items.push_back({gpu.name,
-                     "GPU " + std::to_string(gpu.number) + " of this machine, " + base::format_bytes(static_cast<double>(gpu.memory_bytes)) + ", at " + gpu.bus,
-                     "", gpu});
+  for (const cuda::Gpu& gpu : found.value_or(std::vector<cuda::Gpu>{})) {
+    if (const std::string why = cuda::unusable(gpu); !why.empty()) {
+      std::fprintf(stderr, "note: GPU %d is left out: %s\n", gpu.number, why.c_str());
+      continue;
+    }
+    std::string said = "GPU " + std::to_string(gpu.number) + " of this machine, " + base::format_bytes(static_cast<double>(gpu.memory_bytes));
+    if (gpu.memory_bandwidth_bytes_per_second > 0) said += " at " + base::with_unit(gpu.memory_bandwidth_bytes_per_second, "B/s");
+    if (gpu.peak_flops > 0) said += ", " + base::with_unit(gpu.peak_flops, "FLOP/s") + " in fp32";
+    if (!gpu.links.empty()) said += ", " + gpu.links;
+    items.push_back({gpu.name, said + ", at " + gpu.bus, "", gpu});
+  }
   return items;
+}
+
+// As a device is drawn; what is not known is not said.
+void add_gpu(const cuda::Gpu& gpu, base::Json& line) {
+  line["number"] = gpu.number, line["memory_bytes"] = gpu.memory_bytes;
+  if (gpu.peak_flops > 0) line["peak_flops"] = gpu.peak_flops;
+  if (gpu.memory_bandwidth_bytes_per_second > 0) line["memory_bandwidth_bytes_per_second"] = gpu.memory_bandwidth_bytes_per_second;
+  if (!gpu.links.empty()) line["links"] = gpu.links;
 }
 
 struct Kind {
@@ -135,7 +150,7 @@ void print_json_items(const char* kind, const std::vector<Item>& items) {
   for (const Item& item : items) {
     base::Json line{{"type", "item"}, {"name", item.name}, {"help", item.help}};
     if (!item.file.empty()) line["file"] = item.file;
-    if (item.gpu) line["number"] = item.gpu->number, line["memory_bytes"] = item.gpu->memory_bytes;
+    if (item.gpu) add_gpu(*item.gpu, line);
     print_json(line);
     names.push_back(item.name);
   }

@@ -229,12 +229,13 @@ base::Problems measure_layers(experiment::Resolved& resolved) {
 }
 
 // What belongs beside the figures that follow.
-void print_notes(const experiment::Resolved& resolved) {
+void print_notes(const experiment::Experiment& given, const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   const auto note = [](const std::optional<std::string>& text) {
     if (text) std::fprintf(stderr, "note: %s\n", text->c_str());
   };
   if (const auto emulated = experiment::emulation_said(document.topology)) note("EMULATED: " + *emulated);
+  for (const std::string& said : set_in_vain(given)) note(said);
   note(experiment::shared_cores(document.topology, document.run, base::usable_cores()));
   note(experiment::shared_gpus(document.topology));
   note(experiment::unlike_one_device(document));
@@ -265,7 +266,7 @@ int run(const RunArguments& arguments) {
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
     return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
   if (const auto problems = measure_layers(*resolved); !problems.empty()) return complain(problems, arguments.json);
-  if (!arguments.json) print_notes(*resolved);
+  if (!arguments.json) print_notes(*given, *resolved);
   const auto outcome = coordinate(effective, *given, std::move(*resolved), *passed_over, started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);

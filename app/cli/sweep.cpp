@@ -7,6 +7,7 @@
 
 #include "app/cli/interrupts.h"
 #include "app/cli/verbs.h"
+#include "app/devices.h"
 #include "app/paths.h"
 #include "core/base/units.h"
 #include "core/session/sweep_file.h"
@@ -52,7 +53,7 @@ base::Result<session::SweepWish> read_wish(const SweepArguments& arguments) {
   return wish;
 }
 
-// Leaves out what cannot run by its data too. All of it: then what is wrong is wrong with the experiment.
+// Leaves out what cannot run by its data too, or by the GPUs of this machine. All of it: then what is wrong is wrong with the experiment.
 base::Problems leave_out_invalid(Sweep& sweep, const experiment::Experiment& whole, const fs::path& directory) {
   base::Problems first;
   bool any = false;
@@ -60,6 +61,7 @@ base::Problems leave_out_invalid(Sweep& sweep, const experiment::Experiment& who
     if (one.state != VariantState::waiting) continue;
     const auto document = experiment::variant(whole, one.wanted(sweep.scaling, sweep.steps));
     base::Problems problems = document ? experiment::validate(*document, directory) : base::Problems{document.error()};
+    if (problems.empty()) problems = app::gpu_problems(document->topology);
     any = any || problems.empty();
     if (problems.empty()) continue;
     one.state = VariantState::left_out;

@@ -60,10 +60,16 @@ bool asks_for_another_algorithm(const experiment::StrategySpec& strategy) {
   return strategy.algorithm != collective::Algorithm::automatic && !(fixed && strategy.algorithm == fixed->algorithm);
 }
 
-void add_set_in_vain(const experiment::Experiment& given, std::vector<std::string>& notes) {
+}  // namespace
+
+std::vector<std::string> set_in_vain(const experiment::Experiment& given) {
+  std::vector<std::string> said;
   for (const std::string& place : base::without_effect(given))
-    if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy)) notes.push_back(place + " is set, but changes nothing here");
+    if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy)) said.push_back(place + " is set, but changes nothing here");
+  return said;
 }
+
+namespace {
 
 // What belongs beside the figures of a run, and what is set in vain.
 std::vector<std::string> notes_of(const experiment::Experiment& given, const experiment::Resolved& resolved) {
@@ -74,7 +80,7 @@ std::vector<std::string> notes_of(const experiment::Experiment& given, const exp
   if (document.run.links == experiment::LinkSpeed::imposed || document.run.devices == experiment::DeviceSpeed::paced)
     notes.push_back(experiment::speeds_said(document.run));
   add_slowed_down(document.topology, notes);
-  add_set_in_vain(given, notes);
+  for (std::string& said : set_in_vain(given)) notes.push_back(std::move(said));
   if (experiment::is_on_several_hosts(resolved)) notes.push_back(*experiment::split_said(resolved));
   for (std::string& said : experiment::stages_in_vain(resolved)) notes.push_back(std::move(said));
   if (auto said = experiment::shards_in_vain(resolved)) notes.push_back(std::move(*said));

@@ -41,6 +41,8 @@ base::Json problems_json(const base::Problems& problems);
 // Why the drawn devices cannot hold what the strategy puts on them; or why it has no plan.
 base::Problems problems_of_room(const experiment::Resolved& resolved);
 base::Problems problems_of_room(const experiment::Resolved& resolved, const std::vector<run::MemoryUse>& memory);
+// "... is set, but changes nothing here", of each such field.
+std::vector<std::string> set_in_vain(const experiment::Experiment& given);
 void print_json(const base::Json& line);  // one NDJSON line on standard output
 
 // What most verbs take: an experiment file, overrides, --json.

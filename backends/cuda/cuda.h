@@ -20,8 +20,19 @@ struct Gpu {
   std::string name;
   std::string bus;  // "0000:3b:00.0"
   std::int64_t memory_bytes = 0;
-  int capability = 0;  // compute capability: 90 stands for 9.0
+  int capability = 0;                            // compute capability: 90 stands for 9.0
+  double peak_flops = 0;                         // flop/s, fp32; 0: not known
+  double memory_bandwidth_bytes_per_second = 0;  // likewise
+  std::string links;                             // "PCIe 5.0 x16, 18 NVLinks"; empty: not known
 };
+
+inline constexpr int kLeastCapability = 80;  // the module has no code for GPUs before that (Ampere, 2020)
+
+// Why the module cannot compute on the GPU; empty: it can.
+inline std::string unusable(const Gpu& gpu) {
+  if (gpu.capability >= kLeastCapability) return "";
+  return gpu.name + " has compute capability " + std::to_string(gpu.capability / 10) + "." + std::to_string(gpu.capability % 10) + ", and 8.0 is the least";
+}
 
 // What the module offers.
 struct Module {

@@ -27,7 +27,12 @@ Result<const Module*> open_module(const fs::path& file) {
   if (std::error_code ignored; !fs::exists(file, ignored))
     return base::fail(unavailable(file, "this build of Trainyard has no CUDA", "Install the CUDA Toolkit, and configure again with -DTRAINYARD_CUDA=ON."));
   void* const opened = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) return base::fail(unavailable(file, std::string("cannot be opened: ") + ::dlerror(), "Install the libraries of CUDA that it names."));
+  if (opened == nullptr) {
+    const std::string why = ::dlerror();
+    const bool lacks_library = why.find("cannot open shared object file") != std::string::npos;
+    return base::fail(
+        unavailable(file, "cannot be opened: " + why, lacks_library ? "Install the libraries of CUDA that it names." : "Build or install it anew."));
+  }
   const auto* const module = static_cast<const Module*>(::dlsym(opened, kModuleSymbol));
   if (module == nullptr) return base::fail(unavailable(file, "is no module of Trainyard", "Build or install it anew."));
   if (std::string(module->version) != TRAINYARD_VERSION)

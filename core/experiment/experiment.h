@@ -386,7 +386,7 @@ struct RunSpec {
   DeviceSpeed devices = DeviceSpeed::drawn_only;
   std::int64_t evaluate_every_steps = 0;    // 0: once an epoch, and at the end
   double seconds_per_step = 0;              // the pace dial: at most one step in this time; 0: full speed
-  bool emulate = true;                      // run a drawn gpu or tpu that this machine lacks on its CPU
+  bool emulate = true;                      // run a drawn tpu, or gpu that names none of this machine's, on its CPU
   bool record_ops = true;                   // op events: a begin and an end each
   double hang_seconds = 20;                 // a rank without progress for so long has hung
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end alone

@@ -495,7 +495,7 @@ struct Fields<experiment::RunSpec> {
         field("evaluate_every_steps", &R::evaluate_every_steps, "steps", {0, 1e12},
               "Measure held-out accuracy every so many steps; 0: once an epoch. An evaluator measures every checkpoint instead"),
         field("seconds_per_step", &R::seconds_per_step, "s", {0, 3600}, "Pace: take at least this long a step; 0: full speed"),
-        field("emulate", &R::emulate, "", {}, "Run a drawn gpu or tpu that this machine lacks on its CPU, labelled EMULATED"),
+        field("emulate", &R::emulate, "", {}, "Run a drawn tpu, or a gpu whose field gpu names none of this machine's, on its CPU, labelled EMULATED"),
         field("record_ops", &R::record_ops, "", {}, "Record when every op began and ended"),
         field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400}, "A rank that makes no progress for so long is reported as hung"),
         field("checkpoint_every_steps", &R::checkpoint_every_steps, "steps", {0, 1e12},

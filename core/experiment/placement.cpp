@@ -133,7 +133,8 @@ Problem other_machine(const topology::Host& host, const std::string& path) {
 Problem not_emulated(const Device& device, const std::string& path) {
   return {ProblemCode::unavailable, path + ".kind",
           device.name + " is a " + std::string(base::name_of(device.kind)) + ", which needs emulation here, and run.emulate is off", "cpu",
-          "Set run.emulate to true, or make it a cpu."};
+          device.kind == topology::DeviceKind::gpu ? "Set run.emulate to true, say by its field gpu which GPU of this machine it is, or make it a cpu."
+                                                   : "Set run.emulate to true, or make it a cpu."};
 }
 
 // Workers on CPUs, and on GPUs.

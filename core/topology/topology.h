@@ -113,7 +113,7 @@ struct trainyard::base::Fields<trainyard::topology::Device> {
   static auto table() {
     return std::tuple{
         field("name", &D::name, "", {1, 64}, "Unique name"),
-        field("kind", &D::kind, "", {}, "What it is; a gpu or tpu that this machine lacks runs emulated on its CPU"),
+        field("kind", &D::kind, "", {}, "What it is; a tpu, and a gpu whose field gpu names none of this machine's, runs emulated on its CPU"),
         field("role", &D::role, "", {},
               "What runs here: a worker; the chief among them, who writes checkpoints; a parameter_server, which keeps variables; an evaluator, which reads "
               "checkpoints and measures; idle devices take no part"),

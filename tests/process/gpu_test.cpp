@@ -179,13 +179,64 @@ TEST(Gpus, that_this_machine_lacks_are_named_before_anything_starts) {
   EXPECT_THAT(cli(with_set({"validate", kMirrored}, on_gpu(2, 1000))).err, HasSubstr("devices[2].gpu: cpu2 is said to be GPU 1000 of this machine"));
 }
 
+TEST(Gpus, that_this_machine_lacks_start_no_sweep) {
+  const Home home;
+  const Ran ran = Machine(home)(with_set({"sweep", kMirrored, "--ranks", "1,2", "--steps", "2"}, on_gpu(0, 4)));
+  EXPECT_EQ(ran.exit_code, 2) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("topology.hosts[0].devices[0].gpu: cpu0 is said to be GPU 4 of this machine, which has 4"));
+  EXPECT_FALSE(fs::exists(home.runs()));
+}
+
+TEST(Gpus, that_are_too_old_are_refused_and_not_listed) {
+  const char* const old = "TRAINYARD_STAND_INS_OLD=1";
+  const Home home;
+  const Machine machine(home);
+  const Ran ran = machine(with_set({"run", kMirrored}, on_gpu(2, 0)), old);
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is said to be GPU 0 of this machine, and Stand-in 0 has compute capability 7.5, "
+                                       "and 8.0 is the least"),
+                             HasSubstr("Set it to -1")));
+  EXPECT_FALSE(fs::exists(home.runs()));
+  EXPECT_EQ(machine(with_set({"validate", kMirrored}, on_gpu(2, 1)), old).exit_code, 0) << "the other one is not";
+  const Ran list = machine({"list", "gpus"}, old);
+  EXPECT_THAT(list.out, AllOf(Not(HasSubstr("Stand-in 0")), HasSubstr("Stand-in 1")));
+  EXPECT_THAT(list.err, HasSubstr("GPU 0 is left out: Stand-in 0 has compute capability 7.5"));
+  EXPECT_THAT(machine({"doctor"}, std::string(old) + " TRAINYARD_STAND_INS=1").out,
+              HasSubstr("Stand-in 0 has compute capability 7.5, and 8.0 is the least; drawn GPUs run emulated on the CPU"));
+}
+
+// As the palette takes them.
+TEST(Gpus, are_listed_with_what_a_drawing_says_of_a_device) {
+  const Home home;
+  const Machine machine(home);
+  const Ran list = machine({"list", "gpus", "--json"});
+  const Json first = Json::parse(list.out.substr(0, list.out.find('\n')));
+  EXPECT_EQ(first["name"], "Stand-in 0");
+  EXPECT_EQ(first["number"], 0);
+  EXPECT_EQ(first["memory_bytes"], 2'000'000'000);
+  EXPECT_EQ(first["peak_flops"], 20e12);
+  EXPECT_EQ(first["memory_bandwidth_bytes_per_second"], 1e12);
+  EXPECT_EQ(first["links"], "PCIe 4.0 x16");
+  EXPECT_THAT(machine({"list", "gpus"}).out, HasSubstr("GPU 0 of this machine, 2 GB at 1 TB/s, 20 TFLOP/s in fp32, PCIe 4.0 x16, at 0000:00:00.0"));
+}
+
+// Whoever forgets that the device is a cpu is told.
+TEST(Gpus, that_a_cpu_is_said_to_be_are_set_in_vain) {
+  const Home home;
+  std::vector<std::string> arguments = few_samples(kOne, {"topology.hosts[0].devices[0].gpu=0"});
+  std::erase(arguments, "--json");
+  const Ran ran = Machine(home)(arguments);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("note: topology.hosts[0].devices[0].gpu is set, but changes nothing here"));
+}
+
 TEST(Gpus, without_room_say_whose_and_for_how_much) {
   const Home home;
   const Ran ran = Machine(home)(few_samples(kMirrored, on_gpu(1, 2)));
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
-  EXPECT_THAT(ran.err,
-              AllOf(HasSubstr("rank 1"), HasSubstr("has no room"), HasSubstr("what the rank keeps takes "), HasSubstr("parameters 941 kB, gradients 941 kB"),
-                    HasSubstr("Or draw \"cpu1\" with as much memory as is free: validate then says what would fit.")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("has no room for "), HasSubstr("what the rank keeps takes "),
+                             HasSubstr("parameters 941 kB, gradients 941 kB"),
+                             HasSubstr("put less on this GPU. Or draw \"cpu1\" with as much memory as is free: validate then says what would fit.")));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 

@@ -26,7 +26,7 @@ struct Entry {
 };
 constexpr std::array<Entry, 5> kEntries{{
     {PartKind::cpu, "cpu", QT_TR_NOOP("CPU"), QT_TR_NOOP("A device that trains on processor cores")},
-    {PartKind::gpu, "gpu", QT_TR_NOOP("GPU"), QT_TR_NOOP("A graphics device; one that this machine lacks runs emulated on its CPU")},
+    {PartKind::gpu, "gpu", QT_TR_NOOP("GPU"), QT_TR_NOOP("A graphics device; until its field gpu names one of this machine it runs emulated on the CPU")},
     {PartKind::tpu, "tpu", QT_TR_NOOP("TPU"), QT_TR_NOOP("A tensor device; runs emulated on the CPU")},
     {PartKind::host, "host", QT_TR_NOOP("Host"), QT_TR_NOOP("A machine that holds devices")},
     {PartKind::network_switch, "switch", QT_TR_NOOP("Switch"), QT_TR_NOOP("Joins the links of hosts")},
@@ -92,9 +92,10 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
   setDragDropMode(DragOnly);
   setFrameShape(NoFrame);
   setUniformItemSizes(true);
-  for (const Entry& entry : kEntries) {
+  for (int e = 0; e < static_cast<int>(kEntries.size()); ++e) {
+    const Entry& entry = kEntries[static_cast<std::size_t>(e)];
     auto* item = new QListWidgetItem(icon(entry.icon), tr(entry.label), this);
-    item->setToolTip(tr(entry.help) + "\n" + tr("Drag it onto the canvas, or press Enter."));
+    item->setToolTip(help_of(e));
     item->setData(Qt::UserRole, static_cast<int>(entry.kind));
   }
   add_heading(*this, tr("Roles"));
@@ -114,8 +115,14 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
   connect(this, &QListWidget::itemActivated, this, &Palette::choose);
 }
 
+QString Palette::help_of(int entry, const QString& note) {
+  return tr(kEntries[static_cast<std::size_t>(entry)].help) + "\n" + (note.isEmpty() ? "" : note + "\n") + tr("Drag it onto the canvas, or press Enter.");
+}
+
 // Beside what can be drawn on any machine. "NVIDIA H200" is "H200 (GPU 0)".
-void Palette::offer(const std::vector<MachineGpu>& gpus) {
+void Palette::offer(const std::vector<MachineGpu>& gpus, const QString& note) {
+  for (int e = 0; e < static_cast<int>(kEntries.size()); ++e)
+    if (kEntries[static_cast<std::size_t>(e)].kind == PartKind::gpu) item(e)->setToolTip(help_of(e, note));
   for (int row = count() - 1; row >= 0; --row)
     if (item(row)->data(kGpuRole).isValid()) delete takeItem(row);
   gpus_ = gpus;
@@ -126,7 +133,7 @@ void Palette::offer(const std::vector<MachineGpu>& gpus) {
     item->setToolTip(tr("GPU %1 of this machine, %2: what is placed trains there.")
                          .arg(gpu.device.gpu)
                          .arg(QString::fromStdString(base::format_bytes(static_cast<double>(gpu.device.memory_bytes)))) +
-                     "\n" + tr("Drag it onto the canvas, or press Enter."));
+                     "\n" + (gpu.links.isEmpty() ? "" : gpu.links + "\n") + tr("Drag it onto the canvas, or press Enter."));
     item->setData(kGpuRole, i);
     insertItem(static_cast<int>(kEntries.size()) + i, item);
   }

@@ -23,7 +23,7 @@ class Palette : public QListWidget {
   Q_OBJECT
  public:
   explicit Palette(QWidget* parent = nullptr);
-  void offer(const std::vector<MachineGpu>& gpus);  // of this machine, in the place of those before
+  void offer(const std::vector<MachineGpu>& gpus, const QString& note = {});  // of this machine, in the place of those before; why there are none
 
  signals:
   void gpu_chosen(const topology::Device& gpu);
@@ -37,6 +37,7 @@ class Palette : public QListWidget {
 
  private:
   void choose(const QListWidgetItem* item);
+  static QString help_of(int entry, const QString& note = {});
   const topology::Device* gpu_of(const QListWidgetItem& item) const;  // null: it stands for none of this machine
   std::vector<MachineGpu> gpus_;
 };

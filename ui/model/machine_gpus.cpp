@@ -16,6 +16,9 @@ std::optional<MachineGpu> read_gpu(const QByteArray& line) {
   MachineGpu gpu{QString::fromStdString(json.value("name", "")), default_device(topology::DeviceKind::gpu)};
   gpu.device.gpu = json.value("number", std::int64_t{-1});
   gpu.device.memory_bytes = json.value("memory_bytes", gpu.device.memory_bytes);
+  gpu.device.peak_flops = json.value("peak_flops", gpu.device.peak_flops);
+  gpu.device.memory_bandwidth_bytes_per_second = json.value("memory_bandwidth_bytes_per_second", gpu.device.memory_bandwidth_bytes_per_second);
+  gpu.links = QString::fromStdString(json.value("links", ""));
   return gpu.device.gpu >= 0 ? std::optional(std::move(gpu)) : std::nullopt;
 }
 
@@ -32,6 +35,9 @@ MachineGpus::~MachineGpus() {
 void MachineGpus::look(const Services& services) {
   process_ = new QProcess(this);
   connect(process_, &QProcess::finished, this, &MachineGpus::take_answer);
+  connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart) emit found({}, tr("%1 cannot be started: %2").arg(process_->program(), process_->errorString()));
+  });
   process_->start(services.command_line_program, {"list", "gpus", "--json"}, QIODevice::ReadOnly);
 }
 
@@ -39,7 +45,8 @@ void MachineGpus::take_answer() {
   std::vector<MachineGpu> gpus;
   for (const QByteArray& line : process_->readAllStandardOutput().split('\n'))
     if (auto gpu = read_gpu(line)) gpus.push_back(std::move(*gpu));
-  emit found(gpus);
+  QString note = QString::fromUtf8(process_->readAllStandardError()).trimmed();
+  emit found(gpus, note.remove("note: "));
 }
 
 }  // namespace trainyard::ui

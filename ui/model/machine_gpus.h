@@ -16,6 +16,7 @@ struct Services;
 struct MachineGpu {
   QString name;             // "NVIDIA H200"
   topology::Device device;  // as it is drawn, but for its name
+  QString links;            // "PCIe 5.0 x16, 18 NVLinks"; empty: not known
 };
 
 class MachineGpus : public QObject {
@@ -24,10 +25,10 @@ class MachineGpus : public QObject {
   explicit MachineGpus(QObject* parent = nullptr) : QObject(parent) {}
   ~MachineGpus() override;
 
-  void look(const Services& services);  // then `found`, once; without an answer nothing
+  void look(const Services& services);  // then `found`, once
 
  signals:
-  void found(const std::vector<MachineGpu>& gpus);
+  void found(const std::vector<MachineGpu>& gpus, const QString& note);  // why there are none, or why some are left out
 
  private:
   void take_answer();

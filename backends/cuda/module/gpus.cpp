@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backends/cuda/module/error.h"
+#include "backends/cuda/module/nvml.h"
 
 namespace trainyard::cuda::module {
 namespace {
@@ -31,13 +32,31 @@ Problem unusable(cudaError_t error) {
   return problem_of(error, "count the GPUs");
 }
 
+// 0 where the driver does not say.
+double attribute(cudaDeviceAttr which, int number) {
+  int value = 0;
+  return cudaDeviceGetAttribute(&value, which, number) == cudaSuccess ? value : 0;
+}
+
+// fp32 operations of a multiprocessor in a cycle, a fused multiplication and addition counted as two (CUDA C++ Programming Guide, "Arithmetic instructions").
+constexpr double flops_of_cycle(int capability) { return 2.0 * (capability == 80 ? 64 : 128); }
+
+// Clocks are in kHz, and memory takes a word at either edge of its own.
+void say_speeds(Gpu& gpu) {
+  gpu.peak_flops = attribute(cudaDevAttrMultiProcessorCount, gpu.number) * flops_of_cycle(gpu.capability) * 1e3 * attribute(cudaDevAttrClockRate, gpu.number);
+  gpu.memory_bandwidth_bytes_per_second =
+      2 * 1e3 * attribute(cudaDevAttrMemoryClockRate, gpu.number) * attribute(cudaDevAttrGlobalMemoryBusWidth, gpu.number) / 8;
+}
+
 Result<Gpu> look_at(int number) {
   cudaDeviceProp found{};
   std::array<char, 32> bus{};
   if (const auto ok = check(cudaGetDeviceProperties(&found, number), "look at GPU " + std::to_string(number)); !ok) return base::fail(ok.error());
   if (const auto ok = check(cudaDeviceGetPCIBusId(bus.data(), bus.size(), number), "ask where GPU " + std::to_string(number) + " is"); !ok)
     return base::fail(ok.error());
-  return Gpu{number, found.name, bus.data(), static_cast<std::int64_t>(found.totalGlobalMem), 10 * found.major + found.minor};
+  Gpu gpu{number, found.name, bus.data(), static_cast<std::int64_t>(found.totalGlobalMem), 10 * found.major + found.minor, 0, 0, links_of(bus.data())};
+  say_speeds(gpu);
+  return gpu;
 }
 
 }  // namespace

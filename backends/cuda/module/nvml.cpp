@@ -32,6 +32,7 @@ struct Field {                    // nvmlFieldValue_t
 };
 constexpr unsigned kLinksSent = 138, kLinksReceived = 139;  // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, _RX: KiB since the driver was loaded
 constexpr unsigned kAllLinks = ~0U;                         // as a scope: their sum
+constexpr unsigned kMostLinks = 18;                         // NVML_NVLINK_MAX_LINKS
 
 struct Functions {
   int (*initialise)() = nullptr;
@@ -43,6 +44,9 @@ struct Functions {
   int (*power)(Handle, unsigned*) = nullptr;         // milliwatts
   int (*traffic)(Handle, int, unsigned*) = nullptr;  // of a Counter, KB/s
   int (*fields)(Handle, int, Field*) = nullptr;      // null: of a driver before NVLink
+  int (*generation)(Handle, unsigned*) = nullptr;    // of PCIe, at most; null of an old driver, as those that follow
+  int (*width)(Handle, unsigned*) = nullptr;         // lanes of PCIe, at most
+  int (*link)(Handle, unsigned, int*) = nullptr;     // whether an NVLink is up
 };
 
 }  // namespace nvml
@@ -70,6 +74,9 @@ Result<nvml::Functions> functions_of(const std::string& library) {
   functions.find(f.power, "nvmlDeviceGetPowerUsage");
   functions.find(f.traffic, "nvmlDeviceGetPcieThroughput");
   functions.find_if_there(f.fields, "nvmlDeviceGetFieldValues");
+  functions.find_if_there(f.generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+  functions.find_if_there(f.width, "nvmlDeviceGetMaxPcieLinkWidth");
+  functions.find_if_there(f.link, "nvmlDeviceGetNvLinkState");
   if (const auto found = functions.state(); !found) return base::fail(found.error());
   return f;
 }
@@ -78,6 +85,27 @@ Result<nvml::Functions> functions_of(const std::string& library) {
 
 static Problem refused(const nvml::Functions& driver, const std::string& library, const std::string& what, int error) {
   return {ProblemCode::unavailable, library, what + ": " + driver.error(error), "", kAdvice};
+}
+
+// A GPU without NVLink has none that is up.
+static std::string links_said(const nvml::Functions& driver, nvml::Handle gpu) {
+  std::string said;
+  unsigned generation = 0, lanes = 0, up = 0;
+  if (driver.generation != nullptr && driver.width != nullptr && driver.generation(gpu, &generation) == 0 && driver.width(gpu, &lanes) == 0)
+    said = "PCIe " + std::to_string(generation) + ".0 x" + std::to_string(lanes);
+  for (unsigned link = 0; driver.link != nullptr && link < nvml::kMostLinks; ++link)
+    if (int is_up = 0; driver.link(gpu, link, &is_up) == 0 && is_up != 0) ++up;
+  if (up > 0) said += (said.empty() ? "" : ", ") + std::to_string(up) + (up == 1 ? " NVLink" : " NVLinks");
+  return said;
+}
+
+std::string links_of(const std::string& bus, const std::string& library) {
+  const auto driver = functions_of(library);
+  if (!driver || driver->initialise() != 0) return "";
+  nvml::Handle gpu = nullptr;
+  std::string said = driver->by_bus(bus.c_str(), &gpu) == 0 ? links_said(*driver, gpu) : "";
+  driver->shut_down();
+  return said;
 }
 
 struct GpuMeter::Watch {

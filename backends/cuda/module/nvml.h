@@ -13,10 +13,13 @@ namespace trainyard::cuda {
 
 inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 
+// How the GPU is connected: "PCIe 5.0 x16, 18 NVLinks", of links that are up; empty where the driver does not say. `bus` as CUDA names it: "0000:3b:00.0".
+std::string links_of(const std::string& bus, const std::string& library = kNvmlLibrary);
+
 // Looks at a GPU twice a second, in a thread of its own: NVML takes a fiftieth of a second to count what crosses the bus.
 class GpuMeter {
  public:
-  // `bus` as CUDA names it: "0000:3b:00.0". Problems, all `unavailable`: no such library, one that lacks a function, no such GPU.
+  // `bus` as of links_of. Problems, all `unavailable`: no such library, one that lacks a function, no such GPU.
   static base::Result<std::unique_ptr<GpuMeter>> watch(const std::string& bus, const std::string& library = kNvmlLibrary);
   ~GpuMeter();
 

@@ -46,6 +46,12 @@ TEST(GpuMeter, says_what_crosses_links_between_two_looks) {
   EXPECT_NEAR(use->links->received_bytes_per_second, 2 * use->links->sent_bytes_per_second, 1e-6);
 }
 
+TEST(Links, are_said_of_a_gpu_and_nothing_of_one_that_is_not_there) {
+  EXPECT_EQ(links_of(kBus, TRAINYARD_NVML), "PCIe 5.0 x16, 2 NVLinks");
+  EXPECT_EQ(links_of("0000:00:00.0", TRAINYARD_NVML), "");
+  EXPECT_EQ(links_of(kBus, "/no/such/library.so"), "");
+}
+
 TEST(GpuMeter, leaves_the_driver_when_it_goes) {
   void* const library = ::dlopen(TRAINYARD_NVML, RTLD_NOW);
   ASSERT_NE(library, nullptr);

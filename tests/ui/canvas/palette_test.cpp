@@ -14,13 +14,13 @@
 namespace trainyard::ui {
 namespace {
 
-// In the place of trainyard-cli: says what it was asked, and these lines.
+// In the place of trainyard-cli: says what it was asked, these lines, and on standard error a note.
 class Program {
  public:
-  explicit Program(const QByteArray& lines) {
+  explicit Program(const QByteArray& lines, const QByteArray& note = "") {
     QFile script(path());
     EXPECT_TRUE(script.open(QFile::WriteOnly));
-    script.write("#!/bin/sh\necho \"$*\" >'" + asked().toUtf8() + "'\ncat <<'END'\n" + lines + "END\n");
+    script.write("#!/bin/sh\necho \"$*\" >'" + asked().toUtf8() + "'\necho '" + note + "' >&2\ncat <<'END'\n" + lines + "END\n");
     script.close();
     script.setPermissions(QFile::ReadOwner | QFile::ExeOwner);
   }
@@ -35,19 +35,26 @@ class Program {
   QTemporaryDir directory_;
 };
 
-std::vector<MachineGpu> listed(const Program& program) {
+struct Answer {
+  std::vector<MachineGpu> gpus;
+  QString note;
+};
+
+Answer answer_of(const QString& program) {
   MachineGpus gpus;
-  std::vector<MachineGpu> found;
+  Answer answer;
   QSignalSpy answered(&gpus, &MachineGpus::found);
-  QObject::connect(&gpus, &MachineGpus::found, [&](const std::vector<MachineGpu>& all) { found = all; });
-  gpus.look({{}, program.path(), {}, {}});
-  EXPECT_TRUE(answered.wait(20'000));
-  return found;
+  QObject::connect(&gpus, &MachineGpus::found, [&](const std::vector<MachineGpu>& all, const QString& note) { answer = {all, note}; });
+  gpus.look({{}, program, {}, {}});
+  EXPECT_TRUE(answered.count() > 0 || answered.wait(20'000));
+  return answer;
 }
+
+std::vector<MachineGpu> listed(const Program& program) { return answer_of(program.path()).gpus; }
 
 constexpr const char* kTwo =
     R"({"type":"item","name":"NVIDIA H200","help":"","number":0,"memory_bytes":150000000000}
-{"type":"item","name":"NVIDIA A2","help":"","number":1,"memory_bytes":16000000000}
+{"type":"item","name":"NVIDIA A2","help":"","number":1,"memory_bytes":16000000000,"peak_flops":4.5e12,"memory_bandwidth_bytes_per_second":2e11,"links":"PCIe 4.0 x8"}
 no line of JSON
 {"type":"result","status":"completed","kind":"gpus","names":["NVIDIA H200","NVIDIA A2"]}
 )";
@@ -61,7 +68,21 @@ TEST(MachineGpus, are_those_that_the_program_lists) {
   EXPECT_EQ(found[1].device.kind, topology::DeviceKind::gpu);
   EXPECT_EQ(found[1].device.gpu, 1);
   EXPECT_EQ(found[1].device.memory_bytes, 16'000'000'000);
+  EXPECT_EQ(found[1].device.peak_flops, 4.5e12);
+  EXPECT_EQ(found[1].device.memory_bandwidth_bytes_per_second, 2e11);
+  EXPECT_EQ(found[1].links, "PCIe 4.0 x8");
   EXPECT_TRUE(listed(Program("{\"type\":\"result\",\"names\":[]}\n")).empty());
+}
+
+TEST(MachineGpus, that_there_are_none_is_said_with_the_reason) {
+  const Program program("{\"type\":\"result\",\"names\":[]}\n", "note: cuda: this machine has no NVIDIA driver");
+  const Answer answer = answer_of(program.path());
+  EXPECT_TRUE(answer.gpus.empty());
+  EXPECT_EQ(answer.note, "cuda: this machine has no NVIDIA driver");
+  EXPECT_TRUE(answer_of("/no/such/program").note.startsWith("/no/such/program cannot be started"));
+  Palette palette;
+  palette.offer({}, answer.note);
+  EXPECT_TRUE(palette.findItems("GPU", Qt::MatchExactly).front()->toolTip().contains("\ncuda: this machine has no NVIDIA driver\n"));
 }
 
 class PaletteOfMachine : public Canvas {
@@ -82,6 +103,7 @@ TEST_F(PaletteOfMachine, offers_each_and_draws_what_trains_there) {
   QListWidgetItem* second = item(palette, "A2 (GPU 1)");
   ASSERT_NE(second, nullptr);
   EXPECT_TRUE(second->toolTip().contains("GPU 1 of this machine, 16 GB"));
+  EXPECT_TRUE(second->toolTip().contains("PCIe 4.0 x8"));
   std::vector<topology::Device> chosen;
   QObject::connect(&palette, &Palette::gpu_chosen, [&](const topology::Device& gpu) { chosen.push_back(gpu); });
   emit palette.itemActivated(second);

@@ -22,6 +22,10 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
 int nvmlDeviceGetUtilizationRates(void*, unsigned* percent) { return percent[0] = ++looks, percent[1] = 0, 0; }
 int nvmlDeviceGetMemoryInfo(void*, unsigned long long* bytes) { return bytes[0] = 100, bytes[1] = 58, bytes[2] = 42, 0; }
 int nvmlDeviceGetPowerUsage(void*, unsigned*) { return 3; }
+int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* generation) { return *generation = 5, 0; }
+int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* lanes) { return *lanes = 16, 0; }
+// Three links, of which the second is down.
+int nvmlDeviceGetNvLinkState(void*, unsigned link, int* is_up) { return *is_up = link != 1 ? 1 : 0, link < 3 ? 0 : 2; }
 int nvmlDeviceGetPcieThroughput(void*, int counter, unsigned* kilobytes) { return *kilobytes = counter == 0 ? 7 : 9, 0; }
 
 struct Field {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no memory to speak of, and one that breaks while it trains; or as
-// many of them as TRAINYARD_STAND_INS says. They lend memory, unless TRAINYARD_STAND_INS_LEND_NOTHING is set. What they compute, this process does, later, by
-// the kernels of GPUs; their memory is their own.
+// many of them as TRAINYARD_STAND_INS says. They lend memory, unless TRAINYARD_STAND_INS_LEND_NOTHING is set; with TRAINYARD_STAND_INS_OLD the first is of
+// 2018. What they compute, this process does, later, by the kernels of GPUs; their memory is their own.
 #include <array>
 #include <cstdlib>
 
@@ -23,7 +23,8 @@ base::Result<std::vector<Gpu>> stand_ins() {
   std::vector<Gpu> all;
   const char* const asked = std::getenv("TRAINYARD_STAND_INS");
   for (int number = 0; number < (asked != nullptr ? std::atoi(asked) : static_cast<int>(kGpus.size())); ++number)
-    all.push_back({number, "Stand-in " + std::to_string(number), "0000:0" + std::to_string(number) + ":00.0", 2'000'000'000, 90});
+    all.push_back({number, "Stand-in " + std::to_string(number), "0000:0" + std::to_string(number) + ":00.0", 2'000'000'000, 90, 20e12, 1e12, "PCIe 4.0 x16"});
+  if (std::getenv("TRAINYARD_STAND_INS_OLD") != nullptr) all.front().capability = 75;
   return all;
 }
 
