@@ -13,12 +13,11 @@ namespace {
 std::optional<MachineGpu> read_gpu(const QByteArray& line) {
   const base::Json json = base::Json::parse(line.toStdString(), nullptr, false);
   if (!json.is_object() || json.value("type", "") != "item") return std::nullopt;
-  MachineGpu gpu{QString::fromStdString(json.value("name", "")), default_device(topology::DeviceKind::gpu)};
+  MachineGpu gpu{QString::fromStdString(json.value("name", "")), default_device(topology::DeviceKind::gpu), QString::fromStdString(json.value("links", ""))};
   gpu.device.gpu = json.value("number", std::int64_t{-1});
   gpu.device.memory_bytes = json.value("memory_bytes", gpu.device.memory_bytes);
   gpu.device.peak_flops = json.value("peak_flops", gpu.device.peak_flops);
   gpu.device.memory_bandwidth_bytes_per_second = json.value("memory_bandwidth_bytes_per_second", gpu.device.memory_bandwidth_bytes_per_second);
-  gpu.links = QString::fromStdString(json.value("links", ""));
   return gpu.device.gpu >= 0 ? std::optional(std::move(gpu)) : std::nullopt;
 }
 
