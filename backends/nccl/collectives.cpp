@@ -43,6 +43,7 @@ using Lanes = std::vector<std::unique_ptr<Lane>>;  // by group; null: of others
 struct End {
   int rank = 0;
   comm::Patience patience;
+  std::chrono::milliseconds parting;
   Library library;
   std::unique_ptr<compute::Streams> streams;
   Lanes lanes;
@@ -61,6 +62,7 @@ class NcclCollectives final : public comm::Collectives {
       if (lane) lane->bell = &bell_;
   }
   ~NcclCollectives() override {
+    if (reason_.state()) finalize_all();
     end_all();
     for (const auto& lane : end_->lanes)
       if (lane) end_->streams->finish(lane->stream);
@@ -121,9 +123,21 @@ class NcclCollectives final : public comm::Collectives {
     return base::fail(comm::no_member(rank(), group));
   }
 
+  // Where that fails, nobody is told: this rank has all that it wanted.
+  void finalize_all() const {
+    for (const auto& lane : end_->lanes)
+      if (lane) lane->communicator.finalize();
+    for (const auto end = std::chrono::steady_clock::now() + end_->parting; any_under_way() && std::chrono::steady_clock::now() < end;)
+      std::this_thread::sleep_for(kLook);
+  }
+
+  bool any_under_way() const {
+    return std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->communicator.look().is_under_way(); });
+  }
+
   void end_all() const {
     for (const auto& lane : end_->lanes)
-      if (lane) lane->communicator.abort();
+      if (lane) lane->communicator.end();
   }
 
   std::unique_ptr<End> end_;
@@ -186,7 +200,7 @@ class Bound final : public comm::BoundCollectives {
       if (!answer.wrong.empty()) return base::fail(failed(*end_, "join the ranks", answer.wrong));
       if (answer.ready) return {};
     }
-    lane.communicator.abort();
+    lane.communicator.end();
     return base::fail(failed(*end_, "join the ranks", "not all of them came within a minute"));
   }
 
@@ -200,7 +214,7 @@ class Bound final : public comm::BoundCollectives {
 Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options, std::unique_ptr<compute::Streams> streams) {
   auto library = open_library(options.library);
   if (!library) return base::fail(library.error());
-  auto end = std::make_unique<End>(End{options.rank, options.patience, *library, std::move(streams), {}});
+  auto end = std::make_unique<End>(End{options.rank, options.patience, options.parting, *library, std::move(streams), {}});
   std::string endpoint;
   for (const std::vector<int>& ranks : options.groups) {
     const auto own = std::ranges::find(ranks, options.rank);

@@ -38,16 +38,27 @@ std::string Communicator::begin(const CollectiveCall& one, cudaStream_t stream) 
 
 Communicator::Answer Communicator::look() {
   const std::lock_guard lock(mutex_);
-  if (over_ || is_alone() || comm_ == nullptr) return {true, {}};
+  return over_ || comm_ == nullptr ? Answer{true, {}} : state();
+}
+
+void Communicator::finalize() {
+  const std::lock_guard lock(mutex_);
+  if (!over_ && !finalized_ && comm_ != nullptr) finalized_ = words(library_.finalize(comm_)).empty();
+}
+
+void Communicator::end() {
+  const std::lock_guard lock(mutex_);
+  if (over_) return;
+  over_ = true;
+  if (comm_ == nullptr) return;
+  if (finalized_ && state().ready) library_.destroy(comm_);
+  else library_.abort(comm_);
+}
+
+Communicator::Answer Communicator::state() const {
   ncclResult_t state = ncclSuccess;
   if (const ncclResult_t asked = library_.state(comm_, &state); asked != ncclSuccess) return {false, words(asked)};
   return {state == ncclSuccess, words(state)};
-}
-
-void Communicator::abort() {
-  const std::lock_guard lock(mutex_);
-  if (!over_ && comm_ != nullptr) library_.abort(comm_);
-  over_ = true;
 }
 
 // In place: of what is sent or received alone, the rank's own part.

@@ -17,10 +17,11 @@ class Communicator {
   struct Answer {
     bool ready = false;
     std::string wrong;
+    bool is_under_way() const { return !ready && wrong.empty(); }
   };
 
   Communicator(const Library& library, int position, int size) : library_(library), position_(position), size_(size) {}
-  ~Communicator() { abort(); }
+  ~Communicator() { end(); }
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
@@ -31,19 +32,23 @@ class Communicator {
   std::string join(const ncclUniqueId& id);
   std::string begin(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer look();
-  void abort();  // of several who do so, the first
+  // Begins the end of one that shall bring its peers what it sent; likewise through when `look` says so.
+  void finalize();
+  // Destroys it where that is through, and aborts it otherwise; of several who end it, the first.
+  void end();
 
  private:
   ncclResult_t call(const comm::CollectiveCall& one, cudaStream_t stream);
   ncclResult_t broadcast(const comm::CollectiveCall& one, cudaStream_t stream);
   ncclResult_t of_parts(const comm::CollectiveCall& one, cudaStream_t stream);
+  Answer state() const;
   std::string words(ncclResult_t result) const;  // empty where it is under way, or done
 
   const Library& library_;
   const int position_, size_;
   std::mutex mutex_;
   ncclComm_t comm_ = nullptr;
-  bool over_ = false;
+  bool finalized_ = false, over_ = false;
 };
 
 }  // namespace trainyard::nccl

@@ -26,6 +26,8 @@ base::Result<Library> open_library(const std::string& file) {
   functions.find(library.unique_id, "ncclGetUniqueId");
   functions.find(library.join, "ncclCommInitRankConfig");
   functions.find(library.state, "ncclCommGetAsyncError");
+  functions.find(library.finalize, "ncclCommFinalize");
+  functions.find(library.destroy, "ncclCommDestroy");
   functions.find(library.abort, "ncclCommAbort");
   functions.find(library.all_reduce, "ncclAllReduce");
   functions.find(library.broadcast, "ncclBroadcast");

@@ -16,6 +16,8 @@ struct Library {
   decltype(&::ncclGetUniqueId) unique_id = nullptr;
   decltype(&::ncclCommInitRankConfig) join = nullptr;
   decltype(&::ncclCommGetAsyncError) state = nullptr;
+  decltype(&::ncclCommFinalize) finalize = nullptr;
+  decltype(&::ncclCommDestroy) destroy = nullptr;
   decltype(&::ncclCommAbort) abort = nullptr;
   decltype(&::ncclAllReduce) all_reduce = nullptr;
   decltype(&::ncclBroadcast) broadcast = nullptr;

@@ -3,9 +3,13 @@
 // group is a communicator, which its first member names by a unique id: that is what its endpoint says. It has a stream of its own, on which its calls are one
 // after another. A build without NCCL's header has no_nccl.cpp in its place.
 //
-// One owner of the end: whoever aborts first, or the destructor, ends every communicator once; nothing is asked of one after that.
+// One owner of the end: whoever aborts first, or the destructor, ends every communicator once; nothing is asked of one after that. A call is complete when it
+// is through on this rank's stream, while NCCL's proxy may still be sending what a peer waits for. So the destructor finalizes them all ("Finalizing a
+// communicator") and destroys those that are through; one that failed, or is not through in time, is aborted, and after `abort` all are. NCCL's destroy waits
+// for its proxy: where a peer hangs just then, only the end of the process ends that.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +24,9 @@ inline constexpr const char* kLibrary = "libnccl.so.2";
 
 struct Options {
   int rank = 0;
-  std::vector<std::vector<int>> groups;  // ranks by position; those without this rank are passed over
-  comm::Patience patience{};             // of who waits
+  std::vector<std::vector<int>> groups;                         // ranks by position; those without this rank are passed over
+  comm::Patience patience{};                                    // of who waits
+  std::chrono::milliseconds parting = std::chrono::minutes(1);  // for peers to take what was sent last, when this rank leaves
   std::string library = kLibrary;
 };
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "backends/nccl/nccl.h"
 #include "tests/backends/joined_ranks.h"
 #include "tests/backends/nccl/stand_in/host_streams.h"
@@ -134,6 +136,73 @@ TEST(Nccl, a_peer_that_has_left_ends_the_wait_of_others) {
   EXPECT_EQ(done.error().where, "rank 0");
   EXPECT_THAT(done.error().what, HasSubstr("could not go on: remote process exited or there was a network error"));
   EXPECT_THAT(done.error().advice, HasSubstr("NCCL_DEBUG=INFO"));
+}
+
+// A sender's part of a call is through before its peers have all of it.
+TEST(Nccl, what_was_sent_last_arrives_though_its_sender_ends_at_once) {
+  for (const int count : {2, 3}) {
+    SCOPED_TRACE(count);
+    Ranks ranks = joined(count);
+    std::vector<std::vector<double>> buffers(ranks.size(), std::vector<double>(100'000));
+    buffers[0].assign(100'000, 7);
+    ASSERT_TRUE(ranks[0]->start(0, call_on(buffers[0], CollectiveKind::broadcast)));
+    ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
+    std::jthread leaving([&] { ranks[0].reset(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    in_threads(count - 1, [&](int before) {
+      const auto r = static_cast<std::size_t>(before) + 1;
+      if (!ranks[r]->start(0, call_on(buffers[r], CollectiveKind::broadcast))) ADD_FAILURE() << r;
+      if (const auto done = wait_for(*ranks[r], 0, 1); !done) ADD_FAILURE() << base::to_string(done.error());
+      EXPECT_EQ(buffers[r], std::vector<double>(100'000, 7));
+    });
+    leaving.join();
+  }
+}
+
+std::chrono::milliseconds time_of(const std::function<void()>& work) {
+  const auto begun = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+}
+
+TEST(Nccl, whose_peer_is_gone_ends_at_once_and_well) {
+  Ranks ranks = joined(3, {{0, 1}, {0, 2}});
+  std::vector<double> lost(100'000, 7), sent(lost), received(lost.size());
+  ASSERT_TRUE(ranks[0]->start(0, call_on(lost, CollectiveKind::broadcast)));
+  ASSERT_TRUE(ranks[0]->start(1, call_on(sent, CollectiveKind::broadcast)));
+  ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
+  ASSERT_TRUE(wait_for(*ranks[0], 1, 1));
+  EXPECT_TRUE(ranks[0]->state());
+  ranks[1]->abort({base::ProblemCode::failed, "", "is gone", "", ""});
+  std::jthread leaving([&] { EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_TRUE(ranks[2]->start(1, call_on(received, CollectiveKind::broadcast)));
+  EXPECT_TRUE(wait_for(*ranks[2], 1, 1)) << "of another group, which has all its members";
+  EXPECT_EQ(received, sent);
+  leaving.join();
+}
+
+TEST(Nccl, whose_peer_takes_nothing_any_more_ends_in_time) {
+  Ranks ranks = comm::joined_by(2, [&](int rank) {
+    Options options = options_of(rank, {{0, 1}});
+    options.parting = std::chrono::milliseconds(200);
+    return bound(options);
+  });
+  std::vector<double> buffer(10);
+  ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
+  ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
+  const auto took = time_of([&] { ranks[0].reset(); });
+  EXPECT_GE(took, std::chrono::milliseconds(200));
+  EXPECT_LT(took, std::chrono::seconds(30));
+}
+
+TEST(Nccl, that_was_told_to_stop_waits_for_nobody) {
+  Ranks ranks = joined(2);
+  std::vector<double> buffer(10);
+  ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
+  ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
+  ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
+  EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30));
 }
 
 TEST(Nccl, has_no_minimum_and_sums_no_bytes) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What stands in for NCCL's library: the functions that the engine asks for, as its guide says them, of ranks that are processes or threads of one machine. All
 // of a group send to its first member, and receive from it. Streams are HostStreams.
+//
+// As where NCCL takes the network, a call is through on its stream when what it sends was handed over; it leaves when the other asks for it. Who aborts takes
+// with it what has not left; who finalizes is through when all has.
 #include <nccl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -9,14 +12,18 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
+#include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/backends/nccl/stand_in/host_stream.h"
@@ -34,30 +41,44 @@ std::size_t size_of(ncclDataType_t type) {
   }
 }
 
-// A group, as one member has it: of the first a connection to each, of others one to the first.
+// What was handed over to be sent.
+struct Letter {
+  int to = 0;
+  std::vector<char> data;
+};
+
+// A group, as one member has it: of the first two connections to each, of others two to the first, one for what goes out and one for what comes in. On each,
+// who receives asks first.
 class Members {
  public:
-  Members(const ncclUniqueId& id, int position, int size) : position_(position), size_(size), sockets_(static_cast<std::size_t>(size), -1) {
+  Members(const ncclUniqueId& id, int position, int size)
+      : position_(position), size_(size), out_(static_cast<std::size_t>(size), -1), in_(out_), sender_([this](const std::stop_token& stop) { serve(stop); }) {
     std::memcpy(name_.sun_path + 1, id.internal, kWords * sizeof(std::uint32_t));
   }
   ~Members() {
-    for (const int socket : sockets_)
-      if (socket >= 0) ::close(socket);
+    sender_.request_stop();
+    sender_.join();
+    for_each_socket([](int socket) { ::close(socket); });
   }
 
   int position() const { return position_; }
   int size() const { return size_; }
-  ncclResult_t state() const { return state_.load(); }
+  ncclResult_t state() const {
+    const ncclResult_t state = state_;
+    return state == ncclSuccess && finalized_ && under_way_ > 0 ? ncclInProgress : state;
+  }
+  void finalize() { finalized_ = true; }
   // Whatever is under way is over then, and touches nothing any more.
   void end() {
     over_ = true;
-    for (const int socket : sockets_)
-      if (socket >= 0) ::shutdown(socket, SHUT_RDWR);
+    for_each_socket([](int socket) { ::shutdown(socket, SHUT_RDWR); });
     const std::lock_guard at_work(working_);
   }
+  void begin() { ++under_way_; }
   void work(const std::function<void(Members&)>& work) {
     const std::lock_guard at_work(working_);
     if (!over_) work(*this);
+    --under_way_;
   }
 
   void join() {
@@ -66,16 +87,31 @@ class Members {
   }
 
   void send(int to, const void* data, std::size_t bytes) {
-    const auto* at = static_cast<const char*>(data);
-    while (bytes > 0 && state_ == ncclSuccess) at = moved(at, bytes, ::send(socket_to(to), at, bytes, MSG_NOSIGNAL));
+    const auto* const from = static_cast<const char*>(data);
+    ++under_way_;
+    const std::lock_guard lock(mutex_);
+    outbox_.push_back({to, {from, from + bytes}});
+    changed_.notify_all();
   }
   void receive(int from, void* data, std::size_t bytes) {
+    constexpr char kAsk = 0;
+    const int socket = socket_to(in_, from);
+    std::size_t asks = 1;
+    if (state_ == ncclSuccess) moved(&kAsk, asks, ::send(socket, &kAsk, asks, MSG_NOSIGNAL));
     auto* at = static_cast<char*>(data);
-    while (bytes > 0 && state_ == ncclSuccess) at = const_cast<char*>(moved(at, bytes, ::recv(socket_to(from), at, bytes, 0)));
+    while (bytes > 0 && state_ == ncclSuccess) at = const_cast<char*>(moved(at, bytes, ::recv(socket, at, bytes, 0)));
   }
 
  private:
-  int socket_to(int other) const { return sockets_[static_cast<std::size_t>(position_ == 0 ? other : 0)]; }
+  using Sockets = std::vector<int>;
+  int socket_to(const Sockets& sockets, int other) const { return sockets[static_cast<std::size_t>(position_ == 0 ? other : 0)]; }
+
+  template <class Work>
+  void for_each_socket(const Work& work) const {
+    for (const Sockets* sockets : {&out_, &in_})
+      for (const int socket : *sockets)
+        if (socket >= 0) work(socket);
+  }
 
   const char* moved(const char* at, std::size_t& left, ssize_t count) {
     if (count <= 0) return state_ = ncclRemoteError, at;
@@ -83,32 +119,60 @@ class Members {
     return at + count;
   }
 
+  void serve(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [&] { return !outbox_.empty(); })) {
+      const Letter letter = std::move(outbox_.front());
+      outbox_.pop_front();
+      lock.unlock();
+      deliver(letter);
+      --under_way_;
+      lock.lock();
+    }
+  }
+
+  void deliver(const Letter& letter) {
+    const int socket = socket_to(out_, letter.to);
+    char ask = 0;
+    std::size_t asks = 1, left = letter.data.size();
+    if (state_ == ncclSuccess) moved(&ask, asks, ::recv(socket, &ask, asks, 0));
+    const char* at = letter.data.data();
+    while (left > 0 && state_ == ncclSuccess) at = moved(at, left, ::send(socket, at, left, MSG_NOSIGNAL));
+  }
+
   sockaddr* name() { return reinterpret_cast<sockaddr*>(&name_); }
   static constexpr socklen_t kLength = offsetof(sockaddr_un, sun_path) + 1 + kWords * sizeof(std::uint32_t);
 
+  struct Hello {
+    int position = 0;
+    bool sends = false;  // who says it, on this connection
+  };
+
   bool listen() {
     const int door = ::socket(AF_UNIX, SOCK_STREAM, 0);
-    bool open = ::bind(door, name(), kLength) == 0 && ::listen(door, size_) == 0;
-    for (int left = size_ - 1; open && left > 0;) {
+    bool open = ::bind(door, name(), kLength) == 0 && ::listen(door, 2 * size_) == 0;
+    for (int left = 2 * (size_ - 1); open && left > 0;) {
       pollfd one{door, POLLIN, 0};
       open = !over_;
       if (::poll(&one, 1, 10) <= 0) continue;
       const int socket = ::accept(door, nullptr, nullptr);
-      int other = 0;
-      if (::recv(socket, &other, sizeof other, MSG_WAITALL) != sizeof other) continue;
-      sockets_[static_cast<std::size_t>(other)] = socket;
+      Hello hello;
+      if (::recv(socket, &hello, sizeof hello, MSG_WAITALL) != sizeof hello) continue;
+      (hello.sends ? in_ : out_)[static_cast<std::size_t>(hello.position)] = socket;
       --left;
     }
     ::close(door);
     return open;
   }
 
-  bool find() {
+  bool find() { return find(out_[0], true) && find(in_[0], false); }
+  bool find(int& found, bool sends) {
     while (!over_) {
       const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
       if (::connect(socket, name(), kLength) == 0) {
-        sockets_[0] = socket;
-        return ::send(socket, &position_, sizeof position_, MSG_NOSIGNAL) == sizeof position_;
+        found = socket;
+        const Hello hello{.position = position_, .sends = sends};
+        return ::send(socket, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello;
       }
       ::close(socket);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -118,10 +182,15 @@ class Members {
 
   int position_, size_;
   sockaddr_un name_{AF_UNIX, {}};
-  std::vector<int> sockets_;
+  Sockets out_, in_;
   std::mutex working_;
-  std::atomic<bool> over_{false};
+  std::atomic<bool> over_{false}, finalized_{false};
+  std::atomic<int> under_way_{0};  // calls on their streams, and letters
   std::atomic<ncclResult_t> state_{ncclInProgress};
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Letter> outbox_;
+  std::jthread sender_;  // the last: it uses the others
 };
 
 template <class Number>
@@ -177,7 +246,14 @@ struct ncclComm {
 namespace {
 
 ncclResult_t push(ncclComm_t comm, cudaStream_t stream, std::function<void(Members&)> work) {
+  comm->members->begin();
   reinterpret_cast<HostStream*>(stream)->push([members = comm->members, work = std::move(work)] { members->work(work); });
+  return ncclSuccess;
+}
+
+ncclResult_t end(ncclComm_t comm) {
+  comm->members->end();
+  delete comm;
   return ncclSuccess;
 }
 
@@ -205,11 +281,12 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
   return ncclInProgress;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) { return *state = comm->members->state(), ncclSuccess; }
-ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  comm->members->end();
-  delete comm;
-  return ncclSuccess;
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  comm->members->finalize();
+  return comm->members->state();
 }
+ncclResult_t ncclCommDestroy(ncclComm_t comm) { return end(comm); }
+ncclResult_t ncclCommAbort(ncclComm_t comm) { return end(comm); }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
   return push(comm, stream, [=](Members& m) {
