@@ -234,6 +234,11 @@ TEST(Nccl, that_is_not_installed_or_is_another_library_is_a_problem) {
   EXPECT_THAT(absent.error().advice, HasSubstr("strategy.engine=own"));
   options.library = "libm.so.6";
   EXPECT_EQ(bound(options).error().what, "has no ncclGetVersion");
+  options.library = TRAINYARD_OLD_NCCL;
+  const auto old = bound(options);
+  ASSERT_FALSE(old);
+  EXPECT_EQ(old.error().code, base::ProblemCode::unavailable);
+  EXPECT_EQ(old.error().what, "has no ncclCommInitRankConfig");
 }
 
 }  // namespace
