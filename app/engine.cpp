@@ -37,19 +37,21 @@ base::Result<std::unique_ptr<comm::BoundCollectives>> bind_gloo(const session::E
 }
 
 // What NCCL is told before it is opened, unless somebody said it otherwise. That it connects ranks when they join, not in the midst of a step, where they come
-// to their groups each in its own order; that kernels of several groups are launched in the order of the calls; and where ranks share a GPU, that each is a
-// host of its own, for of one host it refuses them.
-void prepare_nccl(const session::EngineRequest& request) {
+// to their groups each in its own order; that kernels of several groups are launched in the order of the calls; and where ranks share a GPU, that the others
+// than the first are on hosts of their own, for of one host it refuses them. Those at the same place of different GPUs are on one, so that they reach each
+// other as GPUs of one host do.
+void prepare_nccl(const session::EngineRequest& request, const topology::Network& network) {
   const auto say = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 0); };
   say("NCCL_RUNTIME_CONNECT", "0");
   say("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
-  if (experiment::shared_gpus(request.experiment->document.topology)) say("NCCL_HOSTID", "trainyard-rank-" + std::to_string(request.rank));
+  if (const int place = experiment::place_on_gpu(network, request.experiment->ranks, request.rank); place > 0)
+    say("NCCL_HOSTID", "trainyard-place-" + std::to_string(place));
 }
 
 base::Result<std::unique_ptr<comm::BoundCollectives>> bind_nccl(const session::EngineRequest& request) {
   const topology::Network network(request.experiment->document.topology);
   const topology::Device& device = network.device(request.experiment->ranks[static_cast<std::size_t>(request.rank)]);
-  prepare_nccl(request);
+  prepare_nccl(request, network);
   return cuda::module_beside_program().and_then([&](const cuda::Module* module) {
     return module->make_streams(static_cast<int>(device.gpu)).and_then([&](std::unique_ptr<compute::Streams> streams) {
       return nccl::bind(options_of<nccl::Options>(request), std::move(streams));

@@ -251,6 +251,15 @@ std::optional<std::string> shared_gpus(const Topology& topology) {
   return text.empty() ? std::nullopt : std::optional(text + ": times include waiting for each other");
 }
 
+int place_on_gpu(const Network& network, const std::vector<DeviceId>& ranks, int rank) {
+  const auto own = ranks.begin() + rank;
+  const std::int64_t gpu = network.device(*own).gpu;
+  return static_cast<int>(std::count_if(ranks.begin(), own, [&](DeviceId other) {
+    const Device& device = network.device(other);
+    return topology::is_on_gpu(device) && device.gpu == gpu;
+  }));
+}
+
 std::optional<std::string> unlike_one_device(const Experiment& experiment) {
   const Mesh mesh = mesh_of(experiment);
   const bool several = mesh.data > 1;

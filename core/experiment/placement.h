@@ -33,6 +33,9 @@ std::optional<std::string> shared_cores(const topology::Topology& topology, cons
 // Likewise of ranks on one GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1 by 3: times include waiting for each other".
 std::optional<std::string> shared_gpus(const topology::Topology& topology);
 
+// Which of the ranks on its GPU of this machine a rank is, from 0 in the order of their numbers. No two ranks with the same answer share a GPU.
+int place_on_gpu(const topology::Network& network, const std::vector<topology::DeviceId>& ranks, int rank);
+
 // What to say beside the figures of a training that is outside the promise that n ranks equal one device: where several ranks own
 // samples, where batch_norm sees less than the global batch, where weights are averaged and that is not the average of gradients.
 std::optional<std::string> unlike_one_device(const Experiment& experiment);

@@ -134,6 +134,23 @@ const std::vector<ByNccl> kByNccl{
 void PrintTo(const ByNccl& one, std::ostream* out) { *out << one.name; }
 INSTANTIATE_TEST_SUITE_P(Run, Nccl, testing::ValuesIn(kByNccl), [](const auto& row) { return row.param.name; });
 
+// What the environment says goes before what the program does: of one host, NCCL refuses those that share a GPU.
+TEST(GpusByNccl, of_one_host_are_refused_where_ranks_share_them) {
+  if (!has_nccl()) GTEST_SKIP() << "NCCL's header was not there when this was built";
+  const Home home;
+  const Machine machine(home);
+  const Overrides nccl{"strategy.engine=nccl"};
+  const auto on_gpus = [&](const std::vector<int>& gpus) {
+    Overrides all = nccl;
+    for (int rank = 0; rank < 4; ++rank) all = with(all, on_gpu(rank, gpus[static_cast<std::size_t>(rank)]));
+    return few_samples(kMirrored, all);
+  };
+  const Ran ran = machine(on_gpus({0, 1, 0, 1}), "NCCL_HOSTID=one");
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("could not join the ranks: invalid usage"));
+  for (const std::vector<int>& gpus : {std::vector{0, 0, 0, 0}, {0, 0, 1, 0}}) machine.completed(on_gpus(gpus));
+}
+
 TEST(Gpus, that_break_beside_nccl_are_named_and_all_end) {
   if (!has_nccl()) GTEST_SKIP() << "NCCL's header was not there when this was built";
   const Home home;

@@ -46,6 +46,24 @@ TEST(Placement, ranks_that_share_a_gpu_are_counted_gpu_by_gpu) {
   EXPECT_EQ(shared_gpus(topology), std::nullopt);
 }
 
+TEST(Placement, ranks_with_the_same_place_are_on_different_gpus) {
+  topology::Topology topology = small(2, 3).topology;
+  const auto places = [&](const std::vector<int>& gpus) {
+    for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+      topology::Device& device = topology.hosts[rank / 3].devices[rank % 3];
+      device.kind = topology::DeviceKind::gpu, device.gpu = gpus[rank];
+    }
+    const topology::Network network(topology);
+    std::vector<int> of;
+    for (int rank = 0; rank < 6; ++rank) of.push_back(place_on_gpu(network, network.ranks(), rank));
+    return of;
+  };
+  EXPECT_EQ(places({0, 1, 2, 3, 4, 5}), (std::vector{0, 0, 0, 0, 0, 0})) << "none is shared";
+  EXPECT_EQ(places({0, 1, 0, 1, 0, 1}), (std::vector{0, 0, 1, 1, 2, 2})) << "of drawn hosts that are this machine, too";
+  EXPECT_EQ(places({0, 0, 0, 1, 2, 3}), (std::vector{0, 1, 2, 0, 0, 0})) << "who shares nothing is with the first of those who do";
+  EXPECT_EQ(places({-1, -1, 0, 0, 1, 1}), (std::vector{0, 0, 0, 1, 0, 1})) << "those that are emulated share none";
+}
+
 TEST(Placement, replicas_on_cpus_and_on_gpus_are_alike_among_themselves) {
   Experiment e = small(1, 4);
   EXPECT_EQ(unlike_one_device(e), std::nullopt);

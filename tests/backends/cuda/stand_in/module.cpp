@@ -34,7 +34,11 @@ base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) {
   return std::make_unique<tests::LateCompute>(on_host(how));
 }
 
-base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int) { return std::make_unique<nccl::HostStreams>(); }
+// Of one GPU a process, which what stands in for NCCL looks for (tests/backends/nccl/library).
+base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int number) {
+  ::setenv("TRAINYARD_STAND_IN_GPU", std::to_string(number).c_str(), 1);
+  return std::make_unique<nccl::HostStreams>();
+}
 
 }  // namespace
 }  // namespace trainyard::cuda

@@ -3,18 +3,20 @@
 // of a group send to its first member, and receive from it. Streams are HostStreams.
 //
 // As where NCCL takes the network, a call is through on its stream when what it sends was handed over; it leaves when the other asks for it. Who aborts takes
-// with it what has not left; who finalizes is through when all has.
+// with it what has not left; who finalizes is through when all has. Two ranks on one GPU of one host are refused.
 #include <nccl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -40,6 +42,19 @@ std::size_t size_of(ncclDataType_t type) {
     default: return 4;
   }
 }
+
+// Of a rank, what NCCL looks at: its host, by NCCL_HOSTID; and its GPU, where it says one.
+struct Place {
+  static Place own() {
+    Place place;
+    if (const char* const gpu = std::getenv("TRAINYARD_STAND_IN_GPU")) place.gpu = std::atoi(gpu);
+    if (const char* const host = std::getenv("NCCL_HOSTID")) std::strncpy(place.host.data(), host, place.host.size() - 1);
+    return place;
+  }
+  bool is_taken_by(const Place& other) const { return gpu >= 0 && gpu == other.gpu && host == other.host; }
+  int gpu = -1;
+  std::array<char, 64> host{};
+};
 
 // What was handed over to be sent.
 struct Letter {
@@ -83,7 +98,7 @@ class Members {
 
   void join() {
     const bool joined = position_ == 0 ? listen() : find();
-    state_ = joined ? ncclSuccess : ncclRemoteError;
+    state_ = !joined ? ncclRemoteError : any_is_taken() ? ncclInvalidUsage : ncclSuccess;
   }
 
   void send(int to, const void* data, std::size_t bytes) {
@@ -146,6 +161,7 @@ class Members {
   struct Hello {
     int position = 0;
     bool sends = false;  // who says it, on this connection
+    Place place = Place::own();
   };
 
   bool listen() {
@@ -159,10 +175,19 @@ class Members {
       Hello hello;
       if (::recv(socket, &hello, sizeof hello, MSG_WAITALL) != sizeof hello) continue;
       (hello.sends ? in_ : out_)[static_cast<std::size_t>(hello.position)] = socket;
+      if (hello.sends) places_.push_back(hello.place);
       --left;
     }
     ::close(door);
     return open;
+  }
+
+  // The first knows of all.
+  bool any_is_taken() const {
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (places_[i].is_taken_by(places_[j])) return true;
+    return false;
   }
 
   bool find() { return find(out_[0], true) && find(in_[0], false); }
@@ -183,6 +208,7 @@ class Members {
   int position_, size_;
   sockaddr_un name_{AF_UNIX, {}};
   Sockets out_, in_;
+  std::vector<Place> places_{Place::own()};
   std::mutex working_;
   std::atomic<bool> over_{false}, finalized_{false};
   std::atomic<int> under_way_{0};  // calls on their streams, and letters
@@ -262,7 +288,9 @@ ncclResult_t end(ncclComm_t comm) {
 extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) { return *version = NCCL_VERSION_CODE, ncclSuccess; }
-const char* ncclGetErrorString(ncclResult_t result) { return result == ncclRemoteError ? "remote process exited or there was a network error" : "an error"; }
+const char* ncclGetErrorString(ncclResult_t result) {
+  return result == ncclRemoteError ? "remote process exited or there was a network error" : result == ncclInvalidUsage ? "invalid usage" : "an error";
+}
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   std::random_device random;
