@@ -127,8 +127,8 @@ TEST(Nccl, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
 }
 
 TEST(Nccl, a_peer_that_has_left_ends_the_wait_of_others) {
+  std::vector<std::vector<float>> buffers(3, std::vector<float>(50'000));  // outlive calls that never are complete
   Ranks ranks = joined(3);
-  std::vector<std::vector<float>> buffers(3, std::vector<float>(50'000));
   for (const std::size_t r : {0U, 1U}) ASSERT_TRUE(ranks[r]->start(0, call_on(buffers[r], CollectiveKind::all_reduce)));
   ranks[2].reset();
   const auto done = wait_for(*ranks[0], 0, 1);
