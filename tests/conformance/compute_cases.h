@@ -133,14 +133,6 @@ inline Case softmax_cross_entropy(Values& values, DType dtype, const Sizes& s, b
   return made;
 }
 
-inline Case softmax_cross_entropy_in_place(Values& values, DType dtype, const Sizes& s) {
-  Case made = softmax_cross_entropy(values, dtype, s, true);
-  auto& op = std::get<compute::SoftmaxCrossEntropy>(made.op);
-  op.gradient = op.logits;
-  made.results.back().second = op.gradient;
-  return made;
-}
-
 inline Case squared_norm(Values& values, DType dtype, const Sizes& s) {
   const Tensor norm = values.scalar(-1);
   return {compute::SquaredNorm{values.uniform(dtype, {s.batch, s.outputs}), norm}, {{"output", norm}}};
@@ -240,7 +232,6 @@ inline std::vector<NamedCase> all_cases() {
                                   {"add_bag", add_bag},
                                   {"add_bag_backward_weight", with(embedding_bag_backward_weight, true)},
                                   {"softmax_cross_entropy", with(softmax_cross_entropy, true)},
-                                  {"softmax_cross_entropy_in_place", softmax_cross_entropy_in_place},
                                   {"softmax_cross_entropy_without_gradient", with(softmax_cross_entropy, false)},
                                   {"embedding_part_forward", embedding_part_forward},
                                   {"embedding_part_backward_weight", embedding_part_backward_weight},

@@ -27,7 +27,7 @@ ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_
   return {largest.value, largest.place, team.sum(sum)};
 }
 
-// scale (softmax - 1 where the class is `label`), of the classes of a row. It may take the place of the logits.
+// scale (softmax - 1 where the class is `label`), of the classes of a row.
 template <class W>
 ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tensor& gradient, std::int64_t row, const Softmax& of, std::int64_t label,
                              double scale) {
@@ -74,7 +74,6 @@ void run(Stream& stream, const compute::SoftmaxCrossEntropy& op, std::byte* scra
     const bool known = label >= 0 && label < classes;
     const double own = known ? static_cast<double>(get<W>(op.logits, first + label)) : std::numeric_limits<double>::quiet_NaN();
     if (team.rank == 0) rows[row] = {of.largest + std::log(of.sum) - own, of.place == label ? 1.0 : 0.0};
-    team.sync();  // the gradient may lie where the logits do
     differentiate<W>(team, op.logits, op.gradient, row, of, label, op.scale);
   });
   add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
