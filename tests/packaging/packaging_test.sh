@@ -201,7 +201,8 @@ a_bundle_holds_what_gpu_tests_ask_for() {
   touch "$house"/build/release/bin/{trainyard-cli,trainyard-rank,trainyard-cuda.so,test_gpu,gpu_figures} "$house/libneeded.so.1" "$house/resources/experiments/one.json"
   tool cmake :
   tool strip :
-  tool ldd "echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'; echo 'libcublasLt.so.13 => /cuda/libcublasLt.so.13 (0x2)'"
+  tool ldd "if [ -e $house/build/bundle/lib/libneeded.so.1 ]; then echo 'libneeded.so.1 => $house/build/bundle/bin/../lib/libneeded.so.1 (0x1)'
+    else echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'; fi; echo 'libcublasLt.so.13 => /cuda/libcublasLt.so.13 (0x2)'"
   cp "$work/bin/strip" "$house/packaging/setup"
   for program in basename cp du mkdir rm sort tar xargs xz; do ln -sf "$(command -v "$program")" "$work/bin/$program"; done
   expect "bundle succeeds" env -i PATH="$work/bin" "$house/packaging/bundle" >"$work/out"
@@ -211,6 +212,9 @@ a_bundle_holds_what_gpu_tests_ask_for() {
     expect "the archive has $program" grep -qx "bundle/$program" <<<"$files"
   done
   expect "CUDA's libraries stay out" is "$(grep -c cublas <<<"$files")" 0
+  tool ldd "echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'"
+  env -i PATH="$work/bin" "$house/packaging/bundle" >"$work/out" 2>&1 || true
+  expect "programs that would not take the bundle's libraries are refused" grep -qF "take these of the machine, not its own: $house/libneeded.so.1" "$work/out"
 }
 
 ci_names_the_failed_tests_and_the_lines_that_say_why() {
