@@ -7,6 +7,9 @@
 //   for_teams<threads>(...)                    the same, where teams of a GPU are best of so many threads, a multiple of 32
 //   clear(stream, memory, bytes)               zeros
 //
+// The host never calls what is ON_DEVICE alone: nvcc makes that a call of exit(), without a word, and where the device is this process it works
+// (tests/backends/cuda/calls_test.sh looks for it).
+//
 // All threads of a team run the same body. Work is shared out among them by loops from `rank` on in strides of `size`, whatever the size is.
 #pragma once
 
