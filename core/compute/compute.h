@@ -91,6 +91,8 @@ class Compute {
   virtual void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) = 0;
   // Brings prepared samples to the device, converting to the tensor's dtype.
   virtual void load(const Tensor& destination, std::span<const float> source) = 0;
+  // Of samples as bytes, each of which stands for one of these values.
+  virtual void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of);
 
  private:
   base::Problem lends_nothing(const std::string& where) const { return {base::ProblemCode::unavailable, where, name() + " lends no memory", "", ""}; }

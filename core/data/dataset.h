@@ -2,6 +2,7 @@
 // Data sets: labelled samples by index, for classification. Generated sets need no file; file sets are read whole, once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -90,6 +91,9 @@ Indices indices_of(const DataSpec& spec);
 
 enum class Split { train, held_out };
 
+// Of features that are bytes, what each byte stands for.
+using ByteValues = std::array<float, 256>;
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -101,6 +105,10 @@ class Dataset {
   // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and unit scale; but
   // for indices, which are what they are) and its labels into row i of `labels`. Safe from many threads. Indices must be in range.
   virtual void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const = 0;
+
+  // Of a set whose features are bytes, what these stand for, and the same as bytes, a quarter of the room; of others null, and nothing.
+  virtual const ByteValues* byte_values() const { return nullptr; }
+  virtual void fill_bytes(Split, std::span<const std::int64_t> /*indices*/, std::span<std::uint8_t> /*features*/, std::span<std::int32_t> /*labels*/) const {}
 };
 
 // `directory` is where relative paths start. A missing, truncated or lying file is a Problem naming the file, what was

@@ -59,26 +59,46 @@ class Digits : public Dataset {
   const DataSummary& summary() const override { return summary_; }
 
   void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
-    for (std::size_t row = 0; row < indices.size(); ++row) {
-      labels[row] = static_cast<std::int32_t>(indices[row] % kClasses);
-      standardise(split, indices[row], labels[row], features.subspan(row * kDigitPixels, kDigitPixels));
-    }
+    for_each(split, indices, labels, [&](const Pixels& pixels, std::size_t first) {
+      std::ranges::transform(pixels, features.begin() + static_cast<std::ptrdiff_t>(first), [this](std::uint8_t pixel) { return value_of_[pixel]; });
+    });
+  }
+  const ByteValues* byte_values() const override { return &value_of_; }
+  void fill_bytes(Split split, std::span<const std::int64_t> indices, std::span<std::uint8_t> features, std::span<std::int32_t> labels) const override {
+    for_each(split, indices, labels,
+             [&](const Pixels& pixels, std::size_t first) { std::ranges::copy(pixels, features.begin() + static_cast<std::ptrdiff_t>(first)); });
   }
 
  private:
-  void standardise(Split split, std::int64_t index, std::int32_t digit, std::span<float> row) const {
-    const auto to_float = [](std::uint8_t pixel) { return (static_cast<float>(pixel) - kMeanPixel) * (1.0f / kPixelDeviation); };
-    Album& album = split == Split::train ? train_ : held_out_;
-    if (const Pixels* kept = album.find(index)) return void(std::transform(kept->begin(), kept->end(), row.begin(), to_float));
+  // use(pixels, where the sample's features begin)
+  template <class Use>
+  void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels, const Use& use) const {
     Pixels drawn;
+    for (std::size_t row = 0; row < indices.size(); ++row) {
+      labels[row] = static_cast<std::int32_t>(indices[row] % kClasses);
+      use(pixels_of(split, indices[row], labels[row], drawn), row * kDigitPixels);
+    }
+  }
+
+  // Those that are kept, or else drawn now.
+  const Pixels& pixels_of(Split split, std::int64_t index, std::int32_t digit, Pixels& drawn) const {
+    Album& album = split == Split::train ? train_ : held_out_;
+    if (const Pixels* kept = album.find(index)) return *kept;
     draw_digit(seed_, item_of(split, index), digit, noise_, drawn);
     album.keep(index, drawn);
-    std::transform(drawn.begin(), drawn.end(), row.begin(), to_float);
+    return drawn;
+  }
+
+  static ByteValues standardised() {
+    ByteValues values{};
+    for (std::size_t pixel = 0; pixel < values.size(); ++pixel) values[pixel] = (static_cast<float>(pixel) - kMeanPixel) * (1.0f / kPixelDeviation);
+    return values;
   }
 
   DataSummary summary_;
   std::uint64_t seed_;
   double noise_;
+  ByteValues value_of_ = standardised();
   mutable Album train_, held_out_;
 };
 

@@ -170,18 +170,26 @@ class IdxSet : public StoredSet {
     standardise(split.rows(Split::train));
   }
 
+  const ByteValues* byte_values() const override { return &value_of_; }
+  void fill_bytes(Split split, std::span<const std::int64_t> indices, std::span<std::uint8_t> features, std::span<std::int32_t> labels) const override {
+    for_each(split, indices, labels,
+             [&](std::size_t row, std::size_t first) { std::ranges::copy(pixels_of(row), features.begin() + static_cast<std::ptrdiff_t>(first)); });
+  }
+
  private:
+  std::span<const std::uint8_t> pixels_of(std::size_t row) const {
+    const auto width = static_cast<std::size_t>(summary().features());
+    return std::span(pixels_).subspan(row * width, width);
+  }
   void copy_row(std::size_t row, std::span<float> features) const override {
-    const auto pixels = std::span(pixels_).subspan(row * features.size(), features.size());
-    std::transform(pixels.begin(), pixels.end(), features.begin(), [this](std::uint8_t pixel) { return value_of_[pixel]; });
+    std::ranges::transform(pixels_of(row), features.begin(), [this](std::uint8_t pixel) { return value_of_[pixel]; });
   }
 
   // Exact: the sums are of integers. Pixels that are all the same have no variance, and become 0.
   void standardise(std::span<const std::int64_t> rows) {
-    const auto width = static_cast<std::size_t>(summary().features());
     std::array<std::int64_t, 256> times{};
     for (const std::int64_t row : rows)
-      for (const std::uint8_t pixel : std::span(pixels_).subspan(static_cast<std::size_t>(row) * width, width)) ++times[pixel];
+      for (const std::uint8_t pixel : pixels_of(static_cast<std::size_t>(row))) ++times[pixel];
     double count = 0, sum = 0, squares = 0;
     for (std::size_t pixel = 0; pixel < times.size(); ++pixel) {
       const double share = static_cast<double>(times[pixel]), value = static_cast<double>(pixel) / 255.0;
@@ -193,7 +201,7 @@ class IdxSet : public StoredSet {
   }
 
   std::vector<std::uint8_t> pixels_;  // samples x features, as in the file
-  std::array<float, 256> value_of_{};
+  ByteValues value_of_{};
 };
 
 }  // namespace

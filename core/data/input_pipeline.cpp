@@ -7,11 +7,12 @@
 namespace trainyard::data {
 
 InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank, std::int64_t first_step, std::int64_t end_step,
-                             int depth, std::int64_t most_samples, Rows rows)
+                             int depth, std::int64_t most_samples, Rows rows, MakeRoom make_room)
     : dataset_(std::move(dataset)),
       micro_batches_(std::move(sampler), rank, most_samples, rows),
       first_step_(first_step),
       end_step_(end_step),
+      make_room_(std::move(make_room)),
       ring_(static_cast<std::size_t>(std::max(depth, 1))),
       thread_([this] { fill_batches(); }) {}
 
@@ -61,7 +62,7 @@ bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
     micro_batches_.take(step, micro, taken_);
     slot(batch).step = step;
     slot(batch).micro = micro++;
-    fill(*dataset_, taken_, slot(batch));
+    fill(*dataset_, taken_, slot(batch), make_room_);
     {
       const std::scoped_lock lock(mutex_);
       filled_ = ++batch;
@@ -77,13 +78,19 @@ bool InputPipeline::await_slot(std::int64_t batch) {
   return !stop_;
 }
 
-void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch) {
+void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch, const MakeRoom& make_room) {
   batch.samples = std::ssize(taken.indices);
   batch.own_first = taken.own_first;
   batch.own = taken.own;
-  batch.features.resize(taken.indices.size() * static_cast<std::size_t>(dataset.summary().features()));
   batch.labels.resize(taken.indices.size() * static_cast<std::size_t>(dataset.summary().labels_of_sample));
   batch.numbers.assign(taken.indices.begin(), taken.indices.end());
+  const std::int64_t features = batch.samples * dataset.summary().features();
+  batch.byte_values = make_room ? dataset.byte_values() : nullptr;
+  if (batch.byte_values != nullptr) {
+    if (features > batch.room) batch.bytes = make_room(features), batch.room = features;
+    return dataset.fill_bytes(Split::train, taken.indices, batch.as_bytes(features), batch.labels);
+  }
+  batch.features.resize(static_cast<std::size_t>(features));
   dataset.fill(Split::train, taken.indices, batch.features, batch.labels);
 }
 

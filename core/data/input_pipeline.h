@@ -3,7 +3,9 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -24,10 +26,19 @@ struct Batch {
   std::vector<float> features;          // samples x features, row-major
   std::vector<std::int32_t> labels;     // samples x labels of a sample
   std::vector<std::int32_t> numbers;    // of the samples, in the data set
+
+  // In the place of the features, bytes that stand for them, and for what (Dataset::byte_values). Null: there are none.
+  const ByteValues* byte_values = nullptr;
+  std::shared_ptr<std::byte> bytes;
+  std::int64_t room = 0;  // for so many
+  std::span<std::uint8_t> as_bytes(std::int64_t count) const { return {reinterpret_cast<std::uint8_t*>(bytes.get()), static_cast<std::size_t>(count)}; }
 };
 
-// With the samples that were taken; whose step it is, is the caller's to say.
-void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch);
+// Memory for so many bytes.
+using MakeRoom = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
+
+// With the samples that were taken; whose step it is, is the caller's to say. Of a set whose features are bytes it has these, in such room, if there is any.
+void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch, const MakeRoom& make_room = {});
 
 // Prefetches a rank's batches, `depth` ahead, on a thread of its own. Steps are taken in order, from `first_step` to
 // before `end_step`. What a step has beyond `most_samples` of a rank comes in further batches, one a micro-step; a step without samples is
@@ -38,7 +49,7 @@ class InputPipeline {
   static constexpr std::int64_t kWholeStep = std::numeric_limits<std::int64_t>::max();
 
   InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank, std::int64_t first_step, std::int64_t end_step, int depth = 2,
-                std::int64_t most_samples = kWholeStep, Rows rows = Rows::own);
+                std::int64_t most_samples = kWholeStep, Rows rows = Rows::own, MakeRoom make_room = {});
   ~InputPipeline();  // at any moment; waits for the batch being filled, no longer
   InputPipeline(const InputPipeline&) = delete;
   InputPipeline& operator=(const InputPipeline&) = delete;
@@ -57,6 +68,7 @@ class InputPipeline {
   MicroBatches micro_batches_;
   MicroBatch taken_;
   std::int64_t first_step_, end_step_;
+  MakeRoom make_room_;
   std::vector<Batch> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -51,13 +51,8 @@ StoredSet::StoredSet(DataSummary summary, FileSplit split, std::vector<std::int3
     : summary_(std::move(summary)), split_(std::move(split)), labels_(std::move(labels)) {}
 
 void StoredSet::fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const {
-  const auto rows = split_.rows(split);
   const auto width = static_cast<std::size_t>(summary_.features());
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(indices[i])]);
-    labels[i] = labels_[row];
-    copy_row(row, features.subspan(i * width, width));
-  }
+  for_each(split, indices, labels, [&](std::size_t row, std::size_t first) { copy_row(row, features.subspan(first, width)); });
 }
 
 std::string shown(std::string_view text) {

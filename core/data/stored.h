@@ -38,6 +38,19 @@ class StoredSet : public Dataset {
   TrainingLabels training_labels() const { return data::training_labels(split_, labels_); }
   void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override;
 
+ protected:
+  // use(row of the file, where the sample's features begin)
+  template <class Use>
+  void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels, const Use& use) const {
+    const auto rows = split_.rows(split);
+    const auto width = static_cast<std::size_t>(summary_.features());
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(indices[i])]);
+      labels[i] = labels_[row];
+      use(row, i * width);
+    }
+  }
+
  private:
   virtual void copy_row(std::size_t row, std::span<float> features) const = 0;
 

@@ -44,6 +44,15 @@ std::shared_ptr<const data::Dataset> seen_of(const InterpreterParts& parts, cons
   return columns.any() ? data::only_columns(parts.dataset, columns.first, columns.count) : parts.dataset;
 }
 
+// For samples as bytes, which a device that is not the host makes numbers of; none: they come as numbers.
+data::MakeRoom room_for_bytes(compute::Compute& compute) {
+  if (compute.on_host()) return {};
+  return [&compute](std::int64_t bytes) {
+    auto at_hand = compute.allocate_at_hand(bytes, "samples");
+    return at_hand ? *at_hand : compute::Memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+  };
+}
+
 // By program, the compute ops of a training step.
 std::vector<std::int32_t> step_ops_of(const plan::RankPlan& plan) {
   std::vector<std::int32_t> counts;
@@ -117,7 +126,8 @@ void Interpreter::State::open(std::int64_t first_step) {
   place = {first_step, 0};
   if (loads_in(*parts.plan, plan::Purpose::training))
     pipeline = std::make_unique<data::InputPipeline>(seen_of(parts, columns), parts.sampler, parts.share < 0 ? parts.plan->rank : parts.share, first_step,
-                                                     parts.schedule.steps, kPrefetched, most_loaded(), columns.any() ? data::Rows::all : data::Rows::own);
+                                                     parts.schedule.steps, kPrefetched, most_loaded(), columns.any() ? data::Rows::all : data::Rows::own,
+                                                     room_for_bytes(*parts.compute));
 }
 
 base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {

@@ -4,7 +4,8 @@
 namespace trainyard::run {
 
 void load(compute::Compute& compute, const data::Batch& batch, const BoundLoad& into) {
-  if (!into.input.empty()) compute.load(into.input, std::span(batch.features).first(static_cast<std::size_t>(into.input.elements())));
+  if (!into.input.empty() && batch.byte_values != nullptr) compute.load_bytes(into.input, batch.as_bytes(into.input.elements()), *batch.byte_values);
+  else if (!into.input.empty()) compute.load(into.input, std::span(batch.features).first(static_cast<std::size_t>(into.input.elements())));
   if (!into.labels.empty())
     compute.copy(into.labels.data, reinterpret_cast<const std::byte*>(batch.labels.data() + batch.own_first * into.labels_of_sample()), into.labels.bytes());
   if (into.sample_numbers.empty()) return;

@@ -290,6 +290,25 @@ TEST_P(ComputeConformance, load_converts_and_copy_copies) {
   }
 }
 
+// Wherever the bytes lie.
+TEST_P(ComputeConformance, load_of_bytes_is_load_of_what_they_stand_for) {
+  Values values;
+  std::array<float, 256> value_of{};
+  for (std::size_t b = 0; b < value_of.size(); ++b) value_of[b] = (static_cast<float>(b) - 46.3F) / 66.1F;
+  for (const DType dtype : {DType::fp32, DType::fp64, DType::bf16, DType::fp16, DType::int32})
+    for (const std::int64_t count : {0, 1, 3, 4, 259, 4096})
+      for (const bool at_hand : {false, true}) {
+        const Memory bytes = at_hand ? device_->allocate_at_hand(count + 1, "test").value() : compute::allocate(count + 1, "test").value();
+        const std::span<std::uint8_t> coded(reinterpret_cast<std::uint8_t*>(bytes.get()) + count % 2, static_cast<std::size_t>(count));
+        std::vector<float> meant;
+        for (std::size_t i = 0; i < coded.size(); ++i) meant.push_back(value_of[coded[i] = static_cast<std::uint8_t>(i * 37 + 200)]);
+        const Tensor found = values.zeros(dtype, {count}), expected = values.zeros(dtype, {count});
+        device_->load_bytes(found, coded, value_of);
+        device_->load(expected, meant);
+        for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(element(found, i), element(expected, i)) << base::name_of(dtype) << " " << i;
+      }
+}
+
 TEST_P(ComputeConformance, what_does_not_fit_is_refused_by_name) {
   Values values;
   auto made = linear_forward(values, DType::fp32, {4, 3, 2}, compute::Activation::none);

@@ -111,6 +111,7 @@ class GpuCompute final : public compute::Compute {
     return allocate_zeros_on_gpu(gpu_.number, bytes).map_error([&](const Problem& problem) { return at(where, problem); });
   }
   Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
+    cudaSetDevice(gpu_.number);
     return module::allocate_on_host(bytes).map_error([&](const Problem& problem) { return at(where, problem); }).map([bytes](Memory memory) {
       std::fill_n(memory.get(), bytes, std::byte{});
       return memory;
@@ -153,6 +154,15 @@ class GpuCompute final : public compute::Compute {
     if (destination.bytes() > room_bytes_) make_room(destination.bytes());
     convert(destination.dtype, source, room_.get());
     copy(destination.data, room_.get(), destination.bytes());
+  }
+  // A quarter of what the numbers are crosses the bus.
+  void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) override {
+    cudaSetDevice(gpu_.number);
+    if (destination.dtype == DType::int32 || source.empty() || !reaches(gpu_.number, reinterpret_cast<const std::byte*>(source.data())))
+      return Compute::load_bytes(destination, source, value_of);
+    bring(queue_->stream(), stage_.get(), reinterpret_cast<const std::byte*>(value_of.data()), static_cast<std::int64_t>(value_of.size_bytes()));
+    decode(queue_->stream(), destination, source.data(), reinterpret_cast<const float*>(stage_.get()));
+    finish();
   }
 
  private:

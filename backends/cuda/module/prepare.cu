@@ -11,6 +11,7 @@
 #include "backends/cuda/module/kernels/pool.h"
 #include "backends/cuda/module/kernels/power_sgd.h"
 #include "backends/cuda/module/kernels/rows.h"
+#include "backends/cuda/module/kernels/samples.h"
 #include "backends/cuda/module/kernels/sum.h"
 #include "backends/cuda/module/kernels/update.h"
 #include "backends/cuda/module/prepare.h"
@@ -86,6 +87,11 @@ void sum(Stream& stream, DType dtype, std::byte* destination, std::span<const st
   if (dtype == DType::int32) add<std::uint32_t>(stream, destination, all, elements, Plus<std::uint32_t>());
   if (dtype == DType::fp16) add<std::uint16_t>(stream, destination, all, elements, PlusOfHalves<compute::compression::Fp16>());
   if (dtype == DType::bf16) add<std::uint16_t>(stream, destination, all, elements, PlusOfHalves<compute::compression::Bf16>());
+}
+
+void decode(Stream& stream, const Tensor& to, const std::uint8_t* bytes, const float* value_of) {
+  if (to.dtype == DType::fp64) decode_as<double>(stream, to, bytes, value_of);
+  else decode_as<float>(stream, to, bytes, value_of);
 }
 
 }  // namespace trainyard::cuda

@@ -33,4 +33,7 @@ base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const com
 inline constexpr std::size_t kMostSources = 128;
 void sum(Stream& stream, compute::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements);
 
+// Compute::load_bytes, of what the device reaches. The tensor is of floating numbers.
+void decode(Stream& stream, const compute::Tensor& to, const std::uint8_t* bytes, const float* value_of);
+
 }  // namespace trainyard::cuda

@@ -81,6 +81,21 @@ TEST_F(Idx, pixels_are_standardised_over_the_images_that_train) {
   EXPECT_NEAR(deviation, 1, 1e-6);
 }
 
+TEST_F(Idx, bytes_stand_for_the_standardised_pixels) {
+  const auto set = open(spec_, folder_.path()).value();
+  ASSERT_NE(set->byte_values(), nullptr);
+  for (const Split split : {Split::train, Split::held_out}) {
+    const auto samples = read_all(*set, split);
+    std::vector<std::int64_t> indices(samples.labels.size());
+    std::iota(indices.begin(), indices.end(), std::int64_t{0});
+    std::vector<std::uint8_t> bytes(samples.features.size());
+    std::vector<std::int32_t> labels(samples.labels.size());
+    set->fill_bytes(split, indices, bytes, labels);
+    EXPECT_EQ(labels, samples.labels);
+    for (std::size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ((*set->byte_values())[bytes[i]], samples.features[i]) << i;
+  }
+}
+
 TEST_F(Idx, packed_files_read_the_same_whatever_their_name) {
   const auto plain = read_all(*open(spec_, folder_.path()).value(), Split::train);
   write(gzip(good_images()), gzip(good_labels().substr(0, 3)) + gzip(good_labels().substr(3)));

@@ -65,6 +65,38 @@ TEST(InputPipeline, gives_the_batches_of_its_rank_in_order) {
   }
 }
 
+// What a set of bytes gives as bytes is what it gives as numbers, once these stand for them.
+TEST(InputPipeline, gives_bytes_where_there_is_room_for_them) {
+  const auto set = digits(100);
+  ASSERT_NE(set->byte_values(), nullptr);
+  const MakeRoom make_room = [](std::int64_t bytes) {
+    return std::shared_ptr<std::byte>(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+  };
+  InputPipeline as_numbers(set, Sampler(1, 100, 8, 1), 0, 0, 14),
+      as_bytes(set, Sampler(1, 100, 8, 1), 0, 0, 14, 2, InputPipeline::kWholeStep, Rows::own, make_room);
+  for (std::int64_t step = 0; step < 14; ++step) {
+    const Batch &numbers = as_numbers.wait_next(), &bytes = as_bytes.wait_next();
+    EXPECT_EQ(numbers.byte_values, nullptr);
+    ASSERT_EQ(bytes.byte_values, set->byte_values());
+    EXPECT_TRUE(bytes.features.empty());
+    EXPECT_EQ(bytes.labels, numbers.labels);
+    std::vector<float> meant;
+    for (const std::uint8_t byte : bytes.as_bytes(bytes.samples * 784)) meant.push_back((*bytes.byte_values)[byte]);
+    EXPECT_EQ(meant, numbers.features);
+    as_numbers.release(), as_bytes.release();
+  }
+}
+
+TEST(InputPipeline, gives_numbers_of_a_set_that_has_no_bytes) {
+  DataSpec spec;
+  spec.kind = DataKind::spirals, spec.train_samples = 30;
+  const auto set = open(spec, "").value();
+  InputPipeline pipeline(set, Sampler(1, 30, 8, 1), 0, 0, 1, 2, InputPipeline::kWholeStep, Rows::own,
+                         [](std::int64_t) { return std::shared_ptr<std::byte>(); });
+  EXPECT_EQ(pipeline.wait_next().byte_values, nullptr);
+  EXPECT_EQ(std::ssize(pipeline.wait_next().features), 16);
+}
+
 // 100 samples in steps of 24 for three ranks: eight each, and of the last step 2, 1 and 1.
 TEST(InputPipeline, gives_a_step_in_micro_steps) {
   const auto set = digits(100);

@@ -227,6 +227,12 @@ class HostCompute final : public compute::Compute {
       else put(destination, static_cast<std::int64_t>(i), source[i]);
     }
   }
+  void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) override {
+    if (destination.dtype == DType::int32 || !device_.reaches(reinterpret_cast<const std::byte*>(source.data())))
+      return Compute::load_bytes(destination, source, value_of);
+    const AsDevice here;
+    decode(queue_.stream(), destination, source.data(), value_of.data());
+  }
 
  private:
   // The same, known to be reached as long as it lives.
