@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <thread>
 
@@ -55,6 +57,13 @@ std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
   return network.device(experiment.ranks[static_cast<std::size_t>(rank)]).cores;
 }
 
+// Of the libraries of a rank's process.
+std::vector<std::string> settings_of(const experiment::Resolved& experiment, int rank) {
+  std::vector<std::string> settings = thread_settings(cores_of(experiment, rank));
+  std::ranges::move(engine_settings(experiment, rank), std::back_inserter(settings));
+  return settings;
+}
+
 // Files that the ranks inherit. Closed here once nobody is to be started any more.
 class InheritedFiles {
  public:
@@ -99,7 +108,7 @@ class InheritedFiles {
 // What every process of a run is started with.
 struct Start {
   std::filesystem::path run_directory;
-  std::vector<std::vector<std::string>> settings;  // of its threads, by rank
+  std::vector<std::vector<std::string>> settings;  // by rank
   InheritedFiles files;
 };
 
@@ -130,7 +139,7 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
   if (auto ok = start->files.make(request); !ok) return base::fail(ok.error());
   session::Launched launched;
   for (const session::RankIdentity& identity : request.ranks) {
-    start->settings.push_back(thread_settings(cores_of(*request.experiment, identity.rank)));
+    start->settings.push_back(settings_of(*request.experiment, identity.rank));
     auto handle = start_process(*start, identity);
     if (!handle) return base::fail(handle.error());
     launched.ranks.push_back(std::move(*handle));
@@ -240,6 +249,13 @@ base::Result<Ends> make_ends(const session::LaunchRequest& request, const std::s
   return shaped(std::move(*ends), links);
 }
 
+void tell_this_process(const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const std::size_t sign = setting.find('=');
+    ::setenv(setting.substr(0, sign).c_str(), setting.c_str() + sign + 1, 0);
+  }
+}
+
 base::Result<session::Launched> launch_threads(const session::LaunchRequest& request) {
   session::Launched launched;
   std::shared_ptr<comm::ShapedLinks> links;
@@ -252,6 +268,7 @@ base::Result<session::Launched> launch_threads(const session::LaunchRequest& req
   }
   auto ends = make_ends(request, links);
   if (!ends) return base::fail(ends.error());
+  tell_this_process(engine_settings(*request.experiment, 0));  // whatever all ranks are to know
   for (std::size_t r = 0; r < request.ranks.size(); ++r) launched.ranks.push_back(std::make_unique<ThreadRank>(request.ranks[r], std::move((*ends)[r])));
   return launched;
 }

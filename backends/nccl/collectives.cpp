@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <deque>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -20,7 +22,7 @@ using comm::CollectiveCall;
 using comm::CollectiveKind;
 
 constexpr std::chrono::seconds kJoin{60};         // that members find each other
-constexpr std::chrono::microseconds kLook{200};   // between two looks at what NCCL does beside us
+constexpr std::chrono::microseconds kLook{50};    // between two looks at what NCCL does beside us
 constexpr std::chrono::milliseconds kDoubt{100};  // the longest wait for a bell that a broken GPU never rings
 
 // A group, on a stream of its own.
@@ -29,6 +31,10 @@ struct Lane {
   Communicator communicator;
   void* stream = nullptr;
   comm::Bell* bell = nullptr;
+  // Handed over, and not on the stream yet. With the first of them NCCL may be at work beside us, as where two send to each other for the first time: until the
+  // other comes, too.
+  std::deque<CollectiveCall> waiting;
+  bool begun = false;  // the first of these
   std::atomic<std::uint64_t> completed{0};
 
   static void done(void* lane) {
@@ -76,15 +82,20 @@ class NcclCollectives final : public comm::Collectives {
     const auto lane = lane_of(group);
     if (!lane) return base::fail(lane.error());
     if (!supports(call.kind, call.reduction, call.dtype)) return base::fail(comm::not_supported("nccl", call));
-    return end_->streams->enter().and_then([&] { return begin(**lane, call); });
+    (*lane)->waiting.push_back(call);
+    return end_->streams->enter().and_then([&] { return go_on(**lane); });
   }
 
   Result<std::uint64_t> completed(int group) override {
     if (auto ok = state(); !ok) return base::fail(ok.error());
-    return lane_of(group).map([](const Lane* lane) { return lane->completed.load(std::memory_order_acquire); });
+    return lane_of(group).and_then([this](Lane* lane) { return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); }); });
   }
 
-  bool wait(std::chrono::microseconds limit) override { return listener_.wait(std::min<std::chrono::microseconds>(limit, kDoubt)); }
+  // For what NCCL does beside us no bell rings: whoever waits looks.
+  bool wait(std::chrono::microseconds limit) override {
+    const bool looks = std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->begun; });
+    return listener_.wait(std::min<std::chrono::microseconds>(limit, looks ? kLook : kDoubt)) || looks;
+  }
   void wake() override { listener_.ring(); }
 
   void abort(const Problem& reason) override {
@@ -106,15 +117,19 @@ class NcclCollectives final : public comm::Collectives {
   }
 
  private:
-  // What the call waits for beside us is through before the stream is asked to say when it is.
-  Result<void> begin(Lane& lane, const CollectiveCall& call) {
-    if (const std::string wrong = lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream)); !wrong.empty())
-      return base::fail(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
-    while (!lane.communicator.look().ready) {
-      if (auto ok = state(); !ok) return ok;
-      std::this_thread::sleep_for(kLook);
+  // Brings calls to the stream, each once NCCL is done with the one before it. What a call waits for beside us is through before the stream is asked to say
+  // when it is.
+  Result<void> go_on(Lane& lane) {
+    for (; !lane.waiting.empty(); lane.waiting.pop_front(), lane.begun = false) {
+      const CollectiveCall& call = lane.waiting.front();
+      if (!lane.begun)
+        if (const std::string wrong = lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream)); !wrong.empty())
+          return base::fail(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
+      lane.begun = true;
+      if (!lane.communicator.look().ready) return {};  // what went wrong, `state` says
+      if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;
     }
-    return end_->streams->then(lane.stream, Lane::done, &lane);
+    return {};
   }
 
   Result<Lane*> lane_of(int group) const {
@@ -212,6 +227,11 @@ class Bound final : public comm::BoundCollectives {
 }  // namespace
 
 Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options, std::unique_ptr<compute::Streams> streams) {
+  if (const char* const blocks = std::getenv("CUDA_LAUNCH_BLOCKING"); blocks != nullptr && std::string_view(blocks) != "0")
+    return base::fail(
+        {ProblemCode::bad_input, "strategy.engine",
+         "with CUDA_LAUNCH_BLOCKING=" + std::string(blocks) + " a launch waits for its end, and one of NCCL's for peers that wait for other launches", "own",
+         "Unset CUDA_LAUNCH_BLOCKING, or choose strategy.engine=own."});
   auto library = open_library(options.library);
   if (!library) return base::fail(library.error());
   auto end = std::make_unique<End>(End{options.rank, options.patience, options.parting, *library, std::move(streams), {}});

@@ -172,8 +172,10 @@ class IdxSet : public StoredSet {
 
   const ByteValues* byte_values() const override { return &value_of_; }
   void fill_bytes(Split split, std::span<const std::int64_t> indices, std::span<std::uint8_t> features, std::span<std::int32_t> labels) const override {
-    for_each(split, indices, labels,
-             [&](std::size_t row, std::size_t first) { std::ranges::copy(pixels_of(row), features.begin() + static_cast<std::ptrdiff_t>(first)); });
+    for_each(split, indices, labels, [&](std::size_t row, std::size_t first) {
+      const auto pixels = pixels_of(row);
+      std::copy_n(pixels.data(), pixels.size(), features.data() + first);
+    });
   }
 
  private:

@@ -79,6 +79,7 @@ Interpreter::State::State(InterpreterParts p)
   if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
   else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
   computing.reserve(kGiven);
+  times.resize(parts.plan->programs.size());
   done.reserve(128);
   swapped.reserve(1024);
   for (std::size_t l = 0; l < parts.plan->lanes.size(); ++l) {

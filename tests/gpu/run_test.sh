@@ -72,17 +72,41 @@ where_there_is_no_pytorch_it_is_said() {
   expect "so is that there is no python3" holds '^PyTorch +none to compare with: .*No such file'
 }
 
+# driver MIB_AT_THE_END: an nvidia-smi that says 100 MiB are taken, 700 while ranks live, and that in the end.
+driver() {
+  printf '#!%s\nif pgrep -f ^%q/bundle/bin/trainyard-rank >/dev/null; then echo 700 && touch %q/lived; elif [ -e %q/lived ]; then echo %s; else echo 100; fi\n' \
+    "$BASH" "$work" "$work" "$work" "$1" >"$work/path/nvidia-smi"
+  chmod +x "$work/path/nvidia-smi"
+  rm -f "$work/lived"
+}
+
 arguments_go_to_googletest() {
+  driver 100
   tested --only tests --small --gtest_filter='GpuAndCpu.*'
   expect "tests succeed" is "$status" 0
   expect "those asked for are run" holds '^GpuAndCpu +1 of 1 pass$'
   expect "no others" lacks '^GpuTraining'
   expect "ranks that lend memory are among tests" holds '^memory of the GPU, lent +the same to the bit'
+  expect "memory comes back" holds '^memory of the GPU, where a rank is lost +100 MiB are taken before, 700 MiB by two ranks, 100 MiB after one was killed$'
   expect "those that compress, too" holds '^gradients by power_sgd +the same to the bit'
   if [ -e "$work/bundle/lib/libnccl.so.2" ]; then expect "ranks by NCCL are among tests" holds '^layers on two ranks of one GPU +the same to the bit'; fi
   tested --only nothing
   expect "an unknown part is bad usage" is "$status" 2
   expect "and shows the usage" holds '^usage: gpu-tests \[--only tests'
+}
+
+memory_that_stays_taken_fails() {
+  local on_one_gpu=() bin=$work/bundle/bin status=0
+  export TRAINYARD_RESOURCES=$work/bundle/resources
+  source "$here/parts/steps.sh"
+  source /dev/stdin <<<"$(sed -n '/^memory_taken() /p; /^gives_back() {/,/^}/p' "$here/parts/tests.sh")"
+  driver 300
+  PATH=$work/path:$PATH gives_back memory two_devices_gpt_grammar >"$work/out"
+  expect "it is told" is "$(xargs <"$work/out")" "memory 300 MiB are taken, 100 MiB were before"
+  expect "it fails" is "$status" 1
+  printf '#!%s\necho no devices were found; exit 6\n' "$BASH" >"$work/path/nvidia-smi"
+  PATH=$work/path:$PATH gives_back memory two_devices_gpt_grammar >"$work/out"
+  expect "what cannot be measured is said" is "$(xargs <"$work/out")" "memory not measured: no devices were found"
 }
 
 figures_are_told_alone() {
@@ -140,6 +164,7 @@ wheels_stand_in_for_the_toolkit() {
 steps_are_told_beside_pytorch
 where_there_is_no_pytorch_it_is_said
 arguments_go_to_googletest
+memory_that_stays_taken_fails
 figures_are_told_alone
 suites_are_told_as_they_end
 time_is_bounded

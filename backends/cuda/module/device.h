@@ -3,9 +3,11 @@
 // and sorting. On a GPU this is CUDA, cuBLASLt and CUB (gpu.h); tests have one that is this process.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "backends/cuda/module/convolution.h"
 #include "backends/cuda/module/launch.h"
@@ -28,11 +30,19 @@ struct Product {
   compute::Activation activation = compute::Activation::none;
 };
 
+// What ops share to work in, as they come one after the other: none finds there what it left.
+enum class Room : std::uint8_t { left, right, result };
+
 class Device {
  public:
   virtual ~Device() = default;
   virtual base::Result<Memory> allocate(std::int64_t bytes) = 0;
   virtual base::Result<Memory> allocate_zeros(std::int64_t bytes) = 0;
+  base::Result<Memory> room(Room which, std::int64_t bytes) {
+    auto& [memory, size] = rooms_[static_cast<std::size_t>(which)];
+    if (size >= bytes) return memory;
+    return allocate(bytes).map([&](const Memory& larger) { return size = bytes, memory = larger; });
+  }
   virtual bool reaches(const std::byte* place) = 0;  // within kernels
 
   // Whether a product with such a bias or activation is one piece of work; else these are added afterwards.
@@ -43,6 +53,9 @@ class Device {
 
   // Of keys [0, below]: places[0, count) become the numbers 0 to count - 1 in the order of their keys, of equal ones the lower first; the keys stay.
   virtual base::Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t below) = 0;
+
+ private:
+  std::array<std::pair<Memory, std::int64_t>, 3> rooms_;  // and their bytes, as many as anybody asked for
 };
 
 }  // namespace trainyard::cuda

@@ -68,8 +68,8 @@ class GpuDevice final : public Device {
 };
 
 // Between memory of host and device, either way, in the order of the stream.
-void bring(Stream& stream, std::byte* to, const std::byte* from, std::int64_t bytes) {
-  cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream.handle);
+cudaError_t bring(Stream& stream, std::byte* to, const std::byte* from, std::int64_t bytes) {
+  return cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream.handle);
 }
 
 // What a host array of samples becomes, in page-locked memory.
@@ -82,7 +82,7 @@ void convert(DType dtype, std::span<const float> source, std::byte* to) {
   if (compute::is_half(dtype)) compute::round(dtype, source.data(), to, count);
 }
 
-constexpr std::int64_t kStageBytes = std::int64_t{16} << 20;
+constexpr std::int64_t kStageBytes = std::int64_t{16} << 20, kPieceUnit = 64;  // elements, so that pieces begin where kernels like it
 
 class GpuCompute final : public compute::Compute {
  public:
@@ -97,7 +97,7 @@ class GpuCompute final : public compute::Compute {
   }
   // One that cannot be made refuses whatever is enqueued: its state says why.
   std::unique_ptr<compute::Queue> make_queue() override {
-    auto made = GpuQueue::make(gpu_.number);
+    auto made = GpuQueue::make(gpu_.number, failed_);
     return made ? std::move(*made) : GpuQueue::broken(gpu_.number, made.error());
   }
   Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
@@ -138,7 +138,7 @@ class GpuCompute final : public compute::Compute {
     const auto size = static_cast<std::int64_t>(base::size_of(dtype));
     std::int64_t away = 0;
     for (std::size_t s = 0; s < sources.size(); ++s) away += is_away(sources, s, destination) ? 1 : 0;
-    const std::int64_t piece = away == 0 ? elements : std::max<std::int64_t>(1, kStageBytes / (away * size));
+    const std::int64_t piece = away == 0 ? elements : std::max<std::int64_t>(1, kStageBytes / (away * size) / kPieceUnit) * kPieceUnit;
     for (std::int64_t done = 0; done < elements; done += piece) {
       const std::int64_t some = std::min(piece, elements - done);
       cuda::sum(queue_->stream(), dtype, destination + done * size, brought(sources, destination, done * size, some * size), some);
@@ -147,7 +147,7 @@ class GpuCompute final : public compute::Compute {
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
     cudaSetDevice(gpu_.number);
-    bring(queue_->stream(), destination, source, bytes);
+    failed_->note(bring(queue_->stream(), destination, source, bytes));
     finish();
   }
   void load(const Tensor& destination, std::span<const float> source) override {
@@ -160,7 +160,7 @@ class GpuCompute final : public compute::Compute {
     cudaSetDevice(gpu_.number);
     if (destination.dtype == DType::int32 || source.empty() || !reaches(gpu_.number, reinterpret_cast<const std::byte*>(source.data())))
       return Compute::load_bytes(destination, source, value_of);
-    bring(queue_->stream(), stage_.get(), reinterpret_cast<const std::byte*>(value_of.data()), static_cast<std::int64_t>(value_of.size_bytes()));
+    failed_->note(bring(queue_->stream(), stage_.get(), reinterpret_cast<const std::byte*>(value_of.data()), static_cast<std::int64_t>(value_of.size_bytes())));
     decode(queue_->stream(), destination, source.data(), reinterpret_cast<const float*>(stage_.get()));
     finish();
   }
@@ -182,7 +182,7 @@ class GpuCompute final : public compute::Compute {
     for (std::size_t s = 0; s < sources.size(); ++s) {
       brought_.push_back(sources[s] + from);
       if (!is_away(sources, s, destination)) continue;
-      bring(queue_->stream(), free, sources[s] + from, bytes);
+      failed_->note(bring(queue_->stream(), free, sources[s] + from, bytes));
       brought_.back() = free;
       free += bytes;
     }
@@ -195,13 +195,14 @@ class GpuCompute final : public compute::Compute {
     room_ = locked ? std::move(*locked) : Memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
     room_bytes_ = bytes;
   }
-  void finish() { cudaStreamSynchronize(queue_->stream().handle); }
+  void finish() { failed_->note(cudaStreamSynchronize(queue_->stream().handle)); }
 
   Gpu gpu_;
   std::unique_ptr<GpuMeter> meter_;  // null: the driver's library cannot say
   std::unique_ptr<GpuDevice> device_;
-  std::unique_ptr<GpuQueue> queue_;  // of sums and copies
-  Memory stage_;                     // kStageBytes on the GPU
+  std::unique_ptr<GpuQueue> queue_;                                            // of sums and copies
+  const std::shared_ptr<FirstError> failed_ = std::make_shared<FirstError>();  // of these
+  Memory stage_;                                                               // kStageBytes on the GPU
   std::vector<const std::byte*> brought_;
   Memory room_;
   std::int64_t room_bytes_ = 0;

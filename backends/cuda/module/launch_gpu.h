@@ -21,6 +21,7 @@ inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;  // bytes th
 inline constexpr int kThreads = 256;                                 // of a block
 inline constexpr std::int64_t kMostBlocks = 1 << 20;                 // more work than that goes round
 inline constexpr int kWarp = 32;
+inline constexpr int kSmallTeam = kWarp;  // that it takes the least to bring together
 
 // body(i) of each i in [0, kCount), written out: what indexes registers must be known beforehand.
 template <int kCount, class Body>

@@ -19,6 +19,7 @@ namespace trainyard::cuda {
 inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;  // bytes that a team can share
 
 inline constexpr int kMostThreads = 64;  // of a team
+inline constexpr int kSmallTeam = 1;     // and at least
 
 template <int kCount, class Body>
 void unrolled(const Body& body) {

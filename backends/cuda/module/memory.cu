@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "backends/cuda/module/error.h"
 #include "backends/cuda/module/memory.h"
@@ -43,6 +45,29 @@ int attribute(cudaDeviceAttr which, int gpu) {
   return cudaDeviceGetAttribute(&value, which, gpu) == cudaSuccess ? value : 0;
 }
 
+// What `lock` locked, by where it begins. It outlives whoever locks.
+struct Locked {
+  std::mutex mutex;
+  std::map<std::byte*, int> users;
+
+  static Locked& of_process() {
+    static auto* const all = new Locked;
+    return *all;
+  }
+};
+
+// False: they are locked already.
+Result<bool> lock_pages(std::span<std::byte> memory) {
+  const cudaError_t error = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable | cudaHostRegisterMapped);
+  if (error != cudaSuccess) cudaGetLastError();
+  if (error == cudaErrorHostMemoryAlreadyRegistered) return false;
+  if (const auto ok = check(error, "lock " + base::format_bytes(static_cast<double>(memory.size())) + " that peers share"); !ok) return base::fail(ok.error());
+  void* seen = nullptr;
+  if (cudaHostGetDevicePointer(&seen, memory.data(), 0) == cudaSuccess && seen == memory.data()) return true;
+  cudaHostUnregister(memory.data());
+  return base::fail({ProblemCode::unavailable, "cuda", "GPUs see the host's memory at other addresses than this process", "", "Choose another GPU."});
+}
+
 }  // namespace
 
 Result<Memory> allocate_on_gpu(int gpu, std::int64_t bytes) {
@@ -54,7 +79,10 @@ Result<Memory> allocate_on_gpu(int gpu, std::int64_t bytes) {
 Result<Memory> allocate_on_host(std::int64_t bytes) {
   void* memory = nullptr;
   const auto ok = check(cudaMallocHost(&memory, one_or_more(bytes)), "lock " + base::format_bytes(static_cast<double>(bytes)) + " of the host's memory");
-  if (!ok) return base::fail(ok.error());
+  if (!ok) {
+    cudaGetLastError();  // told here, and no launch's
+    return base::fail(ok.error());
+  }
   return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFreeHost(gone); });
 }
 
@@ -67,7 +95,7 @@ Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes) {
 Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes, std::span<const int> to) {
   for (const int other : to) {
     int reaches = other == gpu ? 1 : 0;
-    if (other != gpu) cudaDeviceCanAccessPeer(&reaches, other, gpu);
+    if (other != gpu && cudaDeviceCanAccessPeer(&reaches, other, gpu) != cudaSuccess) cudaGetLastError();
     if (reaches == 0)
       return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(other), "does not reach the memory of GPU " + std::to_string(gpu), "", ""});
   }
@@ -100,17 +128,24 @@ bool reaches(int gpu, const std::byte* place) {
   return false;
 }
 
-// What was locked before, as pages that two ranks of a process share, stays so.
+// Pages that two ranks of a process share stay locked as long as either of them wants it; what was locked before by somebody else stays so.
 Result<std::shared_ptr<void>> lock(std::span<std::byte> memory) {
   if (memory.empty()) return std::shared_ptr<void>();
-  const cudaError_t error = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable | cudaHostRegisterMapped);
-  if (error != cudaSuccess) cudaGetLastError();
-  if (error == cudaErrorHostMemoryAlreadyRegistered) return std::shared_ptr<void>();
-  if (const auto ok = check(error, "lock " + base::format_bytes(static_cast<double>(memory.size())) + " that peers share"); !ok) return base::fail(ok.error());
-  std::shared_ptr<void> locked(memory.data(), [](void* gone) { cudaHostUnregister(gone); });
-  void* seen = nullptr;
-  if (cudaHostGetDevicePointer(&seen, memory.data(), 0) == cudaSuccess && seen == memory.data()) return locked;
-  return base::fail({ProblemCode::unavailable, "cuda", "GPUs see the host's memory at other addresses than this process", "", "Choose another GPU."});
+  Locked& all = Locked::of_process();
+  const std::scoped_lock one_at_a_time(all.mutex);
+  if (!all.users.contains(memory.data())) {
+    const auto own = lock_pages(memory);
+    if (!own) return base::fail(own.error());
+    if (!*own) return std::shared_ptr<void>();
+  }
+  ++all.users[memory.data()];
+  return std::shared_ptr<void>(memory.data(), [&all](void* gone) {
+    const std::scoped_lock one_at_a_time(all.mutex);
+    const auto at = all.users.find(static_cast<std::byte*>(gone));
+    if (--at->second > 0) return;
+    all.users.erase(at);
+    cudaHostUnregister(gone);
+  });
 }
 
 }  // namespace trainyard::cuda::module

@@ -23,9 +23,10 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
-// What cuBLASLt may count on: the largest power of 2 that divides the address, up to 256.
+// What cuBLASLt may count on: the largest power of 2 that divides the address, up to the 16 bytes that loads want. More might choose another algorithm, and
+// other roundings, by where a tensor happens to lie.
 std::uint32_t alignment_of(const Tensor& tensor) {
-  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) | 256U;
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) | 16U;
   return static_cast<std::uint32_t>(address & (~address + 1));
 }
 
@@ -78,6 +79,8 @@ std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> preference_of(const Product& p
   cublasLtMatmulPreferenceCreate(&made);
   const std::uint64_t room = Workspace::kBytes;
   cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
+  const std::uint32_t sums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;  // where k is split, its parts are added in fp32, whatever the result is rounded to
+  cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums, sizeof sums);
   const auto align = [&](cublasLtMatmulPreferenceAttributes_t which, const Tensor& tensor) {
     const std::uint32_t bytes = alignment_of(tensor);
     cublasLtMatmulPreferenceSetAttribute(made, which, &bytes, sizeof bytes);

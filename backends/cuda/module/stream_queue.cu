@@ -4,8 +4,9 @@
 
 namespace trainyard::cuda::module {
 
-base::Result<std::unique_ptr<GpuQueue>> GpuQueue::make(int gpu) {
+base::Result<std::unique_ptr<GpuQueue>> GpuQueue::make(int gpu, std::shared_ptr<const FirstError> beside) {
   std::unique_ptr<GpuQueue> queue(new GpuQueue(gpu));
+  queue->beside_ = std::move(beside);
   if (const auto ok = check(cudaSetDevice(gpu), "use GPU " + std::to_string(gpu)); !ok) return base::fail(ok.error());
   if (const auto ok = check(cudaStreamCreateWithFlags(&queue->stream_.handle, cudaStreamNonBlocking), "make a stream"); !ok) return base::fail(ok.error());
   for (cudaEvent_t& event : queue->events_)
@@ -89,7 +90,8 @@ std::int64_t GpuQueue::between(std::uint64_t mark, std::uint64_t later) {
 
 base::Result<void> GpuQueue::state() {
   if (stream_.refused) return base::fail(*stream_.refused);
-  return check(error_, "run what was asked of GPU " + std::to_string(gpu_));
+  const cudaError_t error = error_ == cudaSuccess && beside_ ? beside_->get() : error_;
+  return check(error, "run what was asked of GPU " + std::to_string(gpu_));
 }
 
 void GpuQueue::note(cudaError_t error) {

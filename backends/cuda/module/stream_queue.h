@@ -4,16 +4,31 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <atomic>
 #include <span>
 
 #include "backends/cuda/module/prepare.h"
 
 namespace trainyard::cuda::module {
 
+// The first thing that went wrong, of several threads.
+class FirstError {
+ public:
+  void note(cudaError_t error) {
+    cudaError_t none = cudaSuccess;
+    if (error != cudaSuccess) first_.compare_exchange_strong(none, error);
+  }
+  cudaError_t get() const { return first_.load(); }
+
+ private:
+  std::atomic<cudaError_t> first_ = cudaSuccess;
+};
+
 // A stream, and an event for each of the last marks: its own, or one that a graph records. A mark whose place is taken again is waited for.
 class GpuQueue final : public StreamQueue {
  public:
-  static base::Result<std::unique_ptr<GpuQueue>> make(int gpu);
+  // `beside`: what went wrong with what its rank asked of the GPU beside queues, as copies; may be null.
+  static base::Result<std::unique_ptr<GpuQueue>> make(int gpu, std::shared_ptr<const FirstError> beside = nullptr);
   // One that could not be made: its state says why, and nothing is waited for.
   static std::unique_ptr<GpuQueue> broken(int gpu, base::Problem why);
   ~GpuQueue() override;
@@ -46,6 +61,7 @@ class GpuQueue final : public StreamQueue {
   void note(cudaError_t error);
 
   int gpu_;
+  std::shared_ptr<const FirstError> beside_;
   Stream stream_;
   std::array<cudaEvent_t, kEvents> events_{};  // its own
   std::array<Place, kEvents> at_{};            // of the last marks

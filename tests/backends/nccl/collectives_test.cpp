@@ -111,6 +111,30 @@ TEST(Nccl, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wai
   EXPECT_EQ(ranks[0]->start(7, {}).error().what, "is no member of group 7");
 }
 
+// As two stages that hand on to each other: each waits for what the other computes first, and neither may be held up by that.
+TEST(Nccl, a_call_whose_peer_comes_later_holds_nobody_up) {
+  const Ranks ranks = joined(2, {{0, 1}, {1, 0}});
+  std::vector<double> outputs{3}, gradients{0}, inputs{0}, its_gradients{5};
+  ASSERT_TRUE(ranks[0]->start(1, call_on(gradients, CollectiveKind::broadcast)));  // of which rank 1 is the root
+  ASSERT_TRUE(ranks[1]->start(0, call_on(inputs, CollectiveKind::broadcast)));
+  EXPECT_EQ(ranks[0]->completed(1).value(), 0u);
+  ASSERT_TRUE(ranks[0]->start(0, call_on(outputs, CollectiveKind::broadcast)));
+  ASSERT_TRUE(wait_for(*ranks[1], 0, 1));
+  EXPECT_EQ(inputs[0], 3);
+  ASSERT_TRUE(ranks[1]->start(1, call_on(its_gradients, CollectiveKind::broadcast)));
+  ASSERT_TRUE(wait_for(*ranks[0], 1, 1));
+  EXPECT_EQ(gradients[0], 5);
+}
+
+TEST(Nccl, where_launches_wait_for_their_end_is_refused) {
+  ::setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  const auto refused = bound(options_of(0, {comm::everyone(2)}));
+  ::unsetenv("CUDA_LAUNCH_BLOCKING");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "strategy.engine");
+  EXPECT_THAT(refused.error().what, HasSubstr("CUDA_LAUNCH_BLOCKING=1"));
+}
+
 TEST(Nccl, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
   const Ranks ranks = joined(3);
   std::vector<float> buffer(100'000);
@@ -138,21 +162,31 @@ TEST(Nccl, a_peer_that_has_left_ends_the_wait_of_others) {
   EXPECT_THAT(done.error().advice, HasSubstr("NCCL_DEBUG=INFO"));
 }
 
-// A sender's part of a call is through before its peers have all of it.
+// Members of a group send to each other for the first time, which takes both: from then on a sender's part of a call is through before the others have it.
+void meet(const Ranks& ranks, int group, const std::vector<std::size_t>& members) {
+  std::vector<std::vector<double>> buffers(members.size(), std::vector<double>(1));
+  in_threads(static_cast<int>(members.size()), [&](int m) {
+    const auto at = static_cast<std::size_t>(m);
+    if (!ranks[members[at]]->start(group, call_on(buffers[at], CollectiveKind::broadcast))) ADD_FAILURE() << m;
+    if (const auto done = wait_for(*ranks[members[at]], group, 1); !done) ADD_FAILURE() << base::to_string(done.error());
+  });
+}
+
 TEST(Nccl, what_was_sent_last_arrives_though_its_sender_ends_at_once) {
   for (const int count : {2, 3}) {
     SCOPED_TRACE(count);
     Ranks ranks = joined(count);
     std::vector<std::vector<double>> buffers(ranks.size(), std::vector<double>(100'000));
     buffers[0].assign(100'000, 7);
+    meet(ranks, 0, count == 2 ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{0, 1, 2});
     ASSERT_TRUE(ranks[0]->start(0, call_on(buffers[0], CollectiveKind::broadcast)));
-    ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
+    ASSERT_TRUE(wait_for(*ranks[0], 0, 2));
     std::jthread leaving([&] { ranks[0].reset(); });
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     in_threads(count - 1, [&](int before) {
       const auto r = static_cast<std::size_t>(before) + 1;
       if (!ranks[r]->start(0, call_on(buffers[r], CollectiveKind::broadcast))) ADD_FAILURE() << r;
-      if (const auto done = wait_for(*ranks[r], 0, 1); !done) ADD_FAILURE() << base::to_string(done.error());
+      if (const auto done = wait_for(*ranks[r], 0, 2); !done) ADD_FAILURE() << base::to_string(done.error());
       EXPECT_EQ(buffers[r], std::vector<double>(100'000, 7));
     });
     leaving.join();
@@ -168,16 +202,18 @@ std::chrono::milliseconds time_of(const std::function<void()>& work) {
 TEST(Nccl, whose_peer_is_gone_ends_at_once_and_well) {
   Ranks ranks = joined(3, {{0, 1}, {0, 2}});
   std::vector<double> lost(100'000, 7), sent(lost), received(lost.size());
+  meet(ranks, 0, {0, 1});
+  meet(ranks, 1, {0, 2});
   ASSERT_TRUE(ranks[0]->start(0, call_on(lost, CollectiveKind::broadcast)));
   ASSERT_TRUE(ranks[0]->start(1, call_on(sent, CollectiveKind::broadcast)));
-  ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
-  ASSERT_TRUE(wait_for(*ranks[0], 1, 1));
+  ASSERT_TRUE(wait_for(*ranks[0], 0, 2));
+  ASSERT_TRUE(wait_for(*ranks[0], 1, 2));
   EXPECT_TRUE(ranks[0]->state());
   ranks[1]->abort({base::ProblemCode::failed, "", "is gone", "", ""});
   std::jthread leaving([&] { EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30)); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   ASSERT_TRUE(ranks[2]->start(1, call_on(received, CollectiveKind::broadcast)));
-  EXPECT_TRUE(wait_for(*ranks[2], 1, 1)) << "of another group, which has all its members";
+  EXPECT_TRUE(wait_for(*ranks[2], 1, 2)) << "of another group, which has all its members";
   EXPECT_EQ(received, sent);
   leaving.join();
 }
@@ -189,8 +225,9 @@ TEST(Nccl, whose_peer_takes_nothing_any_more_ends_in_time) {
     return bound(options);
   });
   std::vector<double> buffer(10);
+  meet(ranks, 0, {0, 1});
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
-  ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
+  ASSERT_TRUE(wait_for(*ranks[0], 0, 2));
   const auto took = time_of([&] { ranks[0].reset(); });
   EXPECT_GE(took, std::chrono::milliseconds(200));
   EXPECT_LT(took, std::chrono::seconds(30));
@@ -199,8 +236,18 @@ TEST(Nccl, whose_peer_takes_nothing_any_more_ends_in_time) {
 TEST(Nccl, that_was_told_to_stop_waits_for_nobody) {
   Ranks ranks = joined(2);
   std::vector<double> buffer(10);
+  meet(ranks, 0, {0, 1});
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
-  ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
+  ASSERT_TRUE(wait_for(*ranks[0], 0, 2));
+  ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
+  EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30));
+}
+
+TEST(Nccl, that_was_told_to_stop_before_its_peer_came_waits_for_nobody) {
+  Ranks ranks = joined(2);
+  std::vector<double> buffer(10);
+  ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
+  EXPECT_FALSE(ranks[0]->wait(std::chrono::milliseconds(0)) && ranks[0]->completed(0).value() > 0);
   ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
   EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30));
 }

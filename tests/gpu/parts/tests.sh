@@ -33,11 +33,16 @@ suite_row() {
 
 completes() { trains 40 20 "$(example "$1")" "${@:2}" | grep '"status":"completed"'; }
 
-# ranks NAME EXAMPLE: two of them on the first GPU. A sum of two is the same whoever adds it, so that NCCL must end with the same parameters, to the bit.
+# ranks NAME EXAMPLE: two of them on the first GPU. A sum of two is the same whoever adds it, so that NCCL must end with the same parameters, to the bit. That it
+# takes two ranks of one GPU, nobody says: where it does not, that is no failure.
 ranks() {
   local name=$1 own nccl
-  own=$(completes "$2" "${on_one_gpu[@]}") && nccl=$(completes "$2" "${on_one_gpu[@]}" --set strategy.engine=nccl) || {
+  own=$(completes "$2" "${on_one_gpu[@]}") || {
     failed_row "$name"
+    return
+  }
+  nccl=$(completes "$2" "${on_one_gpu[@]}" --set strategy.engine=nccl) || {
+    if grep -q 'could not join the ranks' "$work/why"; then row "$name" "not measured: $(said_why)"; else failed_row "$name"; fi
     return
   }
   if [ "$(figure parameters_xxh64 <<<"$own")" = "$(figure parameters_xxh64 <<<"$nccl")" ]; then
@@ -67,10 +72,39 @@ lends() {
   fi
 }
 
+# Of all GPUs, in MiB; as text nvidia-smi says why not.
+memory_taken() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print why == "" ? sum : why }'; }
+
+# gives_back NAME EXAMPLE: two ranks on the first GPU, of which one is killed.
+gives_back() {
+  local before during after run tries
+  before=$(memory_taken)
+  case $before in *[!0-9]*) row "$1" "not measured: $before" && return ;; esac
+  "$bin/trainyard-cli" run "$(example "$2")" --json --steps 100000000 "${on_one_gpu[@]}" >/dev/null 2>"$work/why" &
+  run=$!
+  for ((tries = 0; tries < 100; ++tries)); do
+    during=$(memory_taken)
+    if [ "$during" -gt $((before + 64)) ] || ! kill -0 "$run" 2>/dev/null; then break; fi
+    sleep 0.2
+  done
+  kill -KILL "$(pgrep -o -P "$run" trainyard-rank)" 2>/dev/null || true
+  if wait "$run"; then echo "a rank was killed, and nobody minded" >"$work/why"; fi
+  for ((tries = 0; tries < 10; ++tries)); do
+    after=$(memory_taken)
+    if [ "$after" -le $((before + 8)) ]; then break; fi
+    sleep 0.2
+  done
+  if ! grep -q 'ended by signal 9' "$work/why"; then failed_row "$1"
+  elif [ "$after" -gt $((before + 8)) ]; then row "$1" "$after MiB are taken, $before MiB were before" && status=1
+  else row "$1" "$before MiB are taken before, $during MiB by two ranks, $after MiB after one was killed"
+  fi
+}
+
 limited 200 "$bin/test_gpu" "$@" 2>&1 | suites || status=1
 on_one_gpu=()
 for setting in topology.hosts[0].devices[{0,1}].{kind=gpu,gpu=0}; do on_one_gpu+=(--set "$setting"); done
 if has_gpu; then
+  gives_back "memory of the GPU, where a rank is lost" two_devices_gpt_grammar
   lends "memory of the GPU, lent" two_devices_gpt_grammar
   lends "the same in bf16" two_devices_gpt_grammar training.precision=bf16
   for kind in int8 sign top_k power_sgd; do lends "gradients by $kind" two_devices_gpt_grammar "strategy.compression.kind=$kind"; done

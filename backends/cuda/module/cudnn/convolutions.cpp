@@ -27,15 +27,18 @@ Problem refused(const Library& library, cudnnStatus_t status, const std::string&
 struct Started {
   Library library;
   cudnnHandle_t handle = nullptr;
+  std::optional<void*> stream;  // that it was told of last
   std::mutex mutex;
 
   ~Started() {
     if (handle != nullptr) library.end(handle);
   }
   template <class Ask>
-  Result<void> on(void* stream, const Ask& ask) {
+  Result<void> on(void* one, const Ask& ask) {
     const std::scoped_lock lock(mutex);
-    cudnnStatus_t status = library.set_stream(handle, static_cast<cudaStream_t>(stream));
+    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+    if (stream != one) status = library.set_stream(handle, static_cast<cudaStream_t>(one));
+    stream = status == CUDNN_STATUS_SUCCESS ? std::optional(one) : std::nullopt;
     if (status == CUDNN_STATUS_SUCCESS) status = ask();
     if (status == CUDNN_STATUS_SUCCESS) return {};
     return base::fail(refused(library, status, "a convolution that it had agreed to"));
@@ -73,12 +76,14 @@ class ByLibrary final : public Convolutions {
     if (!described) return std::nullopt;
     const auto& [input, output, bias, weight, window, activation] = *described;
     switch (op.makes) {
-      case Convolution::Makes::input_gradient: return alone<cudnnConvolutionBwdDataAlgoPerf_t>(library.backward_input, weight, output, window, input);
-      case Convolution::Makes::weight_gradient: return alone<cudnnConvolutionBwdFilterAlgoPerf_t>(library.backward_weight, input, output, window, weight);
+      case Convolution::Makes::input_gradient:
+        return alone<cudnnConvolutionBwdDataAlgoPerf_t>(library.backward_input, weight, output, window, input, op.input.bytes());
+      case Convolution::Makes::weight_gradient:
+        return alone<cudnnConvolutionBwdFilterAlgoPerf_t>(library.backward_weight, input, output, window, weight, op.weight.bytes());
       default: break;
     }
     if (op.activation == Activation::tanh || (op.bias.empty() && op.activation != Activation::none)) return std::nullopt;
-    if (op.bias.empty()) return alone<cudnnConvolutionFwdAlgoPerf_t>(library.forward, input, weight, window, output);
+    if (op.bias.empty()) return alone<cudnnConvolutionFwdAlgoPerf_t>(library.forward, input, weight, window, output, op.output.bytes());
     return with_bias(*described, op);
   }
 
@@ -102,22 +107,20 @@ class ByLibrary final : public Convolutions {
   // result = left * right, whatever the direction makes of that.
   template <class Found, class OneDirection, class Left, class Right, class Made>
   Result<std::optional<Work>> alone(const OneDirection& direction, const Described<Left>& left, const Described<Right>& right,
-                                    const std::shared_ptr<cudnnConvolutionStruct>& window, const Described<Made>& made) {
+                                    const std::shared_ptr<cudnnConvolutionStruct>& window, const Described<Made>& made, std::int64_t made_bytes) {
     const auto choice = choose<Found>(
         direction, [](auto algorithm) { return is_plain(algorithm); }, left.descriptor.get(), right.descriptor.get(), window.get(), made.descriptor.get());
     if (!choice) return std::nullopt;
-    auto room = room_of(choice->bytes);
-    if (!room) return base::fail(room.error());
-    return Work([=, started = started_, make = direction.make, room = *room](void* stream) {
+    const auto make = [=, started = started_, direction = direction.make](void* stream, std::byte* room, std::byte* output) {
       return started->on(stream, [&] {
-        return make(started->handle, &kOne, left.descriptor.get(), left.data, right.descriptor.get(), right.data, window.get(), choice->algorithm, room.get(),
-                    choice->bytes, &kZero, made.descriptor.get(), made.data);
+        return direction(started->handle, &kOne, left.descriptor.get(), left.data, right.descriptor.get(), right.data, window.get(), choice->algorithm, room,
+                         choice->bytes, &kZero, made.descriptor.get(), output);
       });
-    });
+    };
+    return tried(make, choice->bytes, made.data, made_bytes);
   }
 
-  // Without an activation it goes by one algorithm only, says cuDNN's reference of CUDNN_ACTIVATION_IDENTITY. Whether it does at all, cuDNN says of no
-  // algorithm beforehand.
+  // Without an activation it goes by one algorithm only, says cuDNN's reference of CUDNN_ACTIVATION_IDENTITY.
   Result<std::optional<Work>> with_bias(const Description& d, const Convolution& op) {
     const auto may = [&](cudnnConvolutionFwdAlgo_t algorithm) {
       return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM || (op.activation == Activation::relu && is_plain(algorithm));
@@ -132,21 +135,20 @@ class ByLibrary final : public Convolutions {
                                                   d.bias.descriptor.get(), d.bias.data, d.activation.get(), d.output.descriptor.get(), output);
       });
     };
-    const auto goes = tried(make, choice->bytes, op.output.bytes());
-    if (!goes) return base::fail(goes.error());
-    if (!*goes) return std::nullopt;
-    auto room = room_of(choice->bytes);
-    if (!room) return base::fail(room.error());
-    return Work([make, room = *room, output = d.output.data](void* stream) { return make(stream, room.get(), output); });
+    return tried(make, choice->bytes, d.output.data, op.output.bytes());
   }
 
-  // Once, in memory that is nobody else's: a queue may be at work in what others share.
+  // make(stream, room, output), where that goes: cuDNN says of no algorithm beforehand. It is tried once, in memory that is nobody else's: a queue may be at
+  // work in what others share. Nothing: it does not, or there is no room to try it in.
   template <class Make>
-  Result<bool> tried(const Make& make, std::size_t room_bytes, std::int64_t output_bytes) {
-    const auto output = allocate_(output_bytes), room = allocate_(static_cast<std::int64_t>(room_bytes));
-    if (!output) return base::fail(output.error());
+  Result<std::optional<Work>> tried(const Make& make, std::size_t room_bytes, std::byte* output, std::int64_t output_bytes) {
+    {
+      const auto made = allocate_(output_bytes), room = allocate_(static_cast<std::int64_t>(room_bytes));
+      if (!made || !room || !make(nullptr, room->get(), made->get())) return std::nullopt;
+    }
+    auto room = room_of(room_bytes);
     if (!room) return base::fail(room.error());
-    return static_cast<bool>(make(nullptr, room.value().get(), output.value().get()));
+    return Work([make, room = *room, output](void* stream) { return make(stream, room.get(), output); });
   }
 
   // What was prepared before keeps the room that it has; doubling bounds what that comes to.

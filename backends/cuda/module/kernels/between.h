@@ -101,7 +101,7 @@ void run(Stream& stream, const compute::Dropout& op, std::byte* scratch) {
 
 // The inputs by value, as a device cannot follow a vector.
 struct Weighted {
-  static constexpr int kMost = 64;
+  static constexpr int kMost = 60;  // what a kernel is given is 4 KB at most, for drivers of before 2023
   Tensor inputs[kMost], output;
   double weights[kMost];
   int count = 0;

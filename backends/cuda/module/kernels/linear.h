@@ -7,6 +7,7 @@
 #include "backends/cuda/module/device.h"
 #include "backends/cuda/module/kernels/between.h"
 #include "backends/cuda/module/kernels/channels.h"
+#include "backends/cuda/module/kernels/padded.h"
 #include "core/compute/halves.h"
 
 namespace trainyard::cuda {
@@ -70,6 +71,14 @@ base::Result<Run> make_product(Device& device, Product product, Multiplies multi
     if (!taken) return base::fail(taken.error());
     *factor = *taken;
   }
+  // A library may read a bias by 16 bytes, whatever it is told of where that begins.
+  if (reinterpret_cast<std::uintptr_t>(product.bias.data) % 16 != 0) {
+    auto bias = allocate(device, product.bias.dtype, product.bias.shape);
+    if (!bias) return base::fail(bias.error());
+    runs.push_back(run_of<W>(compute::Copy{product.bias, bias->tensor}));
+    memory.push_back(bias->memory);
+    product.bias = bias->tensor;
+  }
   const bool plain = product.bias.empty() && product.activation == Activation::none;
   const bool finishes = !plain && !device.fuses(product.result.dtype, product.activation);
   compute::AddBias finish{product.result, product.bias, product.result, product.activation};
@@ -82,7 +91,7 @@ base::Result<Run> make_product(Device& device, Product product, Multiplies multi
       memory.push_back(wide->memory);
     }
   }
-  auto multiplied = device.product(product);
+  auto multiplied = pays_to_pad(product) ? in_padded_rows<W>(device, product) : device.product(product);
   if (!multiplied) return base::fail(multiplied.error());
   runs.push_back(std::move(*multiplied));
   if (finishes) runs.push_back(run_of<W>(finish));

@@ -16,8 +16,16 @@ struct Place {
   std::int64_t b, y, x, c;
 };
 
-// Of the i-th element of [B,H,W,C], and back.
-ON_DEVICE inline Place place_of(const Shape& s, std::int64_t i) { return {i / (s[1] * s[2] * s[3]), i / (s[2] * s[3]) % s[1], i / s[3] % s[2], i % s[3]}; }
+template <class Index>
+ON_DEVICE Place place_by(const Shape& s, Index i) {
+  const auto height = static_cast<Index>(s[1]), width = static_cast<Index>(s[2]), channels = static_cast<Index>(s[3]);
+  const Index pixel = i / channels, row = pixel / width;
+  return {row / height, row % height, pixel % width, i % channels};
+}
+// Of the i-th element of [B,H,W,C], and back. GPUs divide 32 bits several times faster than 64.
+ON_DEVICE inline Place place_of(const Shape& s, std::int64_t i) {
+  return i <= std::numeric_limits<std::uint32_t>::max() ? place_by(s, static_cast<std::uint32_t>(i)) : place_by(s, i);
+}
 ON_DEVICE inline std::int64_t element_at(const Shape& s, std::int64_t b, std::int64_t y, std::int64_t x, std::int64_t c) {
   return ((b * s[1] + y) * s[2] + x) * s[3] + c;
 }
@@ -32,15 +40,24 @@ ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, 
     }
 }
 
-// visit(r, s, row, column) for every window of the result that sees pixel (y, x), and where in the window that is.
+// The windows that see a pixel along one axis, of which there are `windows`: from the last to the first.
+struct SeenBy {
+  std::int64_t first, last;
+};
+ON_DEVICE inline SeenBy seen_by(const Window& w, std::int64_t windows, std::int64_t pixel) {
+  const auto end = static_cast<std::int32_t>(pixel + w.padding), low = static_cast<std::int32_t>(end - w.kernel + 1),
+             stride = static_cast<std::int32_t>(w.stride);
+  const std::int64_t last = end / stride;
+  return {low <= 0 ? 0 : (low + stride - 1) / stride, last < windows ? last : windows - 1};
+}
+
+// visit(r, s, row, column) for every window of the result that sees pixel (y, x), and where in the window that is, which grows.
 template <class Visit>
 ON_DEVICE void windows_on(const Window& w, const Shape& result, std::int64_t y, std::int64_t x, const Visit& visit) {
-  for (std::int64_t r = 0; r < w.kernel; ++r)
-    for (std::int64_t s = 0; s < w.kernel; ++s) {
-      const std::int64_t top = y + w.padding - r, left = x + w.padding - s;
-      const bool starts = top >= 0 && left >= 0 && top % w.stride == 0 && left % w.stride == 0;
-      if (starts && top / w.stride < result[1] && left / w.stride < result[2]) visit(r, s, top / w.stride, left / w.stride);
-    }
+  const SeenBy rows = seen_by(w, result[1], y), columns = seen_by(w, result[2], x);
+  for (std::int64_t row = rows.last; row >= rows.first; --row)
+    for (std::int64_t column = columns.last; column >= columns.first; --column)
+      visit(y + w.padding - row * w.stride, x + w.padding - column * w.stride, row, column);
 }
 
 template <class W>

@@ -61,6 +61,13 @@ constexpr std::int64_t bytes_of_column_sums(std::int64_t rows, std::int64_t colu
   return parts(rows, rows_of_part(rows)) * columns * sums * static_cast<std::int64_t>(sizeof(double));
 }
 
+// Of what lanes have of a column.
+ON_DEVICE inline double sum_of_lanes(const double* first) {
+  double sum = 0;
+  for (std::int64_t lane = 0; lane < kSumLanes; ++lane) sum += first[lane * kSumColumns];
+  return sum;
+}
+
 // Of each column the sums of value(row, column) over all rows: store(column, sums), also of no rows. `memory` has bytes_of_column_sums. A team takes some
 // columns of some rows, so that neighbours read neighbours; a thread asks for so many Ahead of adding them.
 template <int V, int Ahead = 4, class Value, class Store>
@@ -89,17 +96,27 @@ void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double
     }
     team.sync();
     for (std::int64_t k = team.rank; k < kSumColumns; k += team.size)
-      for (int v = 0; v < V && first_column + k < columns; ++v) {
-        double sum = 0;
-        for (std::int64_t lane = 0; lane < kSumLanes; ++lane) sum += of_lanes[v * together + lane * kSumColumns + k];
-        memory[(v * row_parts + part) * columns + first_column + k] = sum;
-      }
+      for (int v = 0; v < V && first_column + k < columns; ++v)
+        memory[(v * row_parts + part) * columns + first_column + k] = sum_of_lanes(of_lanes + v * together + k);
   });
-  for_each(stream, columns, [=] ON_DEVICE(std::int64_t column) {
-    Sums<V> all;
-    for (int v = 0; v < V; ++v)
-      for (std::int64_t part = 0; part < row_parts; ++part) all.value[v] += memory[(v * row_parts + part) * columns + column];
-    store(column, all);
+  for_teams(stream, column_parts, together * V * static_cast<std::int64_t>(sizeof(double)), [=] ON_DEVICE(const Team& team, std::int64_t at) {
+    double* const of_lanes = shared<double>(team);
+    const std::int64_t first_column = at * kSumColumns;
+    for (std::int64_t k = team.rank; k < together; k += team.size) {
+      const std::int64_t column = first_column + k % kSumColumns;
+      for (int v = 0; v < V; ++v) {
+        double own = 0;
+        for (std::int64_t part = k / kSumColumns; column < columns && part < row_parts; part += kSumLanes)
+          own += memory[(v * row_parts + part) * columns + column];
+        of_lanes[v * together + k] = own;
+      }
+    }
+    team.sync();
+    for (std::int64_t k = team.rank; k < kSumColumns && first_column + k < columns; k += team.size) {
+      Sums<V> all;
+      for (int v = 0; v < V; ++v) all.value[v] = sum_of_lanes(of_lanes + v * together + k);
+      store(first_column + k, all);
+    }
   });
 }
 

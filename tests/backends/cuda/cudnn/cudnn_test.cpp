@@ -77,10 +77,10 @@ Op halved(Op op, DType half, Values& values) {
 
 TEST_F(Cudnn, makes_what_it_has_and_adds_bias_and_activation_where_it_can) {
   made_by(*on_host({.cudnn = TRAINYARD_CUDNN}));
-  EXPECT_EQ(library_.outputs_with_bias - before_.outputs_with_bias, 2 * 2) << "none and relu; each is tried once before";
-  EXPECT_EQ(library_.outputs - before_.outputs, 1) << "tanh comes afterwards";
-  EXPECT_EQ(library_.input_gradients - before_.input_gradients, 1);
-  EXPECT_EQ(library_.weight_gradients - before_.weight_gradients, 1);
+  EXPECT_EQ(library_.outputs_with_bias - before_.outputs_with_bias, 2 * 2) << "none and relu; each is tried once before, as all are";
+  EXPECT_EQ(library_.outputs - before_.outputs, 2) << "tanh comes afterwards";
+  EXPECT_EQ(library_.input_gradients - before_.input_gradients, 2);
+  EXPECT_EQ(library_.weight_gradients - before_.weight_gradients, 2);
 }
 
 // An output of 16 bits is rounded once, after its activation; the gradient of a weight is fp32, which cuDNN makes of no 16 bits.
@@ -93,7 +93,7 @@ TEST_F(Cudnn, of_16_bits_makes_what_is_rounded_once_and_nothing_else) {
   }
   EXPECT_EQ(library_.outputs_with_bias - before_.outputs_with_bias, 2 * 2 * 2);
   EXPECT_EQ(library_.outputs, before_.outputs);
-  EXPECT_EQ(library_.input_gradients - before_.input_gradients, 2);
+  EXPECT_EQ(library_.input_gradients - before_.input_gradients, 2 * 2);
   EXPECT_EQ(library_.weight_gradients, before_.weight_gradients);
 }
 
@@ -113,7 +113,12 @@ TEST_F(Cudnn, that_adds_no_bias_leaves_that_to_a_kernel_after_it) {
   library_.adds_bias = false;
   made_by(*on_host({.cudnn = TRAINYARD_CUDNN}));
   EXPECT_EQ(library_.outputs_with_bias, before_.outputs_with_bias);
-  EXPECT_EQ(library_.outputs - before_.outputs, 3);
+  EXPECT_EQ(library_.outputs - before_.outputs, 2 * 3);
+}
+
+TEST_F(Cudnn, that_fails_when_it_is_tried_leaves_all_to_columns) {
+  library_.makes = false;
+  EXPECT_EQ(made_by(*on_host({.cudnn = TRAINYARD_CUDNN})), made_by(*on_host()));
 }
 
 TEST_F(Cudnn, that_refuses_what_it_had_agreed_to_is_heard) {

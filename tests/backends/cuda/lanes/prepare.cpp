@@ -24,5 +24,6 @@ Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::
 }
 
 void sum(Stream&, DType, std::byte*, std::span<const std::byte* const>, std::int64_t) {}
+void decode(Stream&, const compute::Tensor&, const std::uint8_t*, const float*) {}
 
 }  // namespace trainyard::cuda

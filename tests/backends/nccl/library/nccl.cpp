@@ -3,7 +3,8 @@
 // of a group send to its first member, and receive from it. Streams are HostStreams.
 //
 // As where NCCL takes the network, a call is through on its stream when what it sends was handed over; it leaves when the other asks for it. Who aborts takes
-// with it what has not left; who finalizes is through when all has. Two ranks on one GPU of one host are refused.
+// with it what has not left; who finalizes is through when all has. Two ranks on one GPU of one host are refused. Two that send to each other for the first
+// time meet before it: until the other comes, too, the call is in progress, and not on the stream.
 #include <nccl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -64,10 +65,12 @@ struct Letter {
 
 // A group, as one member has it: of the first two connections to each, of others two to the first, one for what goes out and one for what comes in. On each,
 // who receives asks first.
-class Members {
+class Members : public std::enable_shared_from_this<Members> {
  public:
   Members(const ncclUniqueId& id, int position, int size)
-      : position_(position), size_(size), out_(static_cast<std::size_t>(size), -1), in_(out_), sender_([this](const std::stop_token& stop) { serve(stop); }) {
+      : position_(position), size_(size), out_(static_cast<std::size_t>(size), -1), in_(out_), meets_(out_), sender_([this](const std::stop_token& stop) {
+          serve(stop);
+        }) {
     std::memcpy(name_.sun_path + 1, id.internal, kWords * sizeof(std::uint32_t));
   }
   ~Members() {
@@ -80,13 +83,30 @@ class Members {
   int size() const { return size_; }
   ncclResult_t state() const {
     const ncclResult_t state = state_;
-    return state == ncclSuccess && finalized_ && under_way_ > 0 ? ncclInProgress : state;
+    return state == ncclSuccess && (meeting_ || (finalized_ && under_way_ > 0)) ? ncclInProgress : state;
+  }
+  // Before the first call of a direction: then(this), when the other has come to it as well.
+  template <class Then>
+  ncclResult_t meet(int other, bool sends, const Then& then) {
+    if (std::exchange(has_met_[sends ? 1 : 0], true)) return then(*this), ncclSuccess;
+    meeting_ = true;
+    meeter_ = std::jthread([this, other, then] {
+      const int socket = socket_to(meets_, other);
+      char said = 0;
+      std::size_t one = 1, another = 1;
+      if (state_ == ncclSuccess) moved(&said, one, ::send(socket, &said, one, MSG_NOSIGNAL));
+      if (state_ == ncclSuccess) moved(&said, another, ::recv(socket, &said, another, 0));
+      if (state_ == ncclSuccess) then(*this);
+      meeting_ = false;
+    });
+    return ncclInProgress;
   }
   void finalize() { finalized_ = true; }
   // Whatever is under way is over then, and touches nothing any more.
   void end() {
     over_ = true;
     for_each_socket([](int socket) { ::shutdown(socket, SHUT_RDWR); });
+    if (meeter_.joinable()) meeter_.join();
     const std::lock_guard at_work(working_);
   }
   void begin() { ++under_way_; }
@@ -123,7 +143,7 @@ class Members {
 
   template <class Work>
   void for_each_socket(const Work& work) const {
-    for (const Sockets* sockets : {&out_, &in_})
+    for (const Sockets* sockets : {&out_, &in_, &meets_})
       for (const int socket : *sockets)
         if (socket >= 0) work(socket);
   }
@@ -158,24 +178,26 @@ class Members {
   sockaddr* name() { return reinterpret_cast<sockaddr*>(&name_); }
   static constexpr socklen_t kLength = offsetof(sockaddr_un, sun_path) + 1 + kWords * sizeof(std::uint32_t);
 
+  // What a connection is for, to who says it.
+  enum class Use : char { sends, receives, meets };
   struct Hello {
     int position = 0;
-    bool sends = false;  // who says it, on this connection
+    Use use = Use::sends;
     Place place = Place::own();
   };
 
   bool listen() {
     const int door = ::socket(AF_UNIX, SOCK_STREAM, 0);
-    bool open = ::bind(door, name(), kLength) == 0 && ::listen(door, 2 * size_) == 0;
-    for (int left = 2 * (size_ - 1); open && left > 0;) {
+    bool open = ::bind(door, name(), kLength) == 0 && ::listen(door, 3 * size_) == 0;
+    for (int left = 3 * (size_ - 1); open && left > 0;) {
       pollfd one{door, POLLIN, 0};
       open = !over_;
       if (::poll(&one, 1, 10) <= 0) continue;
       const int socket = ::accept(door, nullptr, nullptr);
       Hello hello;
       if (::recv(socket, &hello, sizeof hello, MSG_WAITALL) != sizeof hello) continue;
-      (hello.sends ? in_ : out_)[static_cast<std::size_t>(hello.position)] = socket;
-      if (hello.sends) places_.push_back(hello.place);
+      (hello.use == Use::sends ? in_ : hello.use == Use::receives ? out_ : meets_)[static_cast<std::size_t>(hello.position)] = socket;
+      if (hello.use == Use::sends) places_.push_back(hello.place);
       --left;
     }
     ::close(door);
@@ -190,13 +212,13 @@ class Members {
     return false;
   }
 
-  bool find() { return find(out_[0], true) && find(in_[0], false); }
-  bool find(int& found, bool sends) {
+  bool find() { return find(out_[0], Use::sends) && find(in_[0], Use::receives) && find(meets_[0], Use::meets); }
+  bool find(int& found, Use use) {
     while (!over_) {
       const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
       if (::connect(socket, name(), kLength) == 0) {
         found = socket;
-        const Hello hello{.position = position_, .sends = sends};
+        const Hello hello{.position = position_, .use = use};
         return ::send(socket, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello;
       }
       ::close(socket);
@@ -207,16 +229,17 @@ class Members {
 
   int position_, size_;
   sockaddr_un name_{AF_UNIX, {}};
-  Sockets out_, in_;
+  Sockets out_, in_, meets_;
   std::vector<Place> places_{Place::own()};
   std::mutex working_;
-  std::atomic<bool> over_{false}, finalized_{false};
+  std::atomic<bool> over_{false}, finalized_{false}, meeting_{false};
+  std::array<bool, 2> has_met_{};  // to receive, and to send
   std::atomic<int> under_way_{0};  // calls on their streams, and letters
   std::atomic<ncclResult_t> state_{ncclInProgress};
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Letter> outbox_;
-  std::jthread sender_;  // the last: it uses the others
+  std::jthread sender_, meeter_;  // the last: they use the others
 };
 
 template <class Number>
@@ -271,9 +294,9 @@ struct ncclComm {
 
 namespace {
 
-ncclResult_t push(ncclComm_t comm, cudaStream_t stream, std::function<void(Members&)> work) {
-  comm->members->begin();
-  reinterpret_cast<HostStream*>(stream)->push([members = comm->members, work = std::move(work)] { members->work(work); });
+ncclResult_t push(Members& members, cudaStream_t stream, std::function<void(Members&)> work) {
+  members.begin();
+  reinterpret_cast<HostStream*>(stream)->push([members = members.shared_from_this(), work = std::move(work)] { members->work(work); });
   return ncclSuccess;
 }
 
@@ -317,7 +340,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) { return end(comm); }
 ncclResult_t ncclCommAbort(ncclComm_t comm) { return end(comm); }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return push(comm, stream, [=](Members& m) {
+  return push(*comm->members, stream, [=](Members& m) {
     std::vector<char> sum;
     gather_sum(m, sum, from, count, type, op);
     if (m.position() == 0) std::memcpy(to, sum.data(), sum.size());
@@ -325,7 +348,7 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
   });
 }
 ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  return push(comm, stream, [=](Members& m) {
+  return push(*comm->members, stream, [=](Members& m) {
     std::vector<char> sum;
     gather_sum(m, sum, from, count, type, op);
     if (m.position() == 0 && root > 0) m.send(root, sum.data(), sum.size());
@@ -334,16 +357,16 @@ ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataT
   });
 }
 ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream) {
-  return push(comm, stream, [=](Members& m) { hand_out(m, to, count * size_of(type), root); });
+  return push(*comm->members, stream, [=](Members& m) { hand_out(m, to, count * size_of(type), root); });
 }
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return push(comm, stream, [=](Members& m) { m.send(peer, from, count * size_of(type)); });
+  return comm->members->meet(peer, true, [=](Members& both) { push(both, stream, [=](Members& m) { m.send(peer, from, count * size_of(type)); }); });
 }
 ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return push(comm, stream, [=](Members& m) { m.receive(peer, to, count * size_of(type)); });
+  return comm->members->meet(peer, false, [=](Members& both) { push(both, stream, [=](Members& m) { m.receive(peer, to, count * size_of(type)); }); });
 }
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
-  return push(comm, stream, [=](Members& m) {
+  return push(*comm->members, stream, [=](Members& m) {
     const std::size_t part = count * size_of(type);
     const auto place = [&](int p) { return static_cast<char*>(to) + static_cast<std::size_t>(p) * part; };
     if (from != place(m.position())) std::memcpy(place(m.position()), from, part);
@@ -351,7 +374,7 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDa
   });
 }
 ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return push(comm, stream, [=](Members& m) {
+  return push(*comm->members, stream, [=](Members& m) {
     std::vector<char> sum;
     gather_sum(m, sum, from, count * static_cast<std::size_t>(m.size()), type, op);
     const std::size_t part = count * size_of(type);
