@@ -73,7 +73,7 @@ lends() {
 }
 
 # Of all GPUs, in MiB; as text nvidia-smi says why not.
-memory_taken() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print why == "" ? sum : why }'; }
+memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print why == "" ? sum : why }'; }
 
 # gives_back NAME EXAMPLE: two ranks on the first GPU, of which one is killed.
 gives_back() {
