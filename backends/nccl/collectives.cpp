@@ -83,7 +83,7 @@ class NcclCollectives final : public comm::Collectives {
     if (!lane) return base::fail(lane.error());
     if (!supports(call.kind, call.reduction, call.dtype)) return base::fail(comm::not_supported("nccl", call));
     (*lane)->waiting.push_back(call);
-    return end_->streams->enter().and_then([&] { return go_on(**lane); });
+    return go_on(**lane);
   }
 
   Result<std::uint64_t> completed(int group) override {
@@ -120,11 +120,15 @@ class NcclCollectives final : public comm::Collectives {
   // Brings calls to the stream, each once NCCL is done with the one before it. What a call waits for beside us is through before the stream is asked to say
   // when it is.
   Result<void> go_on(Lane& lane) {
+    if (lane.waiting.empty()) return {};
+    if (auto ok = end_->streams->enter(); !ok) return ok;
     for (; !lane.waiting.empty(); lane.waiting.pop_front(), lane.begun = false) {
       const CollectiveCall& call = lane.waiting.front();
       if (!lane.begun)
-        if (const std::string wrong = lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream)); !wrong.empty())
-          return base::fail(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
+        if (const std::string wrong = lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream)); !wrong.empty()) {
+          reason_.give(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
+          return reason_.state();
+        }
       lane.begun = true;
       if (!lane.communicator.look().ready) return {};  // what went wrong, `state` says
       if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;

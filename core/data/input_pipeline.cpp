@@ -13,8 +13,12 @@ InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sam
       first_step_(first_step),
       end_step_(end_step),
       make_room_(std::move(make_room)),
-      ring_(static_cast<std::size_t>(std::max(depth, 1))),
-      thread_([this] { fill_batches(); }) {}
+      ring_(static_cast<std::size_t>(std::max(depth, 1))) {
+  const bool comes_as_bytes = make_room_ && dataset_->byte_values() != nullptr;
+  if (comes_as_bytes && rows == Rows::own && most_samples != kWholeStep)  // before anything is under way
+    for (Batch& batch : ring_) batch.make_room(make_room_, most_samples * dataset_->summary().features());
+  thread_ = std::thread([this] { fill_batches(); });
+}
 
 InputPipeline::~InputPipeline() {
   {
@@ -87,7 +91,7 @@ void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch, const M
   const std::int64_t features = batch.samples * dataset.summary().features();
   batch.byte_values = make_room ? dataset.byte_values() : nullptr;
   if (batch.byte_values != nullptr) {
-    if (features > batch.room) batch.bytes = make_room(features), batch.room = features;
+    batch.make_room(make_room, features);
     return dataset.fill_bytes(Split::train, taken.indices, batch.as_bytes(features), batch.labels);
   }
   batch.features.resize(static_cast<std::size_t>(features));

@@ -18,6 +18,9 @@
 
 namespace trainyard::data {
 
+// Memory for so many bytes.
+using MakeRoom = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
+
 struct Batch {
   std::int64_t step = -1;
   std::int64_t micro = 0;  // the micro-step of the step
@@ -31,11 +34,11 @@ struct Batch {
   const ByteValues* byte_values = nullptr;
   std::shared_ptr<std::byte> bytes;
   std::int64_t room = 0;  // for so many
+  void make_room(const MakeRoom& of, std::int64_t count) {
+    if (count > room) bytes = of(count), room = count;
+  }
   std::span<std::uint8_t> as_bytes(std::int64_t count) const { return {reinterpret_cast<std::uint8_t*>(bytes.get()), static_cast<std::size_t>(count)}; }
 };
-
-// Memory for so many bytes.
-using MakeRoom = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
 
 // With the samples that were taken; whose step it is, is the caller's to say. Of a set whose features are bytes it has these, in such room, if there is any.
 void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch, const MakeRoom& make_room = {});

@@ -88,7 +88,7 @@ base::Result<bool> Interpreter::State::move_transfers() {
 // that are loaded as graphs that are made; so the first times whatever else there is to do goes first.
 bool Interpreter::State::is_too_early(const Frontier::Ready& ready) {
   const plan::Op& op = parts.plan->programs[static_cast<std::size_t>(ready.program)].ops[static_cast<std::size_t>(ready.op)];
-  if (parts.engine == nullptr || op.kind != OpKind::broadcast || op.peer < 0 || op.peer == parts.plan->rank) return false;
+  if (parts.engine == nullptr || parts.compute->on_host() || op.kind != OpKind::broadcast || op.peer < 0 || op.peer == parts.plan->rank) return false;
   Times& of = times[static_cast<std::size_t>(ready.program)];
   if (ready.instance > of.last) of = {ready.instance, of.count + 1};
   return of.count <= kSettled && (!computing.empty() || frontier.next(input_lane) || frontier.next_in_order(compute_lane));

@@ -132,6 +132,9 @@ class LateCompute final : public compute::Compute {
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { compute_->copy(destination, source, bytes); }
   void load(const compute::Tensor& destination, std::span<const float> source) override { compute_->load(destination, source); }
+  void load_bytes(const compute::Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) override {
+    compute_->load_bytes(destination, source, value_of);
+  }
 
  private:
   class LateKernel final : public compute::Kernel {

@@ -4,6 +4,7 @@
 #include "tests/conformance/compute_chain_conformance.h"
 #include "tests/conformance/compute_compression_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
+#include "tests/conformance/compute_row_conformance.h"
 #include "tests/gpu/gpus.h"
 
 namespace trainyard::conformance {

@@ -117,10 +117,7 @@ class GpuCompute final : public compute::Compute {
       return memory;
     });
   }
-  Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
-    if (memory.empty() || reaches(gpu_.number, memory.data())) return std::shared_ptr<void>();
-    return lock(memory);
-  }
+  Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override { return lock(gpu_.number, memory); }
   Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to, const std::string& where) override {
     cudaSetDevice(gpu_.number);
     return module::allocate_to_lend(gpu_.number, bytes, to).map_error([&](const Problem& problem) { return at(where, problem); });

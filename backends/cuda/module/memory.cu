@@ -128,12 +128,12 @@ bool reaches(int gpu, const std::byte* place) {
   return false;
 }
 
-// Pages that two ranks of a process share stay locked as long as either of them wants it; what was locked before by somebody else stays so.
-Result<std::shared_ptr<void>> lock(std::span<std::byte> memory) {
+Result<std::shared_ptr<void>> lock(int gpu, std::span<std::byte> memory) {
   if (memory.empty()) return std::shared_ptr<void>();
   Locked& all = Locked::of_process();
   const std::scoped_lock one_at_a_time(all.mutex);
   if (!all.users.contains(memory.data())) {
+    if (reaches(gpu, memory.data())) return std::shared_ptr<void>();
     const auto own = lock_pages(memory);
     if (!own) return base::fail(own.error());
     if (!*own) return std::shared_ptr<void>();

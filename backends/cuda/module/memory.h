@@ -21,7 +21,8 @@ base::Result<Memory> borrow(int gpu, const std::string& name);
 
 // Whether the GPU reaches that place of this process.
 bool reaches(int gpu, const std::byte* place);
-// Locks pages of this process, so that GPUs reach them where they are, until what is returned is gone.
-base::Result<std::shared_ptr<void>> lock(std::span<std::byte> memory);
+// Locks pages of this process, so that GPUs reach them where they are, until what is returned is gone, of several who lock the same the last. What that GPU
+// reaches anyway stays as it is.
+base::Result<std::shared_ptr<void>> lock(int gpu, std::span<std::byte> memory);
 
 }  // namespace trainyard::cuda::module

@@ -2,6 +2,7 @@
 #include "tests/conformance/compute_attention_conformance.h"
 #include "tests/conformance/compute_compression_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
+#include "tests/conformance/compute_row_conformance.h"
 
 namespace trainyard::conformance {
 

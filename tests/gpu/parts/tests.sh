@@ -42,7 +42,7 @@ ranks() {
     return
   }
   nccl=$(completes "$2" "${on_one_gpu[@]}" --set strategy.engine=nccl) || {
-    if grep -q 'could not join the ranks' "$work/why"; then row "$name" "not measured: $(said_why)"; else failed_row "$name"; fi
+    if grep -q 'could not join the ranks: invalid usage' "$work/why"; then row "$name" "not measured: $(said_why)"; else failed_row "$name"; fi
     return
   }
   if [ "$(figure parameters_xxh64 <<<"$own")" = "$(figure parameters_xxh64 <<<"$nccl")" ]; then
@@ -73,30 +73,42 @@ lends() {
 }
 
 # Of all GPUs, in MiB; as text nvidia-smi says why not.
-memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print why == "" ? sum : why }'; }
+memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print why == "" && NR > 0 ? sum : why }'; }
+is_number() { [[ $1 =~ ^[0-9]+$ ]]; }
 
-# gives_back NAME EXAMPLE: two ranks on the first GPU, of which one is killed.
+# until SECONDS COMMAND...: whether it succeeded within them.
+until_so() {
+  local end=$((SECONDS + $1))
+  while ! "${@:2}"; do
+    if [ "$SECONDS" -ge "$end" ]; then return 1; fi
+    sleep 0.2
+  done
+}
+
+# rank_of PROCESS: of a run that this process and timeout are around, the newest rank; nothing where there is none.
+rank_of() {
+  local process=$1 name
+  for name in timeout trainyard-cli trainyard-rank; do process=$(pgrep -n -P "$process" "$name") || return 0; done
+  echo "$process"
+}
+
+# gives_back NAME EXAMPLE: two ranks on the first GPU, of which one is killed while they train.
 gives_back() {
-  local before during after run tries
+  local before during run rank=""
   before=$(memory_taken)
-  case $before in *[!0-9]*) row "$1" "not measured: $before" && return ;; esac
-  "$bin/trainyard-cli" run "$(example "$2")" --json --steps 100000000 "${on_one_gpu[@]}" >/dev/null 2>"$work/why" &
+  is_number "$before" || { row "$1" "not measured: ${before:-nvidia-smi says nothing}" && return; }
+  limited 60 "$bin/trainyard-cli" run "$(example "$2")" --json --steps 100000000 "${on_one_gpu[@]}" >"$work/said" 2>"$work/why" &
   run=$!
-  for ((tries = 0; tries < 100; ++tries)); do
-    during=$(memory_taken)
-    if [ "$during" -gt $((before + 64)) ] || ! kill -0 "$run" 2>/dev/null; then break; fi
-    sleep 0.2
-  done
-  kill -KILL "$(pgrep -o -P "$run" trainyard-rank)" 2>/dev/null || true
-  if wait "$run"; then echo "a rank was killed, and nobody minded" >"$work/why"; fi
-  for ((tries = 0; tries < 10; ++tries)); do
-    after=$(memory_taken)
-    if [ "$after" -le $((before + 8)) ]; then break; fi
-    sleep 0.2
-  done
-  if ! grep -q 'ended by signal 9' "$work/why"; then failed_row "$1"
-  elif [ "$after" -gt $((before + 8)) ]; then row "$1" "$after MiB are taken, $before MiB were before" && status=1
-  else row "$1" "$before MiB are taken before, $during MiB by two ranks, $after MiB after one was killed"
+  trains_already() { ! kill -0 "$run" 2>/dev/null || grep -q '"state":"running","step":[1-9]' "$work/said"; }
+  until_so 50 trains_already || true
+  during=$(memory_taken)
+  rank=$(rank_of "$run")
+  if [ -n "$rank" ]; then kill -KILL "$rank" 2>/dev/null || true; fi
+  wait "$run" || true # not for ever, even where none was found
+  is_given_back() { [ "$(memory_taken)" -le $((before + 8)) ]; }
+  if [ -z "$rank" ] || ! grep -q 'ended by signal 9' "$work/why"; then failed_row "$1"
+  elif until_so 3 is_given_back; then row "$1" "$before MiB are taken before, $during MiB by two ranks, $(memory_taken) MiB after one was killed"
+  else row "$1" "$(memory_taken) MiB are taken, $before MiB were before" && status=1
   fi
 }
 

@@ -139,12 +139,14 @@ class ByLibrary final : public Convolutions {
   }
 
   // make(stream, room, output), where that goes: cuDNN says of no algorithm beforehand. It is tried once, in memory that is nobody else's: a queue may be at
-  // work in what others share. Nothing: it does not, or there is no room to try it in.
+  // work in what others share.
   template <class Make>
   Result<std::optional<Work>> tried(const Make& make, std::size_t room_bytes, std::byte* output, std::int64_t output_bytes) {
     {
       const auto made = allocate_(output_bytes), room = allocate_(static_cast<std::int64_t>(room_bytes));
-      if (!made || !room || !make(nullptr, room->get(), made->get())) return std::nullopt;
+      if (!made) return base::fail(made.error());
+      if (!room) return base::fail(room.error());
+      if (!make(nullptr, room->get(), made->get())) return std::nullopt;
     }
     auto room = room_of(room_bytes);
     if (!room) return base::fail(room.error());

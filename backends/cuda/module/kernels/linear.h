@@ -71,16 +71,16 @@ base::Result<Run> make_product(Device& device, Product product, Multiplies multi
     if (!taken) return base::fail(taken.error());
     *factor = *taken;
   }
+  const bool plain = product.bias.empty() && product.activation == Activation::none;
+  const bool finishes = !plain && !device.fuses(product.result.dtype, product.activation);
   // A library may read a bias by 16 bytes, whatever it is told of where that begins.
-  if (reinterpret_cast<std::uintptr_t>(product.bias.data) % 16 != 0) {
+  if (!finishes && reinterpret_cast<std::uintptr_t>(product.bias.data) % 16 != 0) {
     auto bias = allocate(device, product.bias.dtype, product.bias.shape);
     if (!bias) return base::fail(bias.error());
     runs.push_back(run_of<W>(compute::Copy{product.bias, bias->tensor}));
     memory.push_back(bias->memory);
     product.bias = bias->tensor;
   }
-  const bool plain = product.bias.empty() && product.activation == Activation::none;
-  const bool finishes = !plain && !device.fuses(product.result.dtype, product.activation);
   compute::AddBias finish{product.result, product.bias, product.result, product.activation};
   if (finishes) {
     product.bias = {}, product.activation = Activation::none;

@@ -3,6 +3,7 @@
 #include "tests/conformance/compute_attention_conformance.h"
 #include "tests/conformance/compute_compression_conformance.h"
 #include "tests/conformance/compute_embedding_conformance.h"
+#include "tests/conformance/compute_row_conformance.h"
 
 namespace trainyard::conformance {
 
@@ -19,6 +20,11 @@ TEST(KernelsOfTeams, of_three_threads_equal_the_reference) {
   const auto device = cuda::on_host({.team = 3}), reference = compute::reference::make();
   for (const Sizes& sizes : {Sizes{0, 7, 5}, {7, 17, 33}})
     for (const NamedCase& named : all_cases()) compare(*device, *reference, named, DType::fp32, sizes);
+}
+
+TEST(KernelsOfTeams, of_any_size_normalise_rows) {
+  const auto reference = compute::reference::make();
+  for (const int size : {2, 3, 32}) expect_rows_normalised(*cuda::on_host({.team = size}), *reference);
 }
 
 TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {
