@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -249,13 +248,6 @@ base::Result<Ends> make_ends(const session::LaunchRequest& request, const std::s
   return shaped(std::move(*ends), links);
 }
 
-void tell_this_process(const std::vector<std::string>& settings) {
-  for (const std::string& setting : settings) {
-    const std::size_t sign = setting.find('=');
-    ::setenv(setting.substr(0, sign).c_str(), setting.c_str() + sign + 1, 0);
-  }
-}
-
 base::Result<session::Launched> launch_threads(const session::LaunchRequest& request) {
   session::Launched launched;
   std::shared_ptr<comm::ShapedLinks> links;
@@ -268,7 +260,6 @@ base::Result<session::Launched> launch_threads(const session::LaunchRequest& req
   }
   auto ends = make_ends(request, links);
   if (!ends) return base::fail(ends.error());
-  tell_this_process(engine_settings(*request.experiment, 0));  // whatever all ranks are to know
   for (std::size_t r = 0; r < request.ranks.size(); ++r) launched.ranks.push_back(std::make_unique<ThreadRank>(request.ranks[r], std::move((*ends)[r])));
   return launched;
 }

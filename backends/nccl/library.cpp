@@ -39,8 +39,9 @@ base::Result<Library> open_library(const std::string& file) {
   functions.find(library.group_start, "ncclGroupStart");
   functions.find(library.group_end, "ncclGroupEnd");
   if (const auto found = functions.state(); !found) return base::fail(found.error());
-  if (const int version = version_of(library); version / 10'000 != NCCL_MAJOR || version < NCCL_VERSION_CODE)
-    return base::fail(functions.unavailable("is " + in_words(version) + ", and this was built by " + in_words(NCCL_VERSION_CODE)));
+  if (const int version = version_of(library); version / 10'000 != NCCL_MAJOR || version < kLeast)
+    return base::fail(functions.unavailable("is " + in_words(version) + ", and " + in_words(kLeast) + " is the least (this was built by " +
+                                            in_words(NCCL_VERSION_CODE) + ")"));
   return library;
 }
 

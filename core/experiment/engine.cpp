@@ -90,10 +90,14 @@ Problems engine_problems(const Experiment& experiment) {
   if (experiment.run.links == LinkSpeed::imposed)
     problems.push_back({ProblemCode::bad_input, "run.links", name + " sends what it sends by itself: no link can be imposed on it", "drawn_only",
                         "Choose drawn_only, or strategy.engine=own."});
-  if (const TransportKind asked = experiment.run.transport; asked == TransportKind::shm || asked == TransportKind::zmq)
+  if (const TransportKind asked = experiment.run.transport; !all_reduces && asked == TransportKind::inproc)
+    problems.push_back({ProblemCode::bad_input, "run.transport", name + " wants a process for each rank: what it is told is told to a process when it begins",
+                        "auto", "Choose auto, or strategy.engine=own."});
+  else if (asked == TransportKind::shm || asked == TransportKind::zmq)
     problems.push_back({ProblemCode::bad_input, "run.transport",
-                        name + " brings its own transport" + (all_reduces ? " (TCP)" : "") + ", and this one would carry nothing", "auto, inproc",
-                        "Choose auto, or inproc for ranks that are threads, or strategy.engine=own."});
+                        name + " brings its own transport" + (all_reduces ? " (TCP)" : "") + ", and this one would carry nothing",
+                        all_reduces ? "auto, inproc" : "auto",
+                        all_reduces ? "Choose auto, or inproc for ranks that are threads, or strategy.engine=own." : "Choose auto, or strategy.engine=own."});
   return problems;
 }
 

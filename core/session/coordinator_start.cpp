@@ -7,6 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/experiment/engine.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/halves.h"
 #include "core/experiment/imposed.h"
@@ -38,6 +39,16 @@ double apart_seconds(const experiment::Resolved& resolved) {
 // Steps; 0: nobody who trains evaluates.
 std::int64_t evaluated_between(const experiment::Resolved& resolved) { return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps; }
 
+// Ranks of NCCL find each other within a minute, or say themselves that they do not.
+WatchLimits limits_of(const CoordinatorParts& parts) {
+  constexpr double kFound = 90;
+  WatchLimits limits;
+  limits.silent_seconds = parts.silent_seconds;
+  limits.hang_seconds = parts.resolved.document.run.hang_seconds + experiment::longest_silence_seconds(parts.resolved);
+  limits.begin_seconds = experiment::engine_of(parts.resolved) == experiment::Engine::nccl ? kFound : 0;
+  return limits;
+}
+
 }  // namespace
 
 Coordination::Coordination(CoordinatorParts parts)
@@ -45,7 +56,7 @@ Coordination::Coordination(CoordinatorParts parts)
       run_key_(random_number()),
       pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, evaluated_between(p_.resolved), steps_together(p_.resolved),
              apart_seconds(p_.resolved)),
-      watch_(rank_names(p_.resolved), {p_.silent_seconds, p_.resolved.document.run.hang_seconds + experiment::longest_silence_seconds(p_.resolved)}) {}
+      watch_(rank_names(p_.resolved), limits_of(p_)) {}
 
 Result<void> Coordination::open() {
   auto plan = strategy::make_plan(p_.resolved);

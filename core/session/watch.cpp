@@ -47,7 +47,7 @@ std::optional<Problem> Watch::judge(std::int64_t horizon, std::int64_t now_ns) {
   if (!started_) return std::nullopt;
   const bool idle = std::all_of(ranks_.begin(), ranks_.end(), [&](const Seen& rank) { return rank.done || rank.last.step >= horizon; });
   if (idle) moved_ns_ = now_ns;
-  if (now_ns - moved_ns_ > nanoseconds(limits_.hang_seconds)) return hung();
+  if (now_ns - moved_ns_ > nanoseconds(patience())) return hung();
   return std::nullopt;
 }
 
@@ -88,10 +88,15 @@ int Watch::culprit() const {
   return at;
 }
 
+double Watch::patience() const {
+  const bool begins = std::ranges::all_of(ranks_, [](const Seen& rank) { return rank.last.ops_done == 0; });
+  return begins ? std::max(limits_.hang_seconds, limits_.begin_seconds) : limits_.hang_seconds;
+}
+
 Problem Watch::hung() const {
   const int rank = culprit();
   return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
-          "has hung: nothing was done for " + base::format_seconds(limits_.hang_seconds) + "; it is " + place(rank), "",
+          "has hung: nothing was done for " + base::format_seconds(patience()) + "; it is " + place(rank), "",
           "If that may take so long, raise run.hang_seconds; else see its log."};
 }
 

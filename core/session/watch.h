@@ -16,6 +16,7 @@ struct WatchLimits {
   double silent_seconds = 3;     // without a heartbeat: lost
   double hang_seconds = 20;      // heartbeats, but no op done anywhere: hung
   double own_gap_seconds = 0.5;  // a pause of the watcher itself longer than this is forgiven
+  double begin_seconds = 0;      // hung before the first op anywhere, where that is longer: ranks may have to find each other
 };
 
 class Watch {
@@ -45,6 +46,7 @@ class Watch {
   void forgive_own_gap(std::int64_t now_ns);
   std::optional<base::Problem> silent(std::int64_t now_ns) const;
   base::Problem hung() const;
+  double patience() const;
   int culprit() const;
   std::string place(int rank) const;
 

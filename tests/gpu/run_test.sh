@@ -161,6 +161,17 @@ wheels_stand_in_for_the_toolkit() {
   expect "nothing is added where nothing is lacking" is "$(cat "$work/out")" "$wheels/cu13/lib"
 }
 
+# As where the system's C++ library is older than the one that programs were built by.
+old_libraries_are_found_out() {
+  source "$here/parts/libraries.sh"
+  expect "those of this machine are new enough" is_new_enough "$work/bundle/bin/trainyard-cli"
+  ldd() { echo "$1: /lib/libstdc++.so.6: version \`GLIBCXX_3.4.30' not found (required by $1)"; }
+  if is_new_enough "$work/bundle/bin/trainyard-cli"; then expect "a version that is lacking is seen" false; fi
+  ldd() { echo "libstdc++.so.6 => not found"; }
+  if is_new_enough "$work/bundle/bin/trainyard-cli"; then expect "so is the library itself" false; fi
+  unset -f ldd
+}
+
 steps_are_told_beside_pytorch
 where_there_is_no_pytorch_it_is_said
 arguments_go_to_googletest
@@ -169,5 +180,6 @@ figures_are_told_alone
 suites_are_told_as_they_end
 time_is_bounded
 wheels_stand_in_for_the_toolkit
+old_libraries_are_found_out
 
 [ "$failed" -eq 0 ]

@@ -198,17 +198,17 @@ a_bundle_holds_what_gpu_tests_ask_for() {
   mkdir -p "$house/packaging" "$house/build/release/bin" "$house/resources/experiments"
   cp "$root"/packaging/{bundle,functions.sh} "$house/packaging"
   cp -r "$root/tests" "$house"
-  touch "$house"/build/release/bin/{trainyard-cli,trainyard-rank,trainyard-cuda.so,test_gpu,gpu_figures} "$house/libneeded.so.1" "$house/resources/experiments/one.json"
+  touch "$house"/build/release/bin/{trainyard-cli,trainyard-rank,trainyard-cuda.so,test_gpu,gpu_figures} "$house"/lib{needed.so.1,stdc++.so.6} "$house/resources/experiments/one.json"
   tool cmake :
   tool strip :
   tool ldd "if [ -e $house/build/bundle/lib/libneeded.so.1 ]; then echo 'libneeded.so.1 => $house/build/bundle/bin/../lib/libneeded.so.1 (0x1)'
-    else echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'; fi; echo 'libcublasLt.so.13 => /cuda/libcublasLt.so.13 (0x2)'"
+    else echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'; fi; echo 'libstdc++.so.6 => $house/libstdc++.so.6 (0x3)'; echo 'libcublasLt.so.13 => /cuda/libcublasLt.so.13 (0x2)'"
   cp "$work/bin/strip" "$house/packaging/setup"
-  for program in basename cp du mkdir rm sort tar xargs xz; do ln -sf "$(command -v "$program")" "$work/bin/$program"; done
+  for program in basename cp du mkdir mv rm sort tar xargs xz; do ln -sf "$(command -v "$program")" "$work/bin/$program"; done
   expect "bundle succeeds" env -i PATH="$work/bin" "$house/packaging/bundle" >"$work/out"
   expect "it says how large the archive is" grep -qE 'build/bundle\.tar\.xz: [0-9.]+K' "$work/out"
   files=$(tar -tf "$house/build/bundle.tar.xz")
-  for program in gpu-tests bin/{trainyard-cuda.so,test_gpu} lib/libneeded.so.1 resources/experiments/one.json gpu/{peer.py,gpt2.json,parts/peers.sh}; do
+  for program in gpu-tests bin/{trainyard-cuda.so,test_gpu} lib/{libneeded.so.1,cxx/libstdc++.so.6} resources/experiments/one.json gpu/{peer.py,gpt2.json,parts/peers.sh}; do
     expect "the archive has $program" grep -qx "bundle/$program" <<<"$files"
   done
   expect "CUDA's libraries stay out" is "$(grep -c cublas <<<"$files")" 0

@@ -31,13 +31,16 @@ class GpuDevice final : public Device {
     auto products = Products::make(*device);
     if (!products) return base::fail(products.error());
     device->products_ = std::move(*products);
-    if (auto convolutions = cudnn::open([number](std::int64_t bytes) { return allocate_on_gpu(number, bytes); }))
-      device->convolutions_ = std::move(*convolutions);
+    auto convolutions = cudnn::open([number](std::int64_t bytes) { return allocate_on_gpu(number, bytes); });
+    if (convolutions) device->convolutions_ = std::move(*convolutions);
+    else device->no_convolutions_ = convolutions.error().what;
     return device;
   }
 
   // Of the libraries that it goes by.
-  std::string libraries() const { return "cuBLASLt " + std::to_string(cublasLtGetVersion()) + (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN"); }
+  std::string libraries() const {
+    return "cuBLASLt " + std::to_string(cublasLtGetVersion()) + (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN: " + no_convolutions_);
+  }
 
   Result<Memory> allocate(std::int64_t bytes) override { return allocate_on_gpu(number_, bytes); }
   Result<Memory> allocate_zeros(std::int64_t bytes) override { return allocate_zeros_on_gpu(number_, bytes); }
@@ -64,7 +67,8 @@ class GpuDevice final : public Device {
   explicit GpuDevice(int number) : number_(number) {}
   int number_;
   std::unique_ptr<Products> products_;
-  std::unique_ptr<cudnn::Convolutions> convolutions_;  // null: without cuDNN
+  std::unique_ptr<cudnn::Convolutions> convolutions_;  // null: without cuDNN, and why
+  std::string no_convolutions_;
 };
 
 // Between memory of host and device, either way, in the order of the stream.

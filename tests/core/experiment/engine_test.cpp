@@ -67,6 +67,15 @@ Experiment with_nccl(StrategyKind kind) {
   return e;
 }
 
+TEST(Engine, of_gpus_takes_no_threads) {
+  Experiment e = with_nccl(StrategyKind::ddp);
+  e.run.transport = TransportKind::inproc;
+  const auto problems = engine_problems(e);
+  ASSERT_THAT(places(problems), testing::ElementsAre("run.transport"));
+  EXPECT_THAT(problems[0].what, HasSubstr("nccl wants a process for each rank"));
+  EXPECT_EQ(problems[0].accepted, "auto");
+}
+
 TEST(Engine, of_gpus_takes_every_strategy_that_passes_things_in_collectives) {
   using enum StrategyKind;
   for (const StrategyKind kind : {mirrored, ddp, fsdp, model_parallel, pipeline, tensor_parallel, hybrid, local_sgd})

@@ -80,6 +80,23 @@ TEST_F(WatchTest, a_hang_before_the_first_op_and_one_for_want_of_samples_are_tol
   EXPECT_THAT(hung_at(1, "LOAD.m0"), testing::EndsWith("it is at step 0 in op LOAD.m0, waiting for its samples"));
 }
 
+TEST_F(WatchTest, before_the_first_op_it_may_take_longer) {
+  WatchLimits limits{3, 20};
+  limits.begin_seconds = 50;
+  const auto problem_after = [&](int seconds, std::uint64_t ops_done) {
+    Watch watch({"rank 0 (a)"}, limits);
+    watch.start(0);
+    for (now_ = 0; now_ < seconds * kSecond; now_ += kSecond / 10) {
+      watch.heard({0, 0, ops_done, "", -1}, now_);
+      if (const auto problem = watch.judge(1'000, now_)) return problem->what;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(problem_after(40, 0), "");
+  EXPECT_THAT(problem_after(60, 0), HasSubstr("nothing was done for 50 s"));
+  EXPECT_THAT(problem_after(40, 1), HasSubstr("nothing was done for 20 s"));
+}
+
 TEST_F(WatchTest, standing_at_the_horizon_is_no_hang) {
   EXPECT_FALSE(pass(
       60,

@@ -7,6 +7,9 @@ add_folder() {
   export LD_LIBRARY_PATH
 }
 
+# is_new_enough PROGRAM...: whether the C++ library that they find has all that they want.
+is_new_enough() { ! ldd "$@" 2>&1 | grep -qE 'libstdc\+\+.*not found|(GLIBCXX|CXXABI)_.*not found'; }
+
 # Those that a GPU's module cannot do without, and those that are opened when somebody asks for them.
 lacking() {
   local library

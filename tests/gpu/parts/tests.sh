@@ -73,7 +73,7 @@ lends() {
 }
 
 # Of all GPUs, in MiB; as text nvidia-smi says why not.
-memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print why == "" && NR > 0 ? sum : why }'; }
+memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print (why == "" ? sum : why) }'; }
 is_number() { [[ $1 =~ ^[0-9]+$ ]]; }
 
 # until SECONDS COMMAND...: whether it succeeded within them.
@@ -95,6 +95,7 @@ rank_of() {
 # gives_back NAME EXAMPLE: two ranks on the first GPU, of which one is killed while they train.
 gives_back() {
   local before during run rank=""
+  command -v pgrep >/dev/null || { row "$1" "not measured: no pgrep" && return; }
   before=$(memory_taken)
   is_number "$before" || { row "$1" "not measured: ${before:-nvidia-smi says nothing}" && return; }
   limited 60 "$bin/trainyard-cli" run "$(example "$2")" --json --steps 100000000 "${on_one_gpu[@]}" >"$work/said" 2>"$work/why" &
