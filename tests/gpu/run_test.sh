@@ -86,6 +86,7 @@ arguments_go_to_googletest() {
   expect "tests succeed" is "$status" 0
   expect "those asked for are run" holds '^GpuAndCpu +1 of 1 pass$'
   expect "no others" lacks '^GpuTraining'
+  expect "libraries are told, once" is "$(grep -c '^what a rank computes by  *kernels of the GPU on the host$' "$work/out")" 1
   expect "ranks that lend memory are among tests" holds '^memory of the GPU, lent +the same to the bit'
   expect "memory comes back" holds '^memory of the GPU, where a rank is lost +100 MiB are taken before, 700 MiB by two ranks, 100 MiB after one was killed$'
   expect "those that compress, too" holds '^gradients by power_sgd +the same to the bit'

@@ -53,16 +53,23 @@ ranks() {
   fi
 }
 
+computes_by="" # with the libraries that there are
+
 # lends NAME EXAMPLE SETTING...: two of them on the first GPU read each other's memory there, and get the same by messages, to the bit.
 lends() {
-  local name=$1 lent sent setting settings=("${on_one_gpu[@]}")
+  local name=$1 lent sent log setting settings=("${on_one_gpu[@]}")
   for setting in "${@:3}"; do settings+=(--set "$setting"); done
   lent=$(completes "$2" "${settings[@]}") && sent=$(completes "$2" "${settings[@]}" --set run.transport=zmq) || {
     failed_row "$name"
     return
   }
-  if ! grep -q 'are on the GPU, where peers reach it' "$(figure run_directory <<<"$lent")/run.log"; then
-    row "$name" "lends nothing: $(sed -n 's/.* shared, all of it with the host: //p' "$(figure run_directory <<<"$lent")/run.log" | head -n 1)"
+  log=$(figure run_directory <<<"$lent")/run.log
+  if [ -z "$computes_by" ]; then
+    computes_by=$(sed -n 's/.*: ready on \(.*\), arenas of .*/\1/p' "$log" | head -n 1)
+    row "what a rank computes by" "$computes_by"
+  fi
+  if ! grep -q 'are on the GPU, where peers reach it' "$log"; then
+    row "$name" "lends nothing: $(sed -n 's/.* shared, all of it with the host: //p' "$log" | head -n 1)"
     status=1
   elif [ "$(figure parameters_xxh64 <<<"$lent")" != "$(figure parameters_xxh64 <<<"$sent")" ]; then
     row "$name" "ends with other parameters than by messages"
