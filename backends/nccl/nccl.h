@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // NCCL as an engine of GPUs ("NCCL User Guide": in-place operations, non-blocking communicators, fault tolerance). Its library is opened at run time. Each
 // group is a communicator, which its first member names by a unique id: that is what its endpoint says. It has a stream of its own, on which its calls are one
-// after another. A build without NCCL's header has no_nccl.cpp in its place.
+// after another; to begin one holds nobody up, though its peers may have to come to it first. A build without NCCL's header has no_nccl.cpp in its place.
 //
 // One owner of the end: whoever aborts first, or the destructor, ends every communicator once; nothing is asked of one after that. A call is complete when it
 // is through on this rank's stream, while NCCL's proxy may still be sending what a peer waits for. So the destructor finalizes them all ("Finalizing a
@@ -30,8 +30,8 @@ struct Options {
   std::string library = kLibrary;
 };
 
-// `streams` are those of the rank's GPU. Problems, `unavailable`: no such library, one that lacks a function, or is older than the header that this was built
-// by.
+// `streams` are those of the rank's GPU. Problems, `unavailable`: no such library, one that lacks a function, or is of no version that would do (library.h);
+// `bad_input`: CUDA_LAUNCH_BLOCKING is set.
 base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options, std::unique_ptr<compute::Streams> streams);
 
 // fp16, bf16, fp32, fp64 and int32, summed or averaged: its minimum and maximum say nothing of what is no number. Bytes travel, and are not summed.

@@ -35,16 +35,16 @@ Stream& GpuQueue::stream() {
 // A launch that was refused says so only when it is asked for.
 std::uint64_t GpuQueue::record() {
   if (is_broken()) return ++marks_;
-  note(cudaPeekAtLastError());
+  error_.note(cudaPeekAtLastError());
   next_mark({next_own()});
-  note(cudaEventRecord(place(marks_).event, stream_.handle));
+  error_.note(cudaEventRecord(place(marks_).event, stream_.handle));
   return marks_;
 }
 
 std::uint64_t GpuQueue::launch(cudaGraphExec_t graph, std::span<const cudaEvent_t> events) {
   const std::uint64_t before = marks_, end = before + events.size() + 1;
   for (const cudaEvent_t event : events) next_mark({event, before, end});
-  note(cudaGraphLaunch(graph, stream_.handle));
+  error_.note(cudaGraphLaunch(graph, stream_.handle));
   record();
   return before + 1;
 }
@@ -53,21 +53,22 @@ cudaEvent_t GpuQueue::next_own() { return events_[(marks_ + 1) % kEvents]; }
 
 void GpuQueue::next_mark(const Place& next) {
   const std::uint64_t before = ++marks_ - kEvents;
-  if (const Place& old = place(marks_); marks_ > kEvents && before > reached_) note(cudaEventSynchronize(old.end > 0 ? place(old.end).event : old.event));
+  if (const Place& old = place(marks_); marks_ > kEvents && before > reached_)
+    error_.note(cudaEventSynchronize(old.end > 0 ? place(old.end).event : old.event));
   place(marks_) = next;
 }
 
 // After an error nothing runs any more: then every mark counts as reached, and state() says why.
 bool GpuQueue::reached(std::uint64_t mark) {
-  if (mark <= reached_ || error_ != cudaSuccess || is_broken() || mark + kEvents <= marks_) return true;
-  note(cudaPeekAtLastError());
+  if (mark <= reached_ || error_.get() != cudaSuccess || is_broken() || mark + kEvents <= marks_) return true;
+  error_.note(cudaPeekAtLastError());
   const Place& at = place(mark);
   const cudaError_t now = cudaEventQuery(at.event);
   if (now == cudaErrorNotReady) {
     cudaGetLastError();  // CUDA keeps that as an error, which would pass for a launch's
     return false;
   }
-  note(now);
+  error_.note(now);
   if (now == cudaSuccess && at.end > 0 && !is_of_this_launch(at)) return reached(at.end);
   reached_ = mark;
   return true;
@@ -90,12 +91,8 @@ std::int64_t GpuQueue::between(std::uint64_t mark, std::uint64_t later) {
 
 base::Result<void> GpuQueue::state() {
   if (stream_.refused) return base::fail(*stream_.refused);
-  const cudaError_t error = error_ == cudaSuccess && beside_ ? beside_->get() : error_;
+  const cudaError_t error = error_.get() == cudaSuccess && beside_ ? beside_->get() : error_.get();
   return check(error, "run what was asked of GPU " + std::to_string(gpu_));
-}
-
-void GpuQueue::note(cudaError_t error) {
-  if (error_ == cudaSuccess) error_ = error;
 }
 
 }  // namespace trainyard::cuda::module

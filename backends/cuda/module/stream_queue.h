@@ -11,7 +11,7 @@
 
 namespace trainyard::cuda::module {
 
-// The first thing that went wrong, of several threads.
+// The first thing that went wrong, whichever thread notes it.
 class FirstError {
  public:
   void note(cudaError_t error) {
@@ -58,7 +58,6 @@ class GpuQueue final : public StreamQueue {
   void next_mark(const Place& place);
   cudaEvent_t next_own();
   bool is_of_this_launch(const Place& of_graph);
-  void note(cudaError_t error);
 
   int gpu_;
   std::shared_ptr<const FirstError> beside_;
@@ -66,7 +65,7 @@ class GpuQueue final : public StreamQueue {
   std::array<cudaEvent_t, kEvents> events_{};  // its own
   std::array<Place, kEvents> at_{};            // of the last marks
   std::uint64_t marks_ = 0, reached_ = 0;
-  cudaError_t error_ = cudaSuccess;  // the first
+  FirstError error_;
 };
 
 }  // namespace trainyard::cuda::module

@@ -247,7 +247,7 @@ TEST(Nccl, that_was_told_to_stop_before_its_peer_came_waits_for_nobody) {
   Ranks ranks = joined(2);
   std::vector<double> buffer(10);
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
-  EXPECT_FALSE(ranks[0]->wait(std::chrono::milliseconds(0)) && ranks[0]->completed(0).value() > 0);
+  EXPECT_EQ(ranks[0]->completed(0).value(), 0u);
   ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
   EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30));
 }

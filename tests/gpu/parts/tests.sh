@@ -83,7 +83,7 @@ lends() {
 memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print (why == "" ? sum : why) }'; }
 is_number() { [[ $1 =~ ^[0-9]+$ ]]; }
 
-# until SECONDS COMMAND...: whether it succeeded within them.
+# until_so SECONDS COMMAND...: whether it succeeded within them.
 until_so() {
   local end=$((SECONDS + $1))
   while ! "${@:2}"; do

@@ -52,7 +52,7 @@ struct Library {
 };
 
 // `file` empty: that of the header's major version. Never closed. Problems, `unavailable`: it cannot be opened, lacks a function, or is of another major
-// version, or older, than the header.
+// version than the header.
 base::Result<Library> open_library(const std::string& file);
 
 }  // namespace trainyard::cuda::cudnn
