@@ -41,6 +41,16 @@ void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m,
                 result.data, to_blas(result.stride));
 }
 
+// result[r] = row r of left . row r of right
+template <class T>
+void dot_rows(std::int64_t rows, std::int64_t columns, const Matrix<T>& left, const Matrix<T>& right, T* result) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const T *const a = left.from_row(r).data, *const b = right.from_row(r).data;
+    if constexpr (std::is_same_v<T, double>) result[r] = cblas_ddot(to_blas(columns), a, 1, b, 1);
+    else result[r] = cblas_sdot(to_blas(columns), a, 1, b, 1);
+  }
+}
+
 struct AttentionSizes {
   AttentionSizes(const Tensor& input, std::int64_t of_heads)
       : samples(input.shape[0]), rows(input.shape[1]), together(input.shape[2] / 3), heads(of_heads), width(together / heads) {}
@@ -107,18 +117,20 @@ PreparedKernel prepare_forward(const compute::AttentionForward& op) {
 template <class T>
 PreparedKernel prepare_backward(const compute::AttentionBackward& op) {
   return make_kernel([op, s = AttentionSizes(op.input, op.heads)](Queue& queue) {
-    T* const tile = scratch<T>(queue, 2 * s.tile_elements());
+    T *const tile = scratch<T>(queue, 2 * s.tile_elements() + kTileRows), *const means = tile + 2 * s.tile_elements();
     std::fill_n(op.input_gradient.as<T>(), op.input_gradient.elements(), T{0});
     s.for_heads([&](std::int64_t row, std::int64_t column) {
       const auto query = at<T>(op.input, row, column), key = at<T>(op.input, row, s.together + column), value = at<T>(op.input, row, 2 * s.together + column);
       const auto of_query = at<T>(op.input_gradient, row, column), of_key = at<T>(op.input_gradient, row, s.together + column),
-                 of_value = at<T>(op.input_gradient, row, 2 * s.together + column), gradient = at<T>(op.output_gradient, row, column);
+                 of_value = at<T>(op.input_gradient, row, 2 * s.together + column), output = at<T>(op.output, row, column),
+                 gradient = at<T>(op.output_gradient, row, column);
       s.for_tiles([&](std::int64_t first, std::int64_t rows, std::int64_t seen) {
         const Matrix<T> parts{tile, seen}, of_scores{tile + s.tile_elements(), seen}, own = gradient.from_row(first);
         attend(s, query, key, first, rows, seen, parts);
         multiply(CblasTrans, CblasNoTrans, seen, s.width, rows, parts, own, of_value, true);
         multiply(CblasNoTrans, CblasTrans, rows, seen, s.width, own, value, of_scores, false);
-        kernels<T>().softmax_backward(parts.data, of_scores.data, rows, seen, scale_of<T>(s));
+        dot_rows(rows, s.width, own, output.from_row(first), means);
+        kernels<T>().softmax_backward(parts.data, means, of_scores.data, rows, seen, scale_of<T>(s));
         multiply(CblasNoTrans, CblasNoTrans, rows, s.width, seen, of_scores, key, of_query.from_row(first), false);
         multiply(CblasTrans, CblasNoTrans, seen, s.width, rows, of_scores, query.from_row(first), of_key, true);
       });

@@ -92,8 +92,9 @@ struct Kernels {
 
   // Scores [rows, columns] times `scale`; of row r the first `first + r` columns become their softmax, the others 0.
   void (*causal_softmax)(T* scores, std::int64_t rows, std::int64_t columns, std::int64_t first, T scale);
-  // gradients [rows, columns] of what the softmax made: become those of the scores, scale part (gradient - sum over the row of part gradient).
-  void (*softmax_backward)(const T* parts, T* gradients, std::int64_t rows, std::int64_t columns, T scale);
+  // gradients [rows, columns] of what the softmax made: become those of the scores, scale part (gradient - mean), by means [rows]: of a row the sum of part
+  // gradient.
+  void (*softmax_backward)(const T* parts, const T* means, T* gradients, std::int64_t rows, std::int64_t columns, T scale);
 
   // One sample: result = values scale, or 0 where the element's word of Philox4x32-10 (key, {element / 4, sample, purpose}) is below `threshold`.
   void (*dropout)(const T* values, T* result, std::int64_t elements, std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::uint64_t threshold,

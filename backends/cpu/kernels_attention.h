@@ -54,14 +54,11 @@ void causal_softmax(T* scores, std::int64_t rows, std::int64_t columns, std::int
 }
 
 template <class T>
-void softmax_backward(const T* parts, T* gradients, std::int64_t rows, std::int64_t columns, T scale) {
+void softmax_backward(const T* parts, const T* means, T* gradients, std::int64_t rows, std::int64_t columns, T scale) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const T* const part = parts + r * columns;
     T* const gradient = gradients + r * columns;
-    Doubles sums{};
-    for_lanes(0, columns,
-              [&](std::int64_t c, auto piece) { sums += widen<T>(piece.template load<T>(part + c)) * widen<T>(piece.template load<T>(gradient + c)); });
-    const T mean = static_cast<T>(total(sums));
+    const T mean = means[r];
     for_lanes(0, columns, [&](std::int64_t c, auto piece) {
       piece.template store<T>(gradient + c, (piece.template load<T>(gradient + c) - mean) * piece.template load<T>(part + c) * scale);
     });

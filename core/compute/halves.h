@@ -34,7 +34,7 @@ template <class AnyOp, class Visit>
 void for_passing(AnyOp& op, const Visit& visit) {
   using OneOp = std::remove_const_t<AnyOp>;
   constexpr bool in_place = std::is_same_v<OneOp, ActivationBackward>, adds = std::is_same_v<OneOp, Accumulate> || std::is_same_v<OneOp, CopyColumns>;
-  constexpr bool goes_back = in_place || std::is_same_v<OneOp, PoolBackward>;
+  constexpr bool goes_back = in_place || std::is_same_v<OneOp, PoolBackward> || std::is_same_v<OneOp, AttentionBackward>;
   constexpr Use read{true, false}, written{false, true}, changed{true, true};
   if constexpr (requires { op.input; }) visit(op.input, read);
   if constexpr (requires { op.weight; }) visit(op.weight, read);

@@ -227,10 +227,10 @@ struct AttentionForward {
   std::int64_t heads = 1;
 };
 
-// With g_i the gradient at output_i and d_ij = p_ij (g_i . value_j - sum of p_ik (g_i . value_k)) / sqrt(D/H):
-// of query_i: sum of d_ij key_j; of key_j: sum of d_ij query_i; of value_j: sum of p_ij g_i.
+// With g_i the gradient at output_i, as forward left that, and d_ij = p_ij (g_i . value_j - g_i . output_i) / sqrt(D/H), where g_i . output_i is the sum of
+// p_ij (g_i . value_j): of query_i: sum of d_ij key_j; of key_j: sum of d_ij query_i; of value_j: sum of p_ij g_i. (Dao et al. 2022, appendix B.4)
 struct AttentionBackward {
-  Tensor input, output_gradient, input_gradient;  // [B,T,3D], [B,T,D], [B,T,3D]
+  Tensor input, output, output_gradient, input_gradient;  // [B,T,3D], [B,T,D], [B,T,D], [B,T,3D]
   std::int64_t heads = 1;
 };
 

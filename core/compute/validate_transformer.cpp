@@ -77,6 +77,7 @@ void check(const AttentionForward& op, OpCheck& check) {
 std::string_view name_of_op(const AttentionBackward&) { return "attention_backward"; }
 void check(const AttentionBackward& op, OpCheck& check) {
   check_heads(op.input, op.heads, check);
+  check.is("output", op.output, op.input.dtype, heads_together(op.input));
   check.is("output_gradient", op.output_gradient, op.input.dtype, heads_together(op.input));
   check.is("input_gradient", op.input_gradient, op.input.dtype, op.input.shape);
 }

@@ -75,7 +75,7 @@ std::vector<int> inputs_of(const Model& model, int segment) {
 }
 
 bool goes_back_by_output(const Segment& s) {
-  return s.kind == LayerKind::max_pool || (s.activation != compute::Activation::none && s.kind != LayerKind::batch_norm);
+  return s.kind == LayerKind::max_pool || s.kind == LayerKind::attention || (s.activation != compute::Activation::none && s.kind != LayerKind::batch_norm);
 }
 
 bool goes_back_by_input(const Segment& s) {
@@ -90,7 +90,7 @@ std::vector<int> backward_inputs_of(const Model& model, int segment) {
   const bool goes_back = segment > model.first_with_parameters || (segment == model.first_with_parameters && activates);
   std::vector<int> inputs;
   if ((learns && !s.looks_up()) || (segment > model.first_with_parameters && goes_back_by_input(s))) inputs.push_back(segment - 1);
-  if (goes_back && (goes_back_by_output(s) || s.kind == LayerKind::batch_norm) && (activates || s.kind == LayerKind::max_pool)) inputs.push_back(segment);
+  if (goes_back && (goes_back_by_output(s) || (s.kind == LayerKind::batch_norm && activates))) inputs.push_back(segment);
   std::erase(inputs, -1);
   return inputs;
 }

@@ -103,7 +103,7 @@ Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
     case LayerKind::rms_norm: return compute::RowNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), to, row_norm(s)};
     case LayerKind::gelu: return compute::GeluBackward{t.input, t.output_gradient, to};
     case LayerKind::dropout: return dropout(s, t, t.output_gradient, to);
-    case LayerKind::attention: return compute::AttentionBackward{t.input, t.output_gradient, to, s.heads};
+    case LayerKind::attention: return compute::AttentionBackward{t.input, t.output, t.output_gradient, to, s.heads};
     default: return compute::LinearBackwardInput{output_rows(s, t.output_gradient), weight(s, t.parameters), input_rows(s, to), t.multiplies};
   }
 }

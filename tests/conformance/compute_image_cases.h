@@ -157,8 +157,8 @@ inline Case attention_forward(Values& values, DType dtype, const Shape& image) {
 
 inline Case attention_backward(Values& values, DType dtype, const Shape& image) {
   const Tensor result = values.uniform(dtype, sequences(image, 3));
-  return {compute::AttentionBackward{values.uniform(dtype, sequences(image, 3), -2, 2), values.uniform(dtype, sequences(image, 1)), result, 2},
-          {{"input_gradient", result}}};
+  const Tensor input = values.uniform(dtype, sequences(image, 3), -2, 2), output = values.uniform(dtype, sequences(image, 1));
+  return {compute::AttentionBackward{input, output, values.uniform(dtype, sequences(image, 1)), result, 2}, {{"input_gradient", result}}};
 }
 
 inline Case dropout(Values& values, DType dtype, const Shape& shape) {

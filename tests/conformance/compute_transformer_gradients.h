@@ -82,7 +82,7 @@ class Sequences {
     run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, logits_gradient_, metrics_, kPart / kBatch, kPart});
     run(device_, compute::LinearBackwardWeight{rows(together_), logits_gradient_, second_.gradient, second_bias_.gradient, {}});
     run(device_, compute::LinearBackwardInput{logits_gradient_, second_.value, rows(together_gradient_)});
-    run(device_, compute::AttentionBackward{heads_, together_gradient_, heads_gradient_, kHeads});
+    run(device_, compute::AttentionBackward{heads_, together_, together_gradient_, heads_gradient_, kHeads});
     run(device_, compute::LinearBackwardWeight{input_.value, rows(heads_gradient_), first_.gradient, first_bias_.gradient, {}});
     run(device_, compute::LinearBackwardInput{rows(heads_gradient_), first_.value, input_.gradient});
   }

@@ -79,8 +79,7 @@ void run(const AttentionBackward& op, double* p) {
     for (std::int64_t i = 0; i < head.rows; ++i) {
       attend(head, i, p);
       const T* const g = op.output_gradient.as<T>() + head.of_output(i);
-      double mean = 0;
-      for (std::int64_t j = 0; j <= i; ++j) mean += p[j] * dot(g, head.value + j * head.stride, width);
+      const double mean = dot(g, op.output.as<T>() + head.of_output(i), width);
       for (std::int64_t j = 0; j <= i; ++j) {
         const double d = p[j] * (dot(g, head.value + j * head.stride, width) - mean) / std::sqrt(static_cast<double>(width));
         for (std::int64_t w = 0; w < width; ++w) {

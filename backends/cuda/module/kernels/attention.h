@@ -54,15 +54,15 @@ ON_DEVICE void score(const Team& team, const Heads& of, const W* queries, const 
   }
 }
 
-// What a query has seen so far: its largest score, and the sums of exp(score - largest), and of these times a number.
+// What a query has seen so far: its largest score, and the sum of exp(score - largest).
 template <class W>
 struct Seen {
-  W largest, sum, weighted;
+  W largest, sum;
 };
 
-// Takes up a row of scores, which become exp(score - largest), and numbers beside them, if any; how what was added up before is to be scaled.
+// Takes up a row of scores, which become exp(score - largest); how what was added up before is to be scaled.
 template <class W>
-ON_DEVICE W take_up(Seen<W>& seen, W* scores, const W* numbers, std::int64_t count) {
+ON_DEVICE W take_up(Seen<W>& seen, W* scores, std::int64_t count) {
   W largest = seen.largest;
   for (std::int64_t j = 0; j < count; ++j) largest = scores[j] > largest ? scores[j] : largest;
   if (largest == -std::numeric_limits<W>::infinity()) {
@@ -70,18 +70,14 @@ ON_DEVICE W take_up(Seen<W>& seen, W* scores, const W* numbers, std::int64_t cou
     return 1;
   }
   const W scale = std::exp(seen.largest - largest);
-  seen = {largest, seen.sum * scale, seen.weighted * scale};
-  for (std::int64_t j = 0; j < count; ++j) {
-    scores[j] = std::exp(scores[j] - largest);
-    seen.sum += scores[j];
-    if (numbers != nullptr) seen.weighted += scores[j] * numbers[j];
-  }
+  seen = {largest, seen.sum * scale};
+  for (std::int64_t j = 0; j < count; ++j) seen.sum += scores[j] = std::exp(scores[j] - largest);
   return scale;
 }
 
 template <class W>
 ON_DEVICE Seen<W> nothing_seen() {
-  return {-std::numeric_limits<W>::infinity(), 0, 0};
+  return {-std::numeric_limits<W>::infinity(), 0};
 }
 
 inline constexpr std::int64_t kForwardMatrices = 4, kForwardSquares = 1;
@@ -104,7 +100,7 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
       team.sync();
       score(team, of, queries, keys, first, key, scores);
       team.sync();
-      for (std::int64_t i = team.rank; i < of.tile; i += team.size) scales[i] = take_up(seen[i], scores + i * of.tile, static_cast<const W*>(nullptr), of.tile);
+      for (std::int64_t i = team.rank; i < of.tile; i += team.size) scales[i] = take_up(seen[i], scores + i * of.tile, of.tile);
       team.sync();
       for (std::int64_t k = team.rank; k < size; k += team.size) {
         const std::int64_t i = k / of.width, w = k % of.width;
@@ -119,20 +115,36 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
   });
 }
 
-// Of each query of every head, what softmax and its derivative need: weighted becomes the mean of g . value.
-inline constexpr std::int64_t kStatisticsMatrices = 4, kStatisticsSquares = 2;
+// Of a query, what softmax and its derivative need: p = exp(score - largest) / sum, and g . output.
+template <class W>
+struct SoftmaxOfRow {
+  W largest, sum, mean;
+};
 
 template <class W>
-void look(Stream& stream, const compute::AttentionBackward& op, const Heads& of, Seen<W>* all) {
-  const std::int64_t matrix = of.tile * of.pitch(), square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
-  for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kStatisticsMatrices, kStatisticsSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
+ON_DEVICE W mean_of(const Heads& of, const compute::AttentionBackward& op, std::int64_t head, std::int64_t row) {
+  W sum = 0;
+  for (std::int64_t w = 0; w < of.width && row < of.rows; ++w)
+    sum += get<W>(op.output_gradient, of.output(head, row) + w) * get<W>(op.output, of.output(head, row) + w);
+  return sum;
+}
+
+inline constexpr std::int64_t kQueryMatrices = 5, kKeyMatrices = 6, kGradientSquares = 2;
+
+// Of queries: sum of d_ij key_j over the keys that they see; and what softmax was of each query of every head.
+template <class W>
+void differentiate_queries(Stream& stream, const compute::AttentionBackward& op, const Heads& of, SoftmaxOfRow<W>* all) {
+  const std::int64_t size = of.tile * of.width, matrix = of.tile * of.pitch(), square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
+  for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kQueryMatrices, kGradientSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
     W *const queries = shared<W>(team), *const gradients = queries + matrix, *const keys = gradients + matrix, *const values = keys + matrix;
-    W *const scores = values + matrix, *const along = scores + square;
-    auto* const seen = reinterpret_cast<Seen<W>*>(along + square);
+    W *const sums = values + matrix, *const scores = sums + size, *const along = scores + square, *const scales = along + square;
+    W* const means = scales + of.tile;
+    auto* const seen = reinterpret_cast<Seen<W>*>(means + of.tile);
     const std::int64_t head = of.head(at), first = of.first_row(at);
     load(team, of, op.input, Part::query, head, first, queries);
     load(team, of, op.output_gradient, Part::output, head, first, gradients);
-    for (std::int64_t i = team.rank; i < of.tile; i += team.size) seen[i] = nothing_seen<W>();
+    for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
+    for (std::int64_t i = team.rank; i < of.tile; i += team.size) seen[i] = nothing_seen<W>(), means[i] = mean_of<W>(of, op, head, first + i);
     for (std::int64_t key = 0; key <= first; key += of.tile) {
       load(team, of, op.input, Part::key, head, key, keys);
       load(team, of, op.input, Part::value, head, key, values);
@@ -141,17 +153,31 @@ void look(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
       for (std::int64_t k = team.rank; k < square; k += team.size)
         along[k] = dot(gradients + k / of.tile * of.pitch(), values + k % of.tile * of.pitch(), of.width);
       team.sync();
-      for (std::int64_t i = team.rank; i < of.tile; i += team.size) take_up(seen[i], scores + i * of.tile, along + i * of.tile, of.tile);
+      for (std::int64_t i = team.rank; i < of.tile; i += team.size) {
+        scales[i] = take_up(seen[i], scores + i * of.tile, of.tile);
+        for (std::int64_t k = i * of.tile; k < (i + 1) * of.tile; ++k) along[k] = scores[k] * (along[k] - means[i]);
+      }
+      team.sync();
+      for (std::int64_t k = team.rank; k < size; k += team.size) {
+        const std::int64_t i = k / of.width, w = k % of.width;
+        W sum = sums[k] * scales[i];
+        for (std::int64_t j = 0; j < of.tile; ++j) sum += along[i * of.tile + j] * keys[j * of.pitch() + w];
+        sums[k] = sum;
+      }
       team.sync();
     }
+    const W factor = 1 / std::sqrt(static_cast<W>(of.width));
+    for (std::int64_t k = team.rank; k < size; k += team.size)
+      if (first + k / of.width < of.rows)
+        put(op.input_gradient, of.query(head, first + k / of.width) + k % of.width, sums[k] * factor / seen[k / of.width].sum);
     for (std::int64_t i = team.rank; i < of.tile && first + i < of.rows; i += team.size)
-      all[head * of.rows + first + i] = {seen[i].largest, seen[i].sum, seen[i].weighted / seen[i].sum};
+      all[head * of.rows + first + i] = {seen[i].largest, seen[i].sum, means[i]};
   });
 }
 
-// scores[i,j] becomes p_ij, and along[i,j], which is g_i . value_j, d_ij.
+// scores[i,j] becomes p_ij, and along[i,j] d_ij.
 template <class W>
-ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t query, const Seen<W>* seen, W* scores, const W* gradients, const W* values,
+ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t query, const SoftmaxOfRow<W>* all, W* scores, const W* gradients, const W* values,
                              W* along) {
   const W factor = 1 / std::sqrt(static_cast<W>(of.width));
   for (std::int64_t k = team.rank; k < of.tile * of.tile; k += team.size) {
@@ -160,44 +186,15 @@ ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t que
       scores[k] = along[k] = 0;
       continue;
     }
-    const Seen<W> of_query = seen[query + i];
-    scores[k] = std::exp(scores[k] - of_query.largest) / of_query.sum;
-    along[k] = scores[k] * (dot(gradients + i * of.pitch(), values + j * of.pitch(), of.width) - of_query.weighted) * factor;
+    const SoftmaxOfRow<W> softmax = all[query + i];
+    scores[k] = std::exp(scores[k] - softmax.largest) / softmax.sum;
+    along[k] = scores[k] * (dot(gradients + i * of.pitch(), values + j * of.pitch(), of.width) - softmax.mean) * factor;
   }
-}
-
-inline constexpr std::int64_t kQueryMatrices = 5, kKeyMatrices = 6, kGradientSquares = 2;
-
-// Of queries: sum of d_ij key_j over the keys that they see.
-template <class W>
-void differentiate_queries(Stream& stream, const compute::AttentionBackward& op, const Heads& of, const Seen<W>* all) {
-  const std::int64_t size = of.tile * of.width, matrix = of.tile * of.pitch(), square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
-  for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kQueryMatrices, kGradientSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    W *const queries = shared<W>(team), *const gradients = queries + matrix, *const keys = gradients + matrix, *const values = keys + matrix;
-    W *const sums = values + matrix, *const scores = sums + size, *const along = scores + square;
-    const std::int64_t head = of.head(at), first = of.first_row(at);
-    load(team, of, op.input, Part::query, head, first, queries);
-    load(team, of, op.output_gradient, Part::output, head, first, gradients);
-    for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
-    for (std::int64_t key = 0; key <= first; key += of.tile) {
-      load(team, of, op.input, Part::key, head, key, keys);
-      load(team, of, op.input, Part::value, head, key, values);
-      team.sync();
-      score(team, of, queries, keys, first, key, scores);
-      differentiate(team, of, first, all + head * of.rows, scores, gradients, values, along);
-      team.sync();
-      for (std::int64_t k = team.rank; k < size; k += team.size)
-        for (std::int64_t j = 0; j < of.tile; ++j) sums[k] += along[k / of.width * of.tile + j] * keys[j * of.pitch() + k % of.width];
-      team.sync();
-    }
-    for (std::int64_t k = team.rank; k < size; k += team.size)
-      if (first + k / of.width < of.rows) put(op.input_gradient, of.query(head, first + k / of.width) + k % of.width, sums[k]);
-  });
 }
 
 // Of keys: sum of d_ij query_i, and of values: sum of p_ij g_i, over the queries that see them.
 template <class W>
-void differentiate_keys(Stream& stream, const compute::AttentionBackward& op, const Heads& of, const Seen<W>* all) {
+void differentiate_keys(Stream& stream, const compute::AttentionBackward& op, const Heads& of, const SoftmaxOfRow<W>* all) {
   const std::int64_t size = of.tile * of.width, matrix = of.tile * of.pitch(), square = of.tile * of.tile, count = op.input.shape[0] * of.heads * of.tiles();
   for_teams(stream, count, tile_bytes<W>(of.tile, of.width, kKeyMatrices, kGradientSquares), [=] ON_DEVICE(const Team& team, std::int64_t at) {
     W *const queries = shared<W>(team), *const gradients = queries + matrix, *const keys = gradients + matrix, *const values = keys + matrix;
@@ -246,13 +243,12 @@ base::Result<Run> make(Device& device, const compute::AttentionBackward& op) {
   const std::int64_t width = op.input.shape[2] / 3 / op.heads, tile = tile_rows<W>(width, kKeyMatrices, kGradientSquares);
   if (tensor_cores_take(op.input, width)) return by_tensor_cores(device, op);
   if (tile == 0) return base::fail(heads_too_wide(width));
-  auto memory = device.allocate(op.input.shape[0] * op.input.shape[1] * op.heads * static_cast<std::int64_t>(sizeof(Seen<W>)));
+  auto memory = device.allocate(op.input.shape[0] * op.input.shape[1] * op.heads * static_cast<std::int64_t>(sizeof(SoftmaxOfRow<W>)));
   if (!memory) return base::fail(memory.error());
   return Run([op, of = heads_of(op.input, op.heads, tile), memory = *memory](Stream& stream) {
-    auto* const all = reinterpret_cast<Seen<W>*>(memory.get());
-    look<W>(stream, op, of, all);
-    differentiate_queries<W>(stream, op, of, static_cast<const Seen<W>*>(all));
-    differentiate_keys<W>(stream, op, of, static_cast<const Seen<W>*>(all));
+    auto* const all = reinterpret_cast<SoftmaxOfRow<W>*>(memory.get());
+    differentiate_queries<W>(stream, op, of, all);
+    differentiate_keys<W>(stream, op, of, static_cast<const SoftmaxOfRow<W>*>(all));
   });
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradients of attention of 16 bits by tensor cores, in three passes: what softmax and its derivative need of each query; the gradients of queries, by teams
-// that have some and go through the keys; and those of keys and values, by teams that have some and go through the queries. In the third a row of a matrix is a
-// key and a column a query, so that what one product makes is at once the left factor of the next. See attention_forward.h.
+// Gradients of attention of 16 bits by tensor cores, in two passes: those of queries, by teams that have some and go through the keys, as forward does; and
+// those of keys and values, by teams that have some and go through the queries, of which they know by then what softmax was. In the second a row of a matrix is
+// a key and a column a query, so that what one product makes is at once the left factor of the next. See attention_forward.h.
 #pragma once
 
 #include "backends/cuda/module/kernels/attention_forward.h"
 
 namespace trainyard::cuda {
 
-// Of a query: exp(score) / sum of exp(scores) = 2^(score log2(e) - log_sum), and the mean of g . value by these. One that is not there sees nothing.
+// Of a query: exp(score) / sum of exp(scores) = 2^(score log2(e) - log_sum), and the mean of g . value by these: g . output. One that is not there sees
+// nothing.
 struct alignas(8) SoftmaxOfQuery {
   float log_sum, mean;
 };
@@ -80,50 +81,40 @@ IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTile
   });
 }
 
-template <class T, int kWidth>
-ON_DEVICE void look_by_warps(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head, std::int64_t first,
-                             SoftmaxOfQuery* all) {
-  const Warp warp = warp_of(team);
-  const float factor = score_factor(of) * kLog2OfE;
-  const BackwardTiles<kWidth> tiles = fetch_queries<kWidth>(team, of, op, head, first);
-  for_strips(warp, [&](int strip) {
-    SeenRows<kStrip> seen = nothing_seen_of<kStrip>(warp);
-    PerRow<kStrip> weighted = seen.sum;
-    for_keys<T>(team, of, tiles, first, strip, [&](ScoredStrip<kWidth>& scored, int) {
-      const PerRow<kStrip> scale = take_up(warp, seen, scored.scores, factor);
-      for_each(warp, weighted, [&](float& sum, const Entry& entry) { sum *= scale[entry]; });
-      for_each(warp, scored.scores, scored.along, [&](float& likely, float& along, const Entry& entry) { weighted[entry] += likely * along; });
-    });
-    join(warp, seen.sum, total);
-    join(warp, weighted, total);
-    for_each(warp, seen.sum, [&](float& sum, const Entry& entry) {
-      const std::int64_t query = first + strip * kStrip + entry.row;
-      if (strip >= kWarps || !speaks_for_rows(warp)) return;
-      all[query] = query < of.rows ? SoftmaxOfQuery{seen.largest[entry] * factor + std::log2(sum), weighted[entry] / sum}
-                                   : SoftmaxOfQuery{std::numeric_limits<float>::infinity(), 0};
-    });
-  });
+// g . output of a team's own queries; where there is none, 0.
+template <class T>
+ON_DEVICE void make_means(const Team& team, const HeadRows& gradients, const HeadRows& outputs, std::int64_t first, float* means) {
+  for (int row = team.rank; row < kOwnRows; row += team.size) means[row] = first + row < outputs.rows ? dot<T>(gradients, outputs, first + row) : 0;
 }
 
 template <class T, int kWidth>
 ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head, std::int64_t first,
-                                              const SoftmaxOfQuery* all) {
+                                              SoftmaxOfQuery* all) {
   const Warp warp = warp_of(team);
   const float factor = score_factor(of) * kLog2OfE;
   const BackwardTiles<kWidth> tiles = fetch_queries<kWidth>(team, of, op, head, first);
+  auto* const means = reinterpret_cast<float*>(shared<std::uint16_t>(team) + BackwardShape<kWidth>::kNumbers);
+  make_means<T>(team, rows_of(of, op.output_gradient, Part::output, head), rows_of(of, op.output, Part::output, head), first, means);
+  team.sync();
   for_strips(warp, [&](int strip) {
+    SeenRows<kStrip> seen = nothing_seen_of<kStrip>(warp);
     Accumulator<kStrip, kWidth> sums;
-    PerRow<kStrip> log_sum, mean;
-    for_each(warp, log_sum, [&](float& number, const Entry& entry) {
-      const SoftmaxOfQuery softmax = strip < kWarps ? all[first + strip * kStrip + entry.row] : SoftmaxOfQuery{};
-      number = softmax.log_sum, mean[entry] = softmax.mean;
-    });
+    PerRow<kStrip> mean;
+    for_each(warp, mean, [&](float& number, const Entry& entry) { number = strip < kWarps ? means[strip * kStrip + entry.row] : 0; });
     for_keys<T>(team, of, tiles, first, strip, [&](ScoredStrip<kWidth>& scored, int buffer) {
-      for_each(warp, scored.scores, scored.along,
-               [&](float& score, float& along, const Entry& entry) { along = power_of_two(score * factor - log_sum[entry]) * (along - mean[entry]); });
+      const PerRow<kStrip> scale = take_up(warp, seen, scored.scores, factor);
+      for_each(warp, sums, [&](float& sum, const Entry& entry) { sum *= scale[entry]; });
+      for_each(warp, scored.along, scored.scores, [&](float& along, float& likely, const Entry& entry) { along = likely * (along - mean[entry]); });
       add_product(warp, sums, rounded<T>(scored.along), tiles.passing.left(buffer));
     });
-    for_each(warp, sums, [&](float& sum, const Entry&) { sum *= score_factor(of); });
+    join(warp, seen.sum, total);
+    for_each(warp, sums, [&](float& sum, const Entry& entry) { sum *= score_factor(of) / seen.sum[entry]; });
+    for_each(warp, seen.sum, [&](float& sum, const Entry& entry) {
+      const std::int64_t query = first + strip * kStrip + entry.row;
+      if (strip >= kWarps || !speaks_for_rows(warp)) return;
+      all[query] = query < of.rows ? SoftmaxOfQuery{seen.largest[entry] * factor + std::log2(sum), mean[entry]}
+                                   : SoftmaxOfQuery{std::numeric_limits<float>::infinity(), 0};
+    });
     if (strip < kWarps) store<T>(warp, sums, TileOf<kWidth>{tiles.left(strip * kStrip, 0)});
   });
   team.sync();
@@ -188,9 +179,6 @@ template <class T, int kWidth>
 void differentiate_by_warps(Stream& stream, const compute::AttentionBackward& op, const Heads& of, SoftmaxOfQuery* all) {
   const std::int64_t heads = op.input.shape[0] * of.heads, teams = heads * parts(of.rows, kOwnRows), known = softmax_rows(of.rows);
   constexpr int kBytes = BackwardShape<kWidth>::kBytes;
-  for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    look_by_warps<T, kWidth>(team, of, op, at % heads, tile_from_last<kOwnRows>(of, heads, at), all + at % heads * known);
-  });
   for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
     differentiate_queries_by_warps<T, kWidth>(team, of, op, at % heads, tile_from_last<kOwnRows>(of, heads, at), all + at % heads * known);
   });

@@ -72,6 +72,22 @@ IN_REGISTERS void write_rows(const Team& team, TileOf<kWidth> from, int rows, co
   });
 }
 
+// Of a row of two matrices of one width.
+template <class T>
+ON_DEVICE float dot(const HeadRows& a, const HeadRows& b, std::int64_t row) {
+  const std::uint16_t *const left = a.begin + row * a.stride, *const right = b.begin + row * b.stride;
+  float sum = 0;
+  if (!a.pieces || !b.pieces) {
+    for (std::int64_t w = 0; w < a.width; ++w) sum += T::decode(left[w]) * T::decode(right[w]);
+    return sum;
+  }
+  for (std::int64_t w = 0; w < a.width; w += kPiece) {
+    const Piece one = *reinterpret_cast<const Piece*>(left + w), other = *reinterpret_cast<const Piece*>(right + w);
+    for (int k = 0; k < kPiece; ++k) sum += T::decode(one.numbers[k]) * T::decode(other.numbers[k]);
+  }
+  return sum;
+}
+
 // Two matrices of a head that go by together, so many rows of each at a time, in two buffers: one is filled while a team works on the other.
 template <int kWidth, int kRows>
 struct PassingRows {
