@@ -12,6 +12,7 @@
 #include "backends/cuda/module/convolution.h"
 #include "backends/cuda/module/launch.h"
 #include "core/base/result.h"
+#include "core/base/units.h"
 #include "core/compute/compute.h"
 
 namespace trainyard::cuda {
@@ -36,8 +37,9 @@ enum class Room : std::uint8_t { left, right, result };
 class Device {
  public:
   virtual ~Device() = default;
-  virtual base::Result<Memory> allocate(std::int64_t bytes) = 0;
-  virtual base::Result<Memory> allocate_zeros(std::int64_t bytes) = 0;
+  // Where there is no room for it, the problem says what kernels have.
+  base::Result<Memory> allocate(std::int64_t bytes) { return counted(take(bytes), bytes); }
+  base::Result<Memory> allocate_zeros(std::int64_t bytes) { return counted(take_zeros(bytes), bytes); }
   base::Result<Memory> room(Room which, std::int64_t bytes) {
     auto& [memory, size] = rooms_[static_cast<std::size_t>(which)];
     if (size >= bytes) return memory;
@@ -55,6 +57,17 @@ class Device {
   virtual base::Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t below) = 0;
 
  private:
+  virtual base::Result<Memory> take(std::int64_t bytes) = 0;
+  virtual base::Result<Memory> take_zeros(std::int64_t bytes) = 0;
+  base::Result<Memory> counted(const base::Result<Memory>& memory, std::int64_t bytes) {
+    if (memory) taken_ += bytes;
+    return memory.map_error([&](base::Problem problem) {
+      if (taken_ > 0) problem.what += "; kernels have " + base::format_bytes(static_cast<double>(taken_)) + " to work in";
+      return problem;
+    });
+  }
+
+  std::int64_t taken_ = 0;                                // bytes, in all
   std::array<std::pair<Memory, std::int64_t>, 3> rooms_;  // and their bytes, as many as anybody asked for
 };
 

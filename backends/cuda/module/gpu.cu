@@ -31,7 +31,7 @@ class GpuDevice final : public Device {
     auto products = Products::make(*device);
     if (!products) return base::fail(products.error());
     device->products_ = std::move(*products);
-    auto convolutions = cudnn::open([number](std::int64_t bytes) { return allocate_on_gpu(number, bytes); });
+    auto convolutions = cudnn::open([own = device.get()](std::int64_t bytes) { return own->allocate(bytes); });
     if (convolutions) device->convolutions_ = std::move(*convolutions);
     else device->no_convolutions_ = convolutions.error().what;
     return device;
@@ -42,8 +42,6 @@ class GpuDevice final : public Device {
     return "cuBLASLt " + std::to_string(cublasLtGetVersion()) + (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN: " + no_convolutions_);
   }
 
-  Result<Memory> allocate(std::int64_t bytes) override { return allocate_on_gpu(number_, bytes); }
-  Result<Memory> allocate_zeros(std::int64_t bytes) override { return allocate_zeros_on_gpu(number_, bytes); }
   bool reaches(const std::byte* place) override { return module::reaches(number_, place); }
 
   // cuBLASLt adds a bias and relu to what is summed in fp32.
@@ -65,6 +63,9 @@ class GpuDevice final : public Device {
 
  private:
   explicit GpuDevice(int number) : number_(number) {}
+  Result<Memory> take(std::int64_t bytes) override { return allocate_on_gpu(number_, bytes); }
+  Result<Memory> take_zeros(std::int64_t bytes) override { return allocate_zeros_on_gpu(number_, bytes); }
+
   int number_;
   std::unique_ptr<Products> products_;
   std::unique_ptr<cudnn::Convolutions> convolutions_;  // null: without cuDNN, and why

@@ -9,11 +9,6 @@ namespace {
 // Keeps what it is asked for.
 class Asked final : public Device {
  public:
-  base::Result<Memory> allocate(std::int64_t bytes) override {
-    allocated.push_back(bytes);
-    return compute::allocate(bytes, "test");
-  }
-  base::Result<Memory> allocate_zeros(std::int64_t bytes) override { return allocate(bytes); }
   bool reaches(const std::byte*) override { return true; }
   bool fuses(DType, Activation) const override { return true; }
   base::Result<Run> product(const Product& asked) override {
@@ -26,6 +21,15 @@ class Asked final : public Device {
 
   std::vector<std::int64_t> allocated;
   std::vector<Product> products;
+  std::int64_t most = 1 << 30;  // bytes, at once
+
+ private:
+  base::Result<Memory> take(std::int64_t bytes) override {
+    if (bytes > most) return base::fail({base::ProblemCode::unavailable, "test", "has no room", "", ""});
+    allocated.push_back(bytes);
+    return compute::allocate(bytes, "test");
+  }
+  base::Result<Memory> take_zeros(std::int64_t bytes) override { return take(bytes); }
 };
 
 Product product_of(std::int64_t m, std::int64_t n, std::int64_t k, bool left_transposed, bool right_transposed, DType dtype = DType::bf16) {
@@ -52,6 +56,15 @@ TEST(PaddedProducts, give_the_device_factors_whose_rows_are_whole_units) {
     for (const auto& [mine, its] : {std::pair{p.left, asked.left}, std::pair{p.right, asked.right}, std::pair{p.result, asked.result}})
       EXPECT_EQ(its.dtype, mine.dtype);
   }
+}
+
+TEST(PaddedProducts, that_find_no_room_say_what_kernels_have) {
+  Asked device;
+  ASSERT_TRUE(in_padded_rows<float>(device, product_of(160, 128, 1003, false, false)));
+  device.most = 1'000'000;
+  const auto refused = in_padded_rows<float>(device, product_of(1600, 128, 1003, false, false));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "has no room; kernels have 581 kB to work in");
 }
 
 TEST(PaddedProducts, share_the_room_that_the_largest_wants) {

@@ -130,13 +130,6 @@ class HostDevice final : public Device {
   }
 
   bool reaches(const std::byte* place) override { return !places_ || places_->have(place); }
-  Result<Memory> allocate(std::int64_t bytes) override { return allocate_anew(bytes); }
-  Result<Memory> allocate_zeros(std::int64_t bytes) override {
-    return allocate(bytes).map([bytes](Memory memory) {
-      std::fill_n(memory.get(), bytes, std::byte{});
-      return memory;
-    });
-  }
   bool fuses(DType result, Activation activation) const override { return result != DType::fp64 && activation != Activation::tanh; }
   Result<Run> product(const Product& product) override {
     return Run([product](Stream&) { multiply(product); });
@@ -158,6 +151,14 @@ class HostDevice final : public Device {
   }
 
  private:
+  Result<Memory> take(std::int64_t bytes) override { return allocate_anew(bytes); }
+  Result<Memory> take_zeros(std::int64_t bytes) override {
+    return take(bytes).map([bytes](Memory memory) {
+      std::fill_n(memory.get(), bytes, std::byte{});
+      return memory;
+    });
+  }
+
   std::shared_ptr<Places> places_;
   std::unique_ptr<cudnn::Convolutions> convolutions_;
 };
