@@ -2,6 +2,7 @@
 #include "core/run/interpreter.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/clock.h"
 #include "core/data/columns.h"
@@ -79,7 +80,6 @@ Interpreter::State::State(InterpreterParts p)
   if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
   else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
   computing.reserve(kGiven);
-  times.resize(parts.plan->programs.size());
   done.reserve(128);
   swapped.reserve(1024);
   for (std::size_t l = 0; l < parts.plan->lanes.size(); ++l) {
@@ -99,6 +99,10 @@ Interpreter::State::~State() {
 
 Interpreter::Interpreter(InterpreterParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Interpreter::~Interpreter() = default;
+base::Result<void> Interpreter::rehearse() {
+  const auto ran = state_->rehearse();
+  return ran ? ran : base::fail(state_->in_op(ran.error()));
+}
 base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return state_->run(first_step); }
 base::Result<void> Interpreter::evaluate(std::int64_t step) {
   state_->parts.whereabouts->step.store(step, std::memory_order_relaxed);
@@ -121,6 +125,35 @@ base::Result<bool> Interpreter::progress() {
   if (!moved) return base::fail(state_->in_op(moved.error()));
   if (*moved || !(state_->input_blocked || !state_->computing.empty() || (state_->swapping && state_->swapping->under_way()))) return moved;
   return state_->idle().map([] { return true; });
+}
+
+base::Result<void> Interpreter::State::rehearse() {
+  for (int p = 0; p < std::ssize(parts.plan->programs); ++p) {
+    const plan::Program& program = parts.plan->programs[static_cast<std::size_t>(p)];
+    for (const BoundLoad& load : bound_program(p).loads) load_nothing(load.input);
+    for (int i = 0; i < std::ssize(program.ops); ++i)
+      if (program.ops[static_cast<std::size_t>(i)].lane == compute_lane)
+        if (const auto ran = run_alone({.program = p, .op = i}); !ran) return ran;
+  }
+  return {};
+}
+
+// As samples come, which a device may want room for: as numbers, and as bytes.
+void Interpreter::State::load_nothing(const compute::Tensor& input) {
+  if (input.empty()) return;
+  parts.compute->load(input, std::vector<float>(static_cast<std::size_t>(input.elements())));
+  if (const auto bytes = parts.compute->allocate_at_hand(input.elements(), "samples"))
+    parts.compute->load_bytes(input, {reinterpret_cast<const std::uint8_t*>(bytes->get()), static_cast<std::size_t>(input.elements())},
+                              std::array<float, 256>{});
+}
+
+// A chain twice more: the second time the device makes a graph of it.
+base::Result<void> Interpreter::State::run_alone(const plan::Frontier::Ready& ready) {
+  is_at(ready);
+  for (const auto& kernel : bound(ready).kernels) kernel->enqueue(*queue);
+  if (Chains::Chain* const chain = chains ? chains->from(ready.program, ready.op) : nullptr)
+    for (int time = 0; time < 2; ++time) chain->given->enqueue(*queue);
+  return compute::finish(*queue);
 }
 
 void Interpreter::State::open(std::int64_t first_step) {

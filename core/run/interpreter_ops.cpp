@@ -62,7 +62,6 @@ base::Result<bool> Interpreter::State::move_transfers() {
   bool started = false;
   for (const LaneId lane : comm_lanes)
     while (const auto ready = frontier.next(lane)) {
-      if (is_too_early(*ready)) break;
       if (parts.chunks != nullptr) parts.chunks->begins(*ready);
       transfers->start(bound(*ready), *ready);
       frontier.start(lane);
@@ -82,16 +81,6 @@ base::Result<bool> Interpreter::State::move_transfers() {
     finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.bytes);
   }
   return started || *moved;
-}
-
-// What an engine receives is at work on the device until its sender comes. What the device does for the first time may wait for all that it is at, kernels
-// that are loaded as graphs that are made; so the first times whatever else there is to do goes first.
-bool Interpreter::State::is_too_early(const Frontier::Ready& ready) {
-  const plan::Op& op = parts.plan->programs[static_cast<std::size_t>(ready.program)].ops[static_cast<std::size_t>(ready.op)];
-  if (parts.engine == nullptr || parts.compute->on_host() || op.kind != OpKind::broadcast || op.peer < 0 || op.peer == parts.plan->rank) return false;
-  Times& of = times[static_cast<std::size_t>(ready.program)];
-  if (ready.instance > of.last) of = {ready.instance, of.count + 1};
-  return of.count <= kSettled && (!computing.empty() || frontier.next(input_lane) || frontier.next_in_order(compute_lane));
 }
 
 bool Interpreter::State::run_input() {

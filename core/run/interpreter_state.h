@@ -23,7 +23,6 @@
 namespace trainyard::run {
 
 constexpr std::chrono::microseconds kWaitSlice{2000};  // the abort word is looked at between slices
-constexpr int kSettled = 3;                            // times that a program is run, then nothing in it is for the first time
 constexpr std::size_t kGiven = 64;                     // compute ops that a device has at once
 constexpr std::size_t kLinks = kGiven / 2;             // of a chain: there is another while it is at work on one
 
@@ -50,11 +49,6 @@ struct Interpreter::State {
   std::unique_ptr<RowNames> row_names;
   const plan::Columns columns;  // of the samples that are loaded; none: all
   HeldOut held_out;
-  struct Times {
-    std::int64_t last = -1;  // instance
-    int count = 0;
-  };
-  std::vector<Times> times;  // that programs were run, as far as an engine hands over in them
   std::vector<Transfer> done;
   std::vector<Swapped> swapped;
   plan::LaneId input_lane, compute_lane, copy_lane;
@@ -81,6 +75,9 @@ struct Interpreter::State {
   }
   const BoundProgram& bound_program(int program) const { return parts.bound->programs[static_cast<std::size_t>(program)]; }
 
+  base::Result<void> rehearse();
+  void load_nothing(const compute::Tensor& input);
+  base::Result<void> run_alone(const plan::Frontier::Ready& ready);
   base::Result<std::int64_t> run(std::int64_t first_step);
   void open(std::int64_t first_step);
   base::Result<std::int64_t> run_rounds();
@@ -107,7 +104,6 @@ struct Interpreter::State {
   base::Result<void> complete(std::int64_t instance);
   base::Result<bool> progress();
   base::Result<bool> move_transfers();
-  bool is_too_early(const plan::Frontier::Ready& ready);
   base::Result<bool> take_swapped();
   bool run_input();
   bool load(const plan::Frontier::Ready& ready);

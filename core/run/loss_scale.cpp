@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -22,7 +23,7 @@ base::Problem underflow(double scale, double least) {
 using compute::Kernel;
 using Prepared = base::Result<std::unique_ptr<Kernel>>;
 
-// A kernel that is prepared for one scale, and again for another.
+// A kernel that is prepared for one scale, and for another when that comes. All are kept: a device may wait for all that it is at when memory is given back.
 class Scaled final : public Kernel {
  public:
   Scaled(std::function<Prepared(double scale)> prepare, const double* scale, double* divided)
@@ -31,14 +32,13 @@ class Scaled final : public Kernel {
   base::Result<void> prepare() {
     auto kernel = prepare_(*scale_);
     if (!kernel) return base::fail(kernel.error());
-    kernel_ = std::move(*kernel);
-    prepared_for_ = *scale_;
+    by_scale_[*scale_] = std::move(*kernel);
     return {};
   }
 
   void enqueue(compute::Queue& queue) override {
-    if (*scale_ != prepared_for_) prepare_again();
-    kernel_->enqueue(queue);
+    if (!by_scale_.contains(*scale_)) prepare_again();
+    by_scale_[*scale_]->enqueue(queue);
     if (divided_ == nullptr) return;
     static_cast<void>(compute::finish(queue));  // what failed there is found by whoever waits for this
     *divided_ /= *scale_;
@@ -56,8 +56,7 @@ class Scaled final : public Kernel {
   std::function<Prepared(double scale)> prepare_;
   const double* scale_;
   double* divided_;
-  double prepared_for_ = 0;
-  std::unique_ptr<Kernel> kernel_;
+  std::map<double, std::unique_ptr<Kernel>> by_scale_;
 };
 
 // The op as it is where the scale is so large.

@@ -24,7 +24,7 @@ void begin_loss_scale(const BoundPlan& bound, const LossScaling& rule);
 base::Result<void> adjust_loss_scale(const BoundPlan& bound, const LossScaling& rule);
 
 // A loss whose gradient, or a clip factor whose gradients, are multiplied by what `scale` holds whenever it runs: its norms count as so many times smaller (but
-// for the 1e-6 of the rule), and so is the factor. Prepared once more when the scale is another than it was last time: seldom.
+// for the 1e-6 of the rule), and so is the factor. Prepared once more when the scale is one that it had not yet: seldom.
 base::Result<std::unique_ptr<compute::Kernel>> prepare_scaled(const compute::Op& op, const compute::Tensor& scale, compute::Compute& compute);
 
 }  // namespace trainyard::run

@@ -17,4 +17,14 @@ base::Result<OwnMemory> OwnMemory::make(const Layout& layout, compute::Compute& 
   });
 }
 
+base::Result<void> clear(compute::Compute& compute, std::span<std::byte> memory) {
+  static_assert(kAlignment % sizeof(float) == 0);  // which sizes of arenas are multiples of
+  const compute::Tensor numbers{compute::DType::fp32, {std::ssize(memory) / static_cast<std::int64_t>(sizeof(float))}, memory.data()};
+  auto zero = compute.prepare(compute::Zero{numbers});
+  if (!zero) return base::fail(zero.error());
+  const auto queue = compute.make_queue();
+  (*zero)->enqueue(*queue);
+  return compute::finish(*queue);
+}
+
 }  // namespace trainyard::run

@@ -5,8 +5,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
@@ -23,6 +25,7 @@
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
 #include "core/run/chunk_sampler.h"
+#include "core/run/loss_scale.h"
 #include "core/run/memory_use.h"
 #include "core/run/own_memory.h"
 #include "core/session/checkpoint_pieces.h"
@@ -229,14 +232,34 @@ class Rank {
     if (!shared) return base::fail(shared.error());
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute, p_.own->arena(), *shared, &p_.aside);
     if (!bound) return base::fail(bound.error().code == ProblemCode::unavailable ? with_accounts(bound.error()) : bound.error());
-    initialise(p_.resolved, p_.rank_plan, *bound);
-    const bool takes_over = !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);  // else it is given all that it needs
-    if (p_.resolved.first_step > 0 && takes_over) {
-      const auto begins = beginning(p_.resolved);
-      if (!begins) return base::fail(begins.error());
-      take_over(*begins, p_.resolved, p_.rank_plan, *bound);
-    }
+    if (!rehearses())
+      if (auto ok = begin(*bound); !ok) return ok;
     return interpret(recipe, *bound);
+  }
+
+  // What memory holds before the first step, where it was zero.
+  Result<void> begin(const run::BoundPlan& bound) {
+    initialise(p_.resolved, p_.rank_plan, bound);
+    const bool takes_over = !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);  // else it is given all that it needs
+    if (p_.resolved.first_step == 0 || !takes_over) return {};
+    return beginning(p_.resolved).map([&](const Beginning& begins) { take_over(begins, p_.resolved, p_.rank_plan, bound); });
+  }
+
+  // Whether it begins only after all that it does was done once: what a GPU does for the first time may wait for all that it is at, and what NCCL does on it
+  // waits for peers.
+  bool rehearses() const { return by_nccl() && p_.bound_engine; }
+
+  Result<void> rehearse(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
+    if (auto ran = interpreter.rehearse(); !ran) return ran;
+    const run::OwnArena own = p_.own->arena();
+    const std::int64_t on_host = p_.layout.shared_host_bytes;
+    const std::span<std::byte> shared(posted_from_[1].get(), static_cast<std::size_t>(p_.layout.shared_bytes - on_host));
+    for (const std::span<std::byte> memory : {own.memory, shared})
+      if (auto cleared = run::clear(*p_.compute, memory); !cleared) return cleared;
+    std::fill_n(own.at_hand, p_.layout.result_bytes, std::byte{});
+    std::fill_n(posted_from_[0].get(), on_host, std::byte{});
+    run::begin_loss_scale(*parts.bound, parts.recipe->loss_scaling);
+    return begin(*parts.bound);
   }
 
   // What peers read: the arena of the transport where it has one, else memory that is posted from, or that an engine takes.
@@ -248,7 +271,7 @@ class Rank {
         reached_ = std::move(reached);
         return run::SharedArena(arena, on_device);
       });
-    const bool splits = experiment::engine_of(p_.resolved) == experiment::Engine::nccl;  // which looks at memory of the device; all others at the host's
+    const bool splits = by_nccl();  // which looks at memory of the device; all others at the host's
     const std::int64_t on_host = splits ? p_.layout.shared_host_bytes : p_.layout.shared_bytes;
     auto at_hand = p_.compute->allocate_at_hand(on_host, where()), others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
     if (!at_hand || !others) return base::fail((at_hand ? others : at_hand).error());
@@ -297,7 +320,9 @@ class Rank {
     auto steps = p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts), writer.get(), saved)
                  : evaluates()     ? evaluate(parts, committed, link)
                                    : work(std::move(parts), writer.get(), saved);
+    const bool by_others = !steps && engine_ && is_said_by_engine(steps.error());
     if (!steps) leave(steps.error());
+    if (by_others) link.await_abort();
     client_ = link.close();
     failed_step_ = whereabouts.step.load();
     if (const auto reason = link.abort_reason()) return base::fail(*reason);
@@ -311,6 +336,11 @@ class Rank {
     if (!speaks || has_part() || !p_.dataset || !makes_up_text(p_.resolved)) return std::nullopt;
     return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters, bound.state, recipe.multiplies, p_.dataset->vocabulary()})
         .map([](run::TextSampler sampler) { return std::optional(std::move(sampler)); });
+  }
+
+  bool is_said_by_engine(const Problem& problem) const {
+    const auto state = engine_->state();
+    return !state && state.error() == problem;
   }
 
   // Peers shall know why this one leaves.
@@ -351,7 +381,10 @@ class Rank {
         if (parts.gate->chief() == identity_.rank) offer(*writer, box, step, step, {{CheckpointBuffer::state, 0, state}});
       };
     }
-    auto steps = run::Interpreter(parts).run();
+    run::Interpreter interpreter(parts);
+    if (rehearses())
+      if (auto ok = rehearse(interpreter, parts); !ok) return base::fail(ok.error());
+    auto steps = interpreter.run();
     if (!steps) return steps;
     if (has_part() && writer == nullptr) return steps;
     if (has_part()) return writer->write_now(*steps, *steps, own_part(*parts.bound)).map([&] { return *steps; });
@@ -405,6 +438,7 @@ class Rank {
     return client_->send(finished);
   }
 
+  bool by_nccl() const { return experiment::engine_of(p_.resolved) == experiment::Engine::nccl; }
   bool evaluates() const { return p_.resolved.evaluates_alone(identity_.rank); }
   bool has_part() const { return experiment::keeps_a_part(p_.resolved); }  // of the parameters
 

@@ -10,8 +10,9 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
-constexpr std::int64_t kOwnGap = 1'000'000'000;      // a pause of our own longer than this is not the coordinator's silence
-constexpr std::int64_t kCloseLimit = 2'000'000'000;  // ns for the last events to leave
+constexpr std::int64_t kOwnGap = 1'000'000'000;       // a pause of our own longer than this is not the coordinator's silence
+constexpr std::int64_t kCloseLimit = 2'000'000'000;   // ns for the last events to leave
+constexpr std::int64_t kOthersLimit = 1'000'000'000;  // ns for who is to blame to say so
 constexpr std::size_t kBatch = 16'384;
 
 }  // namespace
@@ -35,6 +36,11 @@ std::unique_ptr<ControlClient> RankLink::close() {
 std::optional<base::Problem> RankLink::abort_reason() const {
   const std::lock_guard lock(mutex_);
   return abort_reason_;
+}
+
+void RankLink::await_abort() const {
+  const std::int64_t end = base::now_nanoseconds() + kOthersLimit;
+  while (!abort_reason() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
 }
 
 void RankLink::serve() {

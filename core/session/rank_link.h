@@ -50,6 +50,8 @@ class RankLink {
   void say(std::string level, std::string text);
   // Why the coordinator (or its silence) stopped this rank; nothing when it did not.
   std::optional<base::Problem> abort_reason() const;
+  // Gives the coordinator a second to stop this rank: whoever only knows that a peer has gone leaves it to that one to say why.
+  void await_abort() const;
 
  private:
   void serve();

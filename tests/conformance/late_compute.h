@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -107,7 +108,12 @@ class LateQueue final : public compute::Queue {
 
 class LateCompute final : public compute::Compute {
  public:
-  explicit LateCompute(std::unique_ptr<compute::Compute> compute, Lateness* lateness = nullptr) : compute_(std::move(compute)), lateness_(lateness) {}
+  using BeforeFirst = std::function<void()>;
+
+  // `before_first` goes before a kernel that is new to the device, before a graph is made, and before room for more samples.
+  explicit LateCompute(
+      std::unique_ptr<compute::Compute> compute, Lateness* lateness = nullptr, BeforeFirst before_first = [] {})
+      : compute_(std::move(compute)), lateness_(lateness), before_first_(std::move(before_first)) {}
 
   std::string name() const override { return compute_->name(); }
   std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<LateQueue>(compute_->make_queue(), lateness_); }
@@ -121,17 +127,21 @@ class LateCompute final : public compute::Compute {
   bool on_host() const override { return compute_->on_host(); }
   std::optional<compute::DeviceUse> use() const override { return compute_->use(); }
   base::Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
-    return compute_->prepare(op).map(
-        [](std::unique_ptr<compute::Kernel> kernel) -> std::unique_ptr<compute::Kernel> { return std::make_unique<LateKernel>(std::move(kernel)); });
+    return compute_->prepare(op).map([this](std::unique_ptr<compute::Kernel> kernel) -> std::unique_ptr<compute::Kernel> {
+      return std::make_unique<LateKernel>(std::move(kernel), before_first_);
+    });
   }
   std::unique_ptr<compute::Chain> chain(std::vector<std::vector<compute::Kernel*>> ops) override {
-    return std::make_unique<LateChain>(std::move(ops), lateness_);
+    return std::make_unique<LateChain>(std::move(ops), lateness_, before_first_);
   }
   void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
     compute_->sum(dtype, destination, sources, elements);
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { compute_->copy(destination, source, bytes); }
-  void load(const compute::Tensor& destination, std::span<const float> source) override { compute_->load(destination, source); }
+  void load(const compute::Tensor& destination, std::span<const float> source) override {
+    make_room(destination.bytes());
+    compute_->load(destination, source);
+  }
   void load_bytes(const compute::Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) override {
     compute_->load_bytes(destination, source, value_of);
   }
@@ -139,20 +149,26 @@ class LateCompute final : public compute::Compute {
  private:
   class LateKernel final : public compute::Kernel {
    public:
-    explicit LateKernel(std::unique_ptr<compute::Kernel> kernel) : kernel_(std::move(kernel)) {}
-    void enqueue(compute::Queue& queue) override { static_cast<LateQueue&>(queue).take(*kernel_); }
+    LateKernel(std::unique_ptr<compute::Kernel> kernel, const BeforeFirst& before_first) : kernel_(std::move(kernel)), before_first_(before_first) {}
+    void enqueue(compute::Queue& queue) override {
+      if (std::exchange(is_new_, false)) before_first_();
+      static_cast<LateQueue&>(queue).take(*kernel_);
+    }
 
    private:
     std::unique_ptr<compute::Kernel> kernel_;
+    const BeforeFirst& before_first_;
+    bool is_new_ = true;
   };
 
   // As a graph: the second time it keeps what its kernels enqueue, and from then on asks them no more.
   class LateChain final : public compute::Chain {
    public:
-    LateChain(std::vector<std::vector<compute::Kernel*>> ops, Lateness* lateness) : ops_(std::move(ops)), lateness_(lateness) {}
+    LateChain(std::vector<std::vector<compute::Kernel*>> ops, Lateness* lateness, const BeforeFirst& before_first)
+        : ops_(std::move(ops)), lateness_(lateness), before_first_(before_first) {}
     std::uint64_t enqueue(compute::Queue& queue) override {
       auto& late = static_cast<LateQueue&>(queue);
-      if (++times_ == 2) late.keep(kept_);
+      if (++times_ == 2) before_first_(), late.keep(kept_);
       if (times_ <= 2) ask(late);
       if (times_ == 2) late.keep_no_more();
       if (times_ >= 2) late.take(kept_);
@@ -171,11 +187,20 @@ class LateCompute final : public compute::Compute {
     std::vector<std::vector<compute::Kernel*>> ops_;
     std::vector<compute::Kernel*> kept_;  // null: a mark
     Lateness* lateness_;
+    const BeforeFirst& before_first_;
     int times_ = 0;
   };
 
+  void make_room(std::int64_t bytes) {
+    if (bytes <= room_bytes_) return;
+    room_bytes_ = bytes;
+    before_first_();
+  }
+
   std::unique_ptr<compute::Compute> compute_;
   Lateness* lateness_;
+  BeforeFirst before_first_;
+  std::int64_t room_bytes_ = 0;
 };
 
 }  // namespace trainyard::tests

@@ -28,16 +28,29 @@ base::Result<std::vector<Gpu>> stand_ins() {
   return all;
 }
 
+// Of one GPU a process, which what stands in for NCCL looks for (tests/backends/nccl/library).
+class OwnStreams final : public nccl::HostStreams {
+ public:
+  OwnStreams() { of_process = this; }
+  ~OwnStreams() override { of_process = nullptr; }
+  static void finish_all_there_are() {
+    if (of_process != nullptr) of_process->finish_all();
+  }
+
+ private:
+  inline static OwnStreams* of_process = nullptr;
+};
+
+// What is new to it waits for all that it is at, a peer's numbers as well: so a GPU may, that loads a kernel.
 base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) {
   OnHost how = kGpus.at(static_cast<std::size_t>(number));
   how.lends = std::getenv("TRAINYARD_STAND_INS_LEND_NOTHING") == nullptr;
-  return std::make_unique<tests::LateCompute>(on_host(how));
+  return std::make_unique<tests::LateCompute>(on_host(how), nullptr, OwnStreams::finish_all_there_are);
 }
 
-// Of one GPU a process, which what stands in for NCCL looks for (tests/backends/nccl/library).
 base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int number) {
   ::setenv("TRAINYARD_STAND_IN_GPU", std::to_string(number).c_str(), 1);
-  return std::make_unique<nccl::HostStreams>();
+  return std::make_unique<OwnStreams>();
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace trainyard::nccl {
 
-class HostStreams final : public compute::Streams {
+class HostStreams : public compute::Streams {
  public:
   base::Result<void> enter() override { return {}; }
   base::Result<void*> stream() override { return streams_.emplace_back(std::make_unique<HostStream>()).get(); }
@@ -19,6 +19,9 @@ class HostStreams final : public compute::Streams {
     return {};
   }
   void finish(void* stream) override { static_cast<HostStream*>(stream)->finish(); }
+  void finish_all() {
+    for (const auto& stream : streams_) stream->finish();
+  }
 
  private:
   std::vector<std::unique_ptr<HostStream>> streams_;
