@@ -166,7 +166,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   if (const auto at = r.find("sampled_text"); at != r.end()) std::printf("  made up %s\n", set_apart(at->get<std::string>()).c_str());
   if (const auto scale = r.find("loss_scale"); scale != r.end())
     std::printf("  loss scale          %s\n", telemetry::words(telemetry::LossScale{(*scale)["last"], (*scale)["steps_without_update"]}).c_str());
-  if (r["multiplies"] == base::name_of(experiment::Multiplies::bfloat16)) std::printf("  multiplies          bfloat16, summed in fp32\n");
+  if (r["multiplies"] != base::name_of(experiment::Multiplies::full))
+    std::printf("  multiplies          %s, summed in fp32\n", r["multiplies"].get<std::string>().c_str());
   if (const auto emulated = experiment::emulation_said(given.topology)) std::printf("  EMULATED            %s\n", emulated->c_str());
   std::printf("  note                %s\n", experiment::speeds_said(given.run).c_str());
   for (const base::Json& rank : r["ranks"])

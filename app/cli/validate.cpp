@@ -11,6 +11,7 @@
 #include "core/experiment/imposed.h"
 #include "core/experiment/in_vain.h"
 #include "core/experiment/measured.h"
+#include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/recomputation.h"
 #include "core/experiment/servers.h"
@@ -28,8 +29,8 @@ std::string in_micro_steps(const experiment::TrainingSpec& training) {
   return training.accumulation_steps == 1 ? "" : " in " + base::format_count(training.accumulation_steps) + " micro-steps";
 }
 
-std::string in_bfloat16(const experiment::TrainingSpec& training) {
-  return training.multiplies == experiment::Multiplies::bfloat16 ? ", bfloat16 multiplies" : "";
+std::string multiplies_said(const experiment::TrainingSpec& training) {
+  return training.multiplies == experiment::Multiplies::full ? "" : ", " + std::string(base::name_of(training.multiplies)) + " multiplies";
 }
 
 std::string summary(const experiment::Resolved& resolved) {
@@ -37,7 +38,7 @@ std::string summary(const experiment::Resolved& resolved) {
   const auto count = [](std::int64_t value) { return base::format_count(value); };
   return (document.name.empty() ? "" : document.name + ": ") + count(resolved.world()) + (resolved.world() == 1 ? " rank, " : " ranks, ") +
          std::string(base::name_of(document.strategy.kind)) + ", " + count(resolved.model.elements) + " parameters, global batch " +
-         count(resolved.global_batch) + in_micro_steps(document.training) + ", " + count(resolved.steps) + " steps" + in_bfloat16(document.training);
+         count(resolved.global_batch) + in_micro_steps(document.training) + ", " + count(resolved.steps) + " steps" + multiplies_said(document.training);
 }
 
 bool is_slowed(const topology::Device& device) { return device.slow_down != 1 || device.jitter != 0; }
@@ -66,6 +67,7 @@ std::vector<std::string> set_in_vain(const experiment::Experiment& given) {
   std::vector<std::string> said;
   for (const std::string& place : base::without_effect(given))
     if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy)) said.push_back(place + " is set, but changes nothing here");
+  if (auto tf32 = experiment::tf32_said(given)) said.push_back(std::move(*tf32));
   return said;
 }
 

@@ -13,7 +13,7 @@
 
 namespace trainyard::cpu {
 
-// The factors of one op; under Multiplies::full there is nothing to do.
+// The factors of one op; under all else there is nothing to do.
 class Factors {
  public:
   Factors(compute::Multiplies multiplies, int cores) : rounds_(multiplies == compute::Multiplies::bfloat16), cores_(cores) {}

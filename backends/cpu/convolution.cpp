@@ -120,9 +120,9 @@ dnnl::convolution_backward_weights::primitive_desc describe_backward(const compu
   const Descriptor in = image(op.input), out = image(op.output_gradient), best = weight(op.weight_gradient, Layout::any);
   using Backward = dnnl::convolution_backward_weights::desc;
   const auto direct = dnnl::algorithm::convolution_direct;
-  const Backward backward = op.multiplies == compute::Multiplies::full
-                                ? Backward(direct, in, best, bias(op.bias_gradient), out, sides.strides, sides.padding, sides.padding)
-                                : Backward(direct, in, best, out, sides.strides, sides.padding, sides.padding);
+  const Backward backward = op.multiplies == compute::Multiplies::bfloat16
+                                ? Backward(direct, in, best, out, sides.strides, sides.padding, sides.padding)
+                                : Backward(direct, in, best, bias(op.bias_gradient), out, sides.strides, sides.padding, sides.padding);
   return {backward, user_scratchpad(), device.engine, forward};
 }
 
@@ -144,7 +144,7 @@ std::unique_ptr<compute::Kernel> make_backward_weight(const compute::Conv2dBackw
   return make_kernel([op, cores = device.cores, products = in_order(std::move(factors), std::move(convolution), kernel.to_plain(device)),
                       norm = GradientNorm<float>(op.weight_gradient, op.bias_gradient, op.squared_norm, device.cores)](Queue& queue) mutable {
     products->enqueue(queue);
-    if (op.multiplies != compute::Multiplies::full) sum_pixels(op.output_gradient, op.bias_gradient, cores);
+    if (op.multiplies == compute::Multiplies::bfloat16) sum_pixels(op.output_gradient, op.bias_gradient, cores);
     norm();
   });
 }

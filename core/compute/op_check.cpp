@@ -65,7 +65,8 @@ OpCheck& OpCheck::channels(std::string_view tensor, const Tensor& found) {
 
 OpCheck& OpCheck::multiplies(Multiplies found, DType dtype) {
   const bool fits = found == Multiplies::full || dtype == DType::fp32;
-  return require(fits, "multiplies", "is bfloat16, of tensors of " + std::string(base::name_of(dtype)), "full, or tensors of fp32");
+  const std::string what = found == Multiplies::bfloat16 ? "bfloat16" : "tf32";
+  return require(fits, "multiplies", "is " + what + ", of tensors of " + std::string(base::name_of(dtype)), "full, or tensors of fp32");
 }
 
 OpCheck& OpCheck::require(bool fits, std::string_view part, const std::string& what, const std::string& accepted) {

@@ -26,7 +26,7 @@ class OpCheck {
   OpCheck& matrix(std::string_view tensor, const Tensor& found);    // [rows, columns], at least one column
   OpCheck& image(std::string_view tensor, const Tensor& found);     // [B,H,W,C], only B may be 0
   OpCheck& channels(std::string_view tensor, const Tensor& found);  // [..,C], two dimensions or more, C at least 1
-  OpCheck& multiplies(Multiplies found, DType dtype);               // bfloat16 only of fp32
+  OpCheck& multiplies(Multiplies found, DType dtype);               // others than full only of fp32
   OpCheck& require(bool fits, std::string_view part, const std::string& what, const std::string& accepted);
 
   base::Result<void> result() const;

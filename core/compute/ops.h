@@ -21,8 +21,9 @@ enum class Activation : std::uint8_t { none, relu, tanh };
 
 // What products take of their factors (linear layers and convolutions, all three of their passes). `bfloat16`, as a TPU's matrix unit
 // does (Wang and Kanwar 2019): every factor is rounded to bfloat16 (bfloat16.h), products and their sums stay fp32. Only of fp32 tensors;
-// these are themselves not rounded, nor is what is not multiplied: biases, and sums of gradients for them.
-enum class Multiplies : std::uint8_t { full, bfloat16 };
+// these are themselves not rounded, nor is what is not multiplied: biases, and sums of gradients for them. `tf32`, of fp32 tensors too: a device may take 11
+// significant bits of every factor, as tensor cores do of fp32 (NVIDIA A100 whitepaper 2020), which rounds as it likes; one that gains nothing by it takes all.
+enum class Multiplies : std::uint8_t { full, bfloat16, tf32 };
 
 // output = activation(input weight^T + bias)      input [B,I], weight [O,I], bias [O] or empty, output [B,O]
 struct LinearForward {
@@ -272,11 +273,13 @@ struct Scale {
 // loss_i = log sum_c exp(logit_ic) - logit_i,label ; gradient_ic = scale (softmax_ic - [c = label_i]); an empty gradient
 // is not computed. metrics (fp64 [2]) = {sum of loss_i, samples whose largest logit is the label}; of equal logits the
 // first counts as the largest. A label outside [0, C) makes the loss NaN. Empty metrics are not computed. Where a sample has several labels, its rows follow
-// one another, and `part` is that of a label in its sample: metrics = part {..}.
+// one another, and `part` is that of a label in its sample: metrics = part {..}. By what `loss_scale` (fp64 [1], may be empty) holds when the op runs, the
+// gradient is multiplied besides.
 struct SoftmaxCrossEntropy {
   Tensor logits, labels, gradient, metrics;  // [B,C], int32 [B], [B,C], fp64 [2]
   double scale = 1;
   double part = 1;
+  Tensor loss_scale = {};
 };
 
 // The same of classes in parts, of which there are k, one after another, each by a rank (Shoeybi et al. 2019, "vocabulary parallel"). First, of the part from
@@ -288,12 +291,13 @@ struct SoftmaxSummary {
 };
 
 // Then, of the summaries of all parts in order (fp64 [k,4,B]), combined in this order: metrics as above, and of the own part gradient_ic = scale (softmax_ic -
-// [c = label_i]). Either may be empty: then it is not computed.
+// [c = label_i]). Either may be empty: then it is not computed. loss_scale as above.
 struct SoftmaxCrossEntropyPart {
   Tensor logits, labels, summaries, gradient, metrics;
   std::int64_t first_class = 0;
   double scale = 1;
   double part = 1;
+  Tensor loss_scale = {};
 };
 
 // output (fp64 [1]) = sum of squares
@@ -302,12 +306,17 @@ struct SquaredNorm {
 };
 
 // factor (fp64 [1]) = min(1, maximum / (norm + 1e-6)), norm = sqrt of the sum of `squared_norms` (fp64 [k]); the rule of
-// torch.nn.utils.clip_grad_norm_. The maximum may be infinite. A norm that is not finite makes the factor NaN or, to skip the update, 0.
+// torch.nn.utils.clip_grad_norm_. The maximum may be infinite. A norm that is not finite makes the factor NaN or, to skip the update, 0. Of gradients that were
+// multiplied by `loss_scale` (fp64 [1], may be empty): norm / loss_scale counts, and the factor is divided by it, as it is when the op runs.
 struct ClipFactor {
   Tensor squared_norms, factor;
   double maximum = 1;
   bool skip_non_finite = false;
+  Tensor loss_scale = {};
 };
+
+// What that holds; 1 where it is empty. For devices whose memory this process can touch.
+inline double held_by(const Tensor& loss_scale) { return loss_scale.empty() ? 1 : *loss_scale.as<double>(); }
 
 struct Zero {
   Tensor output;

@@ -325,6 +325,7 @@ enum class Multiplies {
   automatic,  // bfloat16 where the strategy is tpu, else full
   full,
   bfloat16,  // rounded; sums, and all that is not multiplied, stay fp32
+  tf32,      // of GPUs; sums, and all that is not multiplied, stay fp32
 };
 
 // What becomes of a gradient with a number in it that is infinite or none.

@@ -131,7 +131,7 @@ struct Names<experiment::SwapTo> {
 template <>
 struct Names<experiment::Multiplies> {
   using M = experiment::Multiplies;
-  static constexpr std::pair<M, std::string_view> table[] = {{M::automatic, "auto"}, {M::full, "full"}, {M::bfloat16, "bfloat16"}};
+  static constexpr std::pair<M, std::string_view> table[] = {{M::automatic, "auto"}, {M::full, "full"}, {M::bfloat16, "bfloat16"}, {M::tf32, "tf32"}};
 };
 template <>
 struct Names<experiment::NonFinite> {
@@ -465,8 +465,8 @@ struct Fields<experiment::TrainingSpec> {
         field("precision", &T::precision, "", {},
               "Number format; bf16, fp16: mixed, of activations and of factors of products, while parameters, their gradients and moments are fp32"),
         field("multiplies", &T::multiplies, "", {},
-              "What products take of their factors; bfloat16: rounded to 8 significant bits and summed in fp32, as in a TPU; auto: bfloat16 for "
-              "the strategy tpu, else full"),
+              "What products take of their factors; bfloat16: rounded to 8 significant bits and summed in fp32, as in a TPU; tf32: 11 bits, on GPUs alone, "
+              "whose tensor cores multiply that faster; auto: bfloat16 for the strategy tpu, else full"),
         field("seed", &T::seed, "", {0, 9e15}, "Seed of the initial weights and of the sample order"),
         field("optimizer", &T::optimizer, "", {}, "The optimizer"),
         field("schedule", &T::schedule, "", {}, "The learning-rate schedule"),

@@ -2,6 +2,9 @@
 // What the products of an experiment take of their factors.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "core/base/result.h"
 #include "core/experiment/experiment.h"
 
@@ -10,7 +13,10 @@ namespace trainyard::experiment {
 // `auto` by what it is: bfloat16 where the strategy is tpu, as a TPU's matrix unit takes nothing else; full elsewhere.
 Multiplies multiplies_of(const Experiment& experiment);
 
-// bfloat16 beside fp64, and a tpu that would take another thing than bfloat16.
+// What rounds beside fp64, and a tpu that would take another thing than bfloat16.
 base::Problems multiplies_problems(const Experiment& experiment);
+
+// Of tf32, where not all ranks are on GPUs: for whom it is.
+std::optional<std::string> tf32_said(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

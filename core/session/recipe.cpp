@@ -35,6 +35,7 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
   recipe.loss_scaling = {training.loss_scale.initial, training.loss_scale.double_every_steps, training.loss_scale.least};
   recipe.compression = experiment.document.strategy.compression;
   if (training.multiplies == experiment::Multiplies::bfloat16) recipe.multiplies = compute::Multiplies::bfloat16;
+  if (training.multiplies == experiment::Multiplies::tf32) recipe.multiplies = compute::Multiplies::tf32;
   recipe.learning_rate = [training, steps = experiment.steps](std::int64_t step) { return experiment::learning_rate(training, step, steps); };
   recipe.update = [optimizer](const compute::UpdateInputs& common, Moments moments, const Tensor& step) {
     return optimizer.kind == experiment::OptimizerKind::sgd ? sgd(optimizer, common, moments) : adam(optimizer, common, moments, step);

@@ -24,24 +24,25 @@ inline void set_multiplies(compute::Op& op, Multiplies wanted) {
       op);
 }
 
-// Those of the cases that multiply; in bfloat16.
+// Those of the cases that multiply; so.
 template <class AnyCase, class AnySizes>
-std::vector<AnyCase> in_bfloat16(const std::vector<AnyCase>& cases, const AnySizes& sizes) {
+std::vector<AnyCase> multiplying(Multiplies wanted, const std::vector<AnyCase>& cases, const AnySizes& sizes) {
   std::vector<AnyCase> products;
   for (const AnyCase& named : cases) {
     Values values;
     if (!multiplies(named.make(values, DType::fp32, sizes).op)) continue;
-    products.push_back({named.name + " in bfloat16", [make = named.make](Values& of, DType dtype, const AnySizes& size) {
-                          Case made = make(of, dtype, size);
-                          set_multiplies(made.op, Multiplies::bfloat16);
-                          return made;
-                        }});
+    products.push_back(
+        {named.name + (wanted == Multiplies::tf32 ? " in tf32" : " in bfloat16"), [=, make = named.make](Values& of, DType dtype, const AnySizes& size) {
+           Case made = make(of, dtype, size);
+           set_multiplies(made.op, wanted);
+           return made;
+         }});
   }
   return products;
 }
 
-inline std::vector<NamedCase> bfloat16_cases() { return in_bfloat16(all_cases(), Sizes{2, 3, 4}); }
-inline std::vector<NamedImageCase> bfloat16_image_cases() { return in_bfloat16(image_cases(), kImages.back()); }
+inline std::vector<NamedCase> bfloat16_cases() { return multiplying(Multiplies::bfloat16, all_cases(), Sizes{2, 3, 4}); }
+inline std::vector<NamedImageCase> bfloat16_image_cases() { return multiplying(Multiplies::bfloat16, image_cases(), kImages.back()); }
 
 TEST_P(ComputeConformance, every_product_in_bfloat16_equals_the_reference_for_every_size) {
   ASSERT_EQ(bfloat16_cases().size(), 6 + bfloat16_image_cases().size());

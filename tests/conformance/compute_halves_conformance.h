@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/compute/halves.h"
-#include "tests/conformance/compute_bfloat16_conformance.h"
+#include "tests/conformance/compute_tf32_conformance.h"
 
 namespace trainyard::conformance {
 

@@ -19,6 +19,7 @@ struct Convolution {
   // Of an output, rounded once after both.
   compute::Tensor bias = {};  // [O], or empty
   compute::Activation activation = compute::Activation::none;
+  bool tf32 = false;  // of fp32: factors as tensor cores take them
 };
 
 }  // namespace trainyard::cuda

@@ -30,9 +30,10 @@ std::uint32_t alignment_of(const Tensor& tensor) {
   return static_cast<std::uint32_t>(address & (~address + 1));
 }
 
-std::shared_ptr<cublasLtMatmulDescOpaque_t> make_operation(bool of_doubles) {
+std::shared_ptr<cublasLtMatmulDescOpaque_t> make_operation(const Product& p) {
   cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatmulDescCreate(&operation, of_doubles ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, of_doubles ? CUDA_R_64F : CUDA_R_32F);
+  if (p.result.dtype == DType::fp64) cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_64F, CUDA_R_64F);
+  else cublasLtMatmulDescCreate(&operation, p.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F);
   return {operation, cublasLtMatmulDescDestroy};
 }
 
@@ -61,8 +62,7 @@ struct Call {
 };
 
 Call describe(const Product& p) {
-  const bool of_doubles = p.result.dtype == DType::fp64;
-  Call call{make_operation(of_doubles), make_layout(p.right, p.right_transposed ? p.k : p.n, p.right_transposed ? p.n : p.k),
+  Call call{make_operation(p), make_layout(p.right, p.right_transposed ? p.k : p.n, p.right_transposed ? p.n : p.k),
             make_layout(p.left, p.left_transposed ? p.m : p.k, p.left_transposed ? p.k : p.m), make_layout(p.result, p.n, p.m)};
   set(call.operation, CUBLASLT_MATMUL_DESC_TRANSA, p.right_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(call.operation, CUBLASLT_MATMUL_DESC_TRANSB, p.left_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);

@@ -13,7 +13,7 @@ struct Workspace {
   Memory memory;
 };
 
-// By cuBLASLt, without TF32: what is fp32 is multiplied in fp32.
+// By cuBLASLt: what is fp32 is multiplied in fp32, but where TF32 is asked for.
 class Products {
  public:
   static base::Result<std::unique_ptr<Products>> make(Device& device);

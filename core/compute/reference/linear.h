@@ -26,7 +26,7 @@ inline double slope(Activation activation, double output) {
 // As it enters a product.
 template <class T>
 double factor(Multiplies multiplies, T value) {
-  return multiplies == Multiplies::full ? static_cast<double>(value) : static_cast<double>(rounded_to_bfloat16(static_cast<float>(value)));
+  return static_cast<double>(multiplies == Multiplies::bfloat16 ? rounded_to_bfloat16(static_cast<float>(value)) : value);
 }
 
 template <class T>

@@ -138,7 +138,7 @@ TEST(Schema, knows_every_part_its_bounds_and_its_words) {
   EXPECT_EQ(properties["strategy"]["properties"]["kind"]["enum"],
             (base::Json{"one_device", "mirrored", "multi_worker_mirrored", "ddp", "central_storage", "data_parallel", "parameter_server", "gossip", "local_sgd",
                         "tpu", "model_parallel", "pipeline", "fsdp", "tensor_parallel", "hybrid", "rpc"}));
-  EXPECT_EQ(properties["training"]["properties"]["multiplies"]["enum"], (base::Json{"auto", "full", "bfloat16"}));
+  EXPECT_EQ(properties["training"]["properties"]["multiplies"]["enum"], (base::Json{"auto", "full", "bfloat16", "tf32"}));
   EXPECT_EQ(properties["strategy"]["properties"]["compression"]["properties"]["kind"]["enum"],
             (base::Json{"none", "fp16", "bf16", "int8", "sign", "top_k", "random_k", "power_sgd"}));
   EXPECT_EQ(properties["strategy"]["properties"]["engine"]["enum"], (base::Json{"own", "gloo", "nccl"}));

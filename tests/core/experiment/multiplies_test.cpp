@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/experiment/fields.h"
 #include "core/experiment/resolve.h"
 #include "tests/core/experiment/samples.h"
 
@@ -40,20 +41,44 @@ TEST(Multiplies, are_resolved_and_stay_those_of_one_device) {
   EXPECT_TRUE(resolved_from_json(to_json(alone)));
 }
 
-TEST(Multiplies, in_bfloat16_go_with_any_strategy_of_fp32) {
-  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::data_parallel}) {
+TEST(Multiplies, that_round_go_with_any_strategy_of_fp32) {
+  for (const auto& [kind, rounded] : {std::pair{StrategyKind::mirrored, Multiplies::bfloat16}, std::pair{StrategyKind::ddp, Multiplies::tf32},
+                                      std::pair{StrategyKind::data_parallel, Multiplies::bfloat16}}) {
     Experiment e = small();
     e.strategy.kind = kind;
-    e.training.multiplies = Multiplies::bfloat16;
+    e.training.multiplies = rounded;
     EXPECT_EQ(base::to_string(validate(e, ".")), "");
     e.training.precision = Precision::fp64;
     const base::Problems problems = validate(e, ".");
     ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
     EXPECT_EQ(problems[0].where, "training.multiplies");
-    EXPECT_THAT(problems[0].what, HasSubstr("training.precision is fp64"));
+    EXPECT_THAT(problems[0].what, HasSubstr(std::string(base::name_of(rounded)) + " is summed in fp32, and training.precision is fp64"));
     e.training.multiplies = Multiplies::automatic;
     EXPECT_EQ(base::to_string(validate(e, ".")), "");
   }
+}
+
+TEST(Multiplies, in_tf32_are_said_to_be_for_gpus) {
+  Experiment e = small();
+  EXPECT_EQ(tf32_said(e), std::nullopt);
+  e.training.multiplies = Multiplies::tf32;
+  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("changes nothing here"));
+  auto& devices = e.topology.hosts.front().devices;
+  ASSERT_GE(devices.size(), 2u);
+  devices.front().kind = topology::DeviceKind::gpu;
+  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("changes nothing here")) << "it is emulated";
+  devices.front().gpu = 0;
+  EXPECT_THAT(tf32_said(e).value_or(""), HasSubstr("those on CPUs multiply in full"));
+  for (topology::Device& device : devices) device.kind = topology::DeviceKind::gpu, device.gpu = 0;
+  EXPECT_EQ(tf32_said(e), std::nullopt);
+}
+
+TEST(Multiplies, of_a_tpu_are_not_in_tf32) {
+  Experiment e = small();
+  e.strategy.kind = StrategyKind::tpu;
+  for (topology::Device& device : e.topology.hosts.front().devices) device.kind = topology::DeviceKind::tpu;
+  e.training.multiplies = Multiplies::tf32;
+  EXPECT_THAT(base::to_string(validate(e, ".")), HasSubstr("this asks for tf32"));
 }
 
 }  // namespace

@@ -61,12 +61,12 @@ TEST_F(TpuInspector, what_is_emulated_and_rounded_is_said_at_its_field) {
   EXPECT_FALSE(says(emulated)) << "it is a problem then, and said as one";
 }
 
-TEST_F(TpuInspector, multiplies_are_a_choice_of_three) {
+TEST_F(TpuInspector, multiplies_are_a_choice_of_four) {
   auto* multiplies = inner<QComboBox>(inspector_.form("training").editor("multiplies"));
-  ASSERT_EQ(multiplies->count(), 3);
+  ASSERT_EQ(multiplies->count(), 4);
   multiplies->setFocus();
   QTest::keyClick(multiplies, Qt::Key_End);
-  EXPECT_EQ(now().training.multiplies, experiment::Multiplies::bfloat16);
+  EXPECT_EQ(now().training.multiplies, experiment::Multiplies::tf32);
 }
 
 }  // namespace

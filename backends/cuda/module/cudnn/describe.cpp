@@ -19,7 +19,10 @@ cudnnDataType_t type_of(DType dtype) {
 }
 
 // Without TF32 what is fp32 is multiplied in fp32; factors of 16 bits are multiplied exactly by tensor cores, too.
-cudnnMathType_t arithmetic_of(DType dtype) { return dtype == DType::fp32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH; }
+cudnnMathType_t arithmetic_of(const Convolution& convolution) {
+  if (convolution.input.dtype != DType::fp32) return CUDNN_TENSOR_OP_MATH;
+  return convolution.tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+}
 
 // One by one, until one is refused.
 class Describer {
@@ -40,11 +43,12 @@ class Describer {
     return {std::move(made), t.data};
   }
 
-  std::shared_ptr<cudnnConvolutionStruct> window(const compute::Window& window, DType dtype) {
+  std::shared_ptr<cudnnConvolutionStruct> window(const Convolution& convolution) {
+    const compute::Window& window = convolution.window;
     auto made = make<cudnnConvolutionStruct>(library_.create_window, library_.destroy_window);
     const int padding = in_int(window.padding), stride = in_int(window.stride);
     check(library_.set_window(made.get(), padding, padding, stride, stride, 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
-    check(library_.set_arithmetic(made.get(), arithmetic_of(dtype)));
+    check(library_.set_arithmetic(made.get(), arithmetic_of(convolution)));
     return made;
   }
 
@@ -87,12 +91,8 @@ class Describer {
 
 std::optional<Description> describe(const Library& library, const Convolution& convolution) {
   Describer describer(library);
-  Description made{describer.images(convolution.input),
-                   describer.images(convolution.output),
-                   describer.bias(convolution.bias),
-                   describer.weight(convolution.weight),
-                   describer.window(convolution.window, convolution.input.dtype),
-                   describer.activation(convolution.activation)};
+  Description made{describer.images(convolution.input),  describer.images(convolution.output), describer.bias(convolution.bias),
+                   describer.weight(convolution.weight), describer.window(convolution),        describer.activation(convolution.activation)};
   if (describer.refused()) return std::nullopt;
   return made;
 }

@@ -65,7 +65,8 @@ template <class W>
 base::Result<std::optional<Run>> by_device(Device& device, Convolution op, Multiplies multiplies) {
   using Makes = Convolution::Makes;
   const DType dtype = op.input.dtype;
-  if (multiplies != Multiplies::full || dtype == DType::fp64 || op.weight.dtype != dtype || op.output.elements() == 0) return std::nullopt;
+  if (multiplies == Multiplies::bfloat16 || dtype == DType::fp64 || op.weight.dtype != dtype || op.output.elements() == 0) return std::nullopt;
+  op.tf32 = multiplies == Multiplies::tf32;
   Around around;
   base::Result<void> fits = align<W>(device, op.input, op.makes == Makes::input_gradient, around);
   if (fits) fits = align<W>(device, op.output, op.makes == Makes::output, around);

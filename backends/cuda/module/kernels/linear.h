@@ -50,7 +50,7 @@ inline Run keeping(std::vector<Memory> memory, Run work) {
 // A factor as the product takes it: itself, or a copy that is rounded to bfloat16 each time before. What that takes is added to `runs` and `memory`.
 template <class W>
 base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies multiplies, std::vector<Run>& runs, std::vector<Memory>& memory) {
-  if (multiplies == Multiplies::full) return factor;
+  if (multiplies != Multiplies::bfloat16) return factor;
   auto rounded = allocate(device, DType::bf16, factor.shape);
   if (!rounded) return base::fail(rounded.error());
   runs.push_back(run_of<W>(compute::Copy{factor, rounded->tensor}));
@@ -71,6 +71,7 @@ base::Result<Run> make_product(Device& device, Product product, Multiplies multi
     if (!taken) return base::fail(taken.error());
     *factor = *taken;
   }
+  product.tf32 = multiplies == Multiplies::tf32;
   const bool plain = product.bias.empty() && product.activation == Activation::none;
   const bool finishes = !plain && !device.fuses(product.result.dtype, product.activation);
   // A library may read a bias by 16 bytes, whatever it is told of where that begins.

@@ -97,6 +97,18 @@ TEST_F(Cudnn, of_16_bits_makes_what_is_rounded_once_and_nothing_else) {
   EXPECT_EQ(library_.weight_gradients, before_.weight_gradients);
 }
 
+TEST_F(Cudnn, multiplies_by_tf32_where_that_is_asked_for) {
+  const auto device = on_host({.cudnn = TRAINYARD_CUDNN});
+  const auto in_tf32 = [](auto& op) {
+    if constexpr (requires { op.multiplies; }) op.multiplies = Multiplies::tf32;
+  };
+  const auto full = made_by(*device);
+  const std::int64_t asked = library_.all() - before_.all();
+  EXPECT_NE(made_by(*device, DType::fp32, in_tf32), full);
+  EXPECT_EQ(library_.all() - before_.all(), 2 * asked) << "the same convolutions";
+  EXPECT_EQ(made_by(*device), full) << "as before";
+}
+
 TEST_F(Cudnn, leaves_doubles_and_rounded_factors_and_what_it_has_nothing_for_to_columns) {
   const auto device = on_host({.cudnn = TRAINYARD_CUDNN}), columns = on_host();
   const auto rounds = [](auto& op) {

@@ -15,6 +15,7 @@
 #include "backends/cuda/module/prepare.h"
 #include "core/base/units.h"
 #include "tests/backends/cuda/host/lent_memory.h"
+#include "tests/backends/cuda/library/tf32.h"
 
 namespace trainyard::cuda {
 namespace {
@@ -22,8 +23,9 @@ namespace {
 using base::Result;
 
 // Of a factor that may be transposed: element (row, column) of one that is not.
-double factor_at(const Tensor& factor, bool transposed, std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column) {
-  return get<double>(factor, transposed ? column * rows + row : row * columns + column);
+double factor_at(const Tensor& factor, bool transposed, std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column, bool tf32) {
+  const auto number = get<double>(factor, transposed ? column * rows + row : row * columns + column);
+  return tf32 && factor.dtype == DType::fp32 ? stand_in::to_tf32(static_cast<float>(number)) : number;
 }
 
 void multiply(const Product& p) {
@@ -32,7 +34,7 @@ void multiply(const Product& p) {
       const std::int64_t at = row * p.n + column;
       double sum = (p.accumulates ? get<double>(p.result, at) : 0) + (p.bias.empty() ? 0 : get<double>(p.bias, column));
       for (std::int64_t i = 0; i < p.k; ++i)
-        sum += factor_at(p.left, p.left_transposed, p.m, p.k, row, i) * factor_at(p.right, p.right_transposed, p.k, p.n, i, column);
+        sum += factor_at(p.left, p.left_transposed, p.m, p.k, row, i, p.tf32) * factor_at(p.right, p.right_transposed, p.k, p.n, i, column, p.tf32);
       put(p.result, at, activate(p.activation, sum));
     }
 }

@@ -6,9 +6,9 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 
 #include "core/compute/compression/half.h"
+#include "tests/backends/cuda/library/tf32.h"
 
 namespace trainyard::cuda::stand_in {
 
@@ -34,15 +34,6 @@ struct Window {
   int padding = 0, stride = 1;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
 };
-
-// Of 10 bits, as tensor cores take fp32 where they may.
-inline float to_tf32(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  bits &= ~0x1FFFU;
-  std::memcpy(&value, &bits, sizeof bits);
-  return value;
-}
 
 inline double number(const Extents& of, const void* data, const Places& at, cudnnMathType_t math) {
   const std::int64_t i = of.place(at);
