@@ -36,10 +36,11 @@ template <class T>
 PreparedKernel prepare_loss(const compute::SoftmaxCrossEntropy& op) {
   return make_kernel([op](Queue&) {
     const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
+    const double scale = op.scale * compute::held_by(op.loss_scale);
     double metrics[2] = {0, 0};
     for (std::int64_t b = 0; b < batch; ++b) {
       T* gradient = op.gradient.empty() ? nullptr : op.gradient.as<T>() + b * classes;
-      softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], op.scale, gradient, metrics);
+      softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], scale, gradient, metrics);
     }
     for (int m = 0; m < 2 && !op.metrics.empty(); ++m) op.metrics.as<double>()[m] = op.part * metrics[m];
   });
@@ -89,9 +90,10 @@ void part_of_row(const compute::SoftmaxCrossEntropyPart& op, std::int64_t b, dou
   if (op.gradient.empty()) return;
   const T* const logits = op.logits.as<T>() + b * classes;
   T* const gradient = op.gradient.as<T>() + b * classes;
-  for (std::int64_t c = 0; c < classes; ++c) gradient[c] = static_cast<T>(std::exp(static_cast<double>(logits[c]) - row.largest) * (op.scale / row.sum));
+  const double scale = op.scale * compute::held_by(op.loss_scale);
+  for (std::int64_t c = 0; c < classes; ++c) gradient[c] = static_cast<T>(std::exp(static_cast<double>(logits[c]) - row.largest) * (scale / row.sum));
   const std::int64_t own = label - op.first_class;
-  if (own >= 0 && own < classes) gradient[own] = static_cast<T>(op.scale * (std::exp(static_cast<double>(logits[own]) - row.largest) / row.sum - 1));
+  if (own >= 0 && own < classes) gradient[own] = static_cast<T>(scale * (std::exp(static_cast<double>(logits[own]) - row.largest) / row.sum - 1));
 }
 
 template <class T>
@@ -128,8 +130,8 @@ PreparedKernel prepare(const compute::ClipFactor& op, const Device&) {
   return make_kernel([op](Queue&) {
     double sum = 0;
     for (std::int64_t i = 0; i < op.squared_norms.elements(); ++i) sum += op.squared_norms.as<double>()[i];
-    const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN();
-    *op.factor.as<double>() = std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) + 1e-6)) : unusable;
+    const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN(), times = compute::held_by(op.loss_scale);
+    *op.factor.as<double>() = (std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) / times + 1e-6)) : unusable) / times;
   });
 }
 

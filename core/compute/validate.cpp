@@ -118,6 +118,7 @@ std::string_view name_of_op(const SoftmaxCrossEntropy&) { return "softmax_cross_
 void check(const SoftmaxCrossEntropy& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
   check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape).is_or_empty("metrics", op.metrics, DType::fp64, {2});
+  check.is_or_empty("loss_scale", op.loss_scale, DType::fp64, {1});
 }
 
 std::string_view name_of_op(const SoftmaxSummary&) { return "softmax_summary"; }
@@ -133,6 +134,7 @@ void check(const SoftmaxCrossEntropyPart& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
   check.is("summaries", op.summaries, DType::fp64, {op.summaries.shape[0], 4, op.logits.shape[0]});
   check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape).is_or_empty("metrics", op.metrics, DType::fp64, {2});
+  check.is_or_empty("loss_scale", op.loss_scale, DType::fp64, {1});
 }
 
 std::string_view name_of_op(const SquaredNorm&) { return "squared_norm"; }
@@ -141,6 +143,7 @@ void check(const SquaredNorm& op, OpCheck& check) { check.full("input", op.input
 std::string_view name_of_op(const ClipFactor&) { return "clip_factor"; }
 void check(const ClipFactor& op, OpCheck& check) {
   check.is("squared_norms", op.squared_norms, DType::fp64, {op.squared_norms.elements()}).is("factor", op.factor, DType::fp64, {1});
+  check.is_or_empty("loss_scale", op.loss_scale, DType::fp64, {1});
   check.require(op.maximum > 0, "maximum", "is " + std::to_string(op.maximum), "a norm above 0");
 }
 

@@ -87,7 +87,7 @@ std::int64_t Segment::backward_input_flops() const {
     case LayerKind::layer_norm: return 14 * outputs;  // its statistics again, two means, and what they make
     case LayerKind::rms_norm: return 10 * outputs;
     case LayerKind::gelu: return 2 * kGelu * outputs;
-    case LayerKind::attention: return attention_flops(*this, 5, kExponential + 8);  // the scores once more
+    case LayerKind::attention: return attention_flops(*this, 5, kExponential + 6) + 2 * outputs;  // the scores once more, and a mean a row
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }

@@ -148,9 +148,8 @@ class Binder : BufferMap {
         op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
     if (plan::pairs_up(op.kind)) bind_pair(op, bound);
     if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in) bind_copies(op, bound);
-    bound.follows_loss_scale = touches(op.reads, "loss_scale");
     for (const compute::Op& work : compute_ops(op)) {
-      auto kernel = bound.follows_loss_scale ? prepare_scaled(work, named("loss_scale"), compute_) : compute_.prepare(work);
+      auto kernel = compute_.prepare(work);
       if (!kernel) return base::fail(kernel.error());
       bound.kernels.push_back(std::move(*kernel));
     }
@@ -220,7 +219,7 @@ class Binder : BufferMap {
       case OpKind::encode:
       case OpKind::decode: return {compression_op(op, *program_, plan_, model_, recipe_, groups_, [this](const Access& access) { return tensor(access); })};
       case OpKind::norm: return {compute::SquaredNorm{tensor(op.reads.front()), tensor(op.writes.front())}};
-      case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite}};
+      case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite, loss_scale(op)}};
       case OpKind::update: return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
       case OpKind::stash:
       case OpKind::cast: return {compute::Copy{tensor(op.reads.front()), tensor(op.writes.front())}};
@@ -263,11 +262,14 @@ class Binder : BufferMap {
     const Tensor gradients = touches(op.writes, "grad.s" + std::to_string(last)) ? with_rows(gradient(last), rows, model_.classes) : Tensor{};
     const Tensor metrics = touches(op.writes, "metrics") ? named("metrics") : Tensor{};
     const Access* summaries = find(op.reads, "summaries");
-    if (summaries == nullptr) return compute::SoftmaxCrossEntropy{outputs, labels, gradients, metrics, scale, part};
+    if (summaries == nullptr) return compute::SoftmaxCrossEntropy{outputs, labels, gradients, metrics, scale, part, loss_scale(op)};
     Tensor of_all = tensor(*summaries);
     of_all.shape = {summaries->count / (kSoftmaxSummary * rows), kSoftmaxSummary, rows};
-    return compute::SoftmaxCrossEntropyPart{outputs, labels, of_all, gradients, metrics, model_.segments.back().split_first, scale, part};
+    return compute::SoftmaxCrossEntropyPart{outputs, labels, of_all, gradients, metrics, model_.segments.back().split_first, scale, part, loss_scale(op)};
   }
+
+  // Of an op that goes by it; else none.
+  Tensor loss_scale(const Op& op) { return touches(op.reads, "loss_scale") ? sub(named("loss_scale"), 0, 1) : Tensor{}; }
 
   compute::SoftmaxSummary summary(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;

@@ -77,7 +77,6 @@ struct BoundOp {
   bool leaves_statistics = false;                         // those of updates, summed over ranks that each update a part
   bool leaves_loss = false;                               // of the samples of its micro-step, and how many it got right
   bool leaves_first_loss = false;                         // of the program
-  bool follows_loss_scale = false;                        // the host looks at that when it enqueues the op
   std::vector<std::unique_ptr<compute::Kernel>> kernels;  // compute ops; of a server's update [from * places + to]
   std::shared_ptr<const plan::Pairing> pairing;           // of offer and agree: which of `peers` it is in a step
   // Sends and receives.

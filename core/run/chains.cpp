@@ -20,8 +20,6 @@ bool waits_for_others(const plan::Op& op) {
   return std::ranges::any_of(op.after, [&](const plan::Dependency& one) { return one.lane != op.lane; });
 }
 
-bool goes_alone(const BoundOp& op) { return has_part_of_host(op.kind) || op.follows_loss_scale; }
-
 }  // namespace
 
 bool has_part_of_host(OpKind kind) { return kind == OpKind::pack || kind == OpKind::rate; }
@@ -38,8 +36,8 @@ std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bo
   };
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const BoundOp& op = bound.ops[ops[i]];
-    if (open.count == most || waits_for_others(program.ops[ops[i]]) || goes_alone(op) || (has_loss && leaves_loss(op))) close(i);
-    if (goes_alone(op)) close(i + 1);
+    if (open.count == most || waits_for_others(program.ops[ops[i]]) || has_part_of_host(op.kind) || (has_loss && leaves_loss(op))) close(i);
+    if (has_part_of_host(op.kind)) close(i + 1);
     else ++open.count, has_loss |= leaves_loss(op);
   }
   close(ops.size());

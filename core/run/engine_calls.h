@@ -3,6 +3,10 @@
 // reports: its peer counts as ready when it was handed over, and its bytes are those of the formula.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
+
 #include "core/comm/collectives.h"
 #include "core/run/exchange.h"
 
@@ -23,7 +27,11 @@ class EngineCalls final : public Exchange {
 
   comm::Collectives& engine_;
   base::Reduction reduction_;
-  std::vector<std::uint64_t> handed_over_;  // by group
+  std::map<int, std::uint64_t> handed_over_;  // by group
 };
+
+// Before all else, one call of each kind that ops of the rank make, of each root, in each group: in one order on all members. What an engine connects, or asks
+// memory for, when two exchange for the first time, is there then. What the buffers hold then, means nothing. `go_on` is asked while peers are waited for.
+base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound, const std::function<base::Result<void>()>& go_on);
 
 }  // namespace trainyard::run

@@ -17,14 +17,10 @@ struct LossScale {
 
 LossScale after_step(LossScale now, bool finite, const LossScaling& rule);
 
-// Before the first step, and before anything is prepared by it. Where the loss is not scaled there is nothing to do.
+// Before the first step. Where the loss is not scaled there is nothing to do.
 void begin_loss_scale(const BoundPlan& bound, const LossScaling& rule);
 
 // What a SCALE op does; a Problem where the scale would become less than the least.
 base::Result<void> adjust_loss_scale(const BoundPlan& bound, const LossScaling& rule);
-
-// A loss whose gradient, or a clip factor whose gradients, are multiplied by what `scale` holds whenever it runs: its norms count as so many times smaller (but
-// for the 1e-6 of the rule), and so is the factor. Prepared once more when the scale is one that it had not yet: seldom.
-base::Result<std::unique_ptr<compute::Kernel>> prepare_scaled(const compute::Op& op, const compute::Tensor& scale, compute::Compute& compute);
 
 }  // namespace trainyard::run

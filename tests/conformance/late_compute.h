@@ -110,15 +110,18 @@ class LateCompute final : public compute::Compute {
  public:
   using BeforeFirst = std::function<void()>;
 
-  // `before_first` goes before a kernel that is new to the device, before a graph is made, and before room for more samples.
+  // `before_first` goes before what a device may wait with for all that it is at: memory, a kernel that is new to it, a graph that is made, room for more
+  // samples, and the first of them that come as bytes.
   explicit LateCompute(
       std::unique_ptr<compute::Compute> compute, Lateness* lateness = nullptr, BeforeFirst before_first = [] {})
       : compute_(std::move(compute)), lateness_(lateness), before_first_(std::move(before_first)) {}
 
   std::string name() const override { return compute_->name(); }
   std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<LateQueue>(compute_->make_queue(), lateness_); }
-  base::Result<compute::Memory> allocate(std::int64_t bytes, const std::string& where) override { return compute_->allocate(bytes, where); }
-  base::Result<compute::Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override { return compute_->allocate_at_hand(bytes, where); }
+  base::Result<compute::Memory> allocate(std::int64_t bytes, const std::string& where) override { return before_first_(), compute_->allocate(bytes, where); }
+  base::Result<compute::Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
+    return before_first_(), compute_->allocate_at_hand(bytes, where);
+  }
   base::Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override { return compute_->reach(memory); }
   base::Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to, const std::string& where) override {
     return compute_->allocate_to_lend(bytes, to, where);
@@ -127,6 +130,7 @@ class LateCompute final : public compute::Compute {
   bool on_host() const override { return compute_->on_host(); }
   std::optional<compute::DeviceUse> use() const override { return compute_->use(); }
   base::Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
+    before_first_();
     return compute_->prepare(op).map([this](std::unique_ptr<compute::Kernel> kernel) -> std::unique_ptr<compute::Kernel> {
       return std::make_unique<LateKernel>(std::move(kernel), before_first_);
     });
@@ -143,6 +147,7 @@ class LateCompute final : public compute::Compute {
     compute_->load(destination, source);
   }
   void load_bytes(const compute::Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) override {
+    if (std::exchange(bytes_are_new_, false)) before_first_();
     compute_->load_bytes(destination, source, value_of);
   }
 
@@ -201,6 +206,7 @@ class LateCompute final : public compute::Compute {
   Lateness* lateness_;
   BeforeFirst before_first_;
   std::int64_t room_bytes_ = 0;
+  bool bytes_are_new_ = true;
 };
 
 }  // namespace trainyard::tests

@@ -126,6 +126,7 @@ const std::vector<ByNccl> kByNccl{
     {"fsdp", "four_devices_fsdp_gpt_grammar", 4, {"training.batch_per_rank=2"}, 1e-3},
     {"model_parallel", "two_devices_model_parallel_digits", 2},
     {"pipeline", "four_devices_pipeline_gpt_grammar", 4, {"data.context=16"}, 1e-3},
+    {"pipeline_in_fp16", "four_devices_pipeline_gpt_grammar", 4, {"data.context=16", "training.precision=fp16", "training.loss_scale.initial=1e9"}, 2e-2},
     {"tied_pipeline", "four_devices_zero_bubble_gpt_grammar", 4, {"data.context=16"}, 1e-3},
     {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", 4, {"training.batch_per_rank=2"}, 1e-3},
     {"sharded_hybrid", "four_devices_sharded_hybrid_bf16_gpt_grammar", 4, {"training.precision=fp32", "training.batch_per_rank=2", "data.context=16"}, 1e-3},
@@ -245,6 +246,19 @@ TEST(Gpus, that_a_cpu_is_said_to_be_are_set_in_vain) {
   const Ran ran = Machine(home)(arguments);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("note: topology.hosts[0].devices[0].gpu is set, but changes nothing here"));
+}
+
+// Their products alone: 11 bits are near enough to train by.
+TEST(Gpus, multiply_in_tf32_if_they_are_told_to) {
+  const Home home;
+  const Machine machine(home);
+  const Overrides gpu = on_gpu(0, 0), tf32{"training.multiplies=tf32"};
+  const Json full = machine.completed(few_samples(kOne, gpu)), rounded = machine.completed(few_samples(kOne, with(gpu, tf32)));
+  const double apart = distance(trained_weights(rounded), trained_weights(full));
+  EXPECT_GT(apart, 1e-6);
+  EXPECT_LT(apart, 1e-2);
+  EXPECT_EQ(rounded["multiplies"], "tf32");
+  EXPECT_THAT(machine(with_set({"validate", kOne}, tf32)).out, HasSubstr("note: training.multiplies is set to tf32, but changes nothing here"));
 }
 
 TEST(Gpus, without_room_say_whose_and_for_how_much) {

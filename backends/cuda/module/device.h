@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ struct Product {
   compute::Tensor left, right, bias, result;
   std::int64_t m = 1, n = 1, k = 1;
   bool left_transposed = false, right_transposed = false, accumulates = false;
+  bool tf32 = false;  // of fp32: factors as tensor cores take them
   compute::Activation activation = compute::Activation::none;
 };
 
@@ -60,15 +62,17 @@ class Device {
   virtual base::Result<Memory> take(std::int64_t bytes) = 0;
   virtual base::Result<Memory> take_zeros(std::int64_t bytes) = 0;
   base::Result<Memory> counted(const base::Result<Memory>& memory, std::int64_t bytes) {
-    if (memory) taken_ += bytes;
-    return memory.map_error([&](base::Problem problem) {
-      if (taken_ > 0) problem.what += "; kernels have " + base::format_bytes(static_cast<double>(taken_)) + " to work in";
-      return problem;
-    });
+    if (!memory)
+      return memory.map_error([&](base::Problem problem) {
+        if (*taken_ > 0) problem.what += "; kernels have " + base::format_bytes(static_cast<double>(*taken_)) + " to work in";
+        return problem;
+      });
+    *taken_ += bytes;
+    return Memory(memory->get(), [owned = *memory, taken = taken_, bytes](std::byte*) { *taken -= bytes; });
   }
 
-  std::int64_t taken_ = 0;                                // bytes, in all
-  std::array<std::pair<Memory, std::int64_t>, 3> rooms_;  // and their bytes, as many as anybody asked for
+  std::shared_ptr<std::atomic<std::int64_t>> taken_ = std::make_shared<std::atomic<std::int64_t>>(0);  // bytes of what is there still
+  std::array<std::pair<Memory, std::int64_t>, 3> rooms_;                                               // and their bytes, as many as anybody asked for
 };
 
 }  // namespace trainyard::cuda

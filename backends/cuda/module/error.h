@@ -20,7 +20,8 @@ inline std::string advice_on(cudaError_t error) {
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
-    case cudaErrorMisalignedAddress: return "Run it with CUDA_LAUNCH_BLOCKING=1 in the environment: then the one op that fails is named.";
+    case cudaErrorMisalignedAddress:
+      return "Run it with CUDA_LAUNCH_BLOCKING=1 in the environment, and strategy.engine own: then the one op that fails is named.";
     case cudaErrorDevicesUnavailable: return "Another process may have the GPU to itself: nvidia-smi lists them; nvidia-smi -c DEFAULT lets several in.";
     case cudaErrorSystemNotReady: return "The switches between the GPUs are not up: see that nvidia-fabricmanager runs.";
     case cudaErrorSystemDriverMismatch: return "The driver that runs is another than the one installed: start the machine anew.";

@@ -34,7 +34,7 @@ void run(const SoftmaxCrossEntropy& op) {
   double metrics[2] = {0, 0};
   for (std::int64_t b = 0; b < batch; ++b) {
     T* gradient = op.gradient.empty() ? nullptr : op.gradient.as<T>() + b * classes;
-    softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], op.scale, gradient, metrics);
+    softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], op.scale * held_by(op.loss_scale), gradient, metrics);
   }
   for (int m = 0; m < 2 && !op.metrics.empty(); ++m) op.metrics.as<double>()[m] = op.part * metrics[m];
 }
@@ -84,7 +84,7 @@ void run(const SoftmaxCrossEntropyPart& op) {
     metrics[1] += row.largest_class == label ? 1 : 0;
     for (std::int64_t c = 0; c < classes && !op.gradient.empty(); ++c) {
       const double probability = std::exp(static_cast<double>(op.logits.as<T>()[b * classes + c]) - row.largest) / row.sum;
-      op.gradient.as<T>()[b * classes + c] = static_cast<T>(op.scale * (probability - (op.first_class + c == label ? 1 : 0)));
+      op.gradient.as<T>()[b * classes + c] = static_cast<T>(op.scale * held_by(op.loss_scale) * (probability - (op.first_class + c == label ? 1 : 0)));
     }
   }
   for (int m = 0; m < 2 && !op.metrics.empty(); ++m) op.metrics.as<double>()[m] = op.part * metrics[m];
@@ -98,8 +98,8 @@ void run(const SquaredNorm& op) {
 inline void run(const ClipFactor& op) {
   double sum = 0;
   for (std::int64_t i = 0; i < op.squared_norms.elements(); ++i) sum += op.squared_norms.as<double>()[i];
-  const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN();
-  *op.factor.as<double>() = std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) + 1e-6)) : unusable;
+  const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN(), times = held_by(op.loss_scale);
+  *op.factor.as<double>() = (std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) / times + 1e-6)) : unusable) / times;
 }
 
 inline void run(const Zero& op) {

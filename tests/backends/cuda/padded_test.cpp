@@ -61,6 +61,7 @@ TEST(PaddedProducts, give_the_device_factors_whose_rows_are_whole_units) {
 TEST(PaddedProducts, that_find_no_room_say_what_kernels_have) {
   Asked device;
   ASSERT_TRUE(in_padded_rows<float>(device, product_of(160, 128, 1003, false, false)));
+  ASSERT_TRUE(device.allocate(100'000)) << "and given back at once";
   device.most = 1'000'000;
   const auto refused = in_padded_rows<float>(device, product_of(1600, 128, 1003, false, false));
   ASSERT_FALSE(refused);

@@ -64,10 +64,9 @@ TEST(Chains, have_one_loss_that_the_host_looks_at) {
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 4})) << "the second loss begins one, which is followed by another that leaves a loss";
 }
 
-TEST(Chains, leave_out_what_follows_the_loss_scale_and_what_the_host_packs) {
+TEST(Chains, leave_out_what_the_host_packs) {
   Steps step;
-  step.add(OpKind::forward).add(OpKind::forward).add(OpKind::loss);
-  step.last().follows_loss_scale = true;
+  step.add(OpKind::forward).add(OpKind::forward).add(OpKind::rate);
   step.add(OpKind::backward_weight).add(OpKind::pack).add(OpKind::backward_weight).add(OpKind::update);
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 2}, Chained{5, 2}));
 }

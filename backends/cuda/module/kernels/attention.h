@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Causal attention, a tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is ever written to the device's memory. Of 16 bits it is by tensor
 // cores where they can do it (attention_forward.h, attention_backward.h); here is what does it in any other case, number by number. A team takes some queries
-// of one head of one sample and goes through the keys that they see; for the gradients of keys and values it is the other way round. SoftmaxOfQuery is made on
+// of one head of one sample and goes through the keys that they see; for the gradients of keys and values it is the other way round. Softmax is made on
 // the way (Milakov and Gimelshein 2018): what was added up is scaled anew when a larger score comes. Nothing is added by two teams, so results have the same
 // bits always.
 #pragma once

@@ -27,15 +27,32 @@ ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_
   return {largest.value, largest.place, team.sum(sum)};
 }
 
+// By what a loss's gradient is multiplied: a number, or one that the device holds.
+struct LossScale {
+  double number;
+  const double* held;  // null: the number
+
+  ON_DEVICE double get() const { return held != nullptr ? *held : number; }
+};
+
+// The host writes its part, and may keep that where the device is slow to look.
+template <class OneOp>
+LossScale scale_of(Stream& stream, const OneOp& op, double* memory) {
+  if (op.gradient.empty() || op.loss_scale.empty()) return {op.scale, nullptr};
+  for_each(stream, 1, [=] ON_DEVICE(std::int64_t) { *memory = op.scale * *as<double>(op.loss_scale); });
+  return {op.scale, memory};
+}
+
 // scale (softmax - 1 where the class is `label`), of the classes of a row.
 template <class W>
 ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tensor& gradient, std::int64_t row, const Softmax& of, std::int64_t label,
-                             double scale) {
+                             const LossScale& of_loss) {
   const std::int64_t classes = logits.shape[1];
   if (gradient.empty()) return;
+  const auto scale = static_cast<W>(of_loss.get());
   for_row<W>(team, logits, row * classes, classes, [&](std::int64_t c, W logit) {
     const W probability = std::exp(logit - static_cast<W>(of.largest)) / static_cast<W>(of.sum);
-    put(gradient, row * classes + c, static_cast<W>(scale) * (probability - (c == label ? 1 : 0)));
+    put(gradient, row * classes + c, scale * (probability - (c == label ? 1 : 0)));
   });
 }
 
@@ -59,7 +76,7 @@ inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, doubl
 
 template <class OneOp>
 std::int64_t bytes_of_loss(const OneOp& op) {
-  return op.logits.shape[0] * static_cast<std::int64_t>(sizeof(Scored)) + bytes_of_sums(2);
+  return op.logits.shape[0] * static_cast<std::int64_t>(sizeof(Scored)) + bytes_of_sums(2) + static_cast<std::int64_t>(sizeof(double));
 }
 inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropy& op) { return bytes_of_loss(op); }
 inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropyPart& op) { return bytes_of_loss(op); }
@@ -67,14 +84,15 @@ inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropyPart& op) { 
 template <class W>
 void run(Stream& stream, const compute::SoftmaxCrossEntropy& op, std::byte* scratch) {
   const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1];
-  auto* const rows = reinterpret_cast<Scored*>(scratch);
+  auto* const rows = reinterpret_cast<Scored*>(scratch + sizeof(double));
+  const LossScale scale = scale_of(stream, op, reinterpret_cast<double*>(scratch));
   for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const std::int64_t first = row * classes, label = as<std::int32_t>(op.labels)[row];
     const Softmax of = softmax_of<W>(team, op.logits, first, classes);
     const bool known = label >= 0 && label < classes;
     const double own = known ? static_cast<double>(get<W>(op.logits, first + label)) : std::numeric_limits<double>::quiet_NaN();
     if (team.rank == 0) rows[row] = {of.largest + std::log(of.sum) - own, of.place == label ? 1.0 : 0.0};
-    differentiate<W>(team, op.logits, op.gradient, row, of, label, op.scale);
+    differentiate<W>(team, op.logits, op.gradient, row, of, label, scale);
   });
   add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
 }
@@ -116,12 +134,13 @@ ON_DEVICE inline WholeSoftmax whole_softmax(const Tensor& summaries, std::int64_
 template <class W>
 void run(Stream& stream, const compute::SoftmaxCrossEntropyPart& op, std::byte* scratch) {
   const std::int64_t batch = op.logits.shape[0];
-  auto* const rows = reinterpret_cast<Scored*>(scratch);
+  auto* const rows = reinterpret_cast<Scored*>(scratch + sizeof(double));
+  const LossScale scale = scale_of(stream, op, reinterpret_cast<double*>(scratch));
   for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const WholeSoftmax all = whole_softmax(op.summaries, row);
     const std::int64_t label = as<std::int32_t>(op.labels)[row];
     if (team.rank == 0) rows[row] = {std::log(all.of.sum) - (all.own - all.of.largest), all.of.place == label ? 1.0 : 0.0};
-    differentiate<W>(team, op.logits, op.gradient, row, all.of, label - op.first_class, op.scale);
+    differentiate<W>(team, op.logits, op.gradient, row, all.of, label - op.first_class, scale);
   });
   add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
 }
@@ -138,9 +157,9 @@ void run(Stream& stream, const compute::ClipFactor& op) {
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
     double own = 0;
     for (std::int64_t i = team.rank; i < op.squared_norms.elements(); i += team.size) own += as<double>(op.squared_norms)[i];
-    const double sum = team.sum(own), wanted = op.maximum / (std::sqrt(sum) + 1e-6);
+    const double sum = team.sum(own), times = op.loss_scale.empty() ? 1 : *as<double>(op.loss_scale), wanted = op.maximum / (std::sqrt(sum) / times + 1e-6);
     const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN();
-    if (team.rank == 0) *as<double>(op.factor) = !std::isfinite(sum) ? unusable : wanted < 1 ? wanted : 1;
+    if (team.rank == 0) *as<double>(op.factor) = (!std::isfinite(sum) ? unusable : wanted < 1 ? wanted : 1) / times;
   });
 }
 

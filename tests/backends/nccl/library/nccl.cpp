@@ -4,7 +4,8 @@
 //
 // As where NCCL takes the network, a call is through on its stream when what it sends was handed over; it leaves when the other asks for it. Who aborts takes
 // with it what has not left; who finalizes is through when all has. Two ranks on one GPU of one host are refused. Two that send to each other for the first
-// time meet before it: until the other comes, too, the call is in progress, and not on the stream.
+// time meet before it: until the other comes, too, and until there is nothing on the rank's device, which may be asked for memory, the call is in progress, and
+// not on the stream.
 #include <nccl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -85,12 +86,13 @@ class Members : public std::enable_shared_from_this<Members> {
     const ncclResult_t state = state_;
     return state == ncclSuccess && (meeting_ || (finalized_ && under_way_ > 0)) ? ncclInProgress : state;
   }
-  // Before the first call of a direction: then(this), when the other has come to it as well.
+  // Before the first call of a direction: then(this), when the other has come to it as well, and all that is on the rank's device is through.
   template <class Then>
-  ncclResult_t meet(int other, bool sends, const Then& then) {
+  ncclResult_t meet(int other, bool sends, HostStream& stream, const Then& then) {
     if (std::exchange(has_met_[sends ? 1 : 0], true)) return then(*this), ncclSuccess;
     meeting_ = true;
-    meeter_ = std::jthread([this, other, then] {
+    meeter_ = std::jthread([this, other, &stream, then] {
+      while (!over_ && !stream.rank_is_idle()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const int socket = socket_to(meets_, other);
       char said = 0;
       std::size_t one = 1, another = 1;
@@ -294,9 +296,11 @@ struct ncclComm {
 
 namespace {
 
+HostStream& stream_of(cudaStream_t stream) { return *reinterpret_cast<HostStream*>(stream); }
+
 ncclResult_t push(Members& members, cudaStream_t stream, std::function<void(Members&)> work) {
   members.begin();
-  reinterpret_cast<HostStream*>(stream)->push([members = members.shared_from_this(), work = std::move(work)] { members->work(work); });
+  stream_of(stream).push([members = members.shared_from_this(), work = std::move(work)] { members->work(work); });
   return ncclSuccess;
 }
 
@@ -360,10 +364,12 @@ ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataTyp
   return push(*comm->members, stream, [=](Members& m) { hand_out(m, to, count * size_of(type), root); });
 }
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return comm->members->meet(peer, true, [=](Members& both) { push(both, stream, [=](Members& m) { m.send(peer, from, count * size_of(type)); }); });
+  return comm->members->meet(peer, true, stream_of(stream),
+                             [=](Members& both) { push(both, stream, [=](Members& m) { m.send(peer, from, count * size_of(type)); }); });
 }
 ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return comm->members->meet(peer, false, [=](Members& both) { push(both, stream, [=](Members& m) { m.receive(peer, to, count * size_of(type)); }); });
+  return comm->members->meet(peer, false, stream_of(stream),
+                             [=](Members& both) { push(both, stream, [=](Members& m) { m.receive(peer, to, count * size_of(type)); }); });
 }
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
   return push(*comm->members, stream, [=](Members& m) {

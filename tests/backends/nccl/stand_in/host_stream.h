@@ -4,17 +4,23 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace trainyard::nccl {
 
 class HostStream {
  public:
-  HostStream() : thread_([this](const std::stop_token& stop) { serve(stop); }) {}
+  using All = std::vector<std::unique_ptr<HostStream>>;
+
+  // One of the streams of a rank.
+  explicit HostStream(const All& of_rank) : of_rank_(of_rank), thread_([this](const std::stop_token& stop) { serve(stop); }) {}
 
   void push(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
@@ -24,6 +30,14 @@ class HostStream {
   void finish() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return work_.empty(); });
+  }
+  bool is_idle() {
+    const std::lock_guard lock(mutex_);
+    return work_.empty();
+  }
+  // All of the rank's: there is nothing on its device.
+  bool rank_is_idle() const {
+    return std::ranges::all_of(of_rank_, [](const auto& stream) { return stream->is_idle(); });
   }
 
  private:
@@ -48,6 +62,7 @@ class HostStream {
     }
   }
 
+  const All& of_rank_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::function<void()>> work_;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/engine_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace trainyard::run {
+namespace {
+
+using comm::CollectiveCall;
+using comm::CollectiveKind;
+using plan::OpKind;
+using testing::ElementsAre;
+
+// Writes down what it is given.
+class Engine final : public comm::Collectives {
+ public:
+  std::string name() const override { return "test"; }
+  int rank() const override { return 0; }
+  base::Result<void> start(int group, const CollectiveCall& call) override {
+    given.emplace_back(group, call.kind, call.root);
+    ++pending[group];
+    return {};
+  }
+  base::Result<std::uint64_t> completed(int group) override {
+    if (ends && pending[group] > 0) --pending[group], ++complete[group];
+    return complete[group];
+  }
+  bool wait(std::chrono::microseconds) override { return ends = true; }
+  void wake() override {}
+  void abort(const base::Problem&) override {}
+  base::Result<void> state() const override { return {}; }
+
+  std::vector<std::tuple<int, CollectiveKind, int>> given;
+  std::map<int, std::uint64_t> pending, complete;
+  bool ends = false;  // what is under way, when it is asked for
+};
+
+BoundOp op(OpKind kind, int group, int root = 0) {
+  BoundOp made;
+  made.kind = kind, made.channel = group, made.root = root;
+  return made;
+}
+
+// Two programs, of which the second has one call that the first has not.
+BoundPlan plan_with_calls() {
+  BoundPlan plan;
+  plan.programs.resize(2);
+  auto& first = plan.programs[0].ops;
+  first.push_back(op(OpKind::broadcast, 2, 1));
+  first.push_back(op(OpKind::forward, 0));
+  first.push_back(op(OpKind::all_reduce, 1));
+  first.push_back(op(OpKind::broadcast, 2, 0));
+  first.push_back(op(OpKind::broadcast, 2, 1));
+  first.push_back(op(OpKind::all_reduce, 1));
+  plan.programs[1].ops.push_back(op(OpKind::all_gather, 1));
+  return plan;
+}
+
+const auto kGoesOn = [] { return base::Result<void>(); };
+
+TEST(EngineCalls, are_each_made_once_beforehand_in_the_order_of_groups) {
+  Engine engine;
+  ASSERT_TRUE(make_each_call(engine, plan_with_calls(), kGoesOn));
+  EXPECT_THAT(engine.given, ElementsAre(std::tuple{1, CollectiveKind::all_reduce, 0}, std::tuple{1, CollectiveKind::all_gather, 0},
+                                        std::tuple{2, CollectiveKind::broadcast, 0}, std::tuple{2, CollectiveKind::broadcast, 1}));
+  EXPECT_EQ(engine.complete[1], 2u);
+  EXPECT_EQ(engine.complete[2], 2u);
+}
+
+TEST(EngineCalls, that_are_made_beforehand_end_when_the_rank_is_told_to_stop) {
+  Engine engine;
+  const auto stops = [] { return base::Result<void>(base::fail({base::ProblemCode::cancelled, "test", "was told to stop", "", ""})); };
+  const auto made = make_each_call(engine, plan_with_calls(), stops);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().what, "was told to stop");
+  EXPECT_EQ(engine.given.size(), 1u);
+}
+
+// What was complete before the op was handed over is no op's.
+TEST(EngineCalls, wait_for_their_own_and_not_for_those_before) {
+  Engine engine;
+  const BoundPlan plan = plan_with_calls();
+  ASSERT_TRUE(make_each_call(engine, plan, kGoesOn));
+  engine.ends = false;
+  EngineCalls calls(engine);
+  std::vector<Transfer> done;
+  std::int64_t busy_ns = 0;
+  calls.start(plan.programs[0].ops[2], {});
+  ASSERT_TRUE(calls.poll(done, busy_ns));
+  EXPECT_TRUE(done.empty());
+  engine.ends = true;
+  ASSERT_TRUE(calls.poll(done, busy_ns));
+  EXPECT_EQ(done.size(), 1u);
+}
+
+TEST(EngineCalls, that_are_complete_at_once_are_seen_to_be) {
+  Engine engine;
+  const BoundPlan plan = plan_with_calls();
+  ASSERT_TRUE(make_each_call(engine, plan, kGoesOn));
+  EngineCalls calls(engine);
+  std::vector<Transfer> done;
+  std::int64_t busy_ns = 0;
+  for (const std::size_t op : {2, 5}) calls.start(plan.programs[0].ops[op], {});
+  for (int polls = 0; polls < 2; ++polls) ASSERT_TRUE(calls.poll(done, busy_ns));
+  EXPECT_EQ(done.size(), 2u);
+}
+
+}  // namespace
+}  // namespace trainyard::run
