@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// All that a rank does, once, before it trains (Interpreter::rehearse).
+#include <array>
+
+#include "core/run/engine_calls.h"
+#include "core/run/interpreter_state.h"
+
+namespace trainyard::run {
+
+base::Result<void> Interpreter::State::rehearse() {
+  const auto go_on = [this]() -> base::Result<void> {
+    if (parts.gate->closed()) return base::fail(told_to_stop());
+    return {};
+  };
+  for (int p = 0; p < std::ssize(parts.plan->programs); ++p) {
+    const plan::Program& program = parts.plan->programs[static_cast<std::size_t>(p)];
+    for (const BoundLoad& load : bound_program(p).loads) load_nothing(load.input);
+    for (int i = 0; i < std::ssize(program.ops); ++i)
+      if (program.ops[static_cast<std::size_t>(i)].lane == compute_lane)
+        if (auto ran = run_alone({.program = p, .op = i}); !ran) return ran;
+    if (auto ok = go_on(); !ok) return ok;
+  }
+  if (parts.engine == nullptr) return {};
+  return make_each_call(*parts.engine, *parts.bound, go_on);
+}
+
+// As samples come, which a device may want room for: as numbers, and as bytes.
+void Interpreter::State::load_nothing(const compute::Tensor& input) {
+  if (input.empty()) return;
+  parts.compute->load(input, std::vector<float>(static_cast<std::size_t>(input.elements())));
+  if (const auto bytes = parts.compute->allocate_at_hand(input.elements(), "samples"))
+    parts.compute->load_bytes(input, {reinterpret_cast<const std::uint8_t*>(bytes->get()), static_cast<std::size_t>(input.elements())},
+                              std::array<float, 256>{});
+}
+
+// A chain twice more: the second time the device makes a graph of it.
+base::Result<void> Interpreter::State::run_alone(const plan::Frontier::Ready& ready) {
+  is_at(ready);
+  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
+  for (const auto& kernel : bound(ready).kernels) kernel->enqueue(*queue);
+  auto ran = compute::finish(*queue);
+  Chains::Chain* const chain = chains ? chains->from(ready.program, ready.op) : nullptr;
+  for (int time = 0; ran && chain != nullptr && time < 2; ++time) {
+    chain->given->enqueue(*queue);
+    ran = compute::finish(*queue);
+  }
+  return ran;
+}
+
+}  // namespace trainyard::run
