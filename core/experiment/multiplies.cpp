@@ -32,10 +32,25 @@ Problem on_tpus(Multiplies asked) {
           "Set it to bfloat16, or strategy.kind to mirrored."};
 }
 
+// Whether ranks compute on GPUs of machines, and on anything else.
+struct Placed {
+  bool on_gpus = false, elsewhere = false;
+};
+
+Placed placed_by(const Experiment& experiment) {
+  Placed placed;
+  for (const topology::Host& host : experiment.topology.hosts)
+    for (const topology::Device& device : host.devices)
+      if (topology::runs(device)) (topology::is_on_gpu(device) ? placed.on_gpus : placed.elsewhere) = true;
+  return placed;
+}
+
 }  // namespace
 
 Multiplies multiplies_of(const Experiment& experiment) {
-  if (experiment.training.multiplies != Multiplies::automatic) return experiment.training.multiplies;
+  const Multiplies asked = experiment.training.multiplies;
+  if (asked == Multiplies::tf32 && !placed_by(experiment).on_gpus) return Multiplies::full;
+  if (asked != Multiplies::automatic) return asked;
   return experiment.strategy.kind == StrategyKind::tpu ? Multiplies::bfloat16 : Multiplies::full;
 }
 
@@ -53,12 +68,9 @@ base::Problems multiplies_problems(const Experiment& experiment) {
 
 std::optional<std::string> tf32_said(const Experiment& experiment) {
   if (experiment.training.multiplies != Multiplies::tf32) return std::nullopt;
-  bool gpus = false, others = false;
-  for (const topology::Host& host : experiment.topology.hosts)
-    for (const topology::Device& device : host.devices)
-      if (topology::runs(device)) (topology::is_on_gpu(device) ? gpus : others) = true;
-  if (!gpus) return "training.multiplies is set to tf32, but changes nothing here: it is for ranks on GPUs, and there are none";
-  if (others) return "tf32 is for ranks on GPUs; those on CPUs multiply in full";
+  const Placed placed = placed_by(experiment);
+  if (!placed.on_gpus) return "training.multiplies is set to tf32, but changes nothing here: it is for ranks on GPUs, and there are none";
+  if (placed.elsewhere) return "tf32 is for ranks on GPUs; those on CPUs multiply in full";
   return std::nullopt;
 }
 

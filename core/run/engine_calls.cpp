@@ -23,6 +23,21 @@ std::optional<CollectiveKind> kind_of(OpKind kind) {
   }
 }
 
+// One call, until it is complete.
+base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const BoundOp& op, const Onlooker& onlooker) {
+  auto completed = engine.completed(op.channel);
+  if (!completed) return base::fail(completed.error());
+  const std::uint64_t before = *completed;
+  auto ok = engine.start(op.channel, {kind, base::Reduction::sum, op.dtype, op.root, op.data, op.elements});
+  while (ok && completed && *completed == before) {
+    engine.wait(kSlice);
+    completed = engine.completed(op.channel);
+    ok = onlooker.may_go_on();
+  }
+  if (!completed) return base::fail(completed.error());
+  return ok;
+}
+
 }  // namespace
 
 std::uint64_t& EngineCalls::handed_over(int group) {
@@ -46,23 +61,21 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
   return engine_.completed(op.channel).map([&](std::uint64_t completed) { return completed >= transfer.ticket; });
 }
 
-base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound, const std::function<base::Result<void>()>& go_on) {
-  using Way = std::tuple<int, CollectiveKind, int>;  // group, kind and root
-  std::map<Way, const BoundOp*> ways;
-  for (const BoundProgram& program : bound.programs)
-    for (const BoundOp& op : program.ops)
-      if (const auto kind = kind_of(op.kind)) ways.try_emplace({op.channel, *kind, op.root}, &op);
-  for (const auto& [way, op] : ways) {
-    auto completed = engine.completed(op->channel);
-    if (!completed) return base::fail(completed.error());
-    const std::uint64_t before = *completed;
-    auto ok = engine.start(op->channel, {std::get<CollectiveKind>(way), base::Reduction::sum, op->dtype, op->root, op->data, op->elements});
-    while (ok && completed && *completed == before) {
-      engine.wait(kSlice);
-      completed = engine.completed(op->channel);
-      ok = go_on();
+base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound, const Onlooker& onlooker) {
+  using Way = std::tuple<int, CollectiveKind, int, std::int64_t>;  // group, kind, root, elements
+  std::map<Way, std::pair<int, int>> ways;                         // the first program and op that go it
+  for (int p = 0; p < std::ssize(bound.programs); ++p)
+    for (int i = 0; i < std::ssize(bound.programs[static_cast<std::size_t>(p)].ops); ++i) {
+      const BoundOp& op = bound.programs[static_cast<std::size_t>(p)].ops[static_cast<std::size_t>(i)];
+      if (const auto kind = kind_of(op.kind); kind && op.elements > 0) ways.try_emplace({op.channel, *kind, op.root, op.elements}, p, i);
     }
-    if (!ok || !completed) return base::fail(ok ? completed.error() : ok.error());
+  for (const auto& [way, at] : ways) {
+    const auto [program, op] = at;
+    onlooker.begins(program, op);
+    if (auto made = make(engine, std::get<CollectiveKind>(way), bound.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)], onlooker);
+        !made)
+      return made;
+    onlooker.ends(program, op);
   }
   return {};
 }

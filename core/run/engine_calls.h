@@ -30,8 +30,14 @@ class EngineCalls final : public Exchange {
   std::map<int, std::uint64_t> handed_over_;  // by group
 };
 
-// Before all else, one call of each kind that ops of the rank make, of each root, in each group: in one order on all members. What an engine connects, or asks
-// memory for, when two exchange for the first time, is there then. What the buffers hold then, means nothing. `go_on` is asked while peers are waited for.
-base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound, const std::function<base::Result<void>()>& go_on);
+// What is asked, and told, while calls are made that are nobody's work.
+struct Onlooker {
+  std::function<void(int program, int op)> begins, ends;
+  std::function<base::Result<void>()> may_go_on;  // while peers are waited for
+};
+
+// Before all else, one of each call that ops of the rank make, by group, kind, root and length: in one order on all members. What an engine connects, or asks
+// memory for, when members exchange for the first time, is there then. What the buffers hold then, means nothing.
+base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound, const Onlooker& onlooker);
 
 }  // namespace trainyard::run

@@ -98,8 +98,8 @@ Interpreter::State::~State() {
 
 Interpreter::Interpreter(InterpreterParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Interpreter::~Interpreter() = default;
-base::Result<void> Interpreter::rehearse() {
-  const auto ran = state_->rehearse();
+base::Result<void> Interpreter::warm_up() {
+  const auto ran = state_->warm_up();
   return ran ? ran : base::fail(state_->in_op(ran.error()));
 }
 base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return state_->run(first_step); }

@@ -72,7 +72,7 @@ class Interpreter {
   // Before all else: each compute op on the device, its chains until they are graphs, the way that samples come, and each kind of an engine's calls, with
   // whatever lies in the rank's memory; what that holds then, means nothing. For devices that may wait, with what they do for the first time, for all that they
   // are at (CUDA: kernels are loaded then, and memory is allocated), where what they are at waits for peers (NCCL).
-  base::Result<void> rehearse();
+  base::Result<void> warm_up();
 
   // Runs from step `first_step` until the schedule or the gate ends it; the number of steps done. A failure names the op.
   base::Result<std::int64_t> run(std::int64_t first_step = 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What an interpreter knows, and does. How it goes from step to step is in interpreter.cpp, what a worker of servers does instead, turn by turn, in
-// interpreter_rounds.cpp, how ops are carried out in interpreter_ops.cpp.
+// interpreter_rounds.cpp, how ops are carried out in interpreter_ops.cpp, and what is done once before all that in interpreter_warm_up.cpp.
 #pragma once
 
 #include <chrono>
@@ -75,7 +75,7 @@ struct Interpreter::State {
   }
   const BoundProgram& bound_program(int program) const { return parts.bound->programs[static_cast<std::size_t>(program)]; }
 
-  base::Result<void> rehearse();
+  base::Result<void> warm_up();
   void load_nothing(const compute::Tensor& input);
   base::Result<void> run_alone(const plan::Frontier::Ready& ready);
   base::Result<std::int64_t> run(std::int64_t first_step);

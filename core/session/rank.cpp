@@ -232,7 +232,7 @@ class Rank {
     if (!shared) return base::fail(shared.error());
     const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute, p_.own->arena(), *shared, &p_.aside);
     if (!bound) return base::fail(bound.error().code == ProblemCode::unavailable ? with_accounts(bound.error()) : bound.error());
-    if (!rehearses())
+    if (!warms_up())
       if (auto ok = begin(*bound); !ok) return ok;
     return interpret(recipe, *bound);
   }
@@ -247,10 +247,10 @@ class Rank {
 
   // Whether it begins only after all that it does was done once: what a GPU does for the first time may wait for all that it is at, and what NCCL does on it
   // waits for peers.
-  bool rehearses() const { return by_nccl() && p_.bound_engine; }
+  bool warms_up() const { return by_nccl() && p_.bound_engine; }
 
-  Result<void> rehearse(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
-    if (auto ran = interpreter.rehearse(); !ran) return ran;
+  Result<void> warm_up(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
+    if (auto ran = interpreter.warm_up(); !ran) return ran;
     const run::OwnArena own = p_.own->arena();
     const std::int64_t on_host = p_.layout.shared_host_bytes;
     const std::span<std::byte> shared(posted_from_[1].get(), static_cast<std::size_t>(p_.layout.shared_bytes - on_host));
@@ -382,8 +382,8 @@ class Rank {
       };
     }
     run::Interpreter interpreter(parts);
-    if (rehearses())
-      if (auto ok = rehearse(interpreter, parts); !ok) return base::fail(ok.error());
+    if (warms_up())
+      if (auto ok = warm_up(interpreter, parts); !ok) return base::fail(ok.error());
     auto steps = interpreter.run();
     if (!steps) return steps;
     if (has_part() && writer == nullptr) return steps;

@@ -133,6 +133,20 @@ inline Case softmax_cross_entropy(Values& values, DType dtype, const Sizes& s, b
   return made;
 }
 
+// By a loss scale as well, which it holds when it runs.
+template <class Make>
+auto by_loss_scale(const Make& make) {
+  return [make](Values& values, DType dtype, const Sizes& sizes) {
+    Case made = make(values, dtype, sizes);
+    std::visit(
+        [&](auto& op) {
+          if constexpr (requires { op.loss_scale; }) op.loss_scale = values.scalar(1024);
+        },
+        made.op);
+    return made;
+  };
+}
+
 inline Case squared_norm(Values& values, DType dtype, const Sizes& s) {
   const Tensor norm = values.scalar(-1);
   return {compute::SquaredNorm{values.uniform(dtype, {s.batch, s.outputs}), norm}, {{"output", norm}}};
@@ -238,7 +252,10 @@ inline std::vector<NamedCase> all_cases() {
                                   {"softmax_summary", softmax_summary},
                                   {"softmax_part", softmax_part},
                                   {"squared_norm", squared_norm},
+                                  {"softmax_cross_entropy_by_loss_scale", by_loss_scale(with(softmax_cross_entropy, true))},
+                                  {"softmax_part_by_loss_scale", by_loss_scale(softmax_part)},
                                   {"clip_factor", clip_factor},
+                                  {"clip_factor_by_loss_scale", by_loss_scale(clip_factor)},
                                   {"zero", zero},
                                   {"weighted_sum_of_one", with(weighted_sum, false)},
                                   {"weighted_sum_of_three", with(weighted_sum, true)},

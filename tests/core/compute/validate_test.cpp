@@ -164,6 +164,10 @@ TEST(validate, refuses_numbers_that_make_no_sense) {
   auto clip = std::get<ClipFactor>(conformance::clip_factor(values, DType::fp64, kSome).op);
   clip.maximum = 0;
   EXPECT_FALSE(validate(clip));
+  clip.maximum = 1, clip.loss_scale = values.scalar(8);
+  EXPECT_TRUE(validate(clip));
+  clip.loss_scale.dtype = DType::fp32;
+  EXPECT_FALSE(validate(clip));
   auto adam = std::get<AdamUpdate>(conformance::adam_update(values, DType::fp32, kSome, false).op);
   adam.beta2 = 1;
   EXPECT_FALSE(validate(adam));

@@ -50,7 +50,8 @@ TrainingSpec any_training(std::int64_t most_per_rank) {
   training.seed = *rc::gen::inRange<std::int64_t>(0, 9'000'000'000'000'000);
   training.precision = *rc::gen::element(Precision::fp32, Precision::fp64);
   training.multiplies = *rc::gen::element(Multiplies::automatic, Multiplies::full, Multiplies::bfloat16, Multiplies::tf32);
-  if (training.precision == Precision::fp64 && training.multiplies == Multiplies::bfloat16) training.multiplies = Multiplies::full;
+  const bool rounds = training.multiplies == Multiplies::bfloat16 || training.multiplies == Multiplies::tf32;
+  if (training.precision == Precision::fp64 && rounds) training.multiplies = Multiplies::full;
   training.optimizer.kind = *rc::gen::element(OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw);
   training.optimizer.learning_rate = any_number(0, 1e6);
   training.optimizer.beta2 = any_number(0, 0.9999999);

@@ -18,7 +18,7 @@ class Engine final : public comm::Collectives {
   std::string name() const override { return "test"; }
   int rank() const override { return 0; }
   base::Result<void> start(int group, const CollectiveCall& call) override {
-    given.emplace_back(group, call.kind, call.root);
+    given.emplace_back(group, call.kind, call.root, call.elements);
     ++pending[group];
     return {};
   }
@@ -31,18 +31,18 @@ class Engine final : public comm::Collectives {
   void abort(const base::Problem&) override {}
   base::Result<void> state() const override { return {}; }
 
-  std::vector<std::tuple<int, CollectiveKind, int>> given;
+  std::vector<std::tuple<int, CollectiveKind, int, std::int64_t>> given;
   std::map<int, std::uint64_t> pending, complete;
   bool ends = false;  // what is under way, when it is asked for
 };
 
-BoundOp op(OpKind kind, int group, int root = 0) {
+BoundOp op(OpKind kind, int group, int root = 0, std::int64_t elements = 8) {
   BoundOp made;
-  made.kind = kind, made.channel = group, made.root = root;
+  made.kind = kind, made.channel = group, made.root = root, made.elements = elements;
   return made;
 }
 
-// Two programs, of which the second has one call that the first has not.
+// Two programs, of which the second has two calls that the first has not, and one that is none.
 BoundPlan plan_with_calls() {
   BoundPlan plan;
   plan.programs.resize(2);
@@ -54,23 +54,32 @@ BoundPlan plan_with_calls() {
   first.push_back(op(OpKind::broadcast, 2, 1));
   first.push_back(op(OpKind::all_reduce, 1));
   plan.programs[1].ops.push_back(op(OpKind::all_gather, 1));
+  plan.programs[1].ops.push_back(op(OpKind::all_gather, 1, 0, 9));
+  plan.programs[1].ops.push_back(op(OpKind::all_gather, 1, 0, 0));
   return plan;
 }
 
-const auto kGoesOn = [] { return base::Result<void>(); };
+const Onlooker kGoesOn{[](int, int) {}, [](int, int) {}, [] { return base::Result<void>(); }};
 
 TEST(EngineCalls, are_each_made_once_beforehand_in_the_order_of_groups) {
   Engine engine;
-  ASSERT_TRUE(make_each_call(engine, plan_with_calls(), kGoesOn));
-  EXPECT_THAT(engine.given, ElementsAre(std::tuple{1, CollectiveKind::all_reduce, 0}, std::tuple{1, CollectiveKind::all_gather, 0},
-                                        std::tuple{2, CollectiveKind::broadcast, 0}, std::tuple{2, CollectiveKind::broadcast, 1}));
-  EXPECT_EQ(engine.complete[1], 2u);
+  std::vector<std::pair<int, int>> begun, ended;
+  const Onlooker onlooker{[&](int program, int at) { begun.emplace_back(program, at); }, [&](int program, int at) { ended.emplace_back(program, at); },
+                          kGoesOn.may_go_on};
+  ASSERT_TRUE(make_each_call(engine, plan_with_calls(), onlooker));
+  EXPECT_THAT(engine.given, ElementsAre(std::tuple{1, CollectiveKind::all_reduce, 0, 8}, std::tuple{1, CollectiveKind::all_gather, 0, 8},
+                                        std::tuple{1, CollectiveKind::all_gather, 0, 9}, std::tuple{2, CollectiveKind::broadcast, 0, 8},
+                                        std::tuple{2, CollectiveKind::broadcast, 1, 8}));
+  EXPECT_EQ(engine.complete[1], 3u);
   EXPECT_EQ(engine.complete[2], 2u);
+  EXPECT_THAT(begun, ElementsAre(std::pair{0, 2}, std::pair{1, 0}, std::pair{1, 1}, std::pair{0, 3}, std::pair{0, 0}));
+  EXPECT_EQ(ended, begun);
 }
 
 TEST(EngineCalls, that_are_made_beforehand_end_when_the_rank_is_told_to_stop) {
   Engine engine;
-  const auto stops = [] { return base::Result<void>(base::fail({base::ProblemCode::cancelled, "test", "was told to stop", "", ""})); };
+  Onlooker stops = kGoesOn;
+  stops.may_go_on = [] { return base::Result<void>(base::fail({base::ProblemCode::cancelled, "test", "was told to stop", "", ""})); };
   const auto made = make_each_call(engine, plan_with_calls(), stops);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().what, "was told to stop");

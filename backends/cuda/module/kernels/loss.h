@@ -35,7 +35,7 @@ struct LossScale {
   ON_DEVICE double get() const { return held != nullptr ? *held : number; }
 };
 
-// The host writes its part, and may keep that where the device is slow to look.
+// The host writes the loss scale, and may keep that where the device is slow to look: it is fetched once, to where all teams look.
 template <class OneOp>
 LossScale scale_of(Stream& stream, const OneOp& op, double* memory) {
   if (op.gradient.empty() || op.loss_scale.empty()) return {op.scale, nullptr};

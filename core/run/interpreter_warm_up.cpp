@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All that a rank does, once, before it trains (Interpreter::rehearse).
+// All that a rank does, once, before it trains (Interpreter::warm_up).
 #include <array>
 
 #include "core/run/engine_calls.h"
@@ -7,21 +7,23 @@
 
 namespace trainyard::run {
 
-base::Result<void> Interpreter::State::rehearse() {
-  const auto go_on = [this]() -> base::Result<void> {
-    if (parts.gate->closed()) return base::fail(told_to_stop());
-    return {};
-  };
+base::Result<void> Interpreter::State::warm_up() {
+  const Onlooker onlooker{[this](int program, int op) { is_at({.program = program, .op = op}); },
+                          [this](int, int) { parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed); },
+                          [this]() -> base::Result<void> {
+                            if (parts.gate->closed()) return base::fail(told_to_stop());
+                            return {};
+                          }};
   for (int p = 0; p < std::ssize(parts.plan->programs); ++p) {
     const plan::Program& program = parts.plan->programs[static_cast<std::size_t>(p)];
     for (const BoundLoad& load : bound_program(p).loads) load_nothing(load.input);
     for (int i = 0; i < std::ssize(program.ops); ++i)
       if (program.ops[static_cast<std::size_t>(i)].lane == compute_lane)
         if (auto ran = run_alone({.program = p, .op = i}); !ran) return ran;
-    if (auto ok = go_on(); !ok) return ok;
+    if (auto ok = onlooker.may_go_on(); !ok) return ok;
   }
   if (parts.engine == nullptr) return {};
-  return make_each_call(*parts.engine, *parts.bound, go_on);
+  return make_each_call(*parts.engine, *parts.bound, onlooker);
 }
 
 // As samples come, which a device may want room for: as numbers, and as bytes.
