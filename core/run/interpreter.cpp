@@ -244,7 +244,12 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
   for (std::int64_t admitted = step; step < parts.schedule.steps; ++step) {
     parts.whereabouts->step.store(step, std::memory_order_relaxed);
     lap();
-    while (admitted <= step + 1 && may_admit(admitted, step) && frontier.admit(parts.plan->program(parts.schedule.program(admitted)), admitted)) ++admitted;
+    while (admitted <= step + 1 && admit_step(admitted, step)) ++admitted;
+    // The window may be full: a lane passes instances that have nothing for it only when it is asked.
+    while (admitted == step && may_admit(step, step)) {
+      if (const auto moved = progress(); !moved) return base::fail(moved.error());
+      if (admit_step(step, step)) ++admitted;
+    }
     if (admitted == step) return {};
     meeting = false;
     if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
@@ -288,6 +293,10 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
 bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
   const bool looks = parts.schedule.evaluates_after(step) || averages_after(step);
   return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !looks);
+}
+
+bool Interpreter::State::admit_step(std::int64_t next, std::int64_t step) {
+  return may_admit(next, step) && frontier.admit(parts.plan->program(parts.schedule.program(next)), next);
 }
 
 base::Result<void> Interpreter::State::evaluate(std::int64_t step) {

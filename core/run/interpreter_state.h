@@ -90,6 +90,7 @@ struct Interpreter::State {
   base::Result<void> start(std::int64_t first_step);
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
+  bool admit_step(std::int64_t next, std::int64_t step);
   std::int64_t share_of(std::int64_t step) const;  // samples
   bool averages_after(std::int64_t step) const;
   base::Result<void> average(std::int64_t step);
