@@ -38,7 +38,6 @@ void Interpreter::State::load_nothing(const compute::Tensor& input) {
 // A chain twice more: the second time the device makes a graph of it.
 base::Result<void> Interpreter::State::run_alone(const plan::Frontier::Ready& ready) {
   is_at(ready);
-  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
   for (const auto& kernel : bound(ready).kernels) kernel->enqueue(*queue);
   auto ran = compute::finish(*queue);
   Chains::Chain* const chain = chains ? chains->from(ready.program, ready.op) : nullptr;
@@ -46,6 +45,7 @@ base::Result<void> Interpreter::State::run_alone(const plan::Frontier::Ready& re
     chain->given->enqueue(*queue);
     ran = compute::finish(*queue);
   }
+  parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
   return ran;
 }
 

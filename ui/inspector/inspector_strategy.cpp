@@ -43,8 +43,7 @@ void Inspector::note_algorithm() {
   forms_.at("strategy")->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
 }
 
-// How layers are split, what runs in the place of the drawn devices, what `auto` multiplies by on them, and what becomes of a softsync that does not divide the
-// workers.
+// How layers are split, what runs in the place of the drawn devices, what they multiply by, and what becomes of a softsync that does not divide the workers.
 void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();
@@ -56,7 +55,8 @@ void Inspector::note_devices() {
   const auto softsync = experiment::softsync_said(drawn);
   forms_.at("strategy")->set_note("servers.softsync", softsync ? QString::fromStdString(*softsync) : QString());
   const bool rounds = drawn.training.multiplies == Multiplies::automatic && experiment::multiplies_of(drawn) == Multiplies::bfloat16;
-  forms_.at("training")->set_note("multiplies", rounds ? tr("Chosen: bfloat16, which is what a TPU multiplies") : QString());
+  const QString tf32 = QString::fromStdString(experiment::tf32_said(drawn).value_or(""));
+  forms_.at("training")->set_note("multiplies", rounds ? tr("Chosen: bfloat16, which is what a TPU multiplies") : tf32);
 }
 
 }  // namespace trainyard::ui

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <algorithm>
 
+#include "core/experiment/multiplies.h"
 #include "tests/drawings.h"
 #include "tests/ui/inspector/inspector_fixture.h"
 
@@ -67,6 +68,7 @@ TEST_F(TpuInspector, multiplies_are_a_choice_of_four) {
   multiplies->setFocus();
   QTest::keyClick(multiplies, Qt::Key_End);
   EXPECT_EQ(now().training.multiplies, experiment::Multiplies::tf32);
+  EXPECT_TRUE(says(QString::fromStdString(experiment::tf32_said(now()).value())));
 }
 
 }  // namespace

@@ -71,8 +71,22 @@ ON_DEVICE W take_up(Seen<W>& seen, W* scores, std::int64_t count) {
   }
   const W scale = std::exp(seen.largest - largest);
   seen = {largest, seen.sum * scale};
-  for (std::int64_t j = 0; j < count; ++j) seen.sum += scores[j] = std::exp(scores[j] - largest);
+  for (std::int64_t j = 0; j < count; ++j) {
+    scores[j] = std::exp(scores[j] - largest);
+    seen.sum += scores[j];
+  }
   return scale;
+}
+
+// sums[i,:] = scales[i] sums[i,:] + sum over j of parts[i,j] rows[j,:]
+template <class W>
+ON_DEVICE void add_rows(const Team& team, const Heads& of, W* sums, const W* scales, const W* parts, const W* rows) {
+  for (std::int64_t k = team.rank; k < of.tile * of.width; k += team.size) {
+    const std::int64_t i = k / of.width, w = k % of.width;
+    W sum = sums[k] * scales[i];
+    for (std::int64_t j = 0; j < of.tile; ++j) sum += parts[i * of.tile + j] * rows[j * of.pitch() + w];
+    sums[k] = sum;
+  }
 }
 
 template <class W>
@@ -102,12 +116,7 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
       team.sync();
       for (std::int64_t i = team.rank; i < of.tile; i += team.size) scales[i] = take_up(seen[i], scores + i * of.tile, of.tile);
       team.sync();
-      for (std::int64_t k = team.rank; k < size; k += team.size) {
-        const std::int64_t i = k / of.width, w = k % of.width;
-        W sum = sums[k] * scales[i];
-        for (std::int64_t j = 0; j < of.tile; ++j) sum += scores[i * of.tile + j] * values[j * of.pitch() + w];
-        sums[k] = sum;
-      }
+      add_rows(team, of, sums, scales, scores, values);
       team.sync();
     }
     for (std::int64_t k = team.rank; k < size; k += team.size)
@@ -158,12 +167,7 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
         for (std::int64_t k = i * of.tile; k < (i + 1) * of.tile; ++k) along[k] = scores[k] * (along[k] - means[i]);
       }
       team.sync();
-      for (std::int64_t k = team.rank; k < size; k += team.size) {
-        const std::int64_t i = k / of.width, w = k % of.width;
-        W sum = sums[k] * scales[i];
-        for (std::int64_t j = 0; j < of.tile; ++j) sum += along[i * of.tile + j] * keys[j * of.pitch() + w];
-        sums[k] = sum;
-      }
+      add_rows(team, of, sums, scales, along, keys);
       team.sync();
     }
     const W factor = 1 / std::sqrt(static_cast<W>(of.width));
