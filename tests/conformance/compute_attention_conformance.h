@@ -80,7 +80,7 @@ TEST_P(ComputeConformance, attention_of_16_bits_is_near_the_reference) {
 
 // Of one result on two devices, with tensors that lie elsewhere.
 inline void expect_same_bits(compute::Compute& device, compute::Compute& other, DType dtype, const AttentionSizes& sizes, std::size_t shift) {
-  SCOPED_TRACE(std::string(base::name_of(dtype)) + ", " + to_text(sizes) + ", " + std::to_string(shift) + " bytes further");
+  SCOPED_TRACE(std::string(base::name_of(dtype)) + ", " + to_text(sizes) + ", " + std::to_string(shift) + " elements further");
   Values mine, its(1, shift);
   const AttentionCases a = attention_cases(mine, dtype, sizes), b = attention_cases(its, dtype, sizes);
   for (const auto& [one, another] : {std::pair{a.forward, b.forward}, std::pair{a.backward, b.backward}}) {
@@ -93,7 +93,7 @@ inline void expect_same_bits(compute::Compute& device, compute::Compute& other, 
 
 TEST_P(ComputeConformance, attention_of_16_bits_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
   for (const DType dtype : kHalves)
-    for (const std::size_t shift : {2, 16}) expect_same_bits(*device_, *device_, dtype, {2, 70, 2, 64}, shift);
+    for (const std::size_t shift : {1, 8}) expect_same_bits(*device_, *device_, dtype, {2, 70, 2, 64}, shift);
 }
 
 TEST_P(ComputeConformance, attention_of_16_bits_sees_nothing_that_comes_after) {

@@ -27,7 +27,7 @@ inline void expect_rows_normalised(compute::Compute& device, compute::Compute& r
       SCOPED_TRACE(named.name + " of " + std::to_string(columns) + " columns");
       for (const DType dtype : {DType::fp32, DType::fp64}) compare(device, reference, named, dtype, Sizes{});
       for (const DType dtype : kHalves)
-        for (const std::size_t shift : {0U, 2U}) {
+        for (const std::size_t shift : {0U, 1U}) {
           Values mine(1, shift), its;
           Case found = named.make(mine, DType::fp32, {}), expected = named.make(its, DType::fp32, {});
           ASSERT_TRUE(halve(found, dtype, mine) && halve(expected, dtype, its));

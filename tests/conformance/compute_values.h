@@ -41,14 +41,15 @@ inline AllocateValues allocate_values = [](std::size_t bytes) {
 // Owns what tensors point to, and can be copied as a whole: the same tensors for two devices.
 class Values {
  public:
-  // Every address is `shift` bytes beyond what the allocator aligns to.
+  // Every address is `shift` elements of its tensor beyond what the allocator aligns to.
   explicit Values(std::uint32_t seed = 1, std::size_t shift = 0) : seed_(seed), shift_(shift) {}
 
   Tensor zeros(DType dtype, Shape shape) {
     const Tensor plain{dtype, shape, nullptr};
     // Ends exactly where the tensor ends, so that a sanitizer sees one element too many.
-    memory_.push_back(allocate_values(shift_ + static_cast<std::size_t>(std::max<std::int64_t>(plain.bytes(), 1))));
-    return {dtype, shape, memory_.back().get() + shift_};
+    const std::size_t skipped = shift_ * static_cast<std::size_t>(base::size_of(dtype));
+    memory_.push_back(allocate_values(skipped + static_cast<std::size_t>(std::max<std::int64_t>(plain.bytes(), 1))));
+    return {dtype, shape, memory_.back().get() + skipped};
   }
 
   Tensor uniform(DType dtype, Shape shape, double low = -1, double high = 1) {

@@ -23,6 +23,7 @@ experiment::Resolved on_two_gpus(const std::string& engine) {
 }
 
 TEST(EngineSettings, of_nccl_load_kernels_early_and_tell_ranks_of_one_gpu_apart) {
+  if (!has_nccl()) GTEST_SKIP() << kNoNccl;
   const experiment::Resolved e = on_two_gpus("nccl");
   for (const int first : {0, 1})
     EXPECT_THAT(app::engine_settings(e, first),

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/base/json.h"
+#include "core/experiment/engine.h"
 #include "examples.h"
 #include "run_program.h"
 
@@ -43,6 +44,9 @@ class Machine {
  private:
   std::filesystem::path directory_;
 };
+
+inline bool has_nccl() { return experiment::absent_engine(experiment::Engine::nccl).empty(); }
+inline constexpr const char* kNoNccl = "NCCL's header was not there when this was built";
 
 inline Overrides on_gpu(int device, int gpu, int host = 0) {
   const std::string at = "topology.hosts[" + std::to_string(host) + "].devices[" + std::to_string(device) + "].";

@@ -108,13 +108,10 @@ struct ByNccl {
   double within = 1e-5;  // relative
 };
 
-// Where the build has it.
-bool has_nccl() { return cli({"validate", kMirrored, "--set", "strategy.engine=nccl"}).err.find("not in this build") == std::string::npos; }
-
 class Nccl : public testing::TestWithParam<ByNccl> {};
 
 TEST_P(Nccl, trains_what_own_collectives_train) {
-  if (!has_nccl()) GTEST_SKIP() << "NCCL's header was not there when this was built";
+  if (!has_nccl()) GTEST_SKIP() << kNoNccl;
   const ByNccl& one = GetParam();
   const Home home;
   const Machine machine(home);
@@ -144,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Run, Nccl, testing::ValuesIn(kByNccl), [](const auto& r
 
 // What the environment says goes before what the program does: of one host, NCCL refuses those that share a GPU.
 TEST(GpusByNccl, of_one_host_are_refused_where_ranks_share_them) {
-  if (!has_nccl()) GTEST_SKIP() << "NCCL's header was not there when this was built";
+  if (!has_nccl()) GTEST_SKIP() << kNoNccl;
   const Home home;
   const Machine machine(home);
   const Overrides nccl{"strategy.engine=nccl"};
@@ -160,7 +157,7 @@ TEST(GpusByNccl, of_one_host_are_refused_where_ranks_share_them) {
 }
 
 TEST(Gpus, that_break_beside_nccl_are_named_and_all_end) {
-  if (!has_nccl()) GTEST_SKIP() << "NCCL's header was not there when this was built";
+  if (!has_nccl()) GTEST_SKIP() << kNoNccl;
   const Home home;
   Overrides all{"strategy.engine=nccl"};
   for (int rank = 0; rank < 4; ++rank) all = with(all, on_gpu(rank, rank == 1 ? 3 : 0));
