@@ -54,9 +54,9 @@ QString about_text() {
              "NCCL. "
              "It comes without any warranty.</p>"
              "<h3>What it stands on</h3>"
-             "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD "
+             "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS and Gloo (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD "
              "3-clause)</li>"
-             "<li>nlohmann/json, spdlog, fmt, CLI11 and tl-expected (MIT, BSD 3-clause, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib licence)</li></ul>"
+             "<li>nlohmann/json, spdlog, fmt, CLI11, UTF8-CPP and tl-expected (MIT, BSD 3-clause, BSL 1.0, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib licence)</li></ul>"
              "<p>Icons are Trainyard's own. Colours of lines after M. Okabe and K. Ito, \"Color Universal Design\" (2008).</p>")
       .arg(TRAINYARD_VERSION);
 }
@@ -74,13 +74,15 @@ void show_shortcuts(QMainWindow& window) {
     add_actions(*group, *action->menu());
   }
   add_gestures(*list, help_text("On the canvas"),
-               {{"Go to the next thing", "Tab, arrows"}, {"Move what is selected", "Ctrl+arrows"}, {"Select nothing", "Esc"}, {"Pan", "Space and drag"}});
+               {{"Go to the next thing", "Tab, arrows"}, {"Go to the first thing, to the last", "Home, End"}, {"Move what is selected", "Ctrl+arrows"},
+                {"Select several things", "Shift+arrows, Ctrl+Space, Ctrl+click"}, {"Rename", "Enter"}, {"Select nothing", "Esc"}, {"Pan", "Space and drag"}});
   add_gestures(*list, help_text("On a chart"),
                {{"Read the next point", "Arrows"},
                 {"Zoom", "Drag, Ctrl+wheel, +, -"},
                 {"Zoom the values", "Ctrl+Shift+wheel"},
                 {"Pan", "Shift and drag, Shift+arrows"},
-                {"Show everything", "Home, double click"}});
+                {"Show everything", "Home, double click"},
+                {"Show on the timeline what stands under the crosshair", "Enter"}});
   add_gestures(*list, help_text("In the stepper"),
                {{"A step back, a step", "Left, Right"},
                 {"A round back, a round", "Page Up, Page Down"},
@@ -109,7 +111,11 @@ void show_shortcuts(QMainWindow& window) {
                {{"Go from cell to cell, from rank to rank", "Arrows"},
                 {"Go to the first or the last cell of a rank", "Home, End"},
                 {"Show the step before, the step after", "Page Up, Page Down"},
-                {"Show the cell's first op in the plan", "Enter"}});
+                {"Show the cell's first op in the plan", "Enter"},
+                {"Select nothing", "Esc"},
+                {"Follow the run, or let go", "F"}});
+  add_gestures(*list, help_text("In the list of layers"),
+               {{"Move the layer up, down", "Alt+Up, Alt+Down"}, {"Remove the layer", "Alt+Delete"}});
   list->expandAll();
   list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   show(dialog, list, {480, 560});

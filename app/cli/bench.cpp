@@ -157,7 +157,8 @@ void add_allreduce(Verb& bench) {
       .range(1, std::int64_t{1} << 40);
   add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm, "All-reduce algorithm");
   add_choice<BenchTransport>(verb, "--transport", arguments.transport, "How bytes travel: shared memory, sockets, or threads of one process");
-  add_choice<experiment::Engine>(verb, "--engine", arguments.engine, "Whose collectives: Trainyard's own, or Gloo's over TCP");
+  verb.option("--engine", arguments.engine, "Whose collectives: Trainyard's own, or Gloo's over TCP (default: " + arguments.engine + ")")
+      .one_of({"own", "gloo"});  // the ranks of a bench are on CPUs
   add_choice<base::Reduction>(verb, "--reduction", arguments.reduction, "What is made of the numbers of all ranks");
   verb.flag("--bind", job.bind, "Keep each process on a core of its own, as mpirun does");
   verb.option("--repeat", job.repeat, "Timed repeats (default: 20)").range(1, 1'000'000);

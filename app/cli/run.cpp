@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // run: trains an experiment for real. This process is the coordinator.
+#include <poll.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -97,6 +98,12 @@ void print_status(const session::Status& status, const telemetry::History& histo
   if (!history.held_out_accuracy().empty()) line["held_out_accuracy"] = history.held_out_accuracy().back().value;
   if (!history.consensus_distance().empty()) line["consensus_distance"] = history.consensus_distance().back().value;
   print_json(line);
+}
+
+// Whether a line goes out at once. Whoever reads may have stopped, as a terminal does at Ctrl-S: ranks are not to wait for that.
+bool takes_a_line(int descriptor) {
+  pollfd output{descriptor, POLLOUT, 0};
+  return ::poll(&output, 1, 0) != 0;
 }
 
 std::string number(const base::Json& value, const char* format) {
@@ -210,6 +217,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   parts.launch = app::launch;
   parts.interrupts = interrupts;
   parts.observe = [&](const session::Status& status, const telemetry::History& history) {
+    if (!session::has_ended(status.state) && !takes_a_line(arguments.json ? STDOUT_FILENO : STDERR_FILENO)) return;
     arguments.json ? print_status(status, history) : progress.show(status, history);
   };
   parts.started_ns = started_ns;
@@ -287,15 +295,15 @@ void add_run(Verb& program) {
   Verb verb = program.add_verb("run", "Train an experiment for real");
   RunArguments& arguments = verb.on_run(run);
   arguments.add_to(verb);
-  verb.option("--steps", arguments.steps, "Stop after this many steps").range(1, 1'000'000'000);
-  verb.option("--resume", arguments.resume, "Go on from the newest checkpoint of the run in this directory").type_name("DIR");
+  verb.option("--steps", arguments.steps, "Stop after this many steps, those before --resume among them").range(1, 1'000'000'000);
+  verb.option("--resume", arguments.resume, "Go on from the newest checkpoint of the run in this directory (parameter_server)").type_name("DIR");
   verb.option("--out", arguments.out, "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)").type_name("DIR");
   verb.option("--ends-with", arguments.ends_with, "Stop in order when the process that started this one ends; PID says which it is")
       .type_name("PID")
       .range(1, 1'000'000'000);
   verb.examples(
       "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "
-      "--json\nCtrl-C stops in order and keeps the result; a second Ctrl-C stops at once.");
+      "--json\nCtrl-C stops in order and keeps the result (exit code 130); a second Ctrl-C stops at once.");
 }
 
 }  // namespace trainyard::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // validate: everything that is wrong with an experiment, at once.
+#include <algorithm>
 #include <cstdio>
 
 #include "app/cli/verbs.h"
@@ -43,14 +44,26 @@ std::string summary(const experiment::Resolved& resolved) {
 
 bool is_slowed(const topology::Device& device) { return device.slow_down != 1 || device.jitter != 0; }
 
+bool is_as_slow(const topology::Device& a, const topology::Device& b) { return a.slow_down == b.slow_down && a.jitter == b.jitter; }
+
+std::string said_to_compute(int first, int last, const topology::Device& device) {
+  if (first == last) return "rank " + std::to_string(first) + ", " + device.name + ", computes ";
+  return "ranks " + std::to_string(first) + (last == first + 1 ? " and " : " to ") + std::to_string(last) + " compute ";
+}
+
+// Ranks that follow each other and are as slow are one note.
 void add_slowed_down(const topology::Topology& topology, std::vector<std::string>& notes) {
   const topology::Network network(topology);
   const auto ranks = network.ranks();
   const auto add = [&](const std::string& who, const topology::Device& device) {
     if (is_slowed(device)) notes.push_back(who + experiment::slowness_said(device.slow_down, device.jitter));
   };
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    add("rank " + std::to_string(rank) + ", " + network.device(ranks[rank]).name + ", computes ", network.device(ranks[rank]));
+  for (auto from = ranks.begin(); from != ranks.end();) {
+    const topology::Device& first = network.device(*from);
+    const auto end = std::find_if_not(from, ranks.end(), [&](topology::DeviceId id) { return is_as_slow(network.device(id), first); });
+    add(said_to_compute(static_cast<int>(from - ranks.begin()), static_cast<int>(end - ranks.begin()) - 1, first), first);
+    from = end;
+  }
   for (const topology::DeviceId idle : network.with_role(topology::Role::idle))
     add(network.device(idle).name + " is idle: it makes no odds that it is ", network.device(idle));
 }

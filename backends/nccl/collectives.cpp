@@ -88,7 +88,9 @@ class NcclCollectives final : public comm::Collectives {
 
   Result<std::uint64_t> completed(int group) override {
     if (auto ok = state(); !ok) return base::fail(ok.error());
-    return lane_of(group).and_then([this](Lane* lane) { return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); }); });
+    const auto count = lane_of(group).and_then([this](Lane* lane) { return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); }); });
+    if (auto ok = reason_.state(); !ok) return base::fail(ok.error());  // what an abort meanwhile made the stream pass over was counted, too
+    return count;
   }
 
   // For what NCCL does beside us no bell rings: whoever waits looks.
@@ -99,8 +101,7 @@ class NcclCollectives final : public comm::Collectives {
   void wake() override { listener_.ring(); }
 
   void abort(const Problem& reason) override {
-    if (!reason_.give(reason)) return;
-    end_all();
+    fail(reason);
     listener_.ring();
   }
 
@@ -110,13 +111,19 @@ class NcclCollectives final : public comm::Collectives {
       if (!lane) continue;
       const auto answer = lane->communicator.look();
       if (answer.wrong.empty()) continue;
-      reason_.give(failed(*end_, "go on", answer.wrong));
-      return reason_.state();
+      return fail(failed(*end_, "go on", answer.wrong));
     }
     return {};
   }
 
  private:
+  // The first reason stays. Whatever waits for a peer on the GPU waits no longer.
+  Result<void> fail(const Problem& reason) const {
+    reason_.give(reason);
+    end_all();
+    return reason_.state();
+  }
+
   // Brings calls to the stream, each once NCCL is done with the one before it. What a call waits for beside us is through before the stream is asked to say
   // when it is.
   Result<void> go_on(Lane& lane) {
@@ -125,10 +132,8 @@ class NcclCollectives final : public comm::Collectives {
     for (; !lane.waiting.empty(); lane.waiting.pop_front(), lane.begun = false) {
       const CollectiveCall& call = lane.waiting.front();
       if (!lane.begun)
-        if (const std::string wrong = lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream)); !wrong.empty()) {
-          reason_.give(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
-          return reason_.state();
-        }
+        if (const std::string wrong = lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream)); !wrong.empty())
+          return fail(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
       lane.begun = true;
       if (!lane.communicator.look().ready) return {};  // what went wrong, `state` says
       if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;

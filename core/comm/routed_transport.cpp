@@ -100,8 +100,13 @@ bool RoutedTransport::has_lost(int peer) const {
   return peer >= 0 && peer < ranks() && parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->has_lost(peer);
 }
 
+// All parts: who takes the peer's place finds it free in each.
 Result<void> RoutedTransport::begin_anew(int peer, std::uint32_t generation) {
-  return part_of(peer).and_then([&](Transport* part) { return part->begin_anew(peer, generation); });
+  return part_of(peer).and_then([&](Transport* served) {
+    for (const auto& part : parts_)
+      if (part.get() != served) static_cast<void>(part->begin_anew(peer, generation));  // one that never knew it has no place to make free
+    return served->begin_anew(peer, generation);
+  });
 }
 
 Traffic RoutedTransport::traffic(int peer) const {

@@ -72,7 +72,7 @@ base::Problem not_all_reduced(const StrategySpec& strategy) {
   const bool weights = strategy.average == Average::weights;
   return {ProblemCode::bad_input, "strategy.compression.kind",
           weights ? "weights are averaged, and only gradients are compressed" : std::string(base::name_of(strategy.kind)) + " does not compress gradients",
-          "none", "Set it to none, or take mirrored, multi_worker_mirrored or ddp with averaged gradients."};
+          "none", "Set it to none, or take mirrored, multi_worker_mirrored, ddp or tpu with averaged gradients."};
 }
 
 }  // namespace

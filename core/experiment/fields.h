@@ -373,7 +373,7 @@ struct Fields<experiment::StrategySpec> {
               "Gradients are reduced in buckets of about this size, last layers first; in fsdp units of this size are gathered and freed", reduces_gradients),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
               "A larger bucket is reduced in segments of this size, 256 at most, so that one is added up while the next crosses; "
-              "0: of 2 MiB between ranks that share memory, so that sums are copied from caches, else never",
+              "0: automatic, which is 2 MiB between ranks that share memory, so that sums are copied from caches, else never",
               reduces_itself),
         field(
             "average", &S::average, "", {},
@@ -454,7 +454,7 @@ struct Fields<experiment::TrainingSpec> {
   static auto table() {
     return std::tuple{
         field("batch_per_rank", &T::batch_per_rank, "samples", {1, 1 << 20},
-              "Samples a rank takes a micro-step; the global batch is this times the ranks and the accumulation steps"),
+              "Samples a rank takes a micro-step; the global batch is this times the accumulation steps and the ranks that take samples of their own"),
         field("accumulation_steps", &T::accumulation_steps, "micro-steps", {1, 4096},
               "Micro-steps before each update: their gradients are added up, which takes the memory of a small batch and one all-reduce"),
         field("recompute_segments", &T::recompute_segments, "segments", {0, 100'000},

@@ -142,7 +142,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
                                                            parts.generation, first_step, parts.schedule.steps});
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
-    parts.whereabouts->op.store(-1, std::memory_order_relaxed);
+    parts.whereabouts->op.store({}, std::memory_order_relaxed);
     const auto answer = stand_at_gate(step);
     if (!answer) return base::fail(in_op(answer.error()));
     if (*answer == Gate::Answer::finish) break;
@@ -191,8 +191,7 @@ base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
     if (*moved) continue;
-    parts.whereabouts->program.store(parts.plan->program("answer"), std::memory_order_relaxed);
-    parts.whereabouts->op.store(op, std::memory_order_relaxed);
+    parts.whereabouts->op.store({parts.plan->program("answer"), op}, std::memory_order_relaxed);
     wait_for_peers(kWaitSlice, parts.plan->pairs[static_cast<std::size_t>(op)].active);
     const std::int64_t begin = lap();
     meter.times.wait_ns += now_ns - begin;

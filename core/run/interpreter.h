@@ -24,12 +24,17 @@ namespace trainyard::run {
 class ChunkSampler;
 class OrderLog;
 
+// An op of a program of the rank; -1: none.
+struct OpPlace {
+  std::int32_t program = -1, op = -1;
+};
+
 // Where a rank is, for heartbeats; written by the interpreter, read by anyone.
 struct Whereabouts {
   std::atomic<std::int64_t> step{0};
   std::atomic<std::uint64_t> ops_done{0};
-  std::atomic<std::int32_t> program{-1}, op{-1};  // the op it is in or waits for; -1: at the gate, or on the way there
-  std::atomic<std::int32_t> waits_for{-1};        // a peer
+  std::atomic<OpPlace> op{OpPlace{}};       // that it is in or waits for, program and all at once; none: at the gate, or on the way there
+  std::atomic<std::int32_t> waits_for{-1};  // a peer
   std::atomic<std::int64_t> first_step_done_ns{0};
 };
 

@@ -40,7 +40,8 @@ base::Result<bool> Interpreter::State::progress() {
   auto computed = run_compute();
   if (!computed) return computed;
   const bool any = *computed || *answered || loaded || *moved || *swapped_any;
-  if (!any && swapping) swapping->look_again();  // an instance may have been admitted
+  if (any) copies_asked_at = -1;
+  else if (swapping && std::exchange(copies_asked_at, frontier.admitted()) != frontier.admitted()) swapping->look_again();
   return any;
 }
 
@@ -264,15 +265,14 @@ void Interpreter::State::tell(const Frontier::Ready& ready, std::int64_t begin, 
 
 void Interpreter::State::is_at(const Frontier::Ready& ready) {
   step_of_op = ready.step;
-  parts.whereabouts->program.store(ready.program, std::memory_order_relaxed);
-  parts.whereabouts->op.store(ready.op, std::memory_order_relaxed);
+  parts.whereabouts->op.store({ready.program, ready.op}, std::memory_order_relaxed);
 }
 
 // Says which op a failure belongs to. One that came from elsewhere, by an abort, already says so.
 base::Problem Interpreter::State::in_op(base::Problem problem) const {
   if (transfers)
     if (const auto state = transfers->state(); !state && state.error() == problem) return problem;
-  const int program = parts.whereabouts->program.load(), op = parts.whereabouts->op.load();
+  const auto [program, op] = parts.whereabouts->op.load();
   if (program < 0 || op < 0) return problem;
   const plan::Op& at = parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];
   problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " + std::to_string(step_of_op) + ", op " + plan::token(at) +

@@ -57,7 +57,10 @@ struct Interpreter::State {
   bool meeting = false;          // all make their mean, and evaluate; until the next step nobody is owed an answer, and who has no more steps may be gone
   std::int64_t completing = -1;  // the instance that is run to its end now; -1: none
   bool input_blocked = false;    // the input lane could go on if its batch were there
-  std::int64_t now_ns = 0;       // as last read: where one thing ends, the next begins
+  // How many instances were admitted when the copy lane was asked to go on, or pass on; -1: something has moved since. Asked whenever nothing moves, it would
+  // be under way for ever.
+  std::int64_t copies_asked_at = -1;
+  std::int64_t now_ns = 0;  // as last read: where one thing ends, the next begins
   std::int64_t step_of_op = 0;   // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
   std::int64_t asked = 0;                                                  // of a neighbour, and answered

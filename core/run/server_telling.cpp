@@ -69,13 +69,12 @@ void Server::State::op_event(const char* program_name, std::size_t op, std::int6
 }
 
 void Server::State::is_at(const char* program_name) {
-  parts.whereabouts->program.store(parts.plan->program(program_name), std::memory_order_relaxed);
-  parts.whereabouts->op.store(0, std::memory_order_relaxed);
+  parts.whereabouts->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
 }
 
 // Who has nothing to do stands at the horizon, as far as it is its own.
 void Server::State::be_idle() {
-  parts.whereabouts->op.store(-1, std::memory_order_relaxed);
+  parts.whereabouts->op.store({}, std::memory_order_relaxed);
   parts.whereabouts->step.store(leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step), std::memory_order_relaxed);
   parts.transport->wait(kServerWaits);
 }

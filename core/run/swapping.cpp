@@ -87,8 +87,9 @@ void Swapping::look_again() {
 }
 
 void Swapping::run() {
-  while (!stop_.load()) {
+  for (;;) {
     const std::uint32_t seen = news_.load(std::memory_order_acquire);
+    if (stop_.load()) return;  // only now: whoever says so says after that there is news
     if (carry_out_next()) continue;
     settled_.store(seen, std::memory_order_release);
     news_.wait(seen, std::memory_order_acquire);

@@ -11,7 +11,8 @@ constexpr std::chrono::milliseconds kLook{10};  // how soon the end is noticed
 
 }  // namespace
 
-Heart::Heart(std::unique_ptr<ControlClient> client, Hello hello) : client_(std::move(client)), hello_(std::move(hello)), thread_([this] { beat(); }) {}
+Heart::Heart(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos)
+    : client_(std::move(client)), hellos_(std::move(hellos)), thread_([this] { beat(); }) {}
 
 Heart::~Heart() {
   stop_.store(true);
@@ -20,18 +21,19 @@ Heart::~Heart() {
 
 // A beat that cannot be sent is missed: silence is what the coordinator judges.
 void Heart::beat() {
-  if (!client_->send(hello_)) return;
+  for (const Hello& hello : hellos_)
+    if (!client_->send(hello)) return;
   while (!stop_.load()) {
-    static_cast<void>(client_->send(progress()));
+    for (const Hello& hello : hellos_) static_cast<void>(client_->send(progress_of(hello.rank)));
     for (auto waited = std::chrono::milliseconds{0}; waited < kPeriod && !stop_.load(); waited += kLook) std::this_thread::sleep_for(kLook);
   }
 }
 
-Progress Heart::progress() const {
+Progress Heart::progress_of(std::int32_t rank) const {
   const run::Whereabouts& at = whereabouts_;
-  Progress progress{hello_.rank, at.step.load(), at.ops_done.load(), "", at.waits_for.load()};
+  Progress progress{rank, at.step.load(), at.ops_done.load(), "", at.waits_for.load()};
   const plan::RankPlan* plan = plan_.load();
-  const int program = at.program.load(), op = at.op.load();
+  const auto [program, op] = at.op.load();
   if (plan != nullptr && program >= 0 && op >= 0)
     progress.op = plan::token(plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)]);
   return progress;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The heartbeat of a rank: a thread with a connection of its own says a few times a second where the rank is and what it
-// waits for, from the assignment to the last word, however busy the other threads are.
+// The heartbeat of a rank, or of all that one thread has: a thread with a connection of its own says a few times a second where they are and what they wait
+// for, from the assignment to the last word, however busy the other threads are.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "core/plan/plan.h"
 #include "core/run/interpreter.h"
@@ -15,8 +16,8 @@ namespace trainyard::session {
 
 class Heart {
  public:
-  // `hello` proves that this connection, too, is the rank's.
-  Heart(std::unique_ptr<ControlClient> client, Hello hello);
+  // `hellos` prove that this connection, too, is the ranks'; there is one at least.
+  Heart(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos);
   ~Heart();
   Heart(const Heart&) = delete;
   Heart& operator=(const Heart&) = delete;
@@ -25,13 +26,14 @@ class Heart {
   void follow(const plan::RankPlan& plan) { plan_.store(&plan); }
 
   run::Whereabouts& whereabouts() { return whereabouts_; }
-  Progress progress() const;
+  Progress progress() const { return progress_of(hellos_.front().rank); }
 
  private:
   void beat();
+  Progress progress_of(std::int32_t rank) const;
 
   std::unique_ptr<ControlClient> client_;
-  Hello hello_;
+  std::vector<Hello> hellos_;
   run::Whereabouts whereabouts_;
   std::atomic<const plan::RankPlan*> plan_{nullptr};
   std::atomic<bool> stop_{false};

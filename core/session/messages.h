@@ -170,6 +170,7 @@ struct Ask {
 // From `finished` on it is over. `stopped`: ended in order before its last step, as it was told to.
 enum class RunState : std::uint8_t { starting, running, pausing, paused, stopping, finished, stopped, failed, cancelled };
 
+constexpr bool has_ended(RunState state) { return state > RunState::stopping; }
 constexpr bool ended_well(RunState state) { return state == RunState::finished || state == RunState::stopped; }
 
 struct RankStatus {

@@ -107,7 +107,18 @@ std::string in_words(int status) {
 
 }  // namespace
 
+namespace {
+
+// Whoever started us may have ignored it, and then nobody can say how a child ended.
+void mind_children() {
+  struct sigaction now {};
+  if (::sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
+}
+
+}  // namespace
+
 base::Result<Process> Process::start(const ProcessOptions& options) {
+  mind_children();
   std::vector<char*> arguments{const_cast<char*>(options.program.c_str())};
   for (const std::string& argument : options.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);

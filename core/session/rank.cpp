@@ -101,7 +101,9 @@ class Rank {
     try {
       return prepare_and_train();
     } catch (const std::bad_alloc&) {
-      return base::fail(base::out_of_memory(where()));
+      const Problem why = base::out_of_memory(where());
+      leave(why);
+      return base::fail(why);
     }
   }
 
@@ -148,7 +150,7 @@ class Rank {
   Result<void> start_heart() {
     auto client = services_.connect(identity_.endpoint);
     if (!client) return base::fail(client.error());
-    heart_.emplace(std::move(*client), Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()});
+    heart_.emplace(std::move(*client), std::vector{Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()}});
     return {};
   }
 
@@ -290,8 +292,9 @@ class Rank {
     SavedBox saved;
     CommittedBox committed;
     const auto writer = part_writer(saved);
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, kept, &saved, &committed},
-                  std::move(client_));
+    auto speaker = text_sampler(recipe, bound);
+    if (!speaker) return base::fail(speaker.error());
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, kept, &saved, &committed}, *client_);
     run::InterpreterParts parts{.plan = &p_.rank_plan,
                                 .schedule = p_.plan.schedule,
                                 .bound = &bound,
@@ -313,8 +316,6 @@ class Rank {
                                 .own_process = own_process(),
                                 .share = experiment::share_of(p_.resolved, identity_.rank),
                                 .order = kept};
-    auto speaker = text_sampler(recipe, bound);
-    if (!speaker) return base::fail(speaker.error());
     if (*speaker) parts.evaluated = [&](std::int64_t step) { link.say("text", spoken(**speaker, p_.resolved, step)); };
     if (writer && makes_up_text_of_parts(p_.resolved)) parts.evaluated = [&](std::int64_t step) { offer_part(*writer, bound, step + 1); };
     auto steps = p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts), writer.get(), saved)
@@ -323,7 +324,7 @@ class Rank {
     const bool by_others = !steps && engine_ && is_said_by_engine(steps.error());
     if (!steps) leave(steps.error());
     if (by_others) link.await_abort();
-    client_ = link.close();
+    link.close();
     failed_step_ = whereabouts.step.load();
     if (const auto reason = link.abort_reason()) return base::fail(*reason);
     if (!steps) return base::fail(steps.error());

@@ -17,20 +17,20 @@ constexpr std::size_t kBatch = 16'384;
 
 }  // namespace
 
-RankLink::RankLink(RankLinkParts parts, std::unique_ptr<ControlClient> client) : parts_(parts), client_(std::move(client)) {
+RankLink::RankLink(RankLinkParts parts, ControlClient& client) : parts_(parts), client_(client) {
   batch_.reserve(kBatch);
   thread_ = std::thread([this] { serve(); });
 }
 
 RankLink::~RankLink() { close(); }
 
-std::unique_ptr<ControlClient> RankLink::close() {
+void RankLink::close() {
+  if (!thread_.joinable()) return;
   stop_.store(true);
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
   // A coordinator that is behind gets some time to catch up; one that has sent an abort waits for nothing.
   const std::int64_t end = base::now_nanoseconds() + (abort_reason() ? 0 : kCloseLimit);
-  while (client_ && !ship_events() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
-  return std::move(client_);
+  while (!ship_events() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
 }
 
 std::optional<base::Problem> RankLink::abort_reason() const {
@@ -46,7 +46,7 @@ void RankLink::await_abort() const {
 void RankLink::serve() {
   std::int64_t heard = base::now_nanoseconds(), looked = heard;
   while (!stop_.load()) {
-    const auto received = client_->receive(kShipPeriod);
+    const auto received = client_.receive(kShipPeriod);
     const std::int64_t now = base::now_nanoseconds();
     if (!received) return stop_everything(received.error());
     if (*received) {
@@ -89,12 +89,12 @@ bool RankLink::ship_events() {
   for (bool full = true; full; batch_.clear()) {
     if (batch_.empty()) parts_.events->read(batch_, kBatch);
     full = batch_.size() == kBatch;
-    if (!batch_.empty() && !client_->send(Events{parts_.rank, parts_.events->dropped(), batch_})) return false;
+    if (!batch_.empty() && !client_.send(Events{parts_.rank, parts_.events->dropped(), batch_})) return false;
   }
   if (!ship_values() || !ship_order() || !ship_saved() || !ship_log()) return false;
   const Progress progress = parts_.heart->progress();
   if (progress.step == reported_step_) return true;
-  if (!client_->send(progress)) return false;
+  if (!client_.send(progress)) return false;
   reported_step_ = progress.step;
   return true;
 }
@@ -105,7 +105,7 @@ bool RankLink::ship_values() {
     for (const telemetry::ChunkValues& values : parts_.values->take()) telemetry::append(values, payload);
     if (!payload.empty()) samples_ = Samples{parts_.rank, std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
   }
-  if (samples_ && !client_->send(*samples_)) return false;
+  if (samples_ && !client_.send(*samples_)) return false;
   samples_.reset();
   return true;
 }
@@ -118,7 +118,7 @@ void RankLink::say(std::string level, std::string text) {
 bool RankLink::ship_log() {
   const std::lock_guard lock(mutex_);
   for (; !log_.empty(); log_.erase(log_.begin()))
-    if (!client_->send(log_.front())) return false;
+    if (!client_.send(log_.front())) return false;
   return true;
 }
 
@@ -126,7 +126,7 @@ bool RankLink::ship_saved() {
   if (parts_.saved == nullptr) return true;
   for (Saved& saved : parts_.saved->take()) saved_.push_back(std::move(saved));
   for (; !saved_.empty(); saved_.erase(saved_.begin()))
-    if (!client_->send(saved_.front())) return false;
+    if (!client_.send(saved_.front())) return false;
   return true;
 }
 
@@ -135,7 +135,7 @@ bool RankLink::ship_order() {
   order_.rank = parts_.rank;
   order_.events += parts_.order->take();
   if (order_.events.empty()) return true;
-  if (!client_->send(order_)) return false;
+  if (!client_.send(order_)) return false;
   order_.events.clear();
   return true;
 }

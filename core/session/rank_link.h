@@ -39,13 +39,14 @@ struct RankLinkParts {
 
 class RankLink {
  public:
-  RankLink(RankLinkParts parts, std::unique_ptr<ControlClient> client);
+  // Nobody else speaks by `client`, which outlives it, until it is closed.
+  RankLink(RankLinkParts parts, ControlClient& client);
   ~RankLink();
   RankLink(const RankLink&) = delete;
   RankLink& operator=(const RankLink&) = delete;
 
-  // Ends the thread, ships what is left, and gives the client back for the last word.
-  std::unique_ptr<ControlClient> close();
+  // Ends the thread, and ships what is left.
+  void close();
   // A line of the log, from the rank's own thread.
   void say(std::string level, std::string text);
   // Why the coordinator (or its silence) stopped this rank; nothing when it did not.
@@ -64,7 +65,7 @@ class RankLink {
   bool ship_log();
 
   RankLinkParts parts_;
-  std::unique_ptr<ControlClient> client_;
+  ControlClient& client_;
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::optional<base::Problem> abort_reason_;
@@ -74,7 +75,7 @@ class RankLink {
   Order order_;                          // likewise
   std::vector<Saved> saved_;             // likewise
   std::vector<Log> log_;                 // likewise; under the mutex
-  std::thread thread_;
+  std::thread thread_;  // ended: it is closed
 };
 
 }  // namespace trainyard::session

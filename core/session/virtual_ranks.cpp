@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/plan/text.h"
 #include "core/session/checkpoint.h"
+#include "core/session/heart.h"
 #include "core/session/patience.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"
@@ -25,7 +26,6 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr std::int64_t kServePeriod = 5'000'000;    // ns between two looks at the line
-constexpr std::int64_t kBeatPeriod = 200'000'000;   // ns between two heartbeats
 constexpr std::int64_t kShipLimit = 2'000'000'000;  // ns for the last events to leave
 constexpr int kShipEvery = 16;                      // events of servers, at most: a round leaves its ops and metrics in a ring
 constexpr std::size_t kRingEvents = 1 << 14;        // of a rank, between two looks
@@ -52,10 +52,15 @@ class VirtualRanks {
   }
 
   Result<void> join() {
-    for (const RankIdentity& rank : ranks_)
-      if (auto ok = client_->send(Hello{rank.rank, rank.token, TRAINYARD_VERSION, ::getpid()}); !ok) return ok;
+    std::vector<Hello> hellos;
+    for (const RankIdentity& rank : ranks_) hellos.push_back({rank.rank, rank.token, TRAINYARD_VERSION, ::getpid()});
+    for (const Hello& hello : hellos)
+      if (auto ok = client_->send(hello); !ok) return ok;
     const auto assignment = await<Assign>();
     if (!assignment) return base::fail(assignment.error());
+    auto client = services_.connect(ranks_.front().endpoint);
+    if (!client) return base::fail(client.error());
+    heart_.emplace(std::move(*client), std::move(hellos));
     run_directory_ = assignment->run_directory;
     auto resolved =
         base::parse_json(assignment->resolved, "the resolved experiment").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
@@ -79,7 +84,10 @@ class VirtualRanks {
     parts->events = [this](int rank) { return rings_[static_cast<std::size_t>(rank)].get(); };
     parts->begun_ns = begun_ns_;
     if (parts->swap_directory.empty()) parts->swap_directory = run_directory_;
-    parts->between_ops = [this] { return serve(); };
+    parts->between_ops = [this] {
+      heart_->whereabouts().ops_done.fetch_add(1, std::memory_order_relaxed);
+      return serve();
+    };
     auto training = run::ServedTraining::make(std::move(*parts));
     if (!training) return base::fail(training.error());
     training_ = std::move(*training);
@@ -123,7 +131,7 @@ class VirtualRanks {
       }
       if (auto ok = training_->follow(**event); !ok) return ok;
       plan::append(**event, orders_[static_cast<std::size_t>((*event)->server)].events);
-      ++events_;
+      heart_->whereabouts().ops_done.fetch_add(1, std::memory_order_relaxed);
       if (++unshipped_ == kShipEvery)
         if (auto ok = ship_all(); !ok) return ok;
       if (first_step_done_ns_ == 0 && done() > 0) first_step_done_ns_ = base::now_nanoseconds();
@@ -214,14 +222,12 @@ class VirtualRanks {
       if (!client_->send(order)) return false;
       order.events.clear();
     }
-    const std::int64_t now = base::now_nanoseconds();
-    if (done() == reported_done_ && now - beat_ns_ < kBeatPeriod) return true;
-    const bool beats = now - beat_ns_ >= kBeatPeriod;
-    for (const RankIdentity& rank : ranks_)  // between two heartbeats of all, the one rank that counts says how far the run is
-      if (beats || rank.rank == resolved_.workers())
-        if (!client_->send(Progress{rank.rank, done(), events_, "", -1})) return false;
+    if (done() == reported_done_) return true;
+    run::Whereabouts& at = heart_->whereabouts();
+    at.step.store(done(), std::memory_order_relaxed);
+    // The one rank that counts says it at once.
+    if (!client_->send(Progress{resolved_.workers(), done(), at.ops_done.load(std::memory_order_relaxed), "", -1})) return false;
     reported_done_ = done();
-    if (beats) beat_ns_ = now;
     return true;
   }
 
@@ -242,6 +248,7 @@ class VirtualRanks {
   const std::vector<RankIdentity>& ranks_;
   const VirtualServices& services_;
   std::unique_ptr<ControlClient> client_;
+  std::optional<Heart> heart_;
   experiment::Resolved resolved_;
   plan::Plan plan_;
   run::Recipe recipe_;
@@ -255,8 +262,7 @@ class VirtualRanks {
   int batch_of_ = 0;
   std::optional<Problem> aborted_;
   std::int64_t begun_ns_ = base::now_nanoseconds(), first_step_done_ns_ = 0;
-  std::int64_t served_ns_ = 0, heard_ns_ = 0, beat_ns_ = 0, reported_done_ = -1;
-  std::uint64_t events_ = 0;
+  std::int64_t served_ns_ = 0, heard_ns_ = 0, reported_done_ = -1;
   int unshipped_ = 0;  // events since the rings were emptied
 };
 

@@ -89,7 +89,7 @@ int Watch::culprit() const {
 }
 
 double Watch::patience() const {
-  const bool begins = std::ranges::all_of(ranks_, [](const Seen& rank) { return rank.last.ops_done == 0; });
+  const bool begins = std::ranges::any_of(ranks_, [](const Seen& rank) { return !rank.done && rank.last.ops_done == 0; });
   return begins ? std::max(limits_.hang_seconds, limits_.begin_seconds) : limits_.hang_seconds;
 }
 

@@ -133,7 +133,7 @@ struct trainyard::base::Fields<trainyard::topology::Host> {
   static constexpr std::string_view title = "Host";
   static auto table() {
     return std::tuple{field("name", &H::name, "", {1, 64}, "Unique name"),
-                      field("address", &H::address, "", {0, 255}, "Host name or IP address; empty: this machine"),
+                      field("address", &H::address, "", {0, 255}, "Empty, or a name or address of this machine: ranks start on no other in this version"),
                       field("devices", &H::devices, "", {0, 4096}, "Devices on this host"),
                       field("bus_bandwidth_bits_per_second", &H::bus_bandwidth_bits_per_second, "bit/s", {1e3, 1e16}, "Bandwidth between devices of this host"),
                       field("bus_latency_seconds", &H::bus_latency_seconds, "s", {0, 10}, "Latency between devices of this host"),

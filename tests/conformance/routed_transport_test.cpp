@@ -46,6 +46,32 @@ TEST(RoutedTransport, each_peer_is_reached_by_its_own_part) {
   EXPECT_EQ((*end)->traffic(2).sent_messages, 1u);
 }
 
+class Forgetting final : public WrappedTransport {
+ public:
+  Forgetting(std::unique_ptr<Transport> inner, std::vector<int>& forgotten) : WrappedTransport(std::move(inner)), forgotten_(forgotten) {}
+  base::Result<void> begin_anew(int peer, std::uint32_t generation) override {
+    forgotten_.push_back(peer);
+    return WrappedTransport::begin_anew(peer, generation);
+  }
+
+ private:
+  std::vector<int>& forgotten_;
+};
+
+// Its successor opens a place in the memory of one host and one for sockets, whoever reaches it by which.
+TEST(RoutedTransport, whoever_is_lost_leaves_its_place_in_every_part) {
+  Ends near = std::move(*inproc::make(4, 4096)), far = std::move(*inproc::make(4, 4096));
+  std::vector<int> in_near, in_far;
+  near[0] = std::make_unique<Forgetting>(std::move(near[0]), in_near);
+  far[0] = std::make_unique<Forgetting>(std::move(far[0]), in_far);
+  const auto end = join(near, far, 0);
+  ASSERT_TRUE(good(end));
+  ASSERT_TRUE(good((*end)->begin_anew(3, 2)));
+  ASSERT_TRUE(good((*end)->begin_anew(1, 2)));
+  EXPECT_EQ(in_near, (std::vector<int>{3, 1}));
+  EXPECT_EQ(in_far, (std::vector<int>{3, 1}));
+}
+
 TEST(RoutedTransport, an_abort_in_one_part_reaches_the_peers_of_the_other) {
   Ends near = std::move(*inproc::make(4, 4096)), far = std::move(*inproc::make(4, 4096));
   const auto end = join(near, far, 0);

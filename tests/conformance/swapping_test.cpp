@@ -95,6 +95,7 @@ class Meanwhile final : public compute::Compute {
 TEST(Swapping, copies_while_the_rank_computes) {
   Experiment e = strategy::small_gpt(1);
   e.strategy.kind = StrategyKind::one_device;
+  e.training.steps = 4;
   e = with_swap(e, SwapTo::host, SwapTo::nowhere);
   const auto outcomes = train(
       experiment::resolve(e, ".").value(), [] { return std::make_unique<Meanwhile>(compute::reference::make()); }, nullptr);

@@ -285,7 +285,7 @@ TEST(Training, a_rank_that_waits_for_its_samples_is_in_the_op_that_loads_them) {
   run::Whereabouts at;
   auto outcome = std::async(std::launch::async, [&] { return train_rank(resolved, made, 0, *device, nullptr, Telemetry::on, late, &at); });
   const auto kind = [&]() -> std::optional<plan::OpKind> {
-    const int program = at.program.load(), op = at.op.load();
+    const auto [program, op] = at.op.load();
     if (program < 0 || op < 0) return std::nullopt;
     return program_of_rank.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)].kind;
   };

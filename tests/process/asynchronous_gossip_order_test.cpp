@@ -63,6 +63,16 @@ TEST_P(AsynchronousGossipOrder, computes_a_run_again_to_the_bit) {
   }
 }
 
+TEST(AsynchronousGossipOrder, with_moments_put_aside_is_computed_again_to_the_bit) {
+  const Home home;
+  auto arguments = run_of(home, 4, "shm");
+  for (const char* set : {"training.optimizer.kind=adam", "training.optimizer.learning_rate=0.001", "training.swap.optimizer=host"})
+    arguments.insert(arguments.end(), {"--set", set});
+  const Ran again = recomputed(directory_of(completed(arguments)));
+  ASSERT_EQ(again.exit_code, 0) << again.err << again.out;
+  EXPECT_EQ(again.result()["same"], true);
+}
+
 // Nothing that was written down is of use once another run's ranks wrote it.
 TEST(AsynchronousGossipOrder, of_another_run_comes_to_other_weights_or_is_refused) {
   const Home home;

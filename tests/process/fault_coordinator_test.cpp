@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Coordinators that die, pause, or are not alone.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -128,6 +132,49 @@ TEST(Faults, a_reader_of_the_output_that_goes_away_does_not_end_the_run) {
   RunProgram run(home, arguments, "exec > >(head -n 1 > /dev/null);");
   EXPECT_EQ(run.wait().exit_code, 0);
   EXPECT_EQ(base::Json::parse(read(out / "result.json"))["status"], "completed");
+}
+
+// A pipe with a name that takes nothing more, until it is emptied.
+class FullPipe {
+ public:
+  explicit FullPipe(const fs::path& path) {
+    if (::mkfifo(path.c_str(), 0600) == 0) end_ = ::open(path.c_str(), O_RDWR | O_NONBLOCK);
+    while (::write(end_, block_.data(), block_.size()) > 0) continue;
+  }
+  ~FullPipe() { ::close(end_); }
+  FullPipe(const FullPipe&) = delete;
+  FullPipe& operator=(const FullPipe&) = delete;
+  void empty() {
+    while (::read(end_, block_.data(), block_.size()) > 0) continue;
+  }
+
+ private:
+  int end_ = -1;
+  std::array<char, 4096> block_{};
+};
+
+TEST(Faults, a_reader_of_the_output_that_stands_still_holds_no_rank_up) {
+  const Home home;
+  FullPipe pipe(home / "pipe");
+  const fs::path out = home / "run";
+  auto arguments = short_run(kMirrored, 200, {"run.seconds_per_step=0.005"});
+  arguments.insert(arguments.end(), {"--out", out.string()});
+  RunProgram run(home, arguments, "exec > " + (home / "pipe").string() + ";");
+  EXPECT_TRUE(wait_until(60, [&] { return fs::exists(out / "result.json"); })) << "the coordinator waits for who reads";
+  EXPECT_TRUE(lives(run.pid())) << "its last word waits";
+  EXPECT_TRUE(wait_until(promised, [&] { return pipe.empty(), !lives(run.pid()); }));
+  EXPECT_EQ(run.wait().exit_code, 0);
+  EXPECT_EQ(base::Json::parse(read(out / "result.json"))["status"], "completed");
+}
+
+// Who starts us may ignore the ends of children, and hand that on.
+TEST(Faults, ends_of_ranks_are_seen_whatever_the_parent_ignores) {
+  const Home home;
+  std::string line = "timeout 60 env --ignore-signal=CHLD \"$CLI\"";
+  for (const std::string& argument : short_run(kMirrored, 20)) line += " '" + argument + "'";
+  const Ran ran = shell(line);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.result()["status"], "completed");
 }
 
 }  // namespace

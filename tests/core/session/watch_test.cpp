@@ -97,6 +97,23 @@ TEST_F(WatchTest, before_the_first_op_it_may_take_longer) {
   EXPECT_THAT(problem_after(40, 1), HasSubstr("nothing was done for 20 s"));
 }
 
+TEST_F(WatchTest, while_one_rank_is_before_its_first_op_the_others_wait_for_it) {
+  WatchLimits limits{3, 20};
+  limits.begin_seconds = 50;
+  Watch watch({"rank 0 (a)", "rank 1 (b)"}, limits);
+  watch.start(0);
+  const auto problem_at = [&](int seconds) {
+    for (; now_ < seconds * kSecond; now_ += kSecond / 10) {
+      watch.heard({0, 0, 7, "", -1}, now_);
+      watch.heard({1, 0, 0, "", -1}, now_);
+      if (const auto problem = watch.judge(1'000, now_)) return problem->what;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(problem_at(40), "");
+  EXPECT_THAT(problem_at(60), HasSubstr("nothing was done for 50 s"));
+}
+
 TEST_F(WatchTest, standing_at_the_horizon_is_no_hang) {
   EXPECT_FALSE(pass(
       60,
