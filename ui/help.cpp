@@ -56,7 +56,8 @@ QString about_text() {
              "<h3>What it stands on</h3>"
              "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS and Gloo (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD "
              "3-clause)</li>"
-             "<li>nlohmann/json, spdlog, fmt, CLI11, UTF8-CPP and tl-expected (MIT, BSD 3-clause, BSL 1.0, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib licence)</li></ul>"
+             "<li>nlohmann/json, spdlog, fmt, CLI11, UTF8-CPP and tl-expected (MIT, BSD 3-clause, BSL 1.0, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib "
+             "licence)</li></ul>"
              "<p>Icons are Trainyard's own. Colours of lines after M. Okabe and K. Ito, \"Color Universal Design\" (2008).</p>")
       .arg(TRAINYARD_VERSION);
 }
@@ -74,8 +75,13 @@ void show_shortcuts(QMainWindow& window) {
     add_actions(*group, *action->menu());
   }
   add_gestures(*list, help_text("On the canvas"),
-               {{"Go to the next thing", "Tab, arrows"}, {"Go to the first thing, to the last", "Home, End"}, {"Move what is selected", "Ctrl+arrows"},
-                {"Select several things", "Shift+arrows, Ctrl+Space, Ctrl+click"}, {"Rename", "Enter"}, {"Select nothing", "Esc"}, {"Pan", "Space and drag"}});
+               {{"Go to the next thing", "Tab, arrows"},
+                {"Go to the first thing, to the last", "Home, End"},
+                {"Move what is selected", "Ctrl+arrows"},
+                {"Select several things", "Shift+arrows, Ctrl+Space, Ctrl+click"},
+                {"Rename", "Enter"},
+                {"Select nothing", "Esc"},
+                {"Pan", "Space and drag"}});
   add_gestures(*list, help_text("On a chart"),
                {{"Read the next point", "Arrows"},
                 {"Zoom", "Drag, Ctrl+wheel, +, -"},
@@ -114,8 +120,7 @@ void show_shortcuts(QMainWindow& window) {
                 {"Show the cell's first op in the plan", "Enter"},
                 {"Select nothing", "Esc"},
                 {"Follow the run, or let go", "F"}});
-  add_gestures(*list, help_text("In the list of layers"),
-               {{"Move the layer up, down", "Alt+Up, Alt+Down"}, {"Remove the layer", "Alt+Delete"}});
+  add_gestures(*list, help_text("In the list of layers"), {{"Move the layer up, down", "Alt+Up, Alt+Down"}, {"Remove the layer", "Alt+Delete"}});
   list->expandAll();
   list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   show(dialog, list, {480, 560});

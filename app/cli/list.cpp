@@ -36,7 +36,8 @@ const char* help(experiment::StrategyKind kind) {
       return "Variables on devices with the role parameter_server; workers pull, compute and push on their own clock, or in step";
     case experiment::StrategyKind::gossip:
       return "Parameters of its own on every device, averaged with those of its neighbours alone, at every step or each on its own clock";
-    case experiment::StrategyKind::local_sgd: return "Parameters of its own on every device, averaged with those of all others only every so many steps, or pulled to a centre";
+    case experiment::StrategyKind::local_sgd:
+      return "Parameters of its own on every device, averaged with those of all others only every so many steps, or pulled to a centre";
     case experiment::StrategyKind::model_parallel: return "Whole layers on devices (vertical): samples pass from one to the next, one device at a time";
     case experiment::StrategyKind::pipeline: return "Whole layers on devices, with several micro-batches under way at once";
     case experiment::StrategyKind::fsdp:

@@ -249,7 +249,8 @@ void add_replay(Verb& program) {
   verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
   verb.option("--every", arguments.every, "Print the loss every so many steps (default: about twenty lines)").range(1, 1'000'000'000);
   verb.flag("--recompute", arguments.recompute,
-            "Compute a run with parameter servers, or of asynchronous gossip, again, in the order that its ranks wrote down, and compare the weights: 3 is the exit code where they differ");
+            "Compute a run with parameter servers, or of asynchronous gossip, again, in the order that its ranks wrote down, and compare the weights: 3 is the "
+            "exit code where they differ");
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"

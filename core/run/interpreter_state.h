@@ -60,8 +60,8 @@ struct Interpreter::State {
   // How many instances were admitted when the copy lane was asked to go on, or pass on; -1: something has moved since. Asked whenever nothing moves, it would
   // be under way for ever.
   std::int64_t copies_asked_at = -1;
-  std::int64_t now_ns = 0;  // as last read: where one thing ends, the next begins
-  std::int64_t step_of_op = 0;   // where the rank is; at times one on, as the next step begins early
+  std::int64_t now_ns = 0;      // as last read: where one thing ends, the next begins
+  std::int64_t step_of_op = 0;  // where the rank is; at times one on, as the next step begins early
   double loss_sum = 0, correct = 0;
   std::int64_t asked = 0;                                                  // of a neighbour, and answered
   plan::StepPlace place;                                                   // of what is computed: effects of an op are there when it counts

@@ -68,9 +68,7 @@ void Server::State::op_event(const char* program_name, std::size_t op, std::int6
                        static_cast<float>(base::seconds(imposed_ns))});
 }
 
-void Server::State::is_at(const char* program_name) {
-  parts.whereabouts->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
-}
+void Server::State::is_at(const char* program_name) { parts.whereabouts->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed); }
 
 // Who has nothing to do stands at the horizon, as far as it is its own.
 void Server::State::be_idle() {

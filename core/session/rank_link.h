@@ -75,7 +75,7 @@ class RankLink {
   Order order_;                          // likewise
   std::vector<Saved> saved_;             // likewise
   std::vector<Log> log_;                 // likewise; under the mutex
-  std::thread thread_;  // ended: it is closed
+  std::thread thread_;                   // ended: it is closed
 };
 
 }  // namespace trainyard::session
