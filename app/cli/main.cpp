@@ -49,7 +49,9 @@ const CLI::App& asked_for(const CLI::App& outer) {
 
 base::Problem misused(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& verb = asked_for(program);
-  return {base::ProblemCode::bad_usage, words_of(verb), error.what(), verbs_of(verb), words_of(verb) + " --help shows what it takes"};
+  const std::string verbs = verbs_of(verb);
+  const bool lacks_verb = !verbs.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  return {base::ProblemCode::bad_usage, words_of(verb), lacks_verb ? "a verb is missing" : error.what(), verbs, words_of(verb) + " --help shows what it takes"};
 }
 
 // Whether the result is to be NDJSON, asked before (and even if nothing else of) the command line is understood.
@@ -70,6 +72,7 @@ int main(int argc, char** argv) {
   CLI::App program{"Trainyard: draw a topology, pick a strategy, train for real.", "trainyard-cli"};
   program.set_version_flag("--version", TRAINYARD_VERSION);
   program.require_subcommand(1);
+  program.get_formatter()->label("SUBCOMMAND", "VERB");
   program.footer(
       "Examples:\n"
       "  trainyard-cli run resources/experiments/four_devices_mirrored_digits.json\n"

@@ -24,7 +24,7 @@ Option Option::range(std::int64_t least, std::int64_t most) { return Option(opti
 Option Option::one_of(const std::vector<std::string>& words) { return Option(option_->check(CLI::IsMember(words))); }
 Option Option::excludes(const Option& other) { return Option(option_->excludes(other.option_)); }
 
-Verb Verb::add_verb(const std::string& name, const std::string& help) { return Verb(*app_->add_subcommand(name, help), *exit_code_); }
+Verb Verb::add_verb(const std::string& name, const std::string& help) { return Verb(*app_->add_subcommand(name, help)->group("Verbs"), *exit_code_); }
 void Verb::require_verb() { app_->require_subcommand(1); }
 void Verb::examples(const std::string& text) { app_->footer(text); }
 void Verb::hide() { app_->group(""); }

@@ -51,11 +51,20 @@ std::string number(double value, const char* format) {
   return text;
 }
 
+// Whether a line, of no more bytes than a pipe takes at once (PIPE_BUF), goes out now. Whoever reads may have stopped, as a terminal does at Ctrl-S: ranks are
+// not to wait for that.
+bool takes_a_line(int descriptor) {
+  pollfd output{descriptor, POLLOUT, 0};
+  return ::poll(&output, 1, 0) != 0;
+}
+
 // One line on standard error that follows the run; where that is no terminal, a line every few seconds.
 class ProgressLine {
  public:
   void show(const session::Status& status, const telemetry::History& history) {
-    for (; faults_ < history.faults().size(); ++faults_) tell(telemetry::words(history.faults()[faults_]));
+    const auto may_print = [over = session::has_ended(status.state)] { return over || takes_a_line(STDERR_FILENO); };
+    for (; faults_ < history.faults().size() && may_print(); ++faults_) tell(telemetry::words(history.faults()[faults_]));
+    if (!may_print()) return;
     const std::int64_t now = base::now_nanoseconds();
     if (!terminal_ && now - shown_ns_ < 2'000'000'000 && status.state == session::RunState::running) return;
     shown_ns_ = now;
@@ -98,12 +107,6 @@ void print_status(const session::Status& status, const telemetry::History& histo
   if (!history.held_out_accuracy().empty()) line["held_out_accuracy"] = history.held_out_accuracy().back().value;
   if (!history.consensus_distance().empty()) line["consensus_distance"] = history.consensus_distance().back().value;
   print_json(line);
-}
-
-// Whether a line goes out at once. Whoever reads may have stopped, as a terminal does at Ctrl-S: ranks are not to wait for that.
-bool takes_a_line(int descriptor) {
-  pollfd output{descriptor, POLLOUT, 0};
-  return ::poll(&output, 1, 0) != 0;
 }
 
 std::string number(const base::Json& value, const char* format) {
@@ -217,8 +220,8 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   parts.launch = app::launch;
   parts.interrupts = interrupts;
   parts.observe = [&](const session::Status& status, const telemetry::History& history) {
-    if (!session::has_ended(status.state) && !takes_a_line(arguments.json ? STDOUT_FILENO : STDERR_FILENO)) return;
-    arguments.json ? print_status(status, history) : progress.show(status, history);
+    if (!arguments.json) progress.show(status, history);
+    else if (session::has_ended(status.state) || takes_a_line(STDOUT_FILENO)) print_status(status, history);
   };
   parts.started_ns = started_ns;
   parts.passed_over = passed_over;

@@ -133,6 +133,13 @@ void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>
   if (peers_ != nullptr) peers_->wake();
 }
 
+// In this order: whatever has ended by the time it settles is to be taken.
+bool Swapping::under_way() const {
+  if (settled_.load(std::memory_order_acquire) != news_.load(std::memory_order_acquire)) return true;
+  const std::lock_guard lock(mutex_);
+  return !ended_.empty() || failure_;
+}
+
 bool Swapping::take(std::vector<Swapped>& ended) {
   ended.clear();
   const std::lock_guard lock(mutex_);

@@ -46,8 +46,8 @@ class Swapping {
 
   // What has ended since it was last asked for, in order, into `ended`. True: there was something.
   bool take(std::vector<Swapped>& ended);
-  // An op, or one may start: not all that is new has been looked at.
-  bool under_way() const { return settled_.load(std::memory_order_acquire) != news_.load(std::memory_order_acquire); }
+  // An op, or one may start, as not all that is new has been looked at; or what has ended waits to be taken.
+  bool under_way() const;
   // Until something has ended, at the latest after `limit`.
   void wait(std::chrono::microseconds limit);
   // The op that failed, and why. Nothing is carried out after it.

@@ -203,7 +203,7 @@ void Coordination::housekeeping(std::int64_t now) {
     flushed_ns_ = now;
     journal_->flush();
   }
-  if (p_.observe && now - observed_ns_ > kObservePeriod) {
+  if (p_.observe && !ended_ && now - observed_ns_ > kObservePeriod) {  // of the end it is told when all is over: it may take its time then
     observed_ns_ = now;
     p_.observe(status(0), journal_->history());
   }

@@ -105,10 +105,6 @@ std::string in_words(int status) {
   return "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-}  // namespace
-
-namespace {
-
 // Whoever started us may have ignored it, and then nobody can say how a child ended.
 void mind_children() {
   struct sigaction now {};

@@ -56,14 +56,19 @@ class VirtualRanks {
     for (const RankIdentity& rank : ranks_) hellos.push_back({rank.rank, rank.token, TRAINYARD_VERSION, ::getpid()});
     for (const Hello& hello : hellos)
       if (auto ok = client_->send(hello); !ok) return ok;
-    const auto assignment = await<Assign>();
-    if (!assignment) return base::fail(assignment.error());
+    Assign assignment;
+    for (std::size_t i = 0; i < hellos.size(); ++i) {
+      auto one = await<Assign>();
+      if (!one) return base::fail(one.error());
+      assignment = std::move(*one);
+    }
+    // Only now, so that the coordinator knows every rank's first connection before its second.
     auto client = services_.connect(ranks_.front().endpoint);
     if (!client) return base::fail(client.error());
     heart_.emplace(std::move(*client), std::move(hellos));
-    run_directory_ = assignment->run_directory;
+    run_directory_ = assignment.run_directory;
     auto resolved =
-        base::parse_json(assignment->resolved, "the resolved experiment").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
+        base::parse_json(assignment.resolved, "the resolved experiment").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
     if (!resolved) return base::fail(resolved.error());
     resolved_ = std::move(*resolved);
     return {};

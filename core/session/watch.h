@@ -16,7 +16,7 @@ struct WatchLimits {
   double silent_seconds = 3;     // without a heartbeat: lost
   double hang_seconds = 20;      // heartbeats, but no op done anywhere: hung
   double own_gap_seconds = 0.5;  // a pause of the watcher itself longer than this is forgiven
-  double begin_seconds = 0;      // hung while there is a rank before its first op, be it to warm up, where that is longer: ranks may have to find each other
+  double begin_seconds = 0;      // in the place of hang_seconds, where longer, while a rank has done no op yet: ranks may have to find each other
 };
 
 class Watch {

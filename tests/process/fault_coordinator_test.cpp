@@ -153,18 +153,38 @@ class FullPipe {
   std::array<char, 4096> block_{};
 };
 
-TEST(Faults, a_reader_of_the_output_that_stands_still_holds_no_rank_up) {
+// What a run that nobody reads of comes to; the last word alone waits.
+template <class Meanwhile>
+base::Json result_of_unread(int steps, int exit_code, const Meanwhile& meanwhile) {
   const Home home;
   FullPipe pipe(home / "pipe");
   const fs::path out = home / "run";
-  auto arguments = short_run(kMirrored, 200, {"run.seconds_per_step=0.005"});
+  auto arguments = short_run(kMirrored, steps, {"run.seconds_per_step=0.005"});
   arguments.insert(arguments.end(), {"--out", out.string()});
   RunProgram run(home, arguments, "exec > " + (home / "pipe").string() + ";");
+  EXPECT_TRUE(wait_until(60, [&] { return run.ranks().size() == 4; }));
+  const auto ranks = run.ranks();
+  meanwhile(ranks, out);
   EXPECT_TRUE(wait_until(60, [&] { return fs::exists(out / "result.json"); })) << "the coordinator waits for who reads";
-  EXPECT_TRUE(lives(run.pid())) << "its last word waits";
+  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
+  EXPECT_TRUE(lives(run.pid()));
   EXPECT_TRUE(wait_until(promised, [&] { return pipe.empty(), !lives(run.pid()); }));
-  EXPECT_EQ(run.wait().exit_code, 0);
-  EXPECT_EQ(base::Json::parse(read(out / "result.json"))["status"], "completed");
+  EXPECT_EQ(run.wait().exit_code, exit_code);
+  return base::Json::parse(read(out / "result.json"));
+}
+
+TEST(Faults, a_reader_of_the_output_that_stands_still_holds_no_rank_up) {
+  EXPECT_EQ(result_of_unread(200, 0, [](const auto&...) {})["status"], "completed");
+}
+
+TEST(Faults, a_reader_of_the_output_that_stands_still_keeps_no_rank_alive) {
+  const auto result = result_of_unread(1'000'000, 3, [](const std::vector<RankProcess>& ranks, const fs::path& out) {
+    std::error_code none;
+    EXPECT_TRUE(wait_until(60, [&] { return fs::file_size(out / "recording.try", none) > 50'000 && !none; })) << "they train";
+    ::kill(ranks.at(1).pid, SIGSTOP);
+  });
+  EXPECT_EQ(result["status"], "failed");
+  EXPECT_THAT(result["problem"]["where"].get<std::string>(), testing::StartsWith("rank 1"));
 }
 
 // Who starts us may ignore the ends of children, and hand that on.

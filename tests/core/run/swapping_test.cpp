@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 
 #include "core/compute/reference/reference.h"
 
@@ -64,9 +65,13 @@ TEST(Swapping, wakes_who_waits_for_peers_once_a_copy_has_ended) {
   frontier.admit(0, 0);
   swapping.look_again();
   ASSERT_TRUE(peers.wait(std::chrono::seconds(20)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it has nothing more to do by then
+  EXPECT_TRUE(swapping.under_way()) << "what has ended is not taken yet";
   std::vector<Swapped> ended;
   ASSERT_TRUE(swapping.take(ended)) << "woken when there is something to see";
   EXPECT_EQ(ended.front().bytes, std::ssize(near));
+  for (int i = 0; i < 2000 && swapping.under_way(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(swapping.under_way());
   EXPECT_TRUE(frontier.instance_complete(0));
   EXPECT_EQ(home, near);
 }
