@@ -5,6 +5,7 @@
 #include <QEventLoop>
 #include <QTimer>
 #include <algorithm>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -68,6 +69,7 @@ void say_no_display(QtMsgType type, const QMessageLogContext&, const QString& te
 std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
   const auto before = qInstallMessageHandler(say_no_display);
   auto application = std::make_unique<QApplication>(argc, argv);
+  std::setlocale(LC_NUMERIC, "C");  // Qt took the person's: files of numbers, and figures, have a point everywhere
   qInstallMessageHandler(before);
   std::fputs(held_back.c_str(), stderr);
   name_program();
@@ -134,6 +136,7 @@ int work(const app::WorkbenchOptions& options) {
   ui::MainWindow window(setup);
   window.show();
   const int failed = carry_out(window, options);
+  if (window.isHidden()) return failed;  // closed meanwhile
   if (!options.screenshot.isEmpty()) return failed != 0 ? failed : take_picture(window, options);
   window.offer_what_was_left();
   return QApplication::exec();

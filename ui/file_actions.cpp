@@ -60,7 +60,8 @@ void FileActions::fill_recent(QMenu& menu) {
   menu.clear();
   int number = 1;
   for (const QString& file : recent_.files()) {
-    QAction* action = menu.addAction(QString("&%1 %2").arg(number++ % 10).arg(QFileInfo(file).fileName()), this, [this, file] { open(file); });
+    const QString name = QFileInfo(file).fileName().replace('&', "&&");
+    QAction* action = menu.addAction(QString("&%1 %2").arg(number++ % 10).arg(name), this, [this, file] { open(file); });
     action->setToolTip(file);
     action->setStatusTip(file);
     action->setEnabled(QFileInfo::exists(file));

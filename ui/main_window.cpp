@@ -77,7 +77,7 @@ void MainWindow::show_welcome(bool shown) {
 bool MainWindow::open(const QString& path) {
   if (!QFileInfo(path).isDir()) return files_.open(path);
   if (QDir(path).exists(session::kSweepFile)) return open_sweep(path);
-  open_run(QFileInfo(path).absoluteFilePath());
+  open_run(QDir::cleanPath(QFileInfo(path).absoluteFilePath()));
   return true;
 }
 
@@ -101,7 +101,11 @@ void MainWindow::document_opened() {
   offers_->look_again();
   selection_.clear();
   match_drawing();
-  experiment_wanted_ = false;  // this one is, instead
+  experiment_wanted_ = false;               // this one is, instead
+  if (std::exchange(run_wanted_, false)) {  // another was
+    controls_.set_startable(true);
+    statusBar()->clearMessage();
+  }
   opened_beside_run_ = runs_.current() != nullptr;
   if (opened_beside_run_) live_.start();
   show_welcome(false);
@@ -137,6 +141,7 @@ void MainWindow::start_wanted_run() {
   if (!std::exchange(run_wanted_, false) || isHidden()) return;  // it was closed meanwhile
   controls_.set_startable(true);
   statusBar()->clearMessage();
+  if (scaling_->sweeping()) return refuse_beside_sweep();
   if (!document_.problems().empty()) return refuse_to_run(document_.told_problems(), [this] { return document_.problems().empty(); });
   if (const ToldProblems room = inspector_->cost().room(); !room.empty()) return refuse_to_run(room, [this] { return inspector_->cost().room().empty(); });
   errors_->hide();
@@ -215,7 +220,7 @@ void MainWindow::offer_next_recovery() {
   left_unsaved_->offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;
     autosave_.recover(newest);
-    show_welcome(false);
+    document_opened();
     offer_next_recovery();
     return true;
   });
@@ -239,6 +244,7 @@ bool MainWindow::may_close() {
 // Closes when what lives says that it has ended.
 void MainWindow::stop_and_close() {
   closing_ = true;
+  setEnabled(false);  // whoever edits now would lose it unasked
   for (Run* run : runs_.live_runs()) run->stop();
   statusBar()->showMessage(tr("Stopping the run ..."));
   QTimer::singleShot(kStopPatienceMilliseconds, this, [this] { close(); });

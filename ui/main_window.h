@@ -181,6 +181,7 @@ class MainWindow : public QMainWindow {
   std::optional<RunOverlay> overlay_;
   QTimer live_;                // refreshes canvas and truths while a run is shown
   QStringList failures_told_;  // of which runs, by directory
+  QStringList left_living_;    // by earlier windows, when this one began
   bool closing_ = false, run_wanted_ = false, drawing_fits_ = true;
   QString goes_on_from_;            // a run's directory, of the run that is wanted; the document knows nothing of it
   bool experiment_wanted_ = false;  // of the run that was opened

@@ -53,7 +53,8 @@ void MainWindow::offer_what_was_left() {
       open_run(first);
       return true;
     });
-    runs_panel_->set_live(live);
+    left_living_ = live;
+    show_who_trains();
   });
 }
 
@@ -80,8 +81,9 @@ void MainWindow::run_changed() {
 void MainWindow::show_who_trains() {
   controls_.set_run(runs_.commanded());
   state_bar_->set_run(runs_.commanded());
-  QStringList directories;
-  for (const Run* run : runs_.live_runs()) directories << run->directory();
+  QStringList directories = left_living_;
+  for (const Run* run : runs_.live_runs())
+    if (!directories.contains(run->directory())) directories << run->directory();
   runs_panel_->set_live(directories);
   welcome_->set_live_run(live_names().join(", "));
 }
@@ -134,8 +136,8 @@ void MainWindow::offer_to_go_on(const Run& run) {
   const auto step = base::value_at(run.history().result(), "committed_step"), problem = base::value_at(run.history().result(), "problem");
   if (!step || !problem || !step->is_number_integer() || &run != runs_.current() || !trains_as_run()) return;
   errors_->offer_also(tr("Go on from step %1").arg(grouped(step->get<std::int64_t>())), [this, directory = run.directory()] {
-    goes_on_from_ = directory;
     start_run();
+    if (run_wanted_) goes_on_from_ = directory;
     return true;
   });
 }
@@ -154,6 +156,7 @@ void MainWindow::run_broke_off(const Run& run) {
 }
 
 void MainWindow::run_ended(Run* run) {
+  if (left_living_.removeAll(run->directory()) > 0) show_who_trains();
   tell_failure(*run);
   const telemetry::History& history = run->history();
   const bool told = failures_told_.contains(run->directory()), shown = run == runs_.current();

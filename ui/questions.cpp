@@ -6,6 +6,8 @@
 #include <QMessageBox>
 #include <QPushButton>
 
+#include "ui/theme/save_dialog.h"
+
 namespace trainyard::ui {
 namespace {
 
@@ -30,27 +32,13 @@ LiveRunAnswer ask_about_run(QWidget* parent, const QString& run) {
   return box.clickedButton() == stop ? LiveRunAnswer::stop : LiveRunAnswer::cancel;
 }
 
-bool confirm(QWidget* parent, const QString& title, const QString& text, const QString& yes) {
-  QMessageBox box(QMessageBox::Warning, title, text, QMessageBox::Cancel, parent);
-  const QPushButton* does = box.addButton(yes, QMessageBox::DestructiveRole);
-  box.setDefaultButton(QMessageBox::Cancel);
-  box.exec();
-  return box.clickedButton() == does;
-}
-
-QString ask_where_to_save(QWidget* parent, const QString& suggested) {
-  QString file = QFileDialog::getSaveFileName(parent, question_text("Save experiment"), suggested, filter());
-  if (!file.isEmpty() && !file.endsWith(".json", Qt::CaseInsensitive)) file += ".json";
-  return file;
-}
-
 }  // namespace
 
 Questions dialogs(QWidget* parent) {
   return {[parent](const QString& title) { return ask_to_save(parent, title); },
           [parent](const QString& run) { return ask_about_run(parent, run); },
           [parent] { return QFileDialog::getOpenFileName(parent, question_text("Open experiment"), {}, filter()); },
-          [parent](const QString& suggested) { return ask_where_to_save(parent, suggested); },
+          [parent](const QString& suggested) { return ask_where_to_save(parent, question_text("Save experiment"), suggested, filter(), "json"); },
           [parent](const QString& start) { return QFileDialog::getExistingDirectory(parent, question_text("Open the directory of a run"), start); },
           [parent](const QString& title, const QString& text, const QString& yes) { return confirm(parent, title, text, yes); }};
 }

@@ -26,7 +26,7 @@ int exit_code_of(const base::Problem& problem) {
 }
 
 void print_json(const base::Json& line) {
-  const std::string text = line.dump(-1, ' ', false, base::Json::error_handler_t::replace) + "\n";
+  const std::string text = base::to_text(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }

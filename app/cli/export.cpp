@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // export: the numbers of a run as CSV, or its ops as a trace for Perfetto. Writes beside the file first, so that a failure
 // leaves what was there.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <ostream>
 
 #include "app/cli/verbs.h"
+#include "core/base/descriptor.h"
 #include "core/base/file.h"
 #include "core/plan/text.h"
 #include "core/telemetry/export_csv.h"
@@ -70,10 +72,14 @@ base::Result<void> write_file(const ExportArguments& arguments, const History& h
   std::error_code error;
   const fs::path file = base::behind_links(arguments.out);
   const fs::path partial = file.string() + ".partial-" + std::to_string(::getpid());
+  const base::Descriptor made(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));  // not by a link that somebody laid there
+  if (!made.is_open()) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
   auto written = write_into(partial, arguments, history);
+  if (written && ::fsync(made.get()) != 0) written = base::fail(base::system_problem(arguments.out, "cannot be written", errno));
   if (written) {
     fs::rename(partial, file, error);
     if (error) written = base::fail(base::system_problem(arguments.out, "cannot be written", error.value()));
+    base::sync_directory(file.parent_path());
   }
   if (!written) fs::remove(partial, error);
   return written;

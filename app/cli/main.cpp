@@ -94,6 +94,9 @@ int main(int argc, char** argv) {
     std::cout.flush();
   } catch (const std::bad_alloc&) {
     exit_code = cli::complain({base::out_of_memory(words_of(asked_for(program)))}, json);
+  } catch (const std::exception& error) {
+    exit_code =
+        cli::complain({{base::ProblemCode::failed, words_of(asked_for(program)), std::string("met what it was not made for: ") + error.what(), "", ""}}, json);
   }
   if (!output_arrived()) return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "", "Is the disk full?"}}, false);
   return exit_code;

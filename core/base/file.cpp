@@ -44,6 +44,16 @@ std::string temporary_beside(const std::filesystem::path& path) {
   return path.string() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
 }
 
+// A new file. One of the same name may be left of a process of the same number that was killed.
+Descriptor open_beside(const std::filesystem::path& path, std::string& name) {
+  for (int i = 0; i < 100; ++i) {
+    name = temporary_beside(path);
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return Descriptor(file);
+  }
+  return Descriptor(-1);
+}
+
 // Gives `fd` the permissions of the file that it is to replace, if there is one.
 void keep_permissions(int fd, const std::filesystem::path& old) {
   struct stat status {};
@@ -79,9 +89,9 @@ bool is_something_else(const std::filesystem::path& path) {
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content) {
   const std::filesystem::path path = behind_links(name);
   if (is_something_else(path)) return fail({ProblemCode::failed, path.string(), "is not a regular file, and is not replaced", "", "Choose another name."});
-  const std::string temporary = temporary_beside(path);
+  std::string temporary;
   {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    const Descriptor file = open_beside(path, temporary);
     if (file.get() < 0) return fail(system_problem(path.string(), "cannot write here", errno));
     keep_permissions(file.get(), path);
     if (!write_all(file.get(), content) || ::fsync(file.get()) != 0) {

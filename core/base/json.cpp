@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kMaximumDepth = 64;
 constexpr std::size_t kMaximumBytes = 64u << 20;
-constexpr std::size_t kMaximumKeys = 10'000;  // of one object: they are searched one by one
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
@@ -29,6 +28,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
 // What strict parsing leaves open: depth, the number of keys, and keys given twice.
 class Bounds {
  public:
+  explicit Bounds(std::size_t most_keys) : most_keys_(most_keys) {}
   void follow(Json::parse_event_t event, const Json& parsed) {
     switch (event) {
       case Json::parse_event_t::object_start:
@@ -48,9 +48,10 @@ class Bounds {
 
   void add_key(const std::string& key) {
     if (!keys_.back().insert(key).second) throw std::invalid_argument("the key \"" + shortened(key) + "\" is given twice in one object");
-    if (keys_.back().size() > kMaximumKeys) throw std::length_error("an object with more than " + std::to_string(kMaximumKeys) + " keys");
+    if (keys_.back().size() > most_keys_) throw std::length_error("an object with more than " + std::to_string(most_keys_) + " keys");
   }
 
+  std::size_t most_keys_;
   std::vector<std::set<std::string>> keys_;  // of the objects that are open; an array has none
 };
 
@@ -131,12 +132,12 @@ Json* step_into(Json& parent, const Step& step) {
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text, const std::string& where) {
+Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t most_keys) {
   const auto bad = [&](std::string what) {
     return fail({ProblemCode::bad_input, where, std::move(what), "one JSON document", "Mend the file there, or start from an example."});
   };
   if (text.size() > kMaximumBytes) return bad("is larger than 64 MiB");
-  Bounds bounds;
+  Bounds bounds(most_keys);
   try {
     return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) { return bounds.follow(event, parsed), true; });
   } catch (const Json::parse_error& error) {
@@ -149,6 +150,8 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
     return bad(std::string("not acceptable JSON: ") + error.what());
   }
 }
+
+std::string to_text(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
 Result<Json> value_at(const Json& document, const std::string& path) {
   const auto steps = split_path(path);

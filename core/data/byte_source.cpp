@@ -48,6 +48,8 @@ Problem ByteSource::problem(std::string what, std::string accepted, std::string 
   return {ProblemCode::bad_input, path_.string(), std::move(what), std::move(accepted), std::move(advice)};
 }
 
+Problem ByteSource::not_read() const { return {ProblemCode::unavailable, path_.string(), "reading the file failed", "", "Look at its disk."}; }
+
 bool ByteSource::refill() {
   if (!unused_.empty()) return true;
   file_.read(reinterpret_cast<char*>(block_->data()), static_cast<std::streamsize>(block_->size()));
@@ -88,14 +90,14 @@ Result<std::size_t> ByteSource::read_plain(std::span<std::uint8_t> bytes) {
     unused_ = unused_.subspan(count);
     done += count;
   }
-  if (file_.bad()) return fail({ProblemCode::unavailable, path_.string(), "reading the file failed", "", ""});
+  if (file_.bad()) return fail(not_read());
   return done;
 }
 
 Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
   std::size_t done = 0;
   while (done < bytes.size() && !ended_) {
-    if (!refill()) return fail(problem("the gzip data ends too early: the file is truncated", "", kFetchAnew));
+    if (!refill()) return fail(file_.bad() ? not_read() : problem("the gzip data ends too early: the file is truncated", "", kFetchAnew));
     const auto room = static_cast<uInt>(std::min<std::size_t>(bytes.size() - done, 1u << 30));
     stream_->next_in = const_cast<Bytef*>(unused_.data());  // zlib's prototype; it only reads
     stream_->avail_in = static_cast<uInt>(unused_.size());

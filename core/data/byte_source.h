@@ -32,6 +32,7 @@ class ByteSource {
   std::uint64_t most_bytes() const { return gzip_ ? size_ * kMostPerByte : size_; }
 
   base::Problem problem(std::string what, std::string accepted = "", std::string advice = "") const;
+  base::Problem not_read() const;
 
  private:
   // A stored bit of deflate stands for at most 258 bytes / 2 bits: 1032 to 1 (zlib technical details, "Maximum

@@ -73,6 +73,8 @@ class Reader {
   }
   Problem broken(CsvRecords::Outcome outcome) const {
     if (outcome == CsvRecords::Outcome::unclosed_quote) return problem_here("a quoted field does not end", "a closing \"");
+    if (outcome == CsvRecords::Outcome::too_many_fields)
+      return problem_here("has more than " + format_count(CsvRecords::kMostFields) + " fields", "fewer columns");
     return problem_here("text follows the closing quote of a field", "a comma or the end of the line", "A quote within a quoted field is written twice");
   }
 

@@ -13,7 +13,8 @@ class CsvRecords {
  public:
   explicit CsvRecords(std::string_view text);
 
-  enum class Outcome { record, end, unclosed_quote, text_after_quote };
+  enum class Outcome { record, end, unclosed_quote, text_after_quote, too_many_fields };
+  static constexpr std::size_t kMostFields = 1 << 20;  // of a record
   Outcome next();
 
   const std::vector<std::string>& fields() const { return fields_; }  // of the record that `next` found

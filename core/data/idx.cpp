@@ -113,9 +113,14 @@ struct Labels {
   std::int64_t classes = 0;
 };
 
-Result<Labels> read_labels(const std::filesystem::path& path) {
+// As many as there are images, which is known before any is read.
+Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t samples, const std::filesystem::path& images) {
   auto file = open_file(path, 1, 1);
   if (!file) return fail(file.error());
+  if (const std::int64_t labels = file->extents[0]; labels != samples)
+    return fail({ProblemCode::bad_input, path.string(),
+                 "holds " + format_count(labels) + " labels; " + images.filename().string() + " holds " + format_count(samples) + " images",
+                 "as many labels as images", "Take both files from the same set"});
   auto bytes = read_elements(*file);
   if (!bytes) return fail(bytes.error());
   const auto largest = std::max_element(bytes->begin(), bytes->end());
@@ -149,14 +154,9 @@ Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& direct
   const auto images_path = place(directory, spec.images), labels_path = place(directory, spec.labels);
   auto images = open_file(images_path, 2, 4).map_error(with_place_of_mnist);
   if (!images) return fail(images.error());
-  auto labels = read_labels(labels_path).map_error(with_place_of_mnist);
-  if (!labels) return fail(labels.error());
   const std::int64_t samples = images->extents[0];
-  if (samples != std::ssize(labels->values))
-    return fail(
-        {ProblemCode::bad_input, labels_path.string(),
-         "holds " + format_count(std::ssize(labels->values)) + " labels; " + images_path.filename().string() + " holds " + format_count(samples) + " images",
-         "as many labels as images", "Take both files from the same set"});
+  auto labels = read_labels(labels_path, samples, images_path).map_error(with_place_of_mnist);
+  if (!labels) return fail(labels.error());
   return split_sizes(spec, samples, images_path).map([&](const auto& sizes) {
     DataSummary summary{{images->extents.begin() + 1, images->extents.end()}, labels->classes, sizes.first, sizes.second};
     return Pair{std::move(*images), std::move(*labels), std::move(summary)};

@@ -6,6 +6,7 @@
 
 #include "core/base/fields.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 
@@ -37,7 +38,7 @@ Problem missing_version() {
 }
 
 // Two-space indented; a name that is not UTF-8 is written with replacement characters instead of failing.
-std::string canonical_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string canonical_text(const Json& json) { return base::to_text(json, 2) + "\n"; }
 
 Problem in_file(const std::filesystem::path& file, Problem problem) {
   problem.where = problem.where.empty() ? file.string() : file.string() + ": " + problem.where;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <set>
 
 #include "core/base/json.h"
 #include "core/base/units.h"
@@ -35,9 +36,10 @@ using base::Problems;
 
 // Of two judgements of one field the first is enough.
 void append(Problems& problems, Problems more) {
+  std::set<std::string> judged;
+  for (const Problem& known : problems) judged.insert(known.where);
   for (Problem& problem : more)
-    if (std::none_of(problems.begin(), problems.end(), [&](const Problem& known) { return known.where == problem.where; }))
-      problems.push_back(std::move(problem));
+    if (judged.insert(problem.where).second) problems.push_back(std::move(problem));
 }
 
 // An experiment that was built in code or in a form may hold what no file could: the field tables judge it too.

@@ -2,6 +2,7 @@
 #include "core/model/layers.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace trainyard::model {
 namespace {
@@ -119,8 +120,26 @@ std::string to_text(const Shape& sample) {
   return text;
 }
 
+namespace {
+
+constexpr double kMostNumbers = 9007199254740992;  // 2^53: as far as JSON's numbers are exact
+
+// Outputs of a sample, each with what it multiplies; at least as many as there are weights. In floating point nothing overflows.
+double work_of(const LayerSpec& layer, const Shape& input, const Shape& output) {
+  double work = 1;
+  for (int i = 0; i < output.dimensions; ++i) work *= static_cast<double>(output[i]);
+  if (layer.kind == LayerKind::conv2d) return work * static_cast<double>(input[2]) * std::pow(static_cast<double>(layer.kernel), 2);
+  if (!is_linear(layer)) return work;
+  if (is_sequence(input)) return work * static_cast<double>(input[input.dimensions - 1]);
+  for (int i = 0; i < input.dimensions; ++i) work *= static_cast<double>(input[i]);
+  return work;
+}
+
+}  // namespace
+
 std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path, MaybeProblem& problem) {
   std::vector<Shape> list;
+  double work = 0;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const LayerSpec& layer = spec.layers[i];
     const Shape& input = i == 0 ? sample : list.back();
@@ -133,6 +152,10 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
     if (layer.kind == LayerKind::add) problem = sum_problem(input, list[i - static_cast<std::size_t>(layer.back)], where);
     if (problem) return list;
     list.push_back(output_shape(layer, input, classes));
+    if (work += work_of(layer, input, list.back()); work > kMostNumbers)
+      problem =
+          at(where, "makes the model too large: its products can no longer be counted", "at most 2^53 products a sample", "Give it less to make, or to read.");
+    if (problem) return list;
   }
   return list;
 }

@@ -24,7 +24,7 @@ std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view 
 bool take_last_chunk(std::string_view& rest, Op& op) {
   if (op.chunk < 0 || !rest.starts_with("-")) return true;
   const auto last = take_field(rest, "-");
-  if (!last || *last <= op.chunk) return false;
+  if (!last || *last <= op.chunk || *last == kMostId) return false;
   op.chunks = *last - op.chunk + 1;
   return true;
 }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kServedBytes = 56;
 constexpr unsigned kFlags = 4;
+constexpr std::int64_t kFurthest = std::int64_t{1} << 62;  // of a number, either way: one more is one still
 
 std::array<std::int64_t, 5> numbers_of(const Served& event) { return {event.step, event.version, event.staleness, event.done, event.time_ns}; }
 
@@ -44,7 +45,11 @@ base::Result<std::vector<Served>> served_of(std::span<const std::byte> bytes) {
     std::memcpy(&event.server, &record[8], 4);
     std::memcpy(&event.worker, &record[12], 4);
     std::int64_t* const numbers[] = {&event.step, &event.version, &event.staleness, &event.done, &event.time_ns};
-    for (std::size_t i = 0; i < 5; ++i) std::memcpy(numbers[i], &record[16 + 8 * i], 8);
+    for (std::size_t i = 0; i < 5; ++i) {
+      std::memcpy(numbers[i], &record[16 + 8 * i], 8);
+      if (*numbers[i] > kFurthest || *numbers[i] < -kFurthest)
+        return base::fail(damaged_order("event " + std::to_string(events.size() - 1) + " is none that there is"));
+    }
   }
   return events;
 }

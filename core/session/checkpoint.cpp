@@ -5,6 +5,8 @@
 #include <cctype>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
@@ -115,7 +117,9 @@ Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::pat
   base::read_document(*json, manifest, "", problems);
   if (!problems.empty()) return base::fail(damaged(path, base::to_string(problems.front())));
   if (text != text_of(manifest)) return base::fail(damaged(path, "does not match its own checksum"));
-  const bool files = !manifest.files.empty() && std::all_of(manifest.files.begin(), manifest.files.end(), is_file_name);
+  std::set<std::string> names;
+  const auto is_new = [&](const CheckpointFile& file) { return is_file_name(file) && names.insert(file.name).second; };
+  const bool files = !manifest.files.empty() && std::all_of(manifest.files.begin(), manifest.files.end(), is_new);
   if (manifest.format != CheckpointManifest{}.format || !files) return base::fail(damaged(path, "is no manifest of a checkpoint"));
   if (step_of(path.parent_path()) != manifest.step) return base::fail(damaged(path, "is of step " + std::to_string(manifest.step)));
   return manifest;
@@ -226,13 +230,15 @@ Result<Read> read_one(const fs::path& checkpoint, const model::Model& model, con
   const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
   // What is not asked for may be in it as well: at most two moments.
-  const std::int64_t most_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() + kMostHeaderBytes;
+  const std::int64_t most_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() + kMostHeaderBytes * std::ssize(manifest->files);
+  std::int64_t bytes = 0;
   std::vector<std::string> contents;
   std::vector<NamedTensor> pieces;
   contents.reserve(manifest->files.size());
   for (const CheckpointFile& file : manifest->files) {
     const fs::path path = checkpoint / file.name;
-    if (file.bytes > most_bytes) return base::fail(other_model(path, "holds more than the model"));
+    if (file.bytes > most_bytes - bytes) return base::fail(other_model(path, "holds more than the model"));
+    bytes += file.bytes;
     auto content = read_part_file(path, file);
     if (!content) return base::fail(content.error());
     contents.push_back(std::move(*content));

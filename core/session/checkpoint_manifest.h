@@ -46,7 +46,7 @@ struct trainyard::base::Fields<trainyard::session::CheckpointManifest> {
                       base::field("version", &C::version, "", {2, 2}, "Of this format"),
                       base::field("step", &C::step, "", {0, 1e15}, "Steps that are in the parameters"),
                       base::field("plan_hash", &C::plan_hash, "", {0, 100}, "Of the plan that trained them"),
-                      base::field("files", &C::files, "", {1, 400}, "What belongs to the checkpoint"),
+                      base::field("files", &C::files, "", {1, 10'000}, "What belongs to the checkpoint"),
                       base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum of this document with this field empty, hexadecimal")};
   }
 };

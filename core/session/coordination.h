@@ -127,8 +127,9 @@ class Coordination {
   std::optional<base::Problem> reported_;  // the first failure that a rank told of
   Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
-  bool trained_ = false;      // and evaluators know it
-  std::int64_t told_ns_ = 0;  // when the last of the events was that ranks have told
+  std::optional<base::Problem> uncommitted_;  // why the last checkpoint whose parts were all there was not committed; none: it was
+  bool trained_ = false;                      // and evaluators know it
+  std::int64_t told_ns_ = 0;                  // when the last of the events was that ranks have told
   std::int64_t strangers_ = 0, restarts_ = 0;
   std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0, kill_ns_ = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
@@ -146,6 +147,7 @@ void Coordination::look_at_journal() {
 void Coordination::look_at_checkpoints() {
   const auto outcome = committer_ ? committer_->look() : std::nullopt;
   if (!outcome) return;
+  uncommitted_ = outcome->problem;
   if (!outcome->problem) {
     say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " + base::format_bytes(static_cast<double>(outcome->bytes)));
     if (speaker_) speaker_->tell(outcome->step);
@@ -225,6 +227,7 @@ void Coordination::stop() {
 void Coordination::finish() {
   for (const std::vector<int>& alike : experiment::ranks_alike(p_.resolved))
     if (auto problem = different_weights(seats_, alike)) return end(RunState::failed, std::move(problem));
+  if (uncommitted_) return end(RunState::failed, uncommitted_);
   if (cancelling_) return end(RunState::cancelled, cancelled());
   end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
 }
@@ -255,7 +258,7 @@ Result<CoordinatorResult> Coordination::close() {
   journal_->result(result(now));
   journal_->close();
   look_at_journal();
-  if (const auto ok = base::write_file_atomically(p_.run_directory / "result.json", result(now).dump(2) + "\n"); !ok) cannot_record(ok.error());
+  if (const auto ok = base::write_file_atomically(p_.run_directory / "result.json", base::to_text(result(now), 2) + "\n"); !ok) cannot_record(ok.error());
   std::error_code ignored;
   std::filesystem::remove(p_.run_directory / "control", ignored);
   if (p_.observe) p_.observe(status(0), journal_->history());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/experiment/imposed.h"
 #include "core/session/coordination.h"
@@ -42,7 +43,7 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   seat.software = said(hello.software);
   if (hello.process > 0) seat.process = hello.process;
   if (seat.software == TRAINYARD_VERSION)
-    p_.server->send(from, Assign{experiment::to_json(p_.resolved).dump(), seat.generation, run_key_, p_.run_directory.string()});
+    p_.server->send(from, Assign{base::to_text(experiment::to_json(p_.resolved)), seat.generation, run_key_, p_.run_directory.string()});
 }
 
 void Coordination::refuse(const PeerId& stranger, const Hello& hello) {

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/experiment/engine.h"
@@ -63,8 +64,8 @@ Result<void> Coordination::open() {
   if (!plan) return base::fail(plan.error());
   plan_ = std::move(*plan);
   plan_hash_ = plan::hash(plan_);
-  for (const auto& [name, text] : {std::pair<const char*, std::string>{"experiment.json", experiment::to_json(p_.given).dump(2) + "\n"},
-                                   {"resolved.json", experiment::to_json(p_.resolved).dump(2) + "\n"},
+  for (const auto& [name, text] : {std::pair<const char*, std::string>{"experiment.json", base::to_text(experiment::to_json(p_.given), 2) + "\n"},
+                                   {"resolved.json", base::to_text(experiment::to_json(p_.resolved), 2) + "\n"},
                                    {"plan.txt", plan::to_text(plan_)}})
     if (auto written = base::write_file_atomically(p_.run_directory / name, text); !written) return written;
   auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);

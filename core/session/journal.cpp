@@ -2,6 +2,7 @@
 #include "core/session/journal.h"
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/plan/text.h"
 
 namespace trainyard::session {
@@ -14,7 +15,7 @@ base::Result<Journal> Journal::open(const std::filesystem::path& directory, cons
   Journal journal(directory, std::move(*recording), started_ns);
   for (const char* key : {"run", "plan_hash"})
     if (header.contains(key)) journal.order_header_[key] = header[key];
-  const std::string text = header.dump();
+  const std::string text = base::to_text(header);
   static_cast<void>(journal.history_.take({FrameType::header, -1, std::as_bytes(std::span(text))}));
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
     const std::string program = plan::to_text(plan.rank_plan(rank));

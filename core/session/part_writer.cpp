@@ -54,10 +54,13 @@ base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version
   return write(step, version, compute::is_reached(device_) ? spans : copy.spans).map([&](const Saved& saved) { box_.put(saved); });
 }
 
-base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) const {
+// It is made up in memory whole.
+base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) const try {
   return write_part(directory_, step, name_, version, model_, spans).map([&](const CheckpointFile& file) {
     return Saved{rank_, step, state_, file.name, file.xxh64, file.bytes, file.version, ""};
   });
+} catch (const std::bad_alloc&) {
+  return base::fail(base::out_of_memory("rank " + std::to_string(rank_) + ", its checkpoint"));
 }
 
 void PartWriter::serve() {

@@ -18,11 +18,15 @@ extern char** environ;
 namespace trainyard::session {
 namespace {
 
-// A pipe that holds a short text whole.
+constexpr std::size_t kPipe = 4096;  // holds so much at the least
+
+// A pipe that holds a text whole; the system bounds how long it may be, a MiB as a rule.
 class Input {
  public:
   explicit Input(const std::string& text) {
     if (::pipe2(ends_.data(), O_CLOEXEC) != 0) return;
+    static_cast<void>(::fcntl(ends_[1], F_SETFL, O_NONBLOCK));
+    if (text.size() > kPipe) static_cast<void>(::fcntl(ends_[1], F_SETPIPE_SZ, static_cast<int>(text.size())));
     ready_ = ::write(ends_[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
     ::close(ends_[1]);
   }

@@ -101,9 +101,9 @@ class Rank {
     try {
       return prepare_and_train();
     } catch (const std::bad_alloc&) {
-      const Problem why = base::out_of_memory(where());
-      leave(why);
-      return base::fail(why);
+      return leaves(base::out_of_memory(where()));
+    } catch (const std::exception& error) {
+      return leaves({ProblemCode::failed, where(), std::string("met what it was not made for: ") + error.what(), "", "See its log."});
     }
   }
 
@@ -342,6 +342,11 @@ class Rank {
   bool is_said_by_engine(const Problem& problem) const {
     const auto state = engine_->state();
     return !state && state.error() == problem;
+  }
+
+  Result<void> leaves(const Problem& why) {
+    leave(why);
+    return base::fail(why);
   }
 
   // Peers shall know why this one leaves.

@@ -17,7 +17,7 @@ using compute::Shape;
 
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
 
-constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kLengthBytes = 8, kMostTensors = 1'000'000;
 constexpr std::size_t kMostTensorHeader = std::size_t{16} << 20;
 constexpr const char* kMetadata = "__metadata__";
 
@@ -139,7 +139,7 @@ Result<std::vector<NamedTensor>> read_safetensors(std::string_view file, const s
   if (length > file.size() || length > kMostTensorHeader) return base::fail(bad(where, "claims a header of " + std::to_string(length) + " bytes"));
   const std::string_view text = file.substr(0, length), data = file.substr(length);
   if (!text.starts_with('{')) return base::fail(bad(where, "has a header that is no JSON object"));
-  return base::parse_json(text, where + ", header")
+  return base::parse_json(text, where + ", header", kMostTensors)
       .and_then([&](const Json& header) { return read_entries(header, data, where); })
       .and_then([&](std::vector<Entry> entries) { return in_order(std::move(entries), data.size(), where); });
 }

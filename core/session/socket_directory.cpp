@@ -2,6 +2,7 @@
 #include "core/session/socket_directory.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -10,9 +11,11 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
-#include <cstdlib>
+#include <optional>
 #include <random>
+#include <string_view>
 
 #include "core/base/hash.h"
 #include "core/session/run_directory.h"
@@ -55,21 +58,42 @@ void remove_whole(const fs::path& directory) {
   ::_exit(0);
 }
 
-// Removes what killed coordinators left: their process number is in the name.
+constexpr std::string_view kPrefix = "run-";
+constexpr std::size_t kRandomDigits = 6;
+
+std::string name_of(pid_t process, std::string_view random) { return std::string(kPrefix) + std::to_string(process) + "-" + std::string(random); }
+
+// Of a directory that `new_path` named; nothing: it is another's.
+std::optional<pid_t> process_of(const std::string& name) {
+  pid_t process = 0;
+  if (!name.starts_with(kPrefix) || name.size() <= kPrefix.size() + kRandomDigits) return std::nullopt;
+  const auto parsed = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), process);
+  const std::string_view random = std::string_view(name).substr(name.size() - kRandomDigits);
+  const bool ours = parsed.ec == std::errc{} && process > 0 && random.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return ours && name == name_of(process, random) ? std::optional(process) : std::nullopt;
+}
+
+// Whoever made a directory keeps it locked: where containers share one, a process number says nothing.
+base::Descriptor lock(const fs::path& directory) {
+  base::Descriptor held(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (held.is_open() && ::flock(held.get(), LOCK_EX | LOCK_NB) != 0) held.close();
+  return held;
+}
+
+// Removes what killed coordinators left.
 void sweep(const fs::path& sockets) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(sockets, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with("run-")) continue;
-    const long process = std::strtol(name.c_str() + 4, nullptr, 10);
+    const auto process = process_of(entry.path().filename().string());
     std::error_code ignored;
-    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+    if (process && ::kill(*process, 0) != 0 && errno == ESRCH && lock(entry.path()).is_open()) fs::remove_all(entry.path(), ignored);
   }
 }
 
 base::Result<fs::path> new_path(const fs::path& sockets) {
   std::random_device entropy;
-  const fs::path path = sockets / ("run-" + std::to_string(::getpid()) + "-" + base::hex(entropy()).substr(10));
+  const std::string random = base::hex(entropy());
+  const fs::path path = sockets / name_of(::getpid(), std::string_view(random).substr(random.size() - kRandomDigits));
   if (path.string().size() + kLongestSocketName > kLongestSocketPath)
     return base::fail({ProblemCode::bad_input, sockets.string(), "its path is " + std::to_string(sockets.string().size()) + " bytes long",
                        "sockets below it have paths of up to " + std::to_string(kLongestSocketPath) + " bytes",
@@ -87,6 +111,7 @@ base::Result<SocketDirectory> SocketDirectory::make() {
   if (!path) return base::fail(path.error());
   SocketDirectory made(std::move(*path));
   if (::mkdir(made.path().c_str(), 0700) != 0) return base::fail(base::system_problem(sockets->string(), "cannot make a directory for sockets", errno));
+  made.lock_ = lock(made.path());
   return made;
 }
 
@@ -101,7 +126,7 @@ SocketDirectory::SocketDirectory(fs::path path) : path_(std::move(path)) {
 }
 
 SocketDirectory::SocketDirectory(SocketDirectory&& other) noexcept
-    : path_(std::exchange(other.path_, {})), alive_(std::move(other.alive_)), child_(std::exchange(other.child_, -1)) {}
+    : path_(std::exchange(other.path_, {})), alive_(std::move(other.alive_)), lock_(std::move(other.lock_)), child_(std::exchange(other.child_, -1)) {}
 
 SocketDirectory::~SocketDirectory() {
   if (path_.empty()) return;

@@ -29,6 +29,7 @@ class SocketDirectory {
 
   std::filesystem::path path_;  // empty: moved from
   base::Descriptor alive_{-1};  // the end of a pipe that closes with this process
+  base::Descriptor lock_{-1};   // on the directory: nobody sweeps it
   pid_t child_ = -1;
 };
 

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/session/run_directory.h"
 
 namespace trainyard::session {
@@ -23,7 +24,7 @@ constexpr const char* kLockFile = "sweep.lock";
 
 // The same at whatever hand: what was written can be told from what was changed.
 std::string text_of(Sweep sweep) {
-  const auto dump = [&sweep] { return base::write_document(sweep).dump(2, ' ', false, base::Json::error_handler_t::replace) + "\n"; };
+  const auto dump = [&sweep] { return base::to_text(base::write_document(sweep), 2) + "\n"; };
   sweep.xxh64 = std::string(16, '0');
   sweep.xxh64 = base::hex(base::xxh64(dump()));
   return dump();

@@ -177,11 +177,15 @@ void History::take_disagreement(const Event& event, double seconds) {
 void History::decay_to_last(double shrinks) {
   const StepValue& last = consensus_.back();
   const StepValue before = consensus_.size() > 1 ? consensus_[consensus_.size() - 2] : last;
-  const std::int32_t steps = last.step - before.step;
-  for (std::int32_t i = 1; i <= steps; ++i) {
-    if (i > kDecaySteps) i = steps;
-    consensus_decay_.push_back({before.step + i, before.seconds + (last.seconds - before.seconds) * i / steps, before.value * std::pow(shrinks, i)});
-  }
+  const std::int64_t steps = std::int64_t{last.step} - before.step;
+  const auto push = [&](std::int64_t i) {
+    const auto passed = static_cast<double>(i);
+    consensus_decay_.push_back({static_cast<std::int32_t>(before.step + i),
+                                before.seconds + (last.seconds - before.seconds) * passed / static_cast<double>(steps),
+                                before.value * std::pow(shrinks, passed)});
+  };
+  for (std::int64_t i = 1; i < steps && i <= kDecaySteps; ++i) push(i);
+  if (steps > 0) push(steps);
   consensus_decay_.push_back(last);
 }
 

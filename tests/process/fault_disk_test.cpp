@@ -166,5 +166,20 @@ TEST(Disk, standard_output_that_is_full_is_a_failure) {
   }
 }
 
+// The parts are there, but nothing says that they belong together.
+TEST(Faults, a_last_checkpoint_that_cannot_be_committed_fails_the_run) {
+  const Home home;
+  const fs::path out = home / "run";
+  auto arguments = short_run(kMirrored, 200, {"strategy.kind=fsdp", "run.seconds_per_step=0.005"});
+  arguments.insert(arguments.end(), {"--out", out.string()});
+  RunProgram run(home, arguments);
+  ASSERT_TRUE(run.wait_for_step(5));
+  fs::create_directories(out / "checkpoints" / "step-200" / "manifest.json");
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_EQ(ran.result()["status"], "failed");
+  EXPECT_THAT(ran.err, testing::HasSubstr("step-200/manifest.json"));
+}
+
 }  // namespace
 }  // namespace trainyard::process

@@ -274,5 +274,17 @@ TEST(Run, prints_lines_for_people_without_json) {
   EXPECT_THAT(ran.out, HasSubstr("run directory"));
 }
 
+// A path is bytes, and JSON is UTF-8.
+TEST(Run, goes_where_a_path_is_no_utf_8) {
+  const Home home;
+  const std::string out = (home / "caf\xe9" / "r\xfcn").string();
+  auto arguments = short_run(kOne, 5);
+  arguments.insert(arguments.end(), {"--out", out});
+  const Ran ran = cli(arguments);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.result()["status"], "completed");
+  EXPECT_EQ(Json::parse(read(std::filesystem::path(out) / "result.json"))["status"], "completed");
+}
+
 }  // namespace
 }  // namespace trainyard::process

@@ -9,6 +9,7 @@
 #include <QLineEdit>
 #include <QMimeData>
 #include <QPushButton>
+#include <QSignalSpy>
 #include <QStatusBar>
 #include <QTest>
 
@@ -95,6 +96,19 @@ TEST_F(MainWindowTest, run_with_problems_says_them_and_leads_to_the_first) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
   EXPECT_TRUE(window_->errors().text().contains("no device has the role worker"));
   EXPECT_EQ(window_->runs().current(), nullptr);
+}
+
+TEST_F(MainWindowTest, a_run_that_was_asked_for_is_not_started_of_another_document) {
+  ASSERT_TRUE(window_->open(example("one_device_digits.json")));
+  window_->start_run();
+  ASSERT_TRUE(window_->run_wanted());
+  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
+  EXPECT_FALSE(window_->run_wanted());
+  QSignalSpy judged(&window_->document(), &Document::judged);
+  window_->document().judge();
+  ASSERT_TRUE(judged.wait(20'000));
+  EXPECT_EQ(window_->runs().current(), nullptr);
+  EXPECT_TRUE(window_->errors().isHidden()) << window_->errors().text().toStdString();
 }
 
 TEST_F(MainWindowTest, neither_run_nor_save_takes_an_old_value_for_a_text_that_was_refused) {

@@ -13,6 +13,7 @@ class NameEditor : public QLineEdit {
   using Commit = std::function<QString(const QString& name)>;  // why it was refused; empty: taken
 
   NameEditor(QWidget* parent, const QRect& where, const QString& name, Commit commit);  // deletes itself when done
+  void leave();                                                                         // what was typed is forgotten
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -20,7 +21,6 @@ class NameEditor : public QLineEdit {
 
  private:
   bool take();
-  void leave();
 
   Commit commit_;
   QString before_;

@@ -66,8 +66,8 @@ class CarryDevice : public Gesture {
     at_ = at;
   }
   void release(QPointF at) override {
-    if (!carrying_) return;
     const topology::Topology& topology = workplace_.document.experiment().topology;
+    if (!carrying_ || !find_device(topology, device_)) return;
     const std::string target = host_at(at);
     if (target == host_of(topology, device_)->name) return;
     const bool lonely = target.empty() && host_of(topology, device_)->devices.size() == 1;
@@ -79,12 +79,11 @@ class CarryDevice : public Gesture {
     });
   }
   void paint(QPainter& painter) const override {
-    if (!carrying_) return;
+    const topology::Device* device = find_device(workplace_.document.experiment().topology, device_);
+    if (!carrying_ || !device) return;  // it may be deleted meanwhile
     const QRectF ghost(at_ - QPointF(tile_size().width() / 2, tile_size().height() / 2), tile_size());
     painter.setOpacity(0.75);
-    paint_tile(
-        painter, ghost,
-        {.device = *find_device(workplace_.document.experiment().topology, device_), .rank = {}, .live = {}, .marks = {.selected = true, .hovered = false}});
+    paint_tile(painter, ghost, {.device = *device, .rank = {}, .live = {}, .marks = {.selected = true, .hovered = false}});
     painter.setOpacity(1);
     painter.setPen(QPen(colours().accent, 2, Qt::DashLine));
     painter.setBrush(Qt::NoBrush);

@@ -73,7 +73,7 @@ void TopologyView::rename_current() {
   const QRect shown = mapFromScene(scene_.layout().rect_of(part)).boundingRect();
   const int height = std::max(fontMetrics().height() + 8, 24), width = std::max(shown.width() - 8, 120);
   const int top = part.kind == Part::Kind::network_switch ? shown.center().y() - height / 2 : shown.top() + 4;
-  new NameEditor(viewport(), QRect(shown.left() + 4, top, width, height), words(part.name), [this, part](const QString& name) {
+  auto* editor = new NameEditor(viewport(), QRect(shown.left() + 4, top, width, height), words(part.name), [this, part](const QString& name) {
     base::Result<void> renamed;
     Picked picked = selection_.picked();
     document_.edit(tr("Rename %1").arg(words(part.name)), [&](experiment::Experiment& e) { renamed = rename(e.topology, part.name, name.toStdString()); });
@@ -83,6 +83,7 @@ void TopologyView::rename_current() {
     scene_.set_current({part.kind, name.toStdString(), {}});
     return QString();
   });
+  connect(&document_, &Document::about_to_be_reset, editor, &NameEditor::leave);
 }
 
 void TopologyView::go_to(const Part& part, bool extend) {

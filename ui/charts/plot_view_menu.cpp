@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The header row of a plot and its menu.
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QMenu>
 #include <QMessageBox>
@@ -8,6 +7,7 @@
 
 #include "ui/charts/plot_export.h"
 #include "ui/charts/plot_view.h"
+#include "ui/theme/save_dialog.h"
 #include "ui/theme/tinted_label.h"
 
 namespace trainyard::ui {
@@ -82,9 +82,9 @@ void PlotView::show_menu(const QPoint& global) {
 
 void PlotView::ask_and_save(const QString& kind) {
   const QString suffix = kind.toLower();
-  QString file = QFileDialog::getSaveFileName(this, tr("Export chart"), title_.toLower().replace(' ', '-') + "." + suffix, kind + " (*." + suffix + ")");
+  const QString suggested = title_.toLower().replace(' ', '-') + "." + suffix;
+  const QString file = ask_where_to_save(this, tr("Export chart"), suggested, kind + " (*." + suffix + ")", suffix);
   if (file.isEmpty()) return;
-  if (!file.endsWith("." + suffix, Qt::CaseInsensitive)) file += "." + suffix;
   const auto saved = save_plot(*this, file);
   if (!saved) QMessageBox::warning(this, tr("Export chart"), QString::fromStdString(base::to_string(saved.error())));
 }

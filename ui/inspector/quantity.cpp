@@ -28,10 +28,10 @@ QString plain(double value, const QString& unit) {
   return unit.isEmpty() ? QString::number(value, 'f', 0) : grouped(static_cast<std::int64_t>(value));
 }
 
-// People group as they like while they type a count, which has no fraction. Elsewhere a comma may be meant for a point.
+// People group as they like while they type a count, which has no fraction. Elsewhere a comma may be meant for a point, as it is behind a 0 everywhere.
 bool commas_group(const QString& number, const QString& unit) {
-  static const QRegularExpression misplaced(R"(,(?!\d{3}(?!\d)))");
-  return (!unit.isEmpty() && !takes_prefix(unit)) || !number.contains(misplaced);
+  static const QRegularExpression misplaced(R"(,(?!\d{3}(?!\d)))"), behind_zero(R"(^[+-]?0+,)");
+  return !number.contains(behind_zero) && ((!unit.isEmpty() && !takes_prefix(unit)) || !number.contains(misplaced));
 }
 
 // "50" times 10^-6, rounded once.

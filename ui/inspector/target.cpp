@@ -72,14 +72,14 @@ class Gathering {
   const char* things_ = "";
 };
 
-base::Problems rename_one(Document& document, Picked& picked, const std::string& name, const std::string& to) {
+base::Problems rename_one(Document& document, const QString& path, Picked& picked, const std::string& name, const std::string& to) {
   base::Problems problems;
   document.edit(
       QCoreApplication::translate("target", "Rename"),
       [&](experiment::Experiment& experiment) {
         if (auto renamed = rename(experiment.topology, name, to); !renamed) problems.push_back(renamed.error());
       },
-      "rename");
+      "rename " + path);
   if (problems.empty()) picked = {{to}, {}};
   return problems;
 }
@@ -106,7 +106,8 @@ Picked picked_at(const topology::Topology& topology, const QString& path) {
 }
 
 base::Problems set_field(Document& document, const Target& target, const QString& field, const Json& value, Picked& picked) {
-  if (field == "name" && value.is_string() && picked.names.size() == 1) return rename_one(document, picked, *picked.names.begin(), value.get<std::string>());
+  if (field == "name" && value.is_string() && picked.names.size() == 1)
+    return rename_one(document, target.paths.first(), picked, *picked.names.begin(), value.get<std::string>());
   Json json = experiment::to_json(document.experiment());
   for (const QString& path : target.paths)
     if (const auto set = base::set_value_at(json, (path + "." + field).toStdString(), value); !set) return {set.error()};

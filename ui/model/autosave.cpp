@@ -112,7 +112,7 @@ void Autosave::write_now() {
     lock_->setStaleLockTime(0);
   }
   QSaveFile file(copy_);
-  const QByteArray bytes = QByteArray::fromStdString(content_of(document_).dump());
+  const QByteArray bytes = QByteArray::fromStdString(base::to_text(content_of(document_)));
   const bool written = (lock_->isLocked() || lock_->tryLock(0)) && file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit();
   if (!written && !said_) emit failed(tr("Unsaved work cannot be kept safe in %1: %2").arg(QFileInfo(copy_).absolutePath(), file.errorString()));
   said_ = !written;

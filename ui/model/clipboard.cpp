@@ -2,6 +2,7 @@
 #include "ui/model/clipboard.h"
 
 #include "core/base/fields.h"
+#include "core/base/json.h"
 
 namespace trainyard::ui {
 namespace {
@@ -32,7 +33,7 @@ struct trainyard::base::Fields<trainyard::ui::Clip> {
 namespace trainyard::ui {
 
 std::unique_ptr<QMimeData> to_mime(const Fragment& fragment) {
-  const std::string text = base::write_document(Clip{kVersion, fragment.topology, fragment.devices}).dump(2);
+  const std::string text = base::to_text(base::write_document(Clip{kVersion, fragment.topology, fragment.devices}), 2);
   auto data = std::make_unique<QMimeData>();
   data->setData(kTopologyMime, QByteArray::fromStdString(text));
   data->setText(QString::fromStdString(text));

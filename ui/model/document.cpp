@@ -60,6 +60,9 @@ Document::Document(QObject* parent) : QObject(parent), experiment_(std::make_sha
   validation_.start();
 }
 
+// The stack tells once more that it is clean as it goes, when those who would listen may be gone.
+Document::~Document() { undo_.disconnect(this); }
+
 QString Document::directory() const { return file_.isEmpty() ? QDir::currentPath() : QFileInfo(file_).absolutePath(); }
 
 QString Document::title() const {

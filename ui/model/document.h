@@ -21,6 +21,7 @@ class Document : public QObject {
   Q_OBJECT
  public:
   explicit Document(QObject* parent = nullptr);
+  ~Document() override;
 
   const experiment::Experiment& experiment() const { return *experiment_; }
   const base::Problems& problems() const { return problems_; }  // of experiment::validate, refreshed shortly after a change, off this thread

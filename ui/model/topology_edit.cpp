@@ -65,7 +65,10 @@ Topology without_places(Topology topology) {
 std::string free_name(const std::set<std::string>& taken, const std::string& like) {
   std::string stem = like.substr(0, like.find_last_not_of("0123456789") + 1);
   if (stem.empty()) stem = "device";
-  stem.resize(std::min<std::size_t>(stem.size(), 56));  // leaves room for a number: names have at most 64 characters
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };  // a character of UTF-8
+  std::size_t room = std::min<std::size_t>(stem.size(), 56);                                     // leaves some for a number: names have at most 64 bytes
+  while (room > 0 && room < stem.size() && continues(stem[room])) --room;
+  stem.resize(room);
   for (std::size_t number = 1;; ++number)
     if (std::string name = stem + std::to_string(number); !taken.contains(name)) return name;
 }
@@ -154,7 +157,7 @@ base::Result<LinkName> connect(Topology& topology, const std::string& from, cons
 
 base::Result<void> rename(Topology& topology, const std::string& name, const std::string& to) {
   if (name == to) return {};
-  if (to.empty() || to.size() > 64) return base::fail(refused("a name has 1 to 64 characters"));
+  if (to.empty() || to.size() > 64) return base::fail(refused("a name has 1 to 64 bytes: as many letters of Latin, or 21 of Chinese"));
   if (all_names(topology).contains(to)) return base::fail(refused("the name \"" + to + "\" is taken", "a name of its own"));
   if (Host* host = find_host(topology, name)) host->name = to;
   else if (Switch* one = find_switch(topology, name)) one->name = to;

@@ -43,6 +43,7 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   });
   connect(view_, &ModelView::refused, this, &ModelPanel::refuse);
   connect(view_, &ModelView::move_wanted, this, [this](const Nodes& nodes, int to) {
+    if (to >= static_cast<int>(picture().columns.size())) return;  // there were more when the menu was made
     const ModelColumn& target = picture().columns[static_cast<std::size_t>(to)];
     const QString layers = layers_in_words(places_of(picture(), nodes));
     const QString where = target.rank < 0 ? target.title.toLower() : tr("rank %1").arg(target.rank);

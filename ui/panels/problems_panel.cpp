@@ -114,7 +114,8 @@ void ProblemsPanel::keyPressEvent(QKeyEvent* event) {
 
 void ProblemsPanel::show_menu(const QPoint& at) {
   QMenu menu(this);
-  if (QTreeWidgetItem* item = list_->itemAt(at)) menu.addAction(tr("Go to it"), this, [this, item] { emit activated(path_of(*item)); });
+  if (const QTreeWidgetItem* item = list_->itemAt(at))  // which may be gone when something is chosen
+    menu.addAction(tr("Go to it"), this, [this, path = path_of(*item)] { emit activated(path); });
   menu.addAction(icon("copy"), tr("Copy"), this, &ProblemsPanel::copy);
   menu.exec(list_->viewport()->mapToGlobal(at));
 }

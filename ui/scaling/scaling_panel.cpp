@@ -6,7 +6,6 @@
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QDir>
-#include <QFileDialog>
 #include <QMessageBox>
 #include <QPointer>
 #include <QProgressBar>
@@ -24,6 +23,7 @@
 #include "core/session/sweep_words.h"
 #include "ui/model/counted.h"
 #include "ui/model/topology_words.h"
+#include "ui/theme/save_dialog.h"
 #include "ui/theme/side_column.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/tinted_label.h"
@@ -255,9 +255,8 @@ base::Result<void> ScalingPanel::save_table(const QString& file) const {
 }
 
 void ScalingPanel::ask_where_to_save() {
-  QString file = QFileDialog::getSaveFileName(this, tr("Export table"), "scaling.csv", "CSV (*.csv)");
+  const QString file = ui::ask_where_to_save(this, tr("Export table"), "scaling.csv", "CSV (*.csv)", "csv");
   if (file.isEmpty()) return;
-  if (!file.endsWith(".csv", Qt::CaseInsensitive)) file += ".csv";
   if (const auto saved = save_table(file); !saved) QMessageBox::warning(this, tr("Export table"), words(base::to_string(saved.error())));
 }
 

@@ -61,6 +61,14 @@ TEST_F(Files, what_is_written_is_read_back) {
   EXPECT_EQ(entries(), 1u);
 }
 
+// In a container a program may have the same number whenever it starts.
+TEST_F(Files, what_a_killed_process_of_the_same_number_left_is_in_nobodys_way) {
+  const fs::path path = directory_ / "file";
+  for (int count = 0; count < 50; ++count) std::ofstream(path.string() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(count)) << "left";
+  ASSERT_TRUE(write_file_atomically(path, "written"));
+  EXPECT_EQ(content("file"), "written");
+}
+
 TEST_F(Files, a_relative_name_is_written_in_the_working_directory) {
   const fs::path before = fs::current_path();
   fs::current_path(directory_);

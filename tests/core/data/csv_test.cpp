@@ -103,6 +103,10 @@ TEST_F(Csv, ragged_lines_are_a_problem) {
   EXPECT_THAT(problem("x,kind\n1,a,\n"), HasSubstr("has 3 fields"));
 }
 
+TEST_F(Csv, more_columns_than_memory_is_for_are_a_problem) {
+  EXPECT_THAT(problem(std::string(3'000'000, ',')), AllOf(HasSubstr("line 1"), HasSubstr("more than 1,048,576 fields")));
+}
+
 TEST_F(Csv, broken_quotes_are_a_problem) {
   EXPECT_THAT(problem("x,kind\n1,\"a\n2,b\n"), AllOf(HasSubstr("line 2"), HasSubstr("does not end")));
   EXPECT_THAT(problem("x,kind\n1,\"a\"b\n"), HasSubstr("text follows the closing quote"));

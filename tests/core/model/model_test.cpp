@@ -189,6 +189,26 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Validate, without_data_the_units_of_the_last_layer_are_free) { EXPECT_THAT(validate(layers({{kLinear, 9}}), {}, 0, "model"), IsEmpty()); }
 
+// Sizes are multiplied: beyond 64 bits they would be anything, and less than there is room for.
+TEST(Validate, tells_a_layer_that_makes_too_much_to_be_counted) {
+  const std::int64_t many = 1 << 28;
+  const auto linear = validate(layers({{kLinear, many}, {kRelu, 0}, {kLinear, many}, {kRelu, 0}, {kLinear, 0}}), {4}, 10, "model");
+  ASSERT_EQ(linear.size(), 1u) << base::to_string(linear);
+  EXPECT_EQ(linear[0].where, "model.layers[2]");
+  EXPECT_THAT(linear[0].what, HasSubstr("too large"));
+  std::vector<LayerSpec> padded(33, {.kind = LayerKind::conv2d, .channels = 1, .kernel = 1, .padding = 255});
+  padded[32].padding = 18;
+  padded.push_back({.kind = LayerKind::conv2d, .channels = 1 << 16, .kernel = 1});
+  padded.push_back({LayerKind::flatten});
+  padded.push_back({kLinear, 1 << 20});
+  padded.push_back({kRelu, 0});
+  padded.push_back({kLinear, 0});
+  const auto conv = validate(layers(padded), {28, 28, 1}, 10, "model");
+  ASSERT_EQ(conv.size(), 1u) << base::to_string(conv);
+  EXPECT_EQ(conv[0].where, "model.layers[35]");
+  EXPECT_THAT(validate(layers({{kLinear, 1 << 20}, {kRelu, 0}, {kLinear, 1 << 20}, {kRelu, 0}, {kLinear, 0}}), {784}, 10, "model"), IsEmpty());
+}
+
 TEST(Validate, tells_all_problems) { EXPECT_EQ(validate(layers({{kRelu, 0}, {kLinear, 0}, {kLinear, 3}}), {}, 10, "model").size(), 3u); }
 
 RC_GTEST_PROP(Initialise, equal_seeds_give_equal_weights_in_both_precisions, ()) {

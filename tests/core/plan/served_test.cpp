@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <span>
+
 namespace trainyard::plan {
 namespace {
 
@@ -61,6 +64,18 @@ TEST(RecordedOrder, whoever_was_lost_before_it_joined_everywhere_was_in_the_plac
   EXPECT_EQ(text.size(), 3U * (9 + 10)) << "all of it: " << text;
   EXPECT_LT(text.rfind("g0"), text.rfind("t1")) << text;
   EXPECT_LT(text.rfind("g1"), text.rfind("t0")) << text;
+}
+
+TEST(RecordedOrder, with_numbers_beyond_all_steps_is_refused) {
+  for (const std::int64_t done : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+    Served takes = event(0, Served::Kind::takes);
+    std::string bytes;
+    append(takes, bytes);
+    EXPECT_TRUE(served_of(std::as_bytes(std::span(bytes))));
+    takes.done = done;
+    append(takes, bytes);
+    EXPECT_FALSE(served_of(std::as_bytes(std::span(bytes))));
+  }
 }
 
 TEST(RecordedOrder, ends_where_one_server_wrote_less_than_another) {

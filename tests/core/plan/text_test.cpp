@@ -159,6 +159,7 @@ TEST(Text, a_wrong_token_names_the_column) {
   EXPECT_EQ(parse_token("F.s0.q1").error().where, "column 5");
   EXPECT_EQ(parse_token("").error().where, "column 1");
   EXPECT_EQ(parse_token("F.s99999999999").error().where, "column 4");
+  EXPECT_FALSE(parse_token("RECV.b0.t0.c0-2147483647<r1")) << "one chunk more than can be counted";
 }
 
 TEST(Text, a_huge_wrong_word_is_not_repeated_whole) { EXPECT_LT(base::to_string(parse("plan 1\n" + std::string(100'000, 'x')).error()).size(), 200u); }

@@ -130,6 +130,13 @@ TEST_F(CheckpointParts, a_lost_part_of_the_only_one_is_bad_input) {
   EXPECT_EQ(read_checkpoint(directory_, model_, {flat(parameters_), flat(state_), {}}).error().code, base::ProblemCode::bad_input);
 }
 
+TEST_F(CheckpointParts, a_file_that_is_named_twice_is_refused) {
+  const CheckpointFile once = part("server-0", spans(0, std::string::npos));
+  const auto committed = commit_checkpoint(directory_, {7, "plan"}, {once, once, state()});
+  ASSERT_FALSE(committed);
+  EXPECT_THAT(base::to_string(committed.error()), HasSubstr("no manifest of a checkpoint"));
+}
+
 TEST_F(CheckpointParts, a_name_that_leads_elsewhere_is_refused) {
   for (const std::string name : {"", "../x", "a/b", "a.b"}) EXPECT_EQ(write_part(directory_, 7, name, 0, model_, {}).error().code, ProblemCode::bad_usage);
 }

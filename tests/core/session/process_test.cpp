@@ -48,6 +48,21 @@ TEST(Process, reads_its_input_and_writes_its_log) {
   std::filesystem::remove(log);
 }
 
+TEST(Process, reads_an_input_that_is_longer_than_a_pipe_holds_at_first) {
+  const std::string log = scratch("long_input"), input(300'000, 'x');
+  auto process = Process::start({"/bin/sh", {"-c", "sleep 0.1; wc -c"}, log, {}, input});
+  ASSERT_TRUE(process) << base::to_string(process.error());
+  EXPECT_EQ(wait_for_end(*process), "exit status 0");
+  EXPECT_EQ(*base::read_file(log, 100), "300000\n");
+  std::filesystem::remove(log);
+}
+
+TEST(Process, whose_input_no_pipe_holds_is_not_started) {
+  const auto process = Process::start({"/bin/cat", {}, "", {}, std::string(std::size_t{1} << 28, 'x')});
+  ASSERT_FALSE(process);
+  EXPECT_EQ(process.error().what.substr(0, 26), "cannot hand over its input");
+}
+
 TEST(Process, its_environment_is_ours_and_what_is_added_where_ours_says_nothing) {
   const std::string log = scratch("process_test_environment");
   ::setenv("TRAINYARD_TEST_OURS", "ours", 1);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/socket_directory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +113,35 @@ TEST_F(SocketDirectoryTest, goes_whenever_its_process_is_killed) {
     for (int i = 0; i < 500 && !is_empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     ASSERT_TRUE(is_empty()) << "killed after " << trial * 20 << " us";
   }
+}
+
+// By another user, who may write where all may.
+TEST_F(SocketDirectoryTest, is_made_nowhere_that_a_link_leads_to) {
+  const fs::path elsewhere = root_ / "elsewhere";
+  fs::create_directories(elsewhere / "run-999999999-abcdef");
+  fs::permissions(elsewhere, fs::perms::owner_all | fs::perms::others_read);
+  fs::create_directory_symlink(elsewhere, root_ / "trainyard");
+  const auto made = SocketDirectory::make();
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().where, (root_ / "trainyard").string());
+  EXPECT_TRUE(fs::exists(elsewhere / "run-999999999-abcdef"));
+  EXPECT_EQ(fs::status(elsewhere).permissions(), fs::perms::owner_all | fs::perms::others_read);
+}
+
+TEST_F(SocketDirectoryTest, of_those_that_are_gone_is_swept_and_nothing_else) {
+  const fs::path sockets = root_ / "trainyard";
+  for (const char* name : {"run-999999999-abcdef", "run-999999999-results", "run-999999999", "run-999999999-abcdeg", "run-0999999999-abcdef", "other"})
+    fs::create_directories(sockets / name);
+  fs::create_directories(sockets / "run-999999998-abcdef");
+  const int held = ::open((sockets / "run-999999998-abcdef").c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  const auto made = SocketDirectory::make();
+  ASSERT_TRUE(made);
+  EXPECT_FALSE(fs::exists(sockets / "run-999999999-abcdef"));
+  for (const char* name : {"run-999999999-results", "run-999999999", "run-999999999-abcdeg", "run-0999999999-abcdef", "other"})
+    EXPECT_TRUE(fs::exists(sockets / name)) << name;
+  EXPECT_TRUE(fs::exists(sockets / "run-999999998-abcdef")) << "of a process that has a number elsewhere, and keeps it locked";
+  ::close(held);
 }
 
 }  // namespace

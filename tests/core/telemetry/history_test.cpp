@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/core/telemetry/support.h"
 
@@ -314,6 +315,19 @@ TEST(History, tells_of_a_long_way_to_the_next_distance_its_first_steps_and_the_l
   EXPECT_EQ(decay[History::kDecaySteps].step, History::kDecaySteps);
   EXPECT_EQ(decay[History::kDecaySteps + 1].step, 5000);
   EXPECT_DOUBLE_EQ(decay[History::kDecaySteps + 1].value, std::pow(0.999, 5000));
+}
+
+// As no run writes it, and a damaged or foreign recording may.
+TEST(History, tells_of_the_longest_way_there_is) {
+  History history;
+  auto header = small_header(1);
+  header["lambda_2"] = 0.5;
+  take_json(history, FrameType::header, -1, header);
+  constexpr int kLast = std::numeric_limits<std::int32_t>::max(), kFirst = std::numeric_limits<std::int32_t>::min();
+  take_events(history, 0, {metric(Metric::squared_disagreement, kFirst, 1, 1), metric(Metric::squared_disagreement, kLast, 1, 2)});
+  const auto& decay = history.consensus_decay();
+  ASSERT_EQ(decay.size(), 1u + History::kDecaySteps + 2);
+  EXPECT_EQ(decay.back().step, kLast);
 }
 
 TEST(History, passes_over_a_distance_of_which_a_part_was_lost) {

@@ -186,5 +186,17 @@ TEST_F(Canvas, everything_goes_by_keyboard_alone) {
   EXPECT_TRUE(selection_.picked().empty());
 }
 
+TEST_F(Canvas, a_device_that_is_deleted_while_it_is_carried_is_dropped_nowhere) {
+  draw_two_hosts();
+  const QPoint from = pixel("cpu1"), to = pixel("gpu1");
+  press(from);
+  for (int step = 1; step <= 10; ++step) move_to(from + (to - from) * step / 10);
+  document_.edit("Delete", [](experiment::Experiment& e) { remove(e.topology, {{"cpu1"}, {}}); });
+  EXPECT_FALSE(view_.grab().isNull());
+  release(to);
+  EXPECT_EQ(drawn().hosts[0].devices.size(), 1u);
+  EXPECT_EQ(drawn().hosts[1].devices.size(), 1u);
+}
+
 }  // namespace
 }  // namespace trainyard::ui

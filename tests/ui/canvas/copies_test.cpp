@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
 #include "tests/drawings.h"
 #include "tests/ui/canvas/canvas_fixture.h"
 #include "ui/model/clipboard.h"
@@ -29,6 +30,19 @@ TEST_F(Canvas, copies_get_free_names_and_keep_the_links_among_them) {
   EXPECT_EQ(drawn().hosts.size(), 4u);
   act("paste");
   EXPECT_EQ(drawn().hosts.size(), 6u);
+}
+
+// A name has 64 bytes, and a number is put behind what there is room for, whole characters of it.
+TEST_F(Canvas, copies_of_long_names_are_text_still) {
+  draw_two_hosts();
+  document_.edit("Rename", [](experiment::Experiment& e) {
+    std::string name;
+    for (int i = 0; i < 20; ++i) name += "\xe6\xbc\xa2";
+    e.topology.hosts[1].devices[0].name = name;
+  });
+  const std::string copy = free_name({}, drawn().hosts[1].devices[0].name);
+  EXPECT_LE(copy.size(), 64u);
+  EXPECT_NO_THROW(base::Json(copy).dump());
 }
 
 TEST_F(Canvas, copies_stand_on_the_grid_where_they_cover_nothing_however_often_and_are_in_sight) {

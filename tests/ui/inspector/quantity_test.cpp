@@ -44,6 +44,12 @@ TEST(Quantity, commas_are_taken_where_they_group_and_while_a_count_is_being_type
     for (const char* unit : {"", "B", "s"}) EXPECT_FALSE(parse_quantity(text, unit)) << text << " " << unit;
 }
 
+// Who writes a comma for a point writes a thousandth so.
+TEST(Quantity, a_comma_behind_a_zero_groups_nothing) {
+  for (const char* text : {"0,001", "0,5", "-0,125", "00,100"})
+    for (const char* unit : {"", "B", "s", "samples"}) EXPECT_FALSE(parse_quantity(text, unit)) << text << " " << unit;
+}
+
 TEST(Quantity, what_people_type_is_understood) {
   EXPECT_EQ(parse_quantity("4GB", "B"), 4e9);
   EXPECT_EQ(parse_quantity(" 2.5 M ", "B"), 2.5e6);
