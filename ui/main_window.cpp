@@ -98,10 +98,15 @@ bool MainWindow::open_sweep(const QString& directory) {
 
 void MainWindow::document_opened() {
   errors_->hide();
+  begin_with_document();
+}
+
+void MainWindow::begin_with_document() {
   offers_->look_again();
   selection_.clear();
   match_drawing();
-  experiment_wanted_ = false;               // this one is, instead
+  experiment_wanted_ = false;  // this one is, instead
+  goes_on_from_.clear();
   if (std::exchange(run_wanted_, false)) {  // another was
     controls_.set_startable(true);
     statusBar()->clearMessage();
@@ -141,6 +146,7 @@ void MainWindow::start_wanted_run() {
   if (!std::exchange(run_wanted_, false) || isHidden()) return;  // it was closed meanwhile
   controls_.set_startable(true);
   statusBar()->clearMessage();
+  if (runs_.live()) return;  // one was attached meanwhile
   if (scaling_->sweeping()) return refuse_beside_sweep();
   if (!document_.problems().empty()) return refuse_to_run(document_.told_problems(), [this] { return document_.problems().empty(); });
   if (const ToldProblems room = inspector_->cost().room(); !room.empty()) return refuse_to_run(room, [this] { return inspector_->cost().room().empty(); });
@@ -219,8 +225,9 @@ void MainWindow::offer_next_recovery() {
                            tr("Trainyard was not closed properly. The copy is of %1.").arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
   left_unsaved_->offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;
-    autosave_.recover(newest);
-    document_opened();
+    errors_->hide();
+    autosave_.recover(newest);  // which says where it cannot be kept safe
+    begin_with_document();
     offer_next_recovery();
     return true;
   });

@@ -133,6 +133,7 @@ class MainWindow : public QMainWindow {
   bool open_experiment_of_run();
   void tell_of_another_experiment();
   void document_opened();
+  void begin_with_document();
   bool trains_as_run() const;  // the document, as the run that is shown
   void match_drawing();
   void show_push(int rank, double seconds);

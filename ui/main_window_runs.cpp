@@ -44,6 +44,8 @@ void MainWindow::offer_what_was_left() {
   offer_recovery();
   scaling_->look_for_sweeps();
   find_live_runs_later(setup_.services, this, [this](const QStringList& live) {
+    left_living_ = live;
+    show_who_trains();
     if (live.isEmpty() || runs_.live()) return;
     const QString& first = live.first();
     const QString more = live.size() > 1 ? tr(" %1 more live too: see Runs.").arg(live.size() - 1) : QString();
@@ -53,8 +55,6 @@ void MainWindow::offer_what_was_left() {
       open_run(first);
       return true;
     });
-    left_living_ = live;
-    show_who_trains();
   });
 }
 

@@ -71,8 +71,13 @@ base::Result<void> write_file(const ExportArguments& arguments, const History& h
   if (base::is_something_else(arguments.out)) return write_into(arguments.out, arguments, history);
   std::error_code error;
   const fs::path file = base::behind_links(arguments.out);
-  const fs::path partial = file.string() + ".partial-" + std::to_string(::getpid());
-  const base::Descriptor made(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));  // not by a link that somebody laid there
+  fs::path partial;
+  base::Descriptor made(-1);
+  for (int i = 0; i < 100 && !made.is_open(); ++i) {  // none that is left, nor by a link that somebody laid there
+    partial = file.string() + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(i);
+    made = base::Descriptor(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!made.is_open() && errno != EEXIST) break;
+  }
   if (!made.is_open()) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
   auto written = write_into(partial, arguments, history);
   if (written && ::fsync(made.get()) != 0) written = base::fail(base::system_problem(arguments.out, "cannot be written", errno));

@@ -124,15 +124,23 @@ namespace {
 
 constexpr double kMostNumbers = 9007199254740992;  // 2^53: as far as JSON's numbers are exact
 
-// Outputs of a sample, each with what it multiplies; at least as many as there are weights. In floating point nothing overflows.
+double numbers_of(const Shape& shape) {
+  double numbers = 1;
+  for (int i = 0; i < shape.dimensions; ++i) numbers *= static_cast<double>(shape[i]);
+  return numbers;
+}
+
+// Of a block, by its linear layers and its attention.
+double work_of_block(double rows, double width, double hidden) { return rows * width * (4 * width + 2 * hidden) + 2 * rows * rows * width; }
+
+// Products of a sample, or its outputs, where those are more. In floating point nothing overflows.
 double work_of(const LayerSpec& layer, const Shape& input, const Shape& output) {
-  double work = 1;
-  for (int i = 0; i < output.dimensions; ++i) work *= static_cast<double>(output[i]);
-  if (layer.kind == LayerKind::conv2d) return work * static_cast<double>(input[2]) * std::pow(static_cast<double>(layer.kernel), 2);
-  if (!is_linear(layer)) return work;
-  if (is_sequence(input)) return work * static_cast<double>(input[input.dimensions - 1]);
-  for (int i = 0; i < input.dimensions; ++i) work *= static_cast<double>(input[i]);
-  return work;
+  const double outputs = numbers_of(output);
+  if (layer.kind == LayerKind::conv2d) return outputs * static_cast<double>(input[2]) * std::pow(static_cast<double>(layer.kernel), 2);
+  if (is_linear(layer)) return outputs * (is_sequence(input) ? static_cast<double>(input[1]) : numbers_of(input));
+  if (!is_transformer(layer)) return outputs;
+  const auto rows = static_cast<double>(input[0]), width = static_cast<double>(input[1]);
+  return static_cast<double>(layer.blocks) * work_of_block(rows, width, layer.hidden > 0 ? static_cast<double>(layer.hidden) : 4 * width);
 }
 
 }  // namespace
@@ -151,10 +159,11 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
     if (looks_up(layer.kind)) problem = table_problem(layer, sample, where);
     if (layer.kind == LayerKind::add) problem = sum_problem(input, list[i - static_cast<std::size_t>(layer.back)], where);
     if (problem) return list;
-    list.push_back(output_shape(layer, input, classes));
-    if (work += work_of(layer, input, list.back()); work > kMostNumbers)
+    const Shape output = output_shape(layer, input, classes);
+    if (work += work_of(layer, input, output); work > kMostNumbers)
       problem =
           at(where, "makes the model too large: its products can no longer be counted", "at most 2^53 products a sample", "Give it less to make, or to read.");
+    list.push_back(output);
     if (problem) return list;
   }
   return list;

@@ -24,7 +24,7 @@ using compute::Tensor;
 constexpr const char* kManifestName = "manifest.json";
 constexpr std::string_view kStepPrefix = "step-", kSuffix = ".safetensors", kUnfinishedManifest = "manifest.json.new-";
 constexpr const char* kWhole = "model";  // the name of the one part, where there is one
-constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
+constexpr std::size_t kMostManifestBytes = std::size_t{4} << 20;
 constexpr std::int64_t kMostHeaderBytes = std::int64_t{32} << 20;
 
 Problem damaged(const fs::path& path, std::string what) {

@@ -59,11 +59,27 @@ Coordination::Coordination(CoordinatorParts parts)
              apart_seconds(p_.resolved)),
       watch_(rank_names(p_.resolved), limits_of(p_)) {}
 
+namespace {
+
+// Ranks are told of files in JSON, which is UTF-8.
+Result<void> can_be_told(const experiment::Resolved& resolved) {
+  try {
+    static_cast<void>(experiment::to_json(resolved).dump());
+    return {};
+  } catch (const Json::exception&) {
+    return base::fail({ProblemCode::bad_input, "experiment", "holds a name or path that is no UTF-8, and ranks could not be told it", "text in UTF-8",
+                       "Rename the file, or the folder that it is in."});
+  }
+}
+
+}  // namespace
+
 Result<void> Coordination::open() {
   auto plan = strategy::make_plan(p_.resolved);
   if (!plan) return base::fail(plan.error());
   plan_ = std::move(*plan);
   plan_hash_ = plan::hash(plan_);
+  if (auto ok = can_be_told(p_.resolved); !ok) return ok;
   for (const auto& [name, text] : {std::pair<const char*, std::string>{"experiment.json", base::to_text(experiment::to_json(p_.given), 2) + "\n"},
                                    {"resolved.json", base::to_text(experiment::to_json(p_.resolved), 2) + "\n"},
                                    {"plan.txt", plan::to_text(plan_)}})

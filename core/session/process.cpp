@@ -27,7 +27,9 @@ class Input {
     if (::pipe2(ends_.data(), O_CLOEXEC) != 0) return;
     static_cast<void>(::fcntl(ends_[1], F_SETFL, O_NONBLOCK));
     if (text.size() > kPipe) static_cast<void>(::fcntl(ends_[1], F_SETPIPE_SZ, static_cast<int>(text.size())));
-    ready_ = ::write(ends_[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const ssize_t written = ::write(ends_[1], text.data(), text.size());
+    ready_ = written == static_cast<ssize_t>(text.size());
+    if (written >= 0 && !ready_) errno = EFBIG;
     ::close(ends_[1]);
   }
   ~Input() {

@@ -66,10 +66,11 @@ base::Result<fs::path> make_runtime_directory() {
   const fs::path directory = runtime != nullptr ? fs::path(runtime) / "trainyard" : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
   if (const auto made = make_directories(directory); !made) return base::fail(made.error());
   struct stat status {};
-  // No link, either: another user may have put it there, and what it leads to would be closed to others, and swept.
-  if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::getuid())
-    return base::fail({ProblemCode::unavailable, directory.string(), "belongs to another user, or is a link", "a directory of your own",
-                       "Remove it, or set XDG_RUNTIME_DIR to a directory of your own."});
+  // Nor may a link: by one of another user, what it leads to would be closed to others, and swept.
+  const auto is_ours = [&](int (*look)(const char*, struct stat*)) { return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid(); };
+  if (!is_ours(::lstat) || !is_ours(::stat))
+    return base::fail({ProblemCode::unavailable, directory.string(), "belongs to another user", "a directory of your own",
+                       "Set XDG_RUNTIME_DIR to a directory of your own."});
   ::chmod(directory.c_str(), 0700);
   return directory;
 }

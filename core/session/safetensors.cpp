@@ -17,7 +17,7 @@ using compute::Shape;
 
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
 
-constexpr std::size_t kLengthBytes = 8, kMostTensors = 1'000'000;
+constexpr std::size_t kLengthBytes = 8, kMostTensors = 50'000;
 constexpr std::size_t kMostTensorHeader = std::size_t{16} << 20;
 constexpr const char* kMetadata = "__metadata__";
 
@@ -118,7 +118,9 @@ std::string write_safetensors(std::span<const NamedTensor> tensors) {
   std::size_t at = 0;
   for (const NamedTensor& tensor : tensors) {
     const std::size_t end = at + tensor.data.size();
-    header[tensor.name] = {{"dtype", tensor.dtype == DType::fp64 ? "F64" : "F32"}, {"shape", shape_json(tensor.shape)}, {"data_offsets", {at, end}}};
+    // Behind the others: names are the model's, each its own, and need not be looked for.
+    header.get_ref<Json::object_t&>().emplace_back(
+        tensor.name, Json{{"dtype", tensor.dtype == DType::fp64 ? "F64" : "F32"}, {"shape", shape_json(tensor.shape)}, {"data_offsets", {at, end}}});
     at = end;
   }
   std::string text = header.dump();

@@ -86,7 +86,8 @@ void sweep(const fs::path& sockets) {
   for (const fs::directory_entry& entry : fs::directory_iterator(sockets, error)) {
     const auto process = process_of(entry.path().filename().string());
     std::error_code ignored;
-    if (process && ::kill(*process, 0) != 0 && errno == ESRCH && lock(entry.path()).is_open()) fs::remove_all(entry.path(), ignored);
+    if (!process || ::kill(*process, 0) == 0 || errno != ESRCH) continue;
+    if (const base::Descriptor held = lock(entry.path()); held.is_open()) fs::remove_all(entry.path(), ignored);
   }
 }
 
@@ -111,7 +112,7 @@ base::Result<SocketDirectory> SocketDirectory::make() {
   if (!path) return base::fail(path.error());
   SocketDirectory made(std::move(*path));
   if (::mkdir(made.path().c_str(), 0700) != 0) return base::fail(base::system_problem(sockets->string(), "cannot make a directory for sockets", errno));
-  made.lock_ = lock(made.path());
+  for (int i = 0; i < 100 && !made.lock_.is_open(); ++i, ::usleep(1'000)) made.lock_ = lock(made.path());  // somebody may be looking whose it is
   return made;
 }
 

@@ -38,7 +38,7 @@ class VirtualRanks {
     auto client = services_.connect(ranks_.front().endpoint);
     if (!client) return base::fail(client.error());
     client_ = std::move(*client);
-    auto trained = train();
+    auto trained = train_in_memory();
     if (!trained) {
       base::log_error(base::to_string(trained.error()));
       for (const RankIdentity& rank : ranks_) static_cast<void>(client_->send(Failed{rank.rank, done(), "", trained.error()}));
@@ -47,6 +47,14 @@ class VirtualRanks {
   }
 
  private:
+  Result<void> train_in_memory() {
+    try {
+      return train();
+    } catch (const std::bad_alloc&) {
+      return base::fail(base::out_of_memory("the ranks on the virtual clock"));
+    }
+  }
+
   Result<void> train() {
     return join().and_then([&] { return prepare(); }).and_then([&] { return start(); }).and_then([&] { return follow(); }).and_then([&] { return finish(); });
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 
 #include "core/experiment/resolve.h"
@@ -275,6 +276,21 @@ TEST(Run, prints_lines_for_people_without_json) {
 }
 
 // A path is bytes, and JSON is UTF-8.
+TEST(Run, of_data_in_a_folder_that_is_no_utf_8_is_refused_with_what_to_do) {
+  const Home home;
+  const std::filesystem::path folder = home / "caf\xe9";
+  std::filesystem::create_directories(folder);
+  std::ofstream table(folder / "table.csv");
+  table << "x,kind\n";
+  for (int i = 0; i < 40; ++i) table << i << "," << i % 2 << "\n";
+  table.close();
+  const Ran ran = cli(with_set({"run", kOne, "--data-directory", folder.string()},
+                               {"data.kind=csv", "data.file=table.csv", "data.train_samples=0", "data.held_out_samples=8", "training.batch_per_rank=8"}));
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("no UTF-8"));
+  EXPECT_THAT(ran.err, HasSubstr("Rename the file"));
+}
+
 TEST(Run, goes_where_a_path_is_no_utf_8) {
   const Home home;
   const std::string out = (home / "caf\xe9" / "r\xfcn").string();

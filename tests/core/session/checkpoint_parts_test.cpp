@@ -137,6 +137,13 @@ TEST_F(CheckpointParts, a_file_that_is_named_twice_is_refused) {
   EXPECT_THAT(base::to_string(committed.error()), HasSubstr("no manifest of a checkpoint"));
 }
 
+TEST_F(CheckpointParts, may_be_as_many_as_there_are_ranks) {
+  std::vector<CheckpointFile> files;
+  for (int rank = 0; rank < 4096; ++rank) files.push_back(part("part-" + std::to_string(rank), {}));
+  const auto committed = commit_checkpoint(directory_, {7, "plan"}, files);
+  EXPECT_TRUE(committed) << base::to_string(committed.error());
+}
+
 TEST_F(CheckpointParts, a_name_that_leads_elsewhere_is_refused) {
   for (const std::string name : {"", "../x", "a/b", "a.b"}) EXPECT_EQ(write_part(directory_, 7, name, 0, model_, {}).error().code, ProblemCode::bad_usage);
 }

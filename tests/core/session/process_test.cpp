@@ -57,12 +57,6 @@ TEST(Process, reads_an_input_that_is_longer_than_a_pipe_holds_at_first) {
   std::filesystem::remove(log);
 }
 
-TEST(Process, whose_input_no_pipe_holds_is_not_started) {
-  const auto process = Process::start({"/bin/cat", {}, "", {}, std::string(std::size_t{1} << 28, 'x')});
-  ASSERT_FALSE(process);
-  EXPECT_EQ(process.error().what.substr(0, 26), "cannot hand over its input");
-}
-
 TEST(Process, its_environment_is_ours_and_what_is_added_where_ours_says_nothing) {
   const std::string log = scratch("process_test_environment");
   ::setenv("TRAINYARD_TEST_OURS", "ours", 1);
