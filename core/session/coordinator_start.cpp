@@ -67,7 +67,7 @@ Result<void> can_be_told(const experiment::Resolved& resolved) {
     static_cast<void>(experiment::to_json(resolved).dump());
     return {};
   } catch (const Json::exception&) {
-    return base::fail({ProblemCode::bad_input, "experiment", "holds a name or path that is no UTF-8, and ranks could not be told it", "text in UTF-8",
+    return base::fail({base::ProblemCode::bad_input, "experiment", "holds a name or path that is no UTF-8, and ranks could not be told it", "text in UTF-8",
                        "Rename the file, or the folder that it is in."});
   }
 }
