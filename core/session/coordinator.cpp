@@ -273,7 +273,7 @@ std::string Coordination::what_is_kept() const {
   if (const auto step = step_to_go_on_from())
     return " The checkpoint of step " + base::format_count(*step) + " is whole: go on from it with --resume " + p_.run_directory.string() +
            " (run.resume_from).";
-  if (p_.resolved.servers == 0 || !committer_ || state_ < RunState::running || state_ > RunState::stopping) return "";
+  if (p_.resolved.servers == 0 || !committer_ || state_ < RunState::running || has_ended(state_)) return "";
   const std::int64_t every = p_.resolved.document.run.checkpoint_every_steps;
   return every > 0 ? " No checkpoint was whole yet: there is one every " + base::format_count(every) + " steps (run.checkpoint_every_steps)."
                    : " Nothing is kept of it: set run.checkpoint_every_steps, and another run goes on from its last checkpoint.";
