@@ -19,13 +19,14 @@ using Transports = std::vector<std::unique_ptr<comm::Transport>>;
 
 bool uses_sockets(const experiment::Resolved& e) {
   const TransportKind kind = e.document.run.transport;
-  return kind == TransportKind::zmq || (kind == TransportKind::automatic && std::set(e.hosts.begin(), e.hosts.end()).size() > 1);
+  return kind == TransportKind::zmq ||
+         (kind == TransportKind::automatic && std::set(e.hosts.begin(), e.hosts.end()).size() > 1);
 }
 
 class Plane final : public session::DataPlane {
  public:
-  Plane(const session::DataPlaneRequest& request, std::unique_ptr<shm::Transport> shared, std::unique_ptr<zmq::Bound> sockets,
-        std::shared_ptr<comm::ShapedLinks> links)
+  Plane(const session::DataPlaneRequest& request, std::unique_ptr<shm::Transport> shared,
+        std::unique_ptr<zmq::Bound> sockets, std::shared_ptr<comm::ShapedLinks> links)
       : hosts_(request.experiment->hosts),
         rank_(request.rank),
         compute_(request.compute),
@@ -37,11 +38,14 @@ class Plane final : public session::DataPlane {
     else why_not_ = base::to_string(lent.error());
   }
 
-  std::string endpoint() const override { return sockets_ ? sockets_->endpoint() : lent_ ? lent_->endpoint() : ""; }
+  std::string endpoint() const override {
+    return sockets_ ? sockets_->endpoint() : lent_ ? lent_->endpoint() : "";
+  }
   std::string why_not_on_device() const override { return why_not_; }
   std::byte* on_device() const override { return lent_ ? lent_->on_device.memory.get() : nullptr; }
 
-  base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>& endpoints) override {
+  base::Result<std::unique_ptr<comm::Transport>> connect(
+      const std::vector<std::string>& endpoints) override {
     auto joined = join(endpoints);
     if (!joined || !links_) return joined;
     return comm::ShapedTransport::make(std::move(*joined), links_);
@@ -49,7 +53,9 @@ class Plane final : public session::DataPlane {
 
  private:
   base::Result<std::unique_ptr<comm::Transport>> join(const std::vector<std::string>& endpoints) {
-    if (!sockets_) return lie_on_devices(endpoints).map([&] { return std::unique_ptr<comm::Transport>(std::move(shared_)); });
+    if (!sockets_)
+      return lie_on_devices(endpoints).map(
+          [&] { return std::unique_ptr<comm::Transport>(std::move(shared_)); });
     auto connected = sockets_->connect(served_by_sockets(endpoints));
     if (!connected) return base::fail(connected.error());
     if (!shared_) return std::move(*connected);
@@ -57,16 +63,18 @@ class Plane final : public session::DataPlane {
     parts.push_back(std::move(shared_));
     parts.push_back(std::move(*connected));
     std::vector<int> route;
-    for (const int host : hosts_) route.push_back(host == hosts_[static_cast<std::size_t>(rank_)] ? 0 : 1);
+    for (const int host : hosts_)
+      route.push_back(host == hosts_[static_cast<std::size_t>(rank_)] ? 0 : 1);
     return comm::RoutedTransport::make(std::move(parts), std::move(route));
   }
 
   base::Result<void> lie_on_devices(const std::vector<std::string>& endpoints) {
     if (!lent_ && std::ranges::all_of(endpoints, &std::string::empty)) return {};
-    return borrow(endpoints, rank_, lent_ ? &*lent_ : nullptr, *compute_).and_then([&](Lendings lendings) {
-      lendings_ = std::move(lendings);
-      return shared_->lie_on_devices(lendings_.arenas);
-    });
+    return borrow(endpoints, rank_, lent_ ? &*lent_ : nullptr, *compute_)
+        .and_then([&](Lendings lendings) {
+          lendings_ = std::move(lendings);
+          return shared_->lie_on_devices(lendings_.arenas);
+        });
   }
 
   // Peers of the own host are met in shared memory, where there is any.
@@ -87,13 +95,14 @@ class Plane final : public session::DataPlane {
   std::shared_ptr<comm::ShapedLinks> links_;  // null: not imposed
 };
 
-base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRequest& request, const std::string& socket_directory) {
+base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRequest& request,
+                                                      const std::string& socket_directory) {
   zmq::TransportOptions options;
   options.run_key = request.run_key;
   options.channels = std::max(1, request.channels);
   options.sharers = request.experiment->trainers_and_servers();
-  return zmq::bind(request.rank, request.experiment->world(), request.generation, "ipc://" + socket_directory + "/data-" + std::to_string(request.rank),
-                   options);
+  return zmq::bind(request.rank, request.experiment->world(), request.generation,
+                   "ipc://" + socket_directory + "/data-" + std::to_string(request.rank), options);
 }
 
 }  // namespace
@@ -102,19 +111,25 @@ bool uses_shared_memory(const experiment::Resolved& e) {
   const TransportKind kind = e.document.run.transport;
   const bool neighbours = std::set(e.hosts.begin(), e.hosts.end()).size() < e.hosts.size();
   if (experiment::engine_of(e) != experiment::Engine::own) return false;
-  return e.world() > 1 && (kind == TransportKind::shm || (kind == TransportKind::automatic && neighbours));
+  return e.world() > 1 &&
+         (kind == TransportKind::shm || (kind == TransportKind::automatic && neighbours));
 }
 
-comm::Patience patience_of(const experiment::Resolved& e) { return imposes_links(e) ? comm::kBriefPatience : comm::patience(e.trainers_and_servers()); }
+comm::Patience patience_of(const experiment::Resolved& e) {
+  return imposes_links(e) ? comm::kBriefPatience : comm::patience(e.trainers_and_servers());
+}
 
-bool imposes_links(const experiment::Resolved& e) { return e.world() > 1 && e.document.run.links == experiment::LinkSpeed::imposed; }
+bool imposes_links(const experiment::Resolved& e) {
+  return e.world() > 1 && e.document.run.links == experiment::LinkSpeed::imposed;
+}
 
 base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& e) {
   return comm::drawn_links(topology::Network(experiment::as_imposed(e.document)), e.ranks);
 }
 
-base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session::DataPlaneRequest& request, const Inherited& inherited,
-                                                                  const std::string& socket_directory) {
+base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(
+    const session::DataPlaneRequest& request, const Inherited& inherited,
+    const std::string& socket_directory) {
   std::shared_ptr<comm::ShapedLinks> links;
   if (imposes_links(*request.experiment)) {
     auto opened = comm::ShapedLinks::open(inherited.shaped_links);
@@ -123,7 +138,8 @@ base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(const session:
   }
   std::unique_ptr<shm::Transport> shared;
   if (uses_shared_memory(*request.experiment)) {
-    auto opened = shm::open(inherited.shared_memory, request.rank, patience_of(*request.experiment), request.generation > 1);
+    auto opened = shm::open(inherited.shared_memory, request.rank, patience_of(*request.experiment),
+                            request.generation > 1);
     if (!opened) return base::fail(opened.error());
     shared = std::move(*opened);
   }

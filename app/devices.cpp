@@ -12,17 +12,27 @@ namespace {
 using topology::Device;
 
 constexpr const char* kAdvice =
-    "Set it to -1: then it runs emulated on the CPU (where run.emulate is on). trainyard-cli doctor lists the GPUs of this machine.";
+    "Set it to -1: then it runs emulated on the CPU (where run.emulate is on). trainyard-cli "
+    "doctor lists the GPUs of this machine.";
 
 // Nothing where this machine has the GPU, and can compute on it.
-std::optional<base::Problem> lacking(const Device& device, const std::string& path, const base::Result<std::vector<cuda::Gpu>>& here) {
-  const std::string what = device.name + " is said to be GPU " + std::to_string(device.gpu) + " of this machine, ";
-  const auto problem = [&](const std::string& why, const std::string& accepted, const std::string& advice) {
-    return base::Problem{base::ProblemCode::unavailable, path, what + why, accepted, advice + kAdvice};
+std::optional<base::Problem> lacking(const Device& device, const std::string& path,
+                                     const base::Result<std::vector<cuda::Gpu>>& here) {
+  const std::string what =
+      device.name + " is said to be GPU " + std::to_string(device.gpu) + " of this machine, ";
+  const auto problem = [&](const std::string& why, const std::string& accepted,
+                           const std::string& advice) {
+    return base::Problem{base::ProblemCode::unavailable, path, what + why, accepted,
+                         advice + kAdvice};
   };
-  if (!here) return problem("and " + here.error().what, "-1", here.error().advice + (here.error().advice.empty() ? "" : " "));
-  if (device.gpu >= std::ssize(*here)) return problem("which has " + std::to_string(here->size()), "-1 to " + std::to_string(std::ssize(*here) - 1), "");
-  if (const std::string why = cuda::unusable((*here)[static_cast<std::size_t>(device.gpu)]); !why.empty())
+  if (!here)
+    return problem("and " + here.error().what, "-1",
+                   here.error().advice + (here.error().advice.empty() ? "" : " "));
+  if (device.gpu >= std::ssize(*here))
+    return problem("which has " + std::to_string(here->size()),
+                   "-1 to " + std::to_string(std::ssize(*here) - 1), "");
+  if (const std::string why = cuda::unusable((*here)[static_cast<std::size_t>(device.gpu)]);
+      !why.empty())
     return problem("and " + why, "a newer GPU, or -1", "");
   return std::nullopt;
 }
@@ -31,7 +41,9 @@ std::optional<base::Problem> lacking(const Device& device, const std::string& pa
 
 base::Result<std::unique_ptr<compute::Compute>> make_compute(const Device& device) {
   if (!topology::is_on_gpu(device)) return cpu::make(static_cast<int>(device.cores));
-  return cuda::module_beside_program().and_then([&](const cuda::Module* module) { return module->make_compute(static_cast<int>(device.gpu)); });
+  return cuda::module_beside_program().and_then([&](const cuda::Module* module) {
+    return module->make_compute(static_cast<int>(device.gpu));
+  });
 }
 
 base::Problems gpu_problems(const topology::Topology& topology) {
@@ -42,7 +54,10 @@ base::Problems gpu_problems(const topology::Topology& topology) {
       const Device& device = topology.hosts[h].devices[d];
       if (!topology::runs(device) || !topology::is_on_gpu(device)) continue;
       if (!here) here = cuda::gpus();
-      if (auto problem = lacking(device, "topology.hosts[" + std::to_string(h) + "].devices[" + std::to_string(d) + "].gpu", *here))
+      if (auto problem = lacking(
+              device,
+              "topology.hosts[" + std::to_string(h) + "].devices[" + std::to_string(d) + "].gpu",
+              *here))
         problems.push_back(std::move(*problem));
     }
   return problems;

@@ -6,16 +6,20 @@
 
 namespace trainyard::app {
 
-base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const topology::Host& host) {
+base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan,
+                                          const topology::Device& device,
+                                          const topology::Host& host) {
   topology::Device unslowed = device;
   unslowed.slow_down = 1;
   unslowed.jitter = 0;
-  return sim::model_rank(rank, plan, unslowed, sim::host_link(unslowed, host), sim::picoseconds(sim::Options{}.launch_seconds))
+  return sim::model_rank(rank, plan, unslowed, sim::host_link(unslowed, host),
+                         sim::picoseconds(sim::Options{}.launch_seconds))
       .map([](const sim::RankModel& model) {
         run::OpTimes times;
         for (const sim::ProgramModel& program : model.programs) {
           times.nanoseconds.emplace_back();
-          for (const sim::OpModel& op : program.ops) times.nanoseconds.back().push_back(sim::nanoseconds(op.takes));
+          for (const sim::OpModel& op : program.ops)
+            times.nanoseconds.back().push_back(sim::nanoseconds(op.takes));
         }
         return times;
       });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long each op of a rank would take on the device that is drawn, by the simulator's model of costs.
+// How long each op of a rank would take on the device that is drawn, by the simulator's model of
+// costs.
 #pragma once
 
 #include "core/base/result.h"
@@ -10,6 +11,8 @@
 namespace trainyard::app {
 
 // Of the device as it would be without being slowed down, on this host.
-base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const topology::Host& host);
+base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan,
+                                          const topology::Device& device,
+                                          const topology::Host& host);
 
 }  // namespace trainyard::app

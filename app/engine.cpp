@@ -15,7 +15,8 @@ namespace {
 // IPv4 throughout: ranks of one machine may know it by several names.
 std::string address_of(const experiment::Resolved& experiment, int rank) {
   const topology::Network network(experiment.document.topology);
-  const std::string& address = network.host(experiment.ranks[static_cast<std::size_t>(rank)]).address;
+  const std::string& address =
+      network.host(experiment.ranks[static_cast<std::size_t>(rank)]).address;
   return address.empty() || address == "localhost" || address == "::1" ? "127.0.0.1" : address;
 }
 
@@ -23,44 +24,58 @@ template <class Options>
 Options options_of(const session::EngineRequest& request) {
   Options options;
   options.rank = request.rank;
-  for (const plan::Group& group : *request.groups) options.groups.emplace_back(group.ranks.begin(), group.ranks.end());
+  for (const plan::Group& group : *request.groups)
+    options.groups.emplace_back(group.ranks.begin(), group.ranks.end());
   options.patience = patience_of(*request.experiment);
   return options;
 }
 
-base::Result<std::unique_ptr<comm::BoundCollectives>> bind_gloo(const session::EngineRequest& request) {
+base::Result<std::unique_ptr<comm::BoundCollectives>> bind_gloo(
+    const session::EngineRequest& request) {
   auto options = options_of<gloo::Options>(request);
   options.address = address_of(*request.experiment, request.rank);
   return gloo::bind(options);
 }
 
-base::Result<std::unique_ptr<comm::BoundCollectives>> bind_nccl(const session::EngineRequest& request) {
+base::Result<std::unique_ptr<comm::BoundCollectives>> bind_nccl(
+    const session::EngineRequest& request) {
   const topology::Network network(request.experiment->document.topology);
-  const topology::Device& device = network.device(request.experiment->ranks[static_cast<std::size_t>(request.rank)]);
+  const topology::Device& device =
+      network.device(request.experiment->ranks[static_cast<std::size_t>(request.rank)]);
   return cuda::module_beside_program().and_then([&](const cuda::Module* module) {
-    return module->make_streams(static_cast<int>(device.gpu)).and_then([&](std::unique_ptr<compute::Streams> streams) {
-      return nccl::bind(options_of<nccl::Options>(request), std::move(streams));
-    });
+    return module->make_streams(static_cast<int>(device.gpu))
+        .and_then([&](std::unique_ptr<compute::Streams> streams) {
+          return nccl::bind(options_of<nccl::Options>(request), std::move(streams));
+        });
   });
 }
 
 }  // namespace
 
-// NCCL is told to connect ranks for what all of a group do when they join, not in the midst of a step, where they come to their groups each in its own order;
-// to launch kernels of several groups in the order of the calls; and where ranks share a GPU, that the others than the first are on hosts of their own, for of
-// one host it refuses them. Those at the same place of different GPUs are on one, so that they reach each other as GPUs of one host do.
-// CUDA loads kernels when a process begins, not when they are first launched: that would wait for all that the GPU is at, and so for a peer (NCCL User Guide,
-// "CUDA Module Loading"). And each stream has a way to the GPU of its own, up to 32, so that none waits behind one that waits for a peer.
+// NCCL is told to connect ranks for what all of a group do when they join, not in the midst of a
+// step, where they come to their groups each in its own order; to launch kernels of several groups
+// in the order of the calls; and where ranks share a GPU, that the others than the first are on
+// hosts of their own, for of one host it refuses them. Those at the same place of different GPUs
+// are on one, so that they reach each other as GPUs of one host do. CUDA loads kernels when a
+// process begins, not when they are first launched: that would wait for all that the GPU is at, and
+// so for a peer (NCCL User Guide, "CUDA Module Loading"). And each stream has a way to the GPU of
+// its own, up to 32, so that none waits behind one that waits for a peer.
 std::vector<std::string> engine_settings(const experiment::Resolved& experiment, int rank) {
   if (experiment::engine_of(experiment) != experiment::Engine::nccl) return {};
-  std::vector<std::string> settings{"NCCL_RUNTIME_CONNECT=0", "NCCL_LAUNCH_ORDER_IMPLICIT=1", "CUDA_MODULE_LOADING=EAGER", "CUDA_DEVICE_MAX_CONNECTIONS=32"};
-  if (const int place = experiment::place_on_gpu(topology::Network(experiment.document.topology), experiment.ranks, rank); place > 0)
+  std::vector<std::string> settings{"NCCL_RUNTIME_CONNECT=0", "NCCL_LAUNCH_ORDER_IMPLICIT=1",
+                                    "CUDA_MODULE_LOADING=EAGER", "CUDA_DEVICE_MAX_CONNECTIONS=32"};
+  if (const int place = experiment::place_on_gpu(topology::Network(experiment.document.topology),
+                                                 experiment.ranks, rank);
+      place > 0)
     settings.push_back("NCCL_HOSTID=trainyard-place-" + std::to_string(place));
   return settings;
 }
 
-base::Result<std::unique_ptr<comm::BoundCollectives>> make_engine(const session::EngineRequest& request) {
-  return experiment::engine_of(*request.experiment) == experiment::Engine::nccl ? bind_nccl(request) : bind_gloo(request);
+base::Result<std::unique_ptr<comm::BoundCollectives>> make_engine(
+    const session::EngineRequest& request) {
+  return experiment::engine_of(*request.experiment) == experiment::Engine::nccl
+             ? bind_nccl(request)
+             : bind_gloo(request);
 }
 
 }  // namespace trainyard::app

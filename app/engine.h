@@ -6,10 +6,13 @@
 
 namespace trainyard::app {
 
-// A rank's end of the engine that its experiment asks for, at the address of its host. A Problem where it is not in this build.
-base::Result<std::unique_ptr<comm::BoundCollectives>> make_engine(const session::EngineRequest& request);
+// A rank's end of the engine that its experiment asks for, at the address of its host. A Problem
+// where it is not in this build.
+base::Result<std::unique_ptr<comm::BoundCollectives>> make_engine(
+    const session::EngineRequest& request);
 
-// What libraries of that engine are to find in the environment of a rank's process when it starts, as NAME=VALUE, unless somebody said it otherwise.
+// What libraries of that engine are to find in the environment of a rank's process when it starts,
+// as NAME=VALUE, unless somebody said it otherwise.
 std::vector<std::string> engine_settings(const experiment::Resolved& experiment, int rank);
 
 }  // namespace trainyard::app

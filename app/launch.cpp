@@ -39,13 +39,15 @@ class ProcessRank final : public session::RankHandle {
 
 std::string rank_program() {
   std::error_code error;
-  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "trainyard-rank").string();
+  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "trainyard-rank")
+      .string();
 }
 
-// A device of several cores computes in OpenMP regions, oneDNN's and ours. Between two of them libgomp's idle threads would
-// spin for milliseconds: time that peers on the same cores, and the rank's own other threads, need to get to the all-reduce
-// that all wait for. So they sleep at once. (Two ranks of two cores each on two cores: a step of 5 ms instead of 53.)
-// OpenBLAS's threads give their core up while they spin; to send them to sleep sooner changed nothing.
+// A device of several cores computes in OpenMP regions, oneDNN's and ours. Between two of them
+// libgomp's idle threads would spin for milliseconds: time that peers on the same cores, and the
+// rank's own other threads, need to get to the all-reduce that all wait for. So they sleep at once.
+// (Two ranks of two cores each on two cores: a step of 5 ms instead of 53.) OpenBLAS's threads give
+// their core up while they spin; to send them to sleep sooner changed nothing.
 std::vector<std::string> thread_settings(std::int64_t cores) {
   if (cores <= 1) return {};
   return {"OMP_WAIT_POLICY=passive"};
@@ -83,7 +85,9 @@ class InheritedFiles {
     }
     if (!imposes_links(*request.experiment)) return {};
     return imposed_links(*request.experiment)
-        .and_then([&](const comm::DrawnLinks& drawn) { return comm::create_shaped_links(drawn, channels); })
+        .and_then([&](const comm::DrawnLinks& drawn) {
+          return comm::create_shaped_links(drawn, channels);
+        })
         .map([&](int created) { files_.shaped_links = created; });
   }
 
@@ -95,7 +99,8 @@ class InheritedFiles {
   }
 
  private:
-  static void pass_on(session::ProcessOptions& options, const char* argument, int file, int number_in_child) {
+  static void pass_on(session::ProcessOptions& options, const char* argument, int file,
+                      int number_in_child) {
     if (file < 0) return;
     options.descriptors.emplace_back(file, number_in_child);
     options.arguments.insert(options.arguments.end(), {argument, std::to_string(number_in_child)});
@@ -111,11 +116,14 @@ struct Start {
   InheritedFiles files;
 };
 
-base::Result<std::unique_ptr<session::RankHandle>> start_process(const Start& start, const session::RankIdentity& identity) {
+base::Result<std::unique_ptr<session::RankHandle>> start_process(
+    const Start& start, const session::RankIdentity& identity) {
   session::ProcessOptions options;
   options.program = rank_program();
-  options.arguments = {"--rank", std::to_string(identity.rank), "--endpoint", identity.endpoint, "--parent", std::to_string(::getpid())};
-  options.log_file = (start.run_directory / "logs" / ("rank-" + std::to_string(identity.rank) + ".log")).string();
+  options.arguments = {"--rank",   std::to_string(identity.rank), "--endpoint", identity.endpoint,
+                       "--parent", std::to_string(::getpid())};
+  options.log_file =
+      (start.run_directory / "logs" / ("rank-" + std::to_string(identity.rank) + ".log")).string();
   options.environment = start.settings[static_cast<std::size_t>(identity.rank)];
   options.input = identity.token + "\n";
   start.files.pass_on(options);
@@ -125,11 +133,15 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(const Start& st
 }
 
 // Of a drawn link, by its number.
-decltype(session::Launched::set_link) setter(std::shared_ptr<comm::ShapedLinks> links, const experiment::Resolved& experiment) {
+decltype(session::Launched::set_link) setter(std::shared_ptr<comm::ShapedLinks> links,
+                                             const experiment::Resolved& experiment) {
   std::map<int, int> edges;
   const topology::Network network(experiment.document.topology);
-  for (std::size_t edge = 0; edge < network.edges().size(); ++edge) edges[network.edges()[edge].link] = static_cast<int>(edge);
-  return [links = std::move(links), edges = std::move(edges)](int link, double part) { return links->set_part(edges.at(link), part); };
+  for (std::size_t edge = 0; edge < network.edges().size(); ++edge)
+    edges[network.edges()[edge].link] = static_cast<int>(edge);
+  return [links = std::move(links), edges = std::move(edges)](int link, double part) {
+    return links->set_part(edges.at(link), part);
+  };
 }
 
 base::Result<session::Launched> launch_processes(const session::LaunchRequest& request) {
@@ -143,7 +155,9 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
     if (!handle) return base::fail(handle.error());
     launched.ranks.push_back(std::move(*handle));
   }
-  launched.again = [start](const session::RankIdentity& identity) { return start_process(*start, identity); };
+  launched.again = [start](const session::RankIdentity& identity) {
+    return start_process(*start, identity);
+  };
   if (start->files.shaped_links() < 0) return launched;
   auto links = comm::ShapedLinks::open(start->files.shaped_links());
   if (!links) return base::fail(links.error());
@@ -154,7 +168,8 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
 // One process that is all ranks. Who ends one ends all.
 class SharedProcessRank final : public session::RankHandle {
  public:
-  explicit SharedProcessRank(std::shared_ptr<session::Process> process) : process_(std::move(process)) {}
+  explicit SharedProcessRank(std::shared_ptr<session::Process> process)
+      : process_(std::move(process)) {}
   std::optional<std::string> ended() override { return process_->ended(); }
   bool killed() override { return process_->killed(); }
   std::int64_t process() const override { return process_->pid(); }
@@ -168,15 +183,21 @@ class SharedProcessRank final : public session::RankHandle {
 base::Result<session::Launched> launch_virtual(const session::LaunchRequest& request) {
   session::ProcessOptions options;
   options.program = rank_program();
-  options.arguments = {
-      "--virtual", "--rank", std::to_string(request.ranks.size() - 1), "--endpoint", request.ranks.front().endpoint, "--parent", std::to_string(::getpid())};
+  options.arguments = {"--virtual",
+                       "--rank",
+                       std::to_string(request.ranks.size() - 1),
+                       "--endpoint",
+                       request.ranks.front().endpoint,
+                       "--parent",
+                       std::to_string(::getpid())};
   options.log_file = (request.run_directory / "logs" / "ranks.log").string();
   for (const session::RankIdentity& rank : request.ranks) options.input += rank.token + "\n";
   auto process = session::Process::start(options);
   if (!process) return base::fail(process.error());
   const auto shared = std::make_shared<session::Process>(std::move(*process));
   session::Launched launched;
-  for (std::size_t r = 0; r < request.ranks.size(); ++r) launched.ranks.push_back(std::make_unique<SharedProcessRank>(shared));
+  for (std::size_t r = 0; r < request.ranks.size(); ++r)
+    launched.ranks.push_back(std::make_unique<SharedProcessRank>(shared));
   return launched;
 }
 
@@ -185,7 +206,9 @@ class ThreadPlane final : public session::DataPlane {
  public:
   explicit ThreadPlane(std::unique_ptr<comm::Transport> end) : end_(std::move(end)) {}
   std::string endpoint() const override { return ""; }
-  base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>&) override { return std::move(end_); }
+  base::Result<std::unique_ptr<comm::Transport>> connect(const std::vector<std::string>&) override {
+    return std::move(end_);
+  }
 
  private:
   std::unique_ptr<comm::Transport> end_;
@@ -194,18 +217,20 @@ class ThreadPlane final : public session::DataPlane {
 class ThreadRank final : public session::RankHandle {
  public:
   ThreadRank(session::RankIdentity identity, std::unique_ptr<comm::Transport> end) {
-    thread_ = std::thread([over = over_, identity = std::move(identity), end = std::move(end)]() mutable {
-      session::RankServices services;
-      services.connect = zmq::connect;
-      services.make_compute = make_compute;
-      services.drawn_op_times = drawn_op_times;
-      services.make_data_plane = [&](const session::DataPlaneRequest&) -> base::Result<std::unique_ptr<session::DataPlane>> {
-        return std::make_unique<ThreadPlane>(std::move(end));
-      };
-      services.make_engine = make_engine;
-      static_cast<void>(session::run_rank(identity, services));
-      *over = true;
-    });
+    thread_ =
+        std::thread([over = over_, identity = std::move(identity), end = std::move(end)]() mutable {
+          session::RankServices services;
+          services.connect = zmq::connect;
+          services.make_compute = make_compute;
+          services.drawn_op_times = drawn_op_times;
+          services.make_data_plane = [&](const session::DataPlaneRequest&)
+              -> base::Result<std::unique_ptr<session::DataPlane>> {
+            return std::make_unique<ThreadPlane>(std::move(end));
+          };
+          services.make_engine = make_engine;
+          static_cast<void>(session::run_rank(identity, services));
+          *over = true;
+        });
   }
   ~ThreadRank() override { given_up_ ? thread_.detach() : thread_.join(); }
   std::optional<std::string> ended() override {
@@ -226,7 +251,9 @@ class ThreadRank final : public session::RankHandle {
 
 using Ends = std::vector<std::unique_ptr<comm::Transport>>;
 
-int channels_of(const session::LaunchRequest& request) { return std::max(inproc::Options{}.channels, request.channels); }
+int channels_of(const session::LaunchRequest& request) {
+  return std::max(inproc::Options{}.channels, request.channels);
+}
 
 base::Result<Ends> shaped(Ends ends, const std::shared_ptr<comm::ShapedLinks>& links) {
   for (auto& end : ends) {
@@ -238,8 +265,10 @@ base::Result<Ends> shaped(Ends ends, const std::shared_ptr<comm::ShapedLinks>& l
 }
 
 // `links` null: they are not imposed.
-base::Result<Ends> make_ends(const session::LaunchRequest& request, const std::shared_ptr<comm::ShapedLinks>& links) {
-  const std::size_t most = *std::max_element(request.shared_bytes.begin(), request.shared_bytes.end());
+base::Result<Ends> make_ends(const session::LaunchRequest& request,
+                             const std::shared_ptr<comm::ShapedLinks>& links) {
+  const std::size_t most =
+      *std::max_element(request.shared_bytes.begin(), request.shared_bytes.end());
   inproc::Options options;
   options.channels = channels_of(request);
   options.patience = patience_of(*request.experiment);
@@ -252,23 +281,27 @@ base::Result<session::Launched> launch_threads(const session::LaunchRequest& req
   session::Launched launched;
   std::shared_ptr<comm::ShapedLinks> links;
   if (imposes_links(*request.experiment)) {
-    auto made =
-        imposed_links(*request.experiment).and_then([&](const comm::DrawnLinks& drawn) { return comm::ShapedLinks::make(drawn, channels_of(request)); });
+    auto made = imposed_links(*request.experiment).and_then([&](const comm::DrawnLinks& drawn) {
+      return comm::ShapedLinks::make(drawn, channels_of(request));
+    });
     if (!made) return base::fail(made.error());
     links = std::move(*made);
     launched.set_link = setter(links, *request.experiment);
   }
   auto ends = make_ends(request, links);
   if (!ends) return base::fail(ends.error());
-  for (std::size_t r = 0; r < request.ranks.size(); ++r) launched.ranks.push_back(std::make_unique<ThreadRank>(request.ranks[r], std::move((*ends)[r])));
+  for (std::size_t r = 0; r < request.ranks.size(); ++r)
+    launched.ranks.push_back(std::make_unique<ThreadRank>(request.ranks[r], std::move((*ends)[r])));
   return launched;
 }
 
 }  // namespace
 
 base::Result<session::Launched> launch(const session::LaunchRequest& request) {
-  if (request.experiment->document.run.clock == experiment::RunClock::made_up) return launch_virtual(request);
-  const bool threads = request.experiment->document.run.transport == experiment::TransportKind::inproc;
+  if (request.experiment->document.run.clock == experiment::RunClock::made_up)
+    return launch_virtual(request);
+  const bool threads =
+      request.experiment->document.run.transport == experiment::TransportKind::inproc;
   return threads ? launch_threads(request) : launch_processes(request);
 }
 

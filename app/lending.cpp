@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* kWord = "lent";
 
-// The GPUs of all ranks; nothing where one is on none, on another host, or may be lost: whoever takes its place would have other memory.
+// The GPUs of all ranks; nothing where one is on none, on another host, or may be lost: whoever
+// takes its place would have other memory.
 std::optional<std::vector<int>> gpus_of_one_host(const experiment::Resolved& e) {
   const topology::Network network(e.document.topology);
   std::vector<int> gpus;
@@ -50,19 +51,24 @@ base::Problem with_advice(base::Problem problem) {
 }  // namespace
 
 std::string Lent::endpoint() const {
-  return std::string(kWord) + " " + std::to_string(from) + " " + std::to_string(bytes) + " " + base::to_hex(on_device.name);
+  return std::string(kWord) + " " + std::to_string(from) + " " + std::to_string(bytes) + " " +
+         base::to_hex(on_device.name);
 }
 
 base::Result<std::optional<Lent>> lend(const session::DataPlaneRequest& request) {
   const std::size_t bytes = request.shared_bytes - request.shared_host_bytes;
   const auto gpus = gpus_of_one_host(*request.experiment);
   if (bytes == 0 || !gpus || request.compute == nullptr) return std::nullopt;
-  return request.compute->allocate_to_lend(static_cast<std::int64_t>(bytes), *gpus, "rank " + std::to_string(request.rank)).map([&](compute::Lendable lent) {
-    return std::optional(Lent{request.shared_host_bytes, bytes, std::move(lent)});
-  });
+  return request.compute
+      ->allocate_to_lend(static_cast<std::int64_t>(bytes), *gpus,
+                         "rank " + std::to_string(request.rank))
+      .map([&](compute::Lendable lent) {
+        return std::optional(Lent{request.shared_host_bytes, bytes, std::move(lent)});
+      });
 }
 
-base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int rank, const Lent* own, compute::Compute& compute) {
+base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int rank, const Lent* own,
+                              compute::Compute& compute) {
   Lendings all;
   all.arenas.resize(endpoints.size());
   for (std::size_t peer = 0; peer < endpoints.size(); ++peer) {
@@ -73,7 +79,9 @@ base::Result<Lendings> borrow(const std::vector<std::string>& endpoints, int ran
     if (endpoints[peer].empty()) continue;
     const std::string where = "memory of rank " + std::to_string(peer);
     const auto lent = named(endpoints[peer]);
-    if (!lent) return base::fail({base::ProblemCode::failed, where, "is lent by a name that cannot be read", "", ""});
+    if (!lent)
+      return base::fail(
+          {base::ProblemCode::failed, where, "is lent by a name that cannot be read", "", ""});
     auto memory = compute.borrow(lent->name, where);
     if (!memory) return base::fail(with_advice(memory.error()));
     all.arenas[peer] = {lent->from, {memory->get(), lent->bytes}};

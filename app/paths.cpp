@@ -29,10 +29,13 @@ fs::path program_directory() {
 }
 
 fs::path examples_directory() {
-  if (const char* resources = std::getenv("TRAINYARD_RESOURCES"); resources != nullptr && *resources != '\0')
+  if (const char* resources = std::getenv("TRAINYARD_RESOURCES");
+      resources != nullptr && *resources != '\0')
     return if_there(fs::path(resources) / "experiments");
   const fs::path programs = program_directory();
-  if (fs::path installed = if_there(programs.parent_path() / "share" / "trainyard" / "experiments"); !installed.empty()) return installed;
+  if (fs::path installed = if_there(programs.parent_path() / "share" / "trainyard" / "experiments");
+      !installed.empty())
+    return installed;
   return in_source_tree(programs);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// trainyard-rank: one process, one drawn device. Started by the coordinator, which hands it a token on standard input.
+// trainyard-rank: one process, one drawn device. Started by the coordinator, which hands it a token
+// on standard input.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -22,20 +23,29 @@ namespace {
 using namespace trainyard;
 
 // Ends with the process that started us, also when that is killed.
-bool end_with_parent(pid_t parent) { return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent; }
+bool end_with_parent(pid_t parent) {
+  return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent;
+}
 
 std::string socket_directory(const std::string& endpoint) {
   const std::size_t scheme = endpoint.find("://");
-  return scheme == std::string::npos ? "" : std::filesystem::path(endpoint.substr(scheme + 3)).parent_path().string();
+  return scheme == std::string::npos
+             ? ""
+             : std::filesystem::path(endpoint.substr(scheme + 3)).parent_path().string();
 }
 
 int exit_code(const base::Problem& problem) {
   if (problem.code == base::ProblemCode::refused) return 4;
-  return problem.code == base::ProblemCode::bad_usage || problem.code == base::ProblemCode::bad_input ? 2 : 3;
+  return problem.code == base::ProblemCode::bad_usage ||
+                 problem.code == base::ProblemCode::bad_input
+             ? 2
+             : 3;
 }
 
 int not_a_child(pid_t parent) {
-  std::cerr << "error: process " << parent << " did not start this one, or has ended. Ranks are started by: trainyard-cli run EXPERIMENT\n";
+  std::cerr << "error: process " << parent
+            << " did not start this one, or has ended. Ranks are started by: trainyard-cli run "
+               "EXPERIMENT\n";
   return 2;
 }
 
@@ -44,11 +54,13 @@ base::Result<void> run_virtual(int ranks, const std::string& endpoint) {
   base::set_log_name("virtual ranks");
   std::vector<session::RankIdentity> identities;
   for (int rank = 0; rank < ranks; ++rank) {
-    session::RankIdentity& identity = identities.emplace_back(session::RankIdentity{rank, "", endpoint});
+    session::RankIdentity& identity =
+        identities.emplace_back(session::RankIdentity{rank, "", endpoint});
     std::getline(std::cin, identity.token);
   }
   base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);
-  return session::run_virtual_ranks(identities, {zmq::connect, app::make_compute, app::make_virtual_clock});
+  return session::run_virtual_ranks(identities,
+                                    {zmq::connect, app::make_compute, app::make_virtual_clock});
 }
 
 int finish(const base::Result<void>& done) {
@@ -59,20 +71,24 @@ int finish(const base::Result<void>& done) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program{"One rank of a Trainyard run. Started by trainyard-cli, not by hand.", "trainyard-rank"};
+  CLI::App program{"One rank of a Trainyard run. Started by trainyard-cli, not by hand.",
+                   "trainyard-rank"};
   session::RankIdentity identity;
   app::Inherited inherited;
   pid_t parent = 0;
   bool all = false;
   program.add_option("--rank", identity.rank, "Number of this rank")->required();
   program.add_flag("--virtual", all, "Be all ranks up to that one, on the virtual clock");
-  program.add_option("--endpoint", identity.endpoint, "Control endpoint of the coordinator")->required();
+  program.add_option("--endpoint", identity.endpoint, "Control endpoint of the coordinator")
+      ->required();
   program.add_option("--parent", parent, "Process number of the coordinator")->required();
   program.add_option("--shared-memory", inherited.shared_memory, "Descriptor of the shared memory");
-  program.add_option("--shaped-links", inherited.shaped_links, "Descriptor of the drawn links that are imposed");
+  program.add_option("--shaped-links", inherited.shaped_links,
+                     "Descriptor of the drawn links that are imposed");
   CLI11_PARSE(program, argc, argv);
   if (!end_with_parent(parent)) return not_a_child(parent);
-  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);  // an error to report, not the end
+  for (const int signal : {SIGPIPE, SIGXFSZ})
+    ::signal(signal, SIG_IGN);  // an error to report, not the end
   if (all) return finish(run_virtual(identity.rank + 1, identity.endpoint));
   std::getline(std::cin, identity.token);
   base::set_log_name("rank " + std::to_string(identity.rank));
@@ -85,6 +101,7 @@ int main(int argc, char** argv) {
     return app::make_data_plane(request, inherited, socket_directory(identity.endpoint));
   };
   services.make_engine = app::make_engine;
-  base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);  // killed, it can say no more
+  base::log_info("process " + std::to_string(::getpid()) +
+                 ", software " TRAINYARD_VERSION);  // killed, it can say no more
   return finish(session::run_rank(identity, services));
 }

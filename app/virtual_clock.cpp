@@ -6,8 +6,9 @@
 
 namespace trainyard::app {
 
-base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(const experiment::Resolved& experiment, const plan::Plan& plan,
-                                                                    session::VirtualServices::OnEvent on_event) {
+base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(
+    const experiment::Resolved& experiment, const plan::Plan& plan,
+    session::VirtualServices::OnEvent on_event) {
   sim::ServedClockParts parts;
   parts.plan = &plan;
   parts.network = std::make_shared<topology::Network>(experiment.document.topology);
@@ -17,7 +18,10 @@ base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(const experi
   auto counts = session::row_counts(experiment, plan);
   if (!counts) return base::fail(counts.error());
   parts.row_count = std::move(*counts);
-  return sim::ServedClock::make(std::move(parts)).map([](std::unique_ptr<sim::ServedClock> made) -> std::unique_ptr<plan::ServedOrder> { return made; });
+  return sim::ServedClock::make(std::move(parts))
+      .map([](std::unique_ptr<sim::ServedClock> made) -> std::unique_ptr<plan::ServedOrder> {
+        return made;
+      });
 }
 
 }  // namespace trainyard::app

@@ -6,7 +6,8 @@
 
 namespace trainyard::app {
 
-base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(const experiment::Resolved& experiment, const plan::Plan& plan,
-                                                                    session::VirtualServices::OnEvent on_event);
+base::Result<std::unique_ptr<plan::ServedOrder>> make_virtual_clock(
+    const experiment::Resolved& experiment, const plan::Plan& plan,
+    session::VirtualServices::OnEvent on_event);
 
 }  // namespace trainyard::app

@@ -28,7 +28,8 @@ using namespace trainyard;
 QString text(const std::filesystem::path& path) { return QString::fromStdString(path.string()); }
 
 ui::Services services() {
-  return {zmq::connect, text(app::program_directory() / "trainyard-cli"), text(session::default_runs_directory()), text(app::examples_directory())};
+  return {zmq::connect, text(app::program_directory() / "trainyard-cli"),
+          text(session::default_runs_directory()), text(app::examples_directory())};
 }
 
 void name_program() {
@@ -40,7 +41,8 @@ void name_program() {
 // Words only: for these no display is opened.
 bool asks_for_words(int argc, char** argv) {
   const std::set<std::string_view> words{"-h", "--help", "--help-all", "-v", "--version"};
-  return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return words.contains(argument); });
+  return std::any_of(argv + 1, argv + argc,
+                     [&](const char* argument) { return words.contains(argument); });
 }
 
 int say_words(int argc, char** argv) {
@@ -52,24 +54,28 @@ int say_words(int argc, char** argv) {
   return 0;
 }
 
-// Without a display Qt would abort, with words for programmers. What it says before that is held back.
+// Without a display Qt would abort, with words for programmers. What it says before that is held
+// back.
 std::string held_back;
 
 void say_no_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
   if (type != QtFatalMsg) return void(held_back += text.toStdString() + "\n");
   const char* display = std::getenv("DISPLAY");
-  std::fprintf(
-      stderr,
-      "error: the workbench needs a display, and %s%s.\nWithout one, train in the terminal:  trainyard-cli run EXPERIMENT.json  (see trainyard-cli --help)\n"
-      "Over SSH, ssh -X brings the window to your screen. Recordings can be opened later, here or there.\n",
-      display ? "none answers at " : "DISPLAY is not set", display ? display : "");
+  std::fprintf(stderr,
+               "error: the workbench needs a display, and %s%s.\nWithout one, train in the "
+               "terminal:  trainyard-cli run EXPERIMENT.json  (see trainyard-cli --help)\n"
+               "Over SSH, ssh -X brings the window to your screen. Recordings can be opened later, "
+               "here or there.\n",
+               display ? "none answers at " : "DISPLAY is not set", display ? display : "");
   std::_Exit(2);
 }
 
 std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
   const auto before = qInstallMessageHandler(say_no_display);
   auto application = std::make_unique<QApplication>(argc, argv);
-  std::setlocale(LC_NUMERIC, "C");  // Qt took the person's: files of numbers, and figures, have a point everywhere
+  std::setlocale(
+      LC_NUMERIC,
+      "C");  // Qt took the person's: files of numbers, and figures, have a point everywhere
   qInstallMessageHandler(before);
   std::fputs(held_back.c_str(), stderr);
   name_program();
@@ -90,7 +96,9 @@ QStringList given(int argc, char** argv) {
   return arguments;
 }
 
-bool may_run(const ui::Document& document) { return experiment::validate(document.experiment(), document.directory().toStdString()).empty(); }
+bool may_run(const ui::Document& document) {
+  return experiment::validate(document.experiment(), document.directory().toStdString()).empty();
+}
 
 // The data are looked at first, which may take a while.
 bool starts_run(ui::MainWindow& window) {
@@ -105,16 +113,19 @@ int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
     window.resize(*options.size);
     window.workspace().reset();
   }
-  if (!options.experiment.isEmpty() && !window.open(options.experiment)) return refuse(window.errors().text().toStdString(), 2);
+  if (!options.experiment.isEmpty() && !window.open(options.experiment))
+    return refuse(window.errors().text().toStdString(), 2);
   if (!options.run_directory.isEmpty()) window.open(options.run_directory);
-  if (options.run && !starts_run(window)) return refuse(window.errors().text().toStdString(), may_run(window.document()) ? 3 : 2);
+  if (options.run && !starts_run(window))
+    return refuse(window.errors().text().toStdString(), may_run(window.document()) ? 3 : 2);
   return 0;
 }
 
 // Whether a recording can be read is known once it begins to be, or was looked through.
 bool has_run(ui::MainWindow& window) {
   const ui::Run* run = window.runs().current();
-  while (run && run->history().ranks() == 0 && !run->complete()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+  while (run && run->history().ranks() == 0 && !run->complete())
+    QApplication::processEvents(QEventLoop::WaitForMoreEvents);
   return run && run->history().ranks() > 0;
 }
 
@@ -123,12 +134,15 @@ int take_picture(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   QEventLoop meanwhile;
   QTimer::singleShot(options.wait_milliseconds, &meanwhile, SLOT(quit()));
   meanwhile.exec();
-  if (!options.run_directory.isEmpty() && !has_run(window)) return refuse(window.errors().text().toStdString(), 2);
-  if (!window.grab().save(options.screenshot)) return refuse(options.screenshot.toStdString() + " cannot be written", 3);
+  if (!options.run_directory.isEmpty() && !has_run(window))
+    return refuse(window.errors().text().toStdString(), 2);
+  if (!window.grab().save(options.screenshot))
+    return refuse(options.screenshot.toStdString() + " cannot be written", 3);
   return 0;
 }
 
-// A window stays open whatever went wrong, and says it; a program that only takes a picture ends with it.
+// A window stays open whatever went wrong, and says it; a program that only takes a picture ends
+// with it.
 int work(const app::WorkbenchOptions& options) {
   ui::Setup setup;
   setup.services = services();

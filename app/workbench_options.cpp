@@ -12,22 +12,29 @@
 namespace trainyard::app {
 namespace {
 
-constexpr int kSettleMilliseconds = 1500;  // before a picture is taken: charts and cost line are drawn by then
+constexpr int kSettleMilliseconds =
+    1500;  // before a picture is taken: charts and cost line are drawn by then
 constexpr int kLongestWaitMilliseconds = 3'600'000;
 constexpr int kLeastSide = 100, kGreatestSide = 16'384;  // pixels
 
-base::Problem bad(const QString& where, const QString& what, const QString& accepted, const QString& advice = {}) {
-  return {base::ProblemCode::bad_usage, where.toStdString(), what.toStdString(), accepted.toStdString(), advice.toStdString()};
+base::Problem bad(const QString& where, const QString& what, const QString& accepted,
+                  const QString& advice = {}) {
+  return {base::ProblemCode::bad_usage, where.toStdString(), what.toStdString(),
+          accepted.toStdString(), advice.toStdString()};
 }
 
 // Those that take a value of their own; the others stand alone.
 QStringList without_options_of_qt(const QStringList& arguments) {
-  static const QSet<QString> with_value{"platform", "platformpluginpath", "platformtheme", "plugin", "qwindowgeometry", "geometry", "qwindowicon",
-                                        "icon",     "qwindowtitle",       "title",         "style",  "stylesheet",      "display",  "session"};
+  static const QSet<QString> with_value{
+      "platform", "platformpluginpath", "platformtheme", "plugin",       "qwindowgeometry",
+      "geometry", "qwindowicon",        "icon",          "qwindowtitle", "title",
+      "style",    "stylesheet",         "display",       "session"};
   static const QSet<QString> alone{"reverse", "widgetcount", "nograb", "dograb"};
   QStringList left;
   for (int i = 0; i < arguments.size(); ++i) {
-    const QString name = arguments[i].startsWith('-') ? QString(arguments[i]).remove(QRegularExpression("^--?|=.*$")) : QString();
+    const QString name = arguments[i].startsWith('-')
+                             ? QString(arguments[i]).remove(QRegularExpression("^--?|=.*$"))
+                             : QString();
     if (arguments[i] == "--") return left + arguments.mid(i);
     if (with_value.contains(name)) i += arguments[i].contains('=') ? 0 : 1;
     else if (!alone.contains(name)) left << arguments[i];
@@ -42,50 +49,64 @@ base::Result<QSize> read_size(const QString& text) {
   const auto fits = [](int side) { return side >= kLeastSide && side <= kGreatestSide; };
   if (match.hasMatch() && fits(size.width()) && fits(size.height())) return size;
   return base::fail(bad("--size", QString("cannot be \"%1\"").arg(text),
-                        QString("WIDTHxHEIGHT in pixels, each from %1 to %2, as in 1600x1000").arg(kLeastSide).arg(kGreatestSide)));
+                        QString("WIDTHxHEIGHT in pixels, each from %1 to %2, as in 1600x1000")
+                            .arg(kLeastSide)
+                            .arg(kGreatestSide)));
 }
 
 base::Result<int> read_wait(const QString& text) {
   bool whole = false;
   const int milliseconds = text.toInt(&whole);
   if (whole && milliseconds >= 0 && milliseconds <= kLongestWaitMilliseconds) return milliseconds;
-  return base::fail(bad("--wait", QString("cannot be \"%1\"").arg(text), QString("whole milliseconds from 0 to %1").arg(kLongestWaitMilliseconds)));
+  return base::fail(bad("--wait", QString("cannot be \"%1\"").arg(text),
+                        QString("whole milliseconds from 0 to %1").arg(kLongestWaitMilliseconds)));
 }
 
 bool holds_sweep(const QDir& directory) { return directory.exists(session::kSweepFile); }
 bool holds_run(const QDir& directory) {
-  return !holds_sweep(directory) && (directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"));
+  return !holds_sweep(directory) &&
+         (directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"));
 }
 
-// An experiment that can be read but not understood opens a window that says so; what is not there opens none.
+// An experiment that can be read but not understood opens a window that says so; what is not there
+// opens none.
 std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   for (const QString& path : {options.experiment, options.run_directory}) {
     if (path.isEmpty()) continue;
     if (!QFileInfo::exists(path)) return bad(path, "is not there", "");
     const bool sweep_may_be = path == options.experiment && holds_sweep(path);
-    if (QFileInfo(path).isDir() && !holds_run(path) && !sweep_may_be) return bad(path, "is a directory, and holds no run", "");
+    if (QFileInfo(path).isDir() && !holds_run(path) && !sweep_may_be)
+      return bad(path, "is a directory, and holds no run", "");
   }
-  if (!options.run_directory.isEmpty() && !QFileInfo(options.run_directory).isDir()) return bad(options.run_directory, "is no directory", "");
+  if (!options.run_directory.isEmpty() && !QFileInfo(options.run_directory).isDir())
+    return bad(options.run_directory, "is no directory", "");
   return {};
 }
 
 // What excludes each other, or goes with something else.
-std::optional<base::Problem> contradiction(const QCommandLineParser& parser, const WorkbenchOptions& options) {
+std::optional<base::Problem> contradiction(const QCommandLineParser& parser,
+                                           const WorkbenchOptions& options) {
   const QStringList files = parser.positionalArguments();
-  if (files.size() > 1) return bad(files.mid(1).join(" "), "is one too many", "one experiment", "Put a name with blanks in quotes");
-  if (options.run && !options.run_directory.isEmpty()) return bad("--run", "does not go with --run-directory", "one of them");
+  if (files.size() > 1)
+    return bad(files.mid(1).join(" "), "is one too many", "one experiment",
+               "Put a name with blanks in quotes");
+  if (options.run && !options.run_directory.isEmpty())
+    return bad("--run", "does not go with --run-directory", "one of them");
   if (options.run && (options.experiment.isEmpty() || QFileInfo(options.experiment).isDir()))
     return bad("--run", "needs an experiment", "trainyard --run EXPERIMENT.json");
   if (parser.isSet("wait") && options.screenshot.isEmpty())
-    return bad("--wait", "says when to take a picture, and none is asked for", "--screenshot FILE.png beside it");
+    return bad("--wait", "says when to take a picture, and none is asked for",
+               "--screenshot FILE.png beside it");
   if (!options.screenshot.isEmpty() && !options.screenshot.endsWith(".png", Qt::CaseInsensitive))
-    return bad("--screenshot", QString("cannot be \"%1\"").arg(options.screenshot), "a name that ends in .png");
+    return bad("--screenshot", QString("cannot be \"%1\"").arg(options.screenshot),
+               "a name that ends in .png");
   return {};
 }
 
 // A directory that stands where an experiment may is that of a run.
 void take_run(WorkbenchOptions& options) {
-  if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir() && !holds_sweep(options.experiment))
+  if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir() &&
+      !holds_sweep(options.experiment))
     options.experiment.swap(options.run_directory);
 }
 
@@ -93,18 +114,24 @@ void take_run(WorkbenchOptions& options) {
 
 void describe(QCommandLineParser& parser) {
   parser.setApplicationDescription(
-      "Trainyard: a workbench for distributed training.\n\nExamples:\n  trainyard\n  trainyard resources/experiments/four_devices_mirrored_digits.json\n  "
+      "Trainyard: a workbench for distributed training.\n\nExamples:\n  trainyard\n  trainyard "
+      "resources/experiments/four_devices_mirrored_digits.json\n  "
       "trainyard ~/.local/share/trainyard/runs/2026-11-21_14-03-12_four-devices\n\n"
       "Theme (light, dark) and size of type: in the window, menu View, Look. Both are kept.\n\n"
       "Exit codes: 0 done, 2 bad usage or bad input, 3 failed.");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("experiment", "Experiment to open (JSON), or the directory of a run or of a sweep.", "[experiment]");
-  parser.addOption({"run-directory", "Open a run, live or old, with all its views; also beside an experiment.", "DIR"});
+  parser.addPositionalArgument(
+      "experiment", "Experiment to open (JSON), or the directory of a run or of a sweep.",
+      "[experiment]");
+  parser.addOption({"run-directory",
+                    "Open a run, live or old, with all its views; also beside an experiment.",
+                    "DIR"});
   parser.addOption({"run", "Start training the experiment at once."});
   parser.addOption({"screenshot", "Save a picture of the window and leave.", "FILE.png"});
   parser.addOption({"size", "Size of the window.", "WIDTHxHEIGHT"});
-  parser.addOption({"wait", "With --screenshot: wait so long before the picture.", "MILLISECONDS", QString::number(kSettleMilliseconds)});
+  parser.addOption({"wait", "With --screenshot: wait so long before the picture.", "MILLISECONDS",
+                    QString::number(kSettleMilliseconds)});
   parser.addOption({"settings", "Use this settings file instead of the user's.", "FILE"});
 }
 
@@ -112,7 +139,8 @@ base::Result<WorkbenchOptions> read_options(const QStringList& arguments) {
   QCommandLineParser parser;
   describe(parser);
   if (!parser.parse(without_options_of_qt(arguments)))
-    return base::fail(bad("", parser.errorText().remove(QRegularExpression("\\.$")), "", "See trainyard --help"));
+    return base::fail(
+        bad("", parser.errorText().remove(QRegularExpression("\\.$")), "", "See trainyard --help"));
   WorkbenchOptions options;
   options.experiment = parser.positionalArguments().value(0);
   options.run_directory = parser.value("run-directory");

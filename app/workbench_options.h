@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The command line of the workbench, read before a display is opened: what is wrong with it is said in the terminal.
+// The command line of the workbench, read before a display is opened: what is wrong with it is said
+// in the terminal.
 #pragma once
 
 #include <QCommandLineParser>
@@ -21,7 +22,8 @@ struct WorkbenchOptions {
 // The options and their help.
 void describe(QCommandLineParser& parser);
 
-// `arguments` as the program was given them, its name first. Qt's own options ("-platform offscreen") are passed over: Qt reads them.
+// `arguments` as the program was given them, its name first. Qt's own options ("-platform
+// offscreen") are passed over: Qt reads them.
 base::Result<WorkbenchOptions> read_options(const QStringList& arguments);
 
 }  // namespace trainyard::app

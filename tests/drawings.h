@@ -23,7 +23,8 @@ inline topology::Host drawn_host(const std::string& name, int devices, int first
 // `hosts` with `devices` each; where there are several, around a switch.
 inline topology::Topology drawn_hosts(int hosts, int devices) {
   topology::Topology drawing;
-  for (int h = 0; h < hosts; ++h) drawing.hosts.push_back(drawn_host("host" + std::to_string(h), devices, h * devices));
+  for (int h = 0; h < hosts; ++h)
+    drawing.hosts.push_back(drawn_host("host" + std::to_string(h), devices, h * devices));
   if (hosts < 2) return drawing;
   drawing.switches.push_back({"switch", 0, 0});
   for (const topology::Host& host : drawing.hosts) drawing.links.push_back({host.name, "switch"});
@@ -41,7 +42,8 @@ inline topology::Topology drawn_tpus(int hosts, int devices) {
   return drawing;
 }
 
-// One host: gpu<i> that compute, and among them, as rank `storage`, the cpu that keeps the variables.
+// One host: gpu<i> that compute, and among them, as rank `storage`, the cpu that keeps the
+// variables.
 inline topology::Topology drawn_storage(int computing, int storage = 0) {
   topology::Host host = drawn_host("host", computing + 1);
   for (int i = 0; i < computing + 1; ++i) {

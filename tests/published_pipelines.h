@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pipelines whose throughput has been published, drawn again and simulated: what of the machines is not known is fitted where one number of devices is
-// concerned, and the others are foretold. Sources: Huang et al. 2019, GPipe, tables 2 and 3; the benchmarks that go with torchgpipe (Kim et al. 2020).
+// Pipelines whose throughput has been published, drawn again and simulated: what of the machines is
+// not known is fitted where one number of devices is concerned, and the others are foretold.
+// Sources: Huang et al. 2019, GPipe, tables 2 and 3; the benchmarks that go with torchgpipe (Kim et
+// al. 2020).
 //
-// What is taken as it stands there: models, numbers of micro-batches, and of torchgpipe samples and which layers each device has. Else layers are shared out by
-// cost, as the experiment would. But for what is fitted, devices have the peak speed and the memory bandwidth of their data sheets, so that a batch
-// normalisation takes as long as its bytes, a convolution as long as its products: stages are unlike as their layers are. Outputs are made again in the
-// backward pass.
+// What is taken as it stands there: models, numbers of micro-batches, and of torchgpipe samples and
+// which layers each device has. Else layers are shared out by cost, as the experiment would. But
+// for what is fitted, devices have the peak speed and the memory bandwidth of their data sheets, so
+// that a batch normalisation takes as long as its bytes, a convolution as long as its products:
+// stages are unlike as their layers are. Outputs are made again in the backward pass.
 #pragma once
 
 #include <algorithm>
@@ -55,14 +58,24 @@ class ImageLayers {
  public:
   std::int64_t size() const { return static_cast<std::int64_t>(spec_.layers.size()); }
 
-  void convolution(std::int64_t channels, std::int64_t kernel, std::int64_t stride, bool activates) {
-    spec_.layers.push_back({.kind = model::LayerKind::conv2d, .channels = channels, .kernel = kernel, .stride = stride, .padding = kernel / 2});
+  void convolution(std::int64_t channels, std::int64_t kernel, std::int64_t stride,
+                   bool activates) {
+    spec_.layers.push_back({.kind = model::LayerKind::conv2d,
+                            .channels = channels,
+                            .kernel = kernel,
+                            .stride = stride,
+                            .padding = kernel / 2});
     spec_.layers.push_back({model::LayerKind::batch_norm, 0});
     if (activates) relu();
   }
   void relu() { spec_.layers.push_back({model::LayerKind::relu, 0}); }
-  void add_output_of(std::int64_t layer) { spec_.layers.push_back({.kind = model::LayerKind::add, .back = size() - layer}); }
-  void pool() { spec_.layers.push_back({.kind = model::LayerKind::max_pool, .kernel = 3, .stride = 2, .padding = 1}); }
+  void add_output_of(std::int64_t layer) {
+    spec_.layers.push_back({.kind = model::LayerKind::add, .back = size() - layer});
+  }
+  void pool() {
+    spec_.layers.push_back(
+        {.kind = model::LayerKind::max_pool, .kernel = 3, .stride = 2, .padding = 1});
+  }
 
   model::ModelSpec classified(std::int64_t side) && {
     spec_.layers.push_back({.kind = model::LayerKind::average_pool, .kernel = side});
@@ -75,9 +88,10 @@ class ImageLayers {
   model::ModelSpec spec_{{}};
 };
 
-// Stands for AmoebaNet-D (18, filters): a stem, two cells that halve the image, and three times six cells, between which two more halve it. Channels and sizes
-// of images are those of the model, and so, in a cell, are the products of its convolutions, nearly: 13.75 c c a pixel, of c channels (20 where it halves),
-// here in a row, without the branches and their pools.
+// Stands for AmoebaNet-D (18, filters): a stem, two cells that halve the image, and three times six
+// cells, between which two more halve it. Channels and sizes of images are those of the model, and
+// so, in a cell, are the products of its convolutions, nearly: 13.75 c c a pixel, of c channels (20
+// where it halves), here in a row, without the branches and their pools.
 inline model::ModelSpec amoebanet(std::int64_t filters) {
   ImageLayers layers;
   std::int64_t c = filters / 4;
@@ -105,8 +119,9 @@ inline model::ModelSpec amoebanet(std::int64_t filters) {
   return std::move(layers).classified(7);
 }
 
-// ResNet-101 (He et al. 2016). The convolution on the way around the first block of a stage stands before the block, for here layers are in a row; so that
-// block's first convolution takes its output. Of each of torchgpipe's 370 layers, the first here that is of it or comes after it.
+// ResNet-101 (He et al. 2016). The convolution on the way around the first block of a stage stands
+// before the block, for here layers are in a row; so that block's first convolution takes its
+// output. Of each of torchgpipe's 370 layers, the first here that is of it or comes after it.
 struct Resnet {
   model::ModelSpec model;
   std::vector<std::int64_t> first;
@@ -146,7 +161,8 @@ inline Resnet resnet101() {
   return made;
 }
 
-// The forward pass of a stage once more, before the backward pass of the same micro-batch. It waits for no gradient.
+// The forward pass of a stage once more, before the backward pass of the same micro-batch. It waits
+// for no gradient.
 class WithRecomputation {
  public:
   explicit WithRecomputation(plan::LaneId compute) : compute_(compute) {}
@@ -154,12 +170,15 @@ class WithRecomputation {
   std::vector<plan::Op> of(const std::vector<plan::Op>& ops) && {
     for (const plan::Op& op : ops) {
       if (op.kind == plan::OpKind::forward) keep(op);
-      if (op.kind == plan::OpKind::loss || op.kind == plan::OpKind::backward_input || op.kind == plan::OpKind::backward_weight) make_again(op.micro);
+      if (op.kind == plan::OpKind::loss || op.kind == plan::OpKind::backward_input ||
+          op.kind == plan::OpKind::backward_weight)
+        make_again(op.micro);
       add(op);
     }
     for (plan::Op& op : ops_)
       for (plan::Dependency& dependency : op.after)
-        if (dependency.lane == compute_ && dependency.sequence > 0) dependency.sequence = moved_[static_cast<std::size_t>(dependency.sequence)];
+        if (dependency.lane == compute_ && dependency.sequence > 0)
+          dependency.sequence = moved_[static_cast<std::size_t>(dependency.sequence)];
     return std::move(ops_);
   }
 
@@ -181,7 +200,8 @@ class WithRecomputation {
   plan::LaneId compute_;
   std::vector<plan::Op> ops_;
   std::map<std::int32_t, std::vector<plan::Op>> forward_;  // by micro-batch
-  std::vector<std::int32_t> moved_{0};                     // by how many ops of the compute lane there were: how many there are
+  std::vector<std::int32_t> moved_{
+      0};  // by how many ops of the compute lane there were: how many there are
   std::int32_t computed_ = 0;
 };
 
@@ -189,7 +209,8 @@ inline plan::Plan with_recomputation(const plan::Plan& plan) {
   plan::Plan changed = plan;
   changed.rank_plan = [made = plan.rank_plan](std::int32_t rank) {
     plan::RankPlan ranked = made(rank);
-    for (plan::Program& program : ranked.programs) program.ops = WithRecomputation(plan::LaneId(1)).of(program.ops);
+    for (plan::Program& program : ranked.programs)
+      program.ops = WithRecomputation(plan::LaneId(1)).of(program.ops);
     return ranked;
   };
   return changed;
@@ -207,14 +228,18 @@ inline topology::Topology drawn(const Machine& machine, int devices) {
   return drawing;
 }
 
-inline experiment::Resolved resolved(const Pipelined& of, const Machine& machine, int devices, int micro_batches) {
+inline experiment::Resolved resolved(const Pipelined& of, const Machine& machine, int devices,
+                                     int micro_batches) {
   experiment::Experiment e;
   e.topology = drawn(machine, devices);
   e.model = of.model;
   if (of.data.sequences()) e.data.kind = data::DataKind::grammar;
-  e.strategy.kind = devices == 1 ? experiment::StrategyKind::one_device : experiment::StrategyKind::pipeline;
+  e.strategy.kind =
+      devices == 1 ? experiment::StrategyKind::one_device : experiment::StrategyKind::pipeline;
   e.strategy.stages.schedule = experiment::PipelineSchedule::gpipe;
-  if (!of.places.empty()) e.strategy.stages.partition = experiment::Partition::by_hand, e.strategy.stages.places = of.places;
+  if (!of.places.empty())
+    e.strategy.stages.partition = experiment::Partition::by_hand,
+    e.strategy.stages.places = of.places;
   e.training.batch_per_rank = of.samples;
   e.training.accumulation_steps = micro_batches;
   const base::Json data{{"sample_shape", of.data.sample_shape},
@@ -222,31 +247,42 @@ inline experiment::Resolved resolved(const Pipelined& of, const Machine& machine
                         {"train_samples", of.samples * micro_batches},
                         {"held_out_samples", 0},
                         {"labels_of_sample", of.data.labels_of_sample}};
-  return experiment::resolved_from_json({{"document", experiment::to_json(e)}, {"data", data}}).value();
+  return experiment::resolved_from_json({{"document", experiment::to_json(e)}, {"data", data}})
+      .value();
 }
 
 enum class Outputs { kept, made_again };
 
-inline double step_seconds(const Pipelined& of, const Machine& machine, int devices, int micro_batches, Outputs outputs = Outputs::made_again) {
+inline double step_seconds(const Pipelined& of, const Machine& machine, int devices,
+                           int micro_batches, Outputs outputs = Outputs::made_again) {
   const experiment::Resolved r = resolved(of, machine, devices, micro_batches);
   const plan::Plan kept = strategy::make_plan(r).value();
   sim::Options options;
   options.steps = 1;
   options.launch_seconds = 0;
   options.lanes_per_thread = sim::LanesPerThread::one;
-  return sim::simulate(outputs == Outputs::kept ? kept : with_recomputation(kept), topology::Network(r.document.topology), options).value().first_step_seconds;
+  return sim::simulate(outputs == Outputs::kept ? kept : with_recomputation(kept),
+                       topology::Network(r.document.topology), options)
+      .value()
+      .first_step_seconds;
 }
 
 // Samples a second.
-inline double throughput(const Pipelined& of, const Machine& machine, int devices, int micro_batches, Outputs outputs = Outputs::made_again) {
-  return static_cast<double>(of.samples * micro_batches) / step_seconds(of, machine, devices, micro_batches, outputs);
+inline double throughput(const Pipelined& of, const Machine& machine, int devices,
+                         int micro_batches, Outputs outputs = Outputs::made_again) {
+  return static_cast<double>(of.samples * micro_batches) /
+         step_seconds(of, machine, devices, micro_batches, outputs);
 }
 
-// Of more micro-batches than are worth simulating: once a pipeline is full, each further one takes as long as the one before.
-inline double long_throughput(const Pipelined& of, const Machine& machine, int devices, int micro_batches) {
+// Of more micro-batches than are worth simulating: once a pipeline is full, each further one takes
+// as long as the one before.
+inline double long_throughput(const Pipelined& of, const Machine& machine, int devices,
+                              int micro_batches) {
   constexpr int kFew = 32, kMore = 64;
-  const double few = step_seconds(of, machine, devices, kFew), more = step_seconds(of, machine, devices, kMore);
-  return static_cast<double>(of.samples * micro_batches) / (more + (micro_batches - kMore) * (more - few) / (kMore - kFew));
+  const double few = step_seconds(of, machine, devices, kFew),
+               more = step_seconds(of, machine, devices, kMore);
+  return static_cast<double>(of.samples * micro_batches) /
+         (more + (micro_batches - kMore) * (more - few) / (kMore - kFew));
 }
 
 struct Point {
@@ -266,7 +302,9 @@ struct Figure {
   std::vector<Point> points;
   double most_error = 0;  // of the other points, relative to what is published
 
-  double error(std::size_t point, const Machine& of) const { return points[point].simulated(of) / points[point].published - 1; }
+  double error(std::size_t point, const Machine& of) const {
+    return points[point].simulated(of) / points[point].published - 1;
+  }
   Machine with(double value) const {
     Machine fixed = machine;
     fixed.*free = value;
@@ -290,15 +328,19 @@ inline constexpr int kMicroBatches = 32;  // GPipe, tables 2 and 3
 inline constexpr Machine kTpu{61.5e12, 450e9}, kP100{9.3e12, 732e9}, kP40{11.76e12, 346e9};
 
 // Relative to so many micro-batches on two devices.
-inline Point relative(const Pipelined& of, int devices, double published, const Pipelined& base, int micro_batches_of_base) {
-  return {devices, published,
-          [=](const Machine& machine) { return throughput(of, machine, devices, kMicroBatches) / throughput(base, machine, 2, micro_batches_of_base); }};
+inline Point relative(const Pipelined& of, int devices, double published, const Pipelined& base,
+                      int micro_batches_of_base) {
+  return {devices, published, [=](const Machine& machine) {
+            return throughput(of, machine, devices, kMicroBatches) /
+                   throughput(base, machine, 2, micro_batches_of_base);
+          }};
 }
 
 inline Figure gpipe_table_2() {
   const Pipelined of{transformer(48), sentences(1024), 4};
   return {"GPipe table 2, Transformer-48",
-          "TPUs of 61.5 Tflop/s, links of 100 Gbit/s; micro-batches of 4 sentences of 1024 words, 32 a step; relative to one a step, on two devices",
+          "TPUs of 61.5 Tflop/s, links of 100 Gbit/s; micro-batches of 4 sentences of 1024 words, "
+          "32 a step; relative to one a step, on two devices",
           kTpu,
           &Machine::memory_bytes_per_second,
           "memory, B/s",
@@ -310,9 +352,11 @@ inline Figure gpipe_table_2() {
           0.02};
 }
 
-inline Figure gpipe_table_3(const std::string& model, const Pipelined& of, double published_4, double published_8, double fitted, double most_error) {
+inline Figure gpipe_table_3(const std::string& model, const Pipelined& of, double published_4,
+                            double published_8, double fitted, double most_error) {
   return {"GPipe table 3, " + model,
-          "P100s of 9.3 Tflop/s and 732 GB/s; samples of a micro-batch: " + std::to_string(of.samples) + ", 32 micro-batches; relative to two devices",
+          "P100s of 9.3 Tflop/s and 732 GB/s; samples of a micro-batch: " +
+              std::to_string(of.samples) + ", 32 micro-batches; relative to two devices",
           kP100,
           &Machine::link_bits_per_second,
           "link, bit/s",
@@ -320,38 +364,48 @@ inline Figure gpipe_table_3(const std::string& model, const Pipelined& of, doubl
           1e12,
           fitted,
           1,
-          {relative(of, 4, published_4, of, kMicroBatches), relative(of, 8, published_8, of, kMicroBatches)},
+          {relative(of, 4, published_4, of, kMicroBatches),
+           relative(of, 8, published_8, of, kMicroBatches)},
           most_error};
 }
 
 inline Figure torchgpipe_resnet101() {
   const Resnet net = resnet101();
-  const auto point = [&](int devices, double published, std::int64_t samples, int micro_batches, const std::vector<int>& balance) {
-    const Pipelined of{net.model, images(224), samples, net.places(balance)}, alone{net.model, images(224), 118};
+  const auto point = [&](int devices, double published, std::int64_t samples, int micro_batches,
+                         const std::vector<int>& balance) {
+    const Pipelined of{net.model, images(224), samples, net.places(balance)},
+        alone{net.model, images(224), 118};
     return Point{devices, published, [=](const Machine& machine) {
                    const double one = throughput(alone, machine, 1, 1, Outputs::kept);
-                   return (devices == 1 ? throughput(of, machine, 1, micro_batches) : long_throughput(of, machine, devices, micro_batches)) / one;
+                   return (devices == 1 ? throughput(of, machine, 1, micro_batches)
+                                        : long_throughput(of, machine, devices, micro_batches)) /
+                          one;
                  }};
   };
-  return {
-      "torchgpipe, ResNet-101",
-      "P40s of 11.76 Tflop/s and 346 GB/s; 2, 1667, 256 and 150 micro-batches of 110, 15, 22 and 36 images, layers shared out as published; relative to one "
-      "device without pipeline, 118 images",
-      kP40,
-      &Machine::link_bits_per_second,
-      "link, bit/s",
-      1e9,
-      1e12,
-      26.7e9,
-      3,
-      {point(1, 0.736, 110, 2, {370}), point(2, 1.350, 15, 1667, {135, 235}), point(4, 2.291, 22, 256, {44, 92, 124, 110}),
-       point(8, 3.114, 36, 150, {26, 22, 33, 44, 44, 66, 66, 69})},
-      0.17};
+  return {"torchgpipe, ResNet-101",
+          "P40s of 11.76 Tflop/s and 346 GB/s; 2, 1667, 256 and 150 micro-batches of 110, 15, 22 "
+          "and 36 images, layers shared out as published; relative to one "
+          "device without pipeline, 118 images",
+          kP40,
+          &Machine::link_bits_per_second,
+          "link, bit/s",
+          1e9,
+          1e12,
+          26.7e9,
+          3,
+          {point(1, 0.736, 110, 2, {370}), point(2, 1.350, 15, 1667, {135, 235}),
+           point(4, 2.291, 22, 256, {44, 92, 124, 110}),
+           point(8, 3.114, 36, 150, {26, 22, 33, 44, 44, 66, 66, 69})},
+          0.17};
 }
 
 inline std::vector<Figure> figures() {
-  return {gpipe_table_2(), gpipe_table_3("Transformer-24", {transformer(24), sentences(1024), 1}, 1.8, 3.3, 12.2e9, 0.06),
-          gpipe_table_3("AmoebaNet-D (18, 128)", {amoebanet(128), images(224), 4}, 1.7, 2.7, 65e9, 0.09), torchgpipe_resnet101()};
+  return {gpipe_table_2(),
+          gpipe_table_3("Transformer-24", {transformer(24), sentences(1024), 1}, 1.8, 3.3, 12.2e9,
+                        0.06),
+          gpipe_table_3("AmoebaNet-D (18, 128)", {amoebanet(128), images(224), 4}, 1.7, 2.7, 65e9,
+                        0.09),
+          torchgpipe_resnet101()};
 }
 
 }  // namespace trainyard::tests

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replicas whose scaling has been published, drawn again and simulated: Horovod (Sergeev and Del Balso 2018) on 128 servers of four Pascal GPUs each, joined by
-// 25 Gbit/s. What of the network is not known is fitted where one model is concerned, and the others are foretold.
+// Replicas whose scaling has been published, drawn again and simulated: Horovod (Sergeev and Del
+// Balso 2018) on 128 servers of four Pascal GPUs each, joined by 25 Gbit/s. What of the network is
+// not known is fitted where one model is concerned, and the others are foretold.
 //
-// As there: gradients are all-reduced by a ring that takes a bucket whole, of 64 MiB at least, while the backward pass goes on. Ours to choose: 64 images a
-// GPU. VGG-16 and ResNet-101 are drawn as they are. Inception-V3 is a row of modules, each with as many weights as the published one has in all its branches,
-// and as many channels behind it; so, on nearly the same image, its products are nearly the same.
+// As there: gradients are all-reduced by a ring that takes a bucket whole, of 64 MiB at least,
+// while the backward pass goes on. Ours to choose: 64 images a GPU. VGG-16 and ResNet-101 are drawn
+// as they are. Inception-V3 is a row of modules, each with as many weights as the published one has
+// in all its branches, and as many channels behind it; so, on nearly the same image, its products
+// are nearly the same.
 #pragma once
 
 #include "tests/published_pipelines.h"
@@ -15,15 +18,18 @@ namespace trainyard::tests {
 inline model::ModelSpec vgg16() {
   using model::LayerKind;
   model::ModelSpec spec{{}};
-  for (const auto& [channels, layers] : {std::pair<std::int64_t, int>{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}) {
+  for (const auto& [channels, layers] :
+       {std::pair<std::int64_t, int>{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}) {
     for (int i = 0; i < layers; ++i) {
-      spec.layers.push_back({.kind = LayerKind::conv2d, .channels = channels, .kernel = 3, .padding = 1});
+      spec.layers.push_back(
+          {.kind = LayerKind::conv2d, .channels = channels, .kernel = 3, .padding = 1});
       spec.layers.push_back({LayerKind::relu, 0});
     }
     spec.layers.push_back({.kind = LayerKind::max_pool, .kernel = 2, .stride = 2});
   }
   spec.layers.push_back({LayerKind::flatten, 0});
-  for (const std::int64_t units : {4096, 4096}) spec.layers.insert(spec.layers.end(), {{LayerKind::linear, units}, {LayerKind::relu, 0}});
+  for (const std::int64_t units : {4096, 4096})
+    spec.layers.insert(spec.layers.end(), {{LayerKind::linear, units}, {LayerKind::relu, 0}});
   spec.layers.push_back({LayerKind::linear, 0});
   return spec;
 }
@@ -62,7 +68,8 @@ struct Replicated {
   std::int64_t samples = 64;  // of a GPU
 };
 
-inline constexpr double kLatency = 1e-6;  // of a bus, and between a server and the switch: remote direct memory access
+inline constexpr double kLatency =
+    1e-6;  // of a bus, and between a server and the switch: remote direct memory access
 
 inline topology::Topology servers(const Machine& machine, int count, int devices) {
   topology::Topology drawing = drawn_hosts(count, devices);
@@ -75,7 +82,8 @@ inline topology::Topology servers(const Machine& machine, int count, int devices
       device.memory_bandwidth_bytes_per_second = machine.memory_bytes_per_second;
     }
   }
-  for (topology::Link& link : drawing.links) link.bandwidth_bits_per_second = machine.link_bits_per_second, link.latency_seconds = kLatency;
+  for (topology::Link& link : drawing.links)
+    link.bandwidth_bits_per_second = machine.link_bits_per_second, link.latency_seconds = kLatency;
   return drawing;
 }
 
@@ -85,7 +93,8 @@ inline double step_seconds(const Replicated& of, const Machine& machine, int cou
   experiment::Experiment e;
   e.topology = count > 0 ? servers(machine, count, kDevices) : servers(machine, 1, 1);
   e.model = of.model;
-  e.strategy.kind = count > 0 ? experiment::StrategyKind::multi_worker_mirrored : experiment::StrategyKind::one_device;
+  e.strategy.kind = count > 0 ? experiment::StrategyKind::multi_worker_mirrored
+                              : experiment::StrategyKind::one_device;
   e.strategy.bucket_bytes = 64 << 20;
   e.training.batch_per_rank = of.samples;
   const base::Json data{{"sample_shape", {of.side, of.side, 3}},
@@ -93,29 +102,42 @@ inline double step_seconds(const Replicated& of, const Machine& machine, int cou
                         {"train_samples", of.samples * std::max(1, count * kDevices)},
                         {"held_out_samples", 0},
                         {"labels_of_sample", 1}};
-  experiment::Resolved r = experiment::resolved_from_json({{"document", experiment::to_json(e)}, {"data", data}}).value();
-  r.document.strategy.engine = experiment::Engine::gloo;  // whichever takes a bucket whole, in a ring
+  experiment::Resolved r =
+      experiment::resolved_from_json({{"document", experiment::to_json(e)}, {"data", data}})
+          .value();
+  r.document.strategy.engine =
+      experiment::Engine::gloo;  // whichever takes a bucket whole, in a ring
   sim::Options options;
   options.steps = 1;
   options.lanes_per_thread = sim::LanesPerThread::one;
-  return sim::simulate(strategy::make_plan(r).value(), topology::Network(r.document.topology), options).value().first_step_seconds;
+  return sim::simulate(strategy::make_plan(r).value(), topology::Network(r.document.topology),
+                       options)
+      .value()
+      .first_step_seconds;
 }
 
 inline Figure horovod_512() {
   const auto efficiency = [](const std::string& name, double published, const Replicated& of) {
-    return Point{512, published, [of](const Machine& machine) { return step_seconds(of, machine, 0) / step_seconds(of, machine, 128); }, name};
+    return Point{512, published,
+                 [of](const Machine& machine) {
+                   return step_seconds(of, machine, 0) / step_seconds(of, machine, 128);
+                 },
+                 name};
   };
-  return {"Horovod, scaling efficiency on 512 GPUs",
-          "P100s of 9.3 Tflop/s and 732 GB/s, four a server, 64 images each; buckets of 64 MiB, ring; relative to one GPU",
-          kP100,
-          &Machine::link_bits_per_second,
-          "network of a server, bit/s",
-          1e9,
-          25e9,
-          12.1e9,
-          0,
-          {efficiency("VGG-16", 0.68, {vgg16()}), efficiency("ResNet-101", 0.90, {resnet101().model}), efficiency("Inception-V3", 0.90, {inception_v3(), 280})},
-          0.05};
+  return {
+      "Horovod, scaling efficiency on 512 GPUs",
+      "P100s of 9.3 Tflop/s and 732 GB/s, four a server, 64 images each; buckets of 64 MiB, ring; "
+      "relative to one GPU",
+      kP100,
+      &Machine::link_bits_per_second,
+      "network of a server, bit/s",
+      1e9,
+      25e9,
+      12.1e9,
+      0,
+      {efficiency("VGG-16", 0.68, {vgg16()}), efficiency("ResNet-101", 0.90, {resnet101().model}),
+       efficiency("Inception-V3", 0.90, {inception_v3(), 280})},
+      0.05};
 }
 
 }  // namespace trainyard::tests

@@ -13,7 +13,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr auto kKind = "appearance/kind", kScale = "appearance/scale", kMotion = "appearance/reduced_motion";
+constexpr auto kKind = "appearance/kind", kScale = "appearance/scale",
+               kMotion = "appearance/reduced_motion";
 constexpr int kPercents[] = {100, 125, 150, 200, 250, 300};
 
 // Of the palette that the platform gave, before a theme replaced it.
@@ -24,13 +25,17 @@ bool platform_is_dark() {
 
 }  // namespace
 
-Appearance::Appearance(QSettings& settings, QObject* parent) : QObject(parent), settings_(settings), system_is_dark_(platform_is_dark()) { apply(); }
+Appearance::Appearance(QSettings& settings, QObject* parent)
+    : QObject(parent), settings_(settings), system_is_dark_(platform_is_dark()) {
+  apply();
+}
 
 void Appearance::apply() {
   const auto choice = static_cast<Choice>(settings_.value(kKind, 0).toInt());
   const bool dark = choice == Choice::dark || (choice == Choice::system && system_is_dark_);
   Theme& theme = Theme::instance();
-  theme.apply(dark ? Theme::Kind::dark : Theme::Kind::light, settings_.value(kScale, 1.0).toDouble());
+  theme.apply(dark ? Theme::Kind::dark : Theme::Kind::light,
+              settings_.value(kScale, 1.0).toDouble());
   theme.set_reduced_motion(settings_.value(kMotion, false).toBool());
 }
 
@@ -65,7 +70,9 @@ void Appearance::add_kinds(QMenu& menu) {
   auto* group = new QActionGroup(this);
   const int now = settings_.value(kKind, 0).toInt();
   const std::tuple<Choice, QString, const char*> kinds[] = {
-      {Choice::system, tr("As the &system"), "Ctrl+K, S"}, {Choice::light, tr("&Light"), "Ctrl+K, L"}, {Choice::dark, tr("&Dark"), "Ctrl+K, D"}};
+      {Choice::system, tr("As the &system"), "Ctrl+K, S"},
+      {Choice::light, tr("&Light"), "Ctrl+K, L"},
+      {Choice::dark, tr("&Dark"), "Ctrl+K, D"}};
   for (const auto& [choice, text, keys] : kinds) {
     QAction* action = menu.addAction(text, this, [this, choice = choice] { choose(choice); });
     action->setShortcut(QKeySequence(keys));
@@ -84,7 +91,8 @@ void Appearance::add_scales(QMenu& menu) {
     for (QAction* action : scales->actions()) action->setChecked(action->data().toInt() == percent);
   };
   for (const int percent : kPercents) {
-    QAction* action = scales->addAction(QString("%1 %").arg(percent), this, [show, percent] { show(percent); });
+    QAction* action =
+        scales->addAction(QString("%1 %").arg(percent), this, [show, percent] { show(percent); });
     action->setData(percent);
     action->setShortcut(QKeySequence(QString("Ctrl+K, %1").arg(scales->actions().size())));
     action->setCheckable(true);
@@ -97,8 +105,10 @@ void Appearance::add_scales(QMenu& menu) {
     return *std::clamp(at + way, std::begin(kPercents), std::end(kPercents) - 1);
   };
   scales->addSeparator();
-  scales->addAction(tr("&Larger"), QKeySequence("Ctrl+K, +"), this, [show, next] { show(next(1)); });
-  scales->addAction(tr("&Smaller"), QKeySequence("Ctrl+K, -"), this, [show, next] { show(next(-1)); });
+  scales->addAction(tr("&Larger"), QKeySequence("Ctrl+K, +"), this,
+                    [show, next] { show(next(1)); });
+  scales->addAction(tr("&Smaller"), QKeySequence("Ctrl+K, -"), this,
+                    [show, next] { show(next(-1)); });
 }
 
 }  // namespace trainyard::ui

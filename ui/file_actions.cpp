@@ -17,21 +17,30 @@ namespace {
 // A document with a value that nobody wrote is not opened, so the file is mended where it is text.
 base::Problems with_advice(base::Problems problems) {
   for (base::Problem& problem : problems)
-    if (problem.advice.empty()) problem.advice = FileActions::tr("Change it in a text editor, and open it again.").toStdString();
+    if (problem.advice.empty())
+      problem.advice =
+          FileActions::tr("Change it in a text editor, and open it again.").toStdString();
   return problems;
 }
 
 }  // namespace
 
-FileActions::FileActions(Document& document, RecentFiles& recent, const Questions& questions, const QString& examples, QObject* parent)
-    : QObject(parent), document_(document), recent_(recent), questions_(questions), examples_(examples.isEmpty() ? QString() : QDir(examples).canonicalPath()) {
+FileActions::FileActions(Document& document, RecentFiles& recent, const Questions& questions,
+                         const QString& examples, QObject* parent)
+    : QObject(parent),
+      document_(document),
+      recent_(recent),
+      questions_(questions),
+      examples_(examples.isEmpty() ? QString() : QDir(examples).canonicalPath()) {
   new_ = add("new", tr("&New"), QKeySequence::New, &FileActions::new_document);
   open_ = add("open", tr("&Open ..."), QKeySequence::Open, &FileActions::open_by_dialog);
   save_ = add("save", tr("&Save"), QKeySequence::Save, &FileActions::save);
-  save_as_ = add("save-as", tr("Save &as ..."), QKeySequence("Ctrl+Shift+S"), &FileActions::save_as);
+  save_as_ =
+      add("save-as", tr("Save &as ..."), QKeySequence("Ctrl+Shift+S"), &FileActions::save_as);
 }
 
-QAction* FileActions::add(const QString& icon_name, const QString& text, const QKeySequence& keys, bool (FileActions::*act)()) {
+QAction* FileActions::add(const QString& icon_name, const QString& text, const QKeySequence& keys,
+                          bool (FileActions::*act)()) {
   auto* action = new QAction(icon(icon_name), text, this);
   action->setShortcut(keys);
   connect(action, &QAction::triggered, this, act);
@@ -61,7 +70,8 @@ void FileActions::fill_recent(QMenu& menu) {
   int number = 1;
   for (const QString& file : recent_.files()) {
     const QString name = QFileInfo(file).fileName().replace('&', "&&");
-    QAction* action = menu.addAction(QString("&%1 %2").arg(number++ % 10).arg(name), this, [this, file] { open(file); });
+    QAction* action = menu.addAction(QString("&%1 %2").arg(number++ % 10).arg(name), this,
+                                     [this, file] { open(file); });
     action->setToolTip(file);
     action->setStatusTip(file);
     action->setEnabled(QFileInfo::exists(file));
@@ -78,7 +88,8 @@ void FileActions::fill_examples(QMenu& menu) {
   for (const QFileInfo& file : QDir(examples_).entryInfoList({"*.json"}, QDir::Files, QDir::Name)) {
     const auto example = experiment::load(file.filePath().toStdString());
     if (!example) continue;
-    QAction* action = menu.addAction(QString::fromStdString(example->name), this, [this, path = file.filePath()] { open(path); });
+    QAction* action = menu.addAction(QString::fromStdString(example->name), this,
+                                     [this, path = file.filePath()] { open(path); });
     action->setToolTip(QString::fromStdString(example->notes));
     action->setStatusTip(action->toolTip());
   }
@@ -106,9 +117,11 @@ bool FileActions::open_as_new(const experiment::Experiment& experiment) {
 // Opening a file never starts a run.
 bool FileActions::open(const QString& file) {
   if (!may_discard()) return false;
-  if (const auto loaded = is_example(file) ? document_.load_as_new(file) : document_.load(file); !loaded) {
+  if (const auto loaded = is_example(file) ? document_.load_as_new(file) : document_.load(file);
+      !loaded) {
     recent_.remove(QFileInfo(file).absoluteFilePath());
-    emit failed(tr("\"%1\" cannot be opened").arg(QFileInfo(file).fileName()), with_advice(loaded.error()));
+    emit failed(tr("\"%1\" cannot be opened").arg(QFileInfo(file).fileName()),
+                with_advice(loaded.error()));
     return false;
   }
   if (!document_.file().isEmpty()) recent_.add(document_.file());
@@ -116,17 +129,22 @@ bool FileActions::open(const QString& file) {
   return true;
 }
 
-bool FileActions::is_example(const QString& file) const { return !examples_.isEmpty() && QFileInfo(file).canonicalPath() == examples_; }
+bool FileActions::is_example(const QString& file) const {
+  return !examples_.isEmpty() && QFileInfo(file).canonicalPath() == examples_;
+}
 
 bool FileActions::open_by_dialog() {
   const QString file = questions_.file_to_open();
   return !file.isEmpty() && open(file);
 }
 
-bool FileActions::save() { return document_.file().isEmpty() ? save_as() : save_to(document_.file()); }
+bool FileActions::save() {
+  return document_.file().isEmpty() ? save_as() : save_to(document_.file());
+}
 
 bool FileActions::save_as() {
-  if (document_.refused()) return save_to(document_.title());  // which says so before a file is chosen
+  if (document_.refused())
+    return save_to(document_.title());  // which says so before a file is chosen
   QString name = document_.title();
   name.replace(QRegularExpression(R"([/\\:*?"<>|]+)"), "_");
   if (!name.endsWith(".json")) name += ".json";
@@ -136,7 +154,8 @@ bool FileActions::save_as() {
 
 bool FileActions::save_to(const QString& file) {
   if (const auto saved = document_.save(file); !saved) {
-    emit not_saved(tr("\"%1\" cannot be saved").arg(QFileInfo(file).fileName()), {in_words(document_.experiment(), {saved.error()}).front().told});
+    emit not_saved(tr("\"%1\" cannot be saved").arg(QFileInfo(file).fileName()),
+                   {in_words(document_.experiment(), {saved.error()}).front().told});
     return false;
   }
   recent_.add(document_.file());

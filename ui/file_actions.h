@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// New, open, save, save as and the files opened lately, as actions; nothing unsaved is lost without a question. Examples are opened
-// as new documents, so that they stay as they came.
+// New, open, save, save as and the files opened lately, as actions; nothing unsaved is lost without
+// a question. Examples are opened as new documents, so that they stay as they came.
 #pragma once
 
 #include <QAction>
@@ -19,7 +19,8 @@ class FileActions : public QObject {
   Q_OBJECT
  public:
   // `examples`: the directory of those that come with Trainyard.
-  FileActions(Document& document, RecentFiles& recent, const Questions& questions, const QString& examples, QObject* parent = nullptr);
+  FileActions(Document& document, RecentFiles& recent, const Questions& questions,
+              const QString& examples, QObject* parent = nullptr);
 
   void fill_menu(QMenu& menu);
   void fill_toolbar(QToolBar& bar) const;
@@ -41,7 +42,8 @@ class FileActions : public QObject {
   void not_saved(const QString& title, const base::Problems& problems);
 
  private:
-  QAction* add(const QString& icon, const QString& text, const QKeySequence& keys, bool (FileActions::*act)());
+  QAction* add(const QString& icon, const QString& text, const QKeySequence& keys,
+               bool (FileActions::*act)());
   bool is_example(const QString& file) const;
   bool save_to(const QString& file);
   void fill_recent(QMenu& menu);

@@ -26,14 +26,17 @@ void add_actions(QTreeWidgetItem& parent, const QMenu& menu) {
   for (const QAction* action : menu.actions()) {
     if (action->menu()) add_actions(parent, *action->menu());
     else if (!action->shortcut().isEmpty())
-      new QTreeWidgetItem(&parent, {QString(action->text()).remove('&'), action->shortcut().toString(QKeySequence::NativeText)});
+      new QTreeWidgetItem(&parent, {QString(action->text()).remove('&'),
+                                    action->shortcut().toString(QKeySequence::NativeText)});
   }
 }
 
 using GestureKeys = std::pair<const char*, const char*>;  // what it does, and how
-void add_gestures(QTreeWidget& list, const QString& where, std::initializer_list<GestureKeys> gestures) {
+void add_gestures(QTreeWidget& list, const QString& where,
+                  std::initializer_list<GestureKeys> gestures) {
   auto* group = new QTreeWidgetItem(&list, {where});
-  for (const auto& [what, keys] : gestures) new QTreeWidgetItem(group, {help_text(what), help_text(keys)});
+  for (const auto& [what, keys] : gestures)
+    new QTreeWidgetItem(group, {help_text(what), help_text(keys)});
 }
 
 void show(QDialog& dialog, QWidget* content, const QSize& size) {
@@ -49,16 +52,21 @@ void show(QDialog& dialog, QWidget* content, const QSize& size) {
 QString about_text() {
   return help_text(
              "<h2>Trainyard %1</h2>"
-             "<p>A workbench for distributed training: draw machines, pick a model and a strategy, press Run, and watch every gradient and byte.</p>"
-             "<p>Free software under the GNU General Public License, version 3 or later, with the additional permission (section 7) to link CUDA, cuDNN and "
+             "<p>A workbench for distributed training: draw machines, pick a model and a strategy, "
+             "press Run, and watch every gradient and byte.</p>"
+             "<p>Free software under the GNU General Public License, version 3 or later, with the "
+             "additional permission (section 7) to link CUDA, cuDNN and "
              "NCCL. "
              "It comes without any warranty.</p>"
              "<h3>What it stands on</h3>"
-             "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS and Gloo (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD "
+             "<ul><li>Qt 6 (LGPL 3), Qt Charts (GPL 3)</li><li>oneDNN (Apache 2.0), OpenBLAS and "
+             "Gloo (BSD 3-clause)</li><li>ZeroMQ (MPL 2.0), cereal (BSD "
              "3-clause)</li>"
-             "<li>nlohmann/json, spdlog, fmt, CLI11, UTF8-CPP and tl-expected (MIT, BSD 3-clause, BSL 1.0, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib "
+             "<li>nlohmann/json, spdlog, fmt, CLI11, UTF8-CPP and tl-expected (MIT, BSD 3-clause, "
+             "BSL 1.0, CC0)</li><li>xxHash (BSD 2-clause), zlib (zlib "
              "licence)</li></ul>"
-             "<p>Icons are Trainyard's own. Colours of lines after M. Okabe and K. Ito, \"Color Universal Design\" (2008).</p>")
+             "<p>Icons are Trainyard's own. Colours of lines after M. Okabe and K. Ito, \"Color "
+             "Universal Design\" (2008).</p>")
       .arg(TRAINYARD_VERSION);
 }
 
@@ -120,7 +128,9 @@ void show_shortcuts(QMainWindow& window) {
                 {"Show the cell's first op in the plan", "Enter"},
                 {"Select nothing", "Esc"},
                 {"Follow the run, or let go", "F"}});
-  add_gestures(*list, help_text("In the list of layers"), {{"Move the layer up, down", "Alt+Up, Alt+Down"}, {"Remove the layer", "Alt+Delete"}});
+  add_gestures(
+      *list, help_text("In the list of layers"),
+      {{"Move the layer up, down", "Alt+Up, Alt+Down"}, {"Remove the layer", "Alt+Delete"}});
   list->expandAll();
   list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   show(dialog, list, {480, 560});

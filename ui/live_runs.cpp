@@ -27,10 +27,12 @@ struct Asked {
 std::optional<Asked> ask(const Services& services, const QString& directory) {
   auto endpoint = base::read_file(QDir(directory).filePath(kControlFile).toStdString(), 4096);
   if (!endpoint) return {};
-  while (!endpoint->empty() && (endpoint->back() == '\n' || endpoint->back() == ' ')) endpoint->pop_back();
+  while (!endpoint->empty() && (endpoint->back() == '\n' || endpoint->back() == ' '))
+    endpoint->pop_back();
   auto client = services.connect(*endpoint);
   session::Ask question;
-  question.id = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  question.id =
+      static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   if (!client || !(*client)->send(question)) return {};
   return Asked{directory, std::move(*client), {}};
 }
@@ -39,13 +41,15 @@ void hear(Asked& asked) {
   const auto message = asked.client->receive(std::chrono::milliseconds(5));
   if (!message) asked.lives = false;
   else if (*message)
-    if (const auto* status = std::get_if<session::Status>(&**message)) asked.lives = status->state < session::RunState::finished;
+    if (const auto* status = std::get_if<session::Status>(&**message))
+      asked.lives = status->state < session::RunState::finished;
 }
 
 // All are asked at once: one that is dead never says so, and there may be many.
 std::vector<Asked> ask_all(const Services& services) {
   std::vector<Asked> all;
-  for (const QString& directory : services.connect ? run_directories(services.runs_directory) : QStringList())
+  for (const QString& directory :
+       services.connect ? run_directories(services.runs_directory) : QStringList())
     if (auto one = ask(services, directory)) all.push_back(std::move(*one));
   const auto unknown = [](const Asked& one) { return !one.lives; };
   const auto until = std::chrono::steady_clock::now() + kPatience;
@@ -65,7 +69,8 @@ QStringList living(const std::vector<Asked>& all) {
 // A connection to a dead one takes seconds to close, for what was asked is still to be sent.
 void close_all(std::vector<Asked> all) {
   std::vector<std::jthread> closing;
-  for (Asked& one : all) closing.emplace_back([client = std::move(one.client)]() mutable { client.reset(); });
+  for (Asked& one : all)
+    closing.emplace_back([client = std::move(one.client)]() mutable { client.reset(); });
 }
 
 }  // namespace
@@ -77,8 +82,10 @@ QStringList find_live_runs(const Services& services) {
   return live;
 }
 
-void find_live_runs_later(const Services& services, QObject* context, std::function<void(const QStringList&)> found) {
-  QThreadPool::globalInstance()->start([services, context = QPointer<QObject>(context), found = std::move(found)] {
+void find_live_runs_later(const Services& services, QObject* context,
+                          std::function<void(const QStringList&)> found) {
+  QThreadPool::globalInstance()->start([services, context = QPointer<QObject>(context),
+                                        found = std::move(found)] {
     auto all = ask_all(services);
     QMetaObject::invokeMethod(QCoreApplication::instance(), [context, found, live = living(all)] {
       if (context) found(live);

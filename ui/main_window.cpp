@@ -24,7 +24,9 @@ constexpr auto kCharts = "charts/arrangement";
 constexpr QSize kLeastSize(720, 480);  // below, the drawing is but a slit
 constexpr std::size_t kProblemsShown = 3;
 
-QString settings_path(const Setup& setup) { return setup.settings_file.isEmpty() ? QSettings().fileName() : setup.settings_file; }
+QString settings_path(const Setup& setup) {
+  return setup.settings_file.isEmpty() ? QSettings().fileName() : setup.settings_file;
+}
 
 // The one thing that is dropped: an experiment, or the directory of a run.
 QString dropped_path(const QMimeData& data) {
@@ -59,7 +61,8 @@ MainWindow::MainWindow(Setup setup)
   connect_model();
   workspace_->restore();
   charts_->grid().arrange(settings_.value(kCharts).toStringList());
-  connect(&charts_->grid(), &ChartGrid::arrangement_changed, this, [this] { settings_.setValue(kCharts, charts_->grid().arrangement()); });
+  connect(&charts_->grid(), &ChartGrid::arrangement_changed, this,
+          [this] { settings_.setValue(kCharts, charts_->grid().arrangement()); });
   show_welcome(true);
   update_title();
 }
@@ -85,11 +88,14 @@ bool MainWindow::open_sweep(const QString& directory) {
   show_welcome(false);
   workspace_->raise("scaling");
   if (scaling_->sweeping()) {
-    errors_->show_text(Banner::Kind::information, tr("A sweep is being measured"), tr("Open the other one when it is over, or cancel it first."));
+    errors_->show_text(Banner::Kind::information, tr("A sweep is being measured"),
+                       tr("Open the other one when it is over, or cancel it first."));
     return false;
   }
-  // With its experiment, in place of a document that has no file and holds nothing unsaved; opening that may hide the panel.
-  if (const auto swept = experiment::load(QDir(directory).filePath("experiment.json").toStdString());
+  // With its experiment, in place of a document that has no file and holds nothing unsaved; opening
+  // that may hide the panel.
+  if (const auto swept =
+          experiment::load(QDir(directory).filePath("experiment.json").toStdString());
       swept && document_.file().isEmpty() && !document_.dirty() && files_.open_as_new(*swept))
     workspace_->raise("scaling");
   scaling_->open_sweep(directory);
@@ -117,7 +123,8 @@ void MainWindow::begin_with_document() {
   canvas_->zoom_to_fit();
 }
 
-// What stands in the document is run, saved or not. It is judged afresh, for files may be others by now; large ones take a while.
+// What stands in the document is run, saved or not. It is judged afresh, for files may be others by
+// now; large ones take a while.
 void MainWindow::start_run() {
   if (runs_.live() || run_wanted_) return;
   if (scaling_->sweeping()) return refuse_beside_sweep();
@@ -133,7 +140,8 @@ void MainWindow::refuse_beside_sweep() {
   show_welcome(false);
   workspace_->raise("scaling");
   errors_->show_text(Banner::Kind::information, tr("A sweep is being measured"),
-                     tr("A run beside it would share its cores, and spoil its figures. Wait for its end, or cancel it; what was finished is kept."));
+                     tr("A run beside it would share its cores, and spoil its figures. Wait for "
+                        "its end, or cancel it; what was finished is kept."));
   errors_->offer(tr("Cancel the sweep"), [this] {
     scaling_->cancel();
     return true;
@@ -148,13 +156,17 @@ void MainWindow::start_wanted_run() {
   statusBar()->clearMessage();
   if (runs_.live()) return;  // one was attached meanwhile
   if (scaling_->sweeping()) return refuse_beside_sweep();
-  if (!document_.problems().empty()) return refuse_to_run(document_.told_problems(), [this] { return document_.problems().empty(); });
-  if (const ToldProblems room = inspector_->cost().room(); !room.empty()) return refuse_to_run(room, [this] { return inspector_->cost().room().empty(); });
+  if (!document_.problems().empty())
+    return refuse_to_run(document_.told_problems(),
+                         [this] { return document_.problems().empty(); });
+  if (const ToldProblems room = inspector_->cost().room(); !room.empty())
+    return refuse_to_run(room, [this] { return inspector_->cost().room().empty(); });
   errors_->hide();
   experiment_wanted_ = false;
   experiment::Experiment experiment = document_.experiment();
   if (!goes_on_from.isEmpty()) experiment.run.resume_from = goes_on_from.toStdString();
-  if (const auto started = runs_.start(experiment, document_.directory(), document_.name()); !started)
+  if (const auto started = runs_.start(experiment, document_.directory(), document_.name());
+      !started)
     return errors_->show_problem(tr("The run could not start"), started.error());
   workspace_->show_charts();
 }
@@ -164,23 +176,26 @@ void MainWindow::refuse_to_run(const ToldProblems& problems, std::function<bool(
   base::Problems told;
   for (const ToldProblem& problem : problems) told.push_back(problem.told);
   show_problems(tr("This experiment cannot run yet"), told);
-  errors_->offer(tr("Show where"), [this, where = QString::fromStdString(problems.front().found.where)] {
-    go_to(where);
-    return true;
-  });
+  errors_->offer(tr("Show where"),
+                 [this, where = QString::fromStdString(problems.front().found.where)] {
+                   go_to(where);
+                   return true;
+                 });
   errors_->stays_until(std::move(mended));
 }
 
 // True until saving works, or what was typed and kept it from being saved is mended.
 void MainWindow::tell_not_saved(const QString& title, const base::Problems& problems) {
   show_problems(title, problems);
-  errors_->stays_until(
-      [this, before = files_.saves(), typed = document_.refused().has_value()] { return files_.saves() > before || (typed && !document_.refused()); });
+  errors_->stays_until([this, before = files_.saves(), typed = document_.refused().has_value()] {
+    return files_.saves() > before || (typed && !document_.refused());
+  });
 }
 
 void MainWindow::invite_to_draw() {
   errors_->show_text(Banner::Kind::information, tr("There is nothing to train on yet"),
-                     tr("Drag a device from the palette to the canvas, or press Ctrl+1 there. It brings its host with it."));
+                     tr("Drag a device from the palette to the canvas, or press Ctrl+1 there. It "
+                        "brings its host with it."));
   errors_->offer(tr("Place a CPU"), [this] {
     canvas_->place_in_middle(PartKind::cpu);
     return true;
@@ -194,13 +209,18 @@ void MainWindow::update_title() {
   setWindowFilePath(document_.file());
 }
 
-void MainWindow::show_problem_count(int count) { workspace_->set_title("problems", count == 0 ? tr("Problems") : tr("Problems (%1)").arg(count)); }
+void MainWindow::show_problem_count(int count) {
+  workspace_->set_title("problems", count == 0 ? tr("Problems") : tr("Problems (%1)").arg(count));
+}
 
 void MainWindow::show_problems(const QString& title, const base::Problems& problems) {
   if (problems.size() == 1) return errors_->show_problem(title, problems.front());
-  const base::Problems first(problems.begin(), problems.begin() + static_cast<std::ptrdiff_t>(std::min(problems.size(), kProblemsShown)));
+  const base::Problems first(
+      problems.begin(),
+      problems.begin() + static_cast<std::ptrdiff_t>(std::min(problems.size(), kProblemsShown)));
   QString text = QString::fromStdString(base::to_string(first));
-  if (problems.size() > first.size()) text += "\n" + tr("and %1 more").arg(problems.size() - first.size());
+  if (problems.size() > first.size())
+    text += "\n" + tr("and %1 more").arg(problems.size() - first.size());
   errors_->show_text(Banner::Kind::error, title, text);
 }
 
@@ -220,9 +240,14 @@ void MainWindow::offer_next_recovery() {
   if (lost_.empty()) return;
   const Recovery newest = lost_.front();
   lost_.erase(lost_.begin());
-  const QString name = newest.file.isEmpty() ? QString::fromStdString(newest.experiment.name) : QFileInfo(newest.file).fileName();
-  left_unsaved_->show_text(Banner::Kind::warning, tr("Unsaved work was found: %1").arg(name.isEmpty() ? tr("an experiment that was never saved") : name),
-                           tr("Trainyard was not closed properly. The copy is of %1.").arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
+  const QString name = newest.file.isEmpty() ? QString::fromStdString(newest.experiment.name)
+                                             : QFileInfo(newest.file).fileName();
+  left_unsaved_->show_text(
+      Banner::Kind::warning,
+      tr("Unsaved work was found: %1")
+          .arg(name.isEmpty() ? tr("an experiment that was never saved") : name),
+      tr("Trainyard was not closed properly. The copy is of %1.")
+          .arg(QLocale().toString(newest.saved, QLocale::ShortFormat)));
   left_unsaved_->offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;
     errors_->hide();
@@ -271,7 +296,8 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 // A new font comes to the parts of the window only after it came to the window.
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
-  if (event->type() == QEvent::FontChange) QMetaObject::invokeMethod(this, &MainWindow::fit, Qt::QueuedConnection);
+  if (event->type() == QEvent::FontChange)
+    QMetaObject::invokeMethod(this, &MainWindow::fit, Qt::QueuedConnection);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -52,10 +52,11 @@ class MainWindow : public QMainWindow {
   explicit MainWindow(Setup setup);
   ~MainWindow() override;
 
-  bool open(const QString& path);                  // an experiment, or the directory of a run or a sweep; starts nothing
-  void start_run();                                // of the document, as soon as it was looked at; or its problems are said
+  bool open(
+      const QString& path);  // an experiment, or the directory of a run or a sweep; starts nothing
+  void start_run();  // of the document, as soon as it was looked at; or its problems are said
   bool run_wanted() const { return run_wanted_; }  // and not decided yet
-  void offer_what_was_left();                      // runs that live, work that a crash left; shortly after the start
+  void offer_what_was_left();  // runs that live, work that a crash left; shortly after the start
 
   Document& document() { return document_; }
   Selection& selection() { return selection_; }
@@ -184,10 +185,12 @@ class MainWindow : public QMainWindow {
   QStringList failures_told_;  // of which runs, by directory
   QStringList left_living_;    // by earlier windows, when this one began
   bool closing_ = false, run_wanted_ = false, drawing_fits_ = true;
-  QString goes_on_from_;            // a run's directory, of the run that is wanted; the document knows nothing of it
+  QString goes_on_from_;  // a run's directory, of the run that is wanted; the document knows
+                          // nothing of it
   bool experiment_wanted_ = false;  // of the run that was opened
-  std::optional<bool> as_drawn_;    // the run trains what is drawn; nothing: it was not looked at yet
-  bool opened_beside_run_ = false;  // a document, and it was not looked at yet whether the run trained it
+  std::optional<bool> as_drawn_;  // the run trains what is drawn; nothing: it was not looked at yet
+  bool opened_beside_run_ =
+      false;  // a document, and it was not looked at yet whether the run trained it
 };
 
 }  // namespace trainyard::ui

@@ -37,49 +37,71 @@ void MainWindow::build_centre() {
   connect(left_unsaved_, &Banner::closed, this, &MainWindow::offer_next_recovery);
   column->addWidget(centre_ = new QStackedWidget(whole), 1);
   column->addWidget(state_bar_ = new RunStateBar(whole));
-  centre_->addWidget(welcome_ = new WelcomePage(setup_.services.examples_directory, recent_, centre_));
+  centre_->addWidget(welcome_ =
+                         new WelcomePage(setup_.services.examples_directory, recent_, centre_));
   centre_->addWidget(canvas_ = new TopologyView(document_, selection_, centre_));
   welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not keep the canvas high
   canvas_actions_ = new CanvasActions(document_, selection_, *canvas_, this);
-  canvas_->add_to_context_menu([this](QMenu& menu, const Part& part) { offer_for_rank(menu, part); });
-  canvas_->add_to_context_menu([this](QMenu& menu, const Part& part) { offer_for_link(menu, part); });
+  canvas_->add_to_context_menu(
+      [this](QMenu& menu, const Part& part) { offer_for_rank(menu, part); });
+  canvas_->add_to_context_menu(
+      [this](QMenu& menu, const Part& part) { offer_for_link(menu, part); });
   setCentralWidget(whole);
 }
 
 void MainWindow::build_docks() {
   auto* palette_list = new Palette(this);
-  connect(palette_list, &Palette::chosen, this, [this](PartKind kind) { show_welcome(false), canvas_->place_in_middle(kind); });
-  connect(palette_list, &Palette::gpu_chosen, this, [this](const topology::Device& gpu) { show_welcome(false), canvas_->place_in_middle(gpu); });
+  connect(palette_list, &Palette::chosen, this,
+          [this](PartKind kind) { show_welcome(false), canvas_->place_in_middle(kind); });
+  connect(palette_list, &Palette::gpu_chosen, this, [this](const topology::Device& gpu) {
+    show_welcome(false), canvas_->place_in_middle(gpu);
+  });
   auto* gpus = new MachineGpus(this);
   connect(gpus, &MachineGpus::found, palette_list, &Palette::offer);
   gpus->look(setup_.services);
-  connect(palette_list, &Palette::role_chosen, canvas_, qOverload<topology::Role>(&TopologyView::give_role));
+  connect(palette_list, &Palette::role_chosen, canvas_,
+          qOverload<topology::Role>(&TopologyView::give_role));
   auto* tree = new TopologyTree(document_, selection_, this);
-  connect(tree, &TopologyTree::message, statusBar(), [this](const QString& text) { statusBar()->showMessage(text, 5000); });
+  connect(tree, &TopologyTree::message, statusBar(),
+          [this](const QString& text) { statusBar()->showMessage(text, 5000); });
   workspace_->add("palette", tr("Palette"), Workspace::Area::left, palette_list);
   workspace_->add("drawing", tr("Drawing"), Workspace::Area::left, tree);
-  workspace_->add("inspector", tr("Inspector"), Workspace::Area::right, inspector_ = new Inspector(document_, selection_, this));
+  workspace_->add("inspector", tr("Inspector"), Workspace::Area::right,
+                  inspector_ = new Inspector(document_, selection_, this));
   connect(inspector_, &Inspector::picture_wanted, canvas_, &TopologyView::show_logical);
-  connect(&inspector_->cost(), &CostLine::stages_known, canvas_, [this](const StagePicture& stages) { canvas_->show_layers(stages.layers); });
+  connect(&inspector_->cost(), &CostLine::stages_known, canvas_,
+          [this](const StagePicture& stages) { canvas_->show_layers(stages.layers); });
   connect(&inspector_->cost(), &CostLine::shards_known, canvas_, &TopologyView::show_shards);
   inspector_->set_measured([this](const Picked& picked) {
     const auto& overlay = canvas_->topology_scene().overlay();
     return overlay ? lines_of_picked(*overlay, picked) : QStringList();
   });
-  connect(&canvas_->topology_scene(), &TopologyScene::overlay_changed, inspector_, &Inspector::show_measured);
-  inspector_->set_recorded_dealt([this] { return runs_.current() && trains_as_run() ? recorded_dealt(runs_.current()->history()) : Dealt(); });
+  connect(&canvas_->topology_scene(), &TopologyScene::overlay_changed, inspector_,
+          &Inspector::show_measured);
+  inspector_->set_recorded_dealt([this] {
+    return runs_.current() && trains_as_run() ? recorded_dealt(runs_.current()->history())
+                                              : Dealt();
+  });
   workspace_->add("charts", tr("Charts"), Workspace::Area::bottom, charts_ = new RunCharts(this));
-  workspace_->add("timeline", tr("Timeline"), Workspace::Area::bottom, timeline_ = new TimelinePanel(this));
+  workspace_->add("timeline", tr("Timeline"), Workspace::Area::bottom,
+                  timeline_ = new TimelinePanel(this));
   connect(&inspector_->cost(), &CostLine::pipeline_known, timeline_, &TimelinePanel::set_drawing);
-  workspace_->add("plan", tr("Plan"), Workspace::Area::bottom, plan_ = new PlanPanel(document_, this));
-  workspace_->add("stepper", tr("Stepper"), Workspace::Area::bottom, stepper_ = new StepperPanel(document_, this));
-  workspace_->add("staleness", tr("Staleness"), Workspace::Area::bottom, staleness_ = new StalenessPanel(this));
+  workspace_->add("plan", tr("Plan"), Workspace::Area::bottom,
+                  plan_ = new PlanPanel(document_, this));
+  workspace_->add("stepper", tr("Stepper"), Workspace::Area::bottom,
+                  stepper_ = new StepperPanel(document_, this));
+  workspace_->add("staleness", tr("Staleness"), Workspace::Area::bottom,
+                  staleness_ = new StalenessPanel(this));
   workspace_->add("log", tr("Log"), Workspace::Area::bottom, log_ = new LogPanel(this));
-  workspace_->add("problems", tr("Problems"), Workspace::Area::bottom, problems_ = new ProblemsPanel(document_, this));
-  workspace_->add("runs", tr("Runs"), Workspace::Area::bottom, runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
-  workspace_->add("scaling", tr("Scaling"), Workspace::Area::bottom, scaling_ = new ScalingPanel(document_, setup_.services, this));
+  workspace_->add("problems", tr("Problems"), Workspace::Area::bottom,
+                  problems_ = new ProblemsPanel(document_, this));
+  workspace_->add("runs", tr("Runs"), Workspace::Area::bottom,
+                  runs_panel_ = new RunsPanel(setup_.services.runs_directory, this));
+  workspace_->add("scaling", tr("Scaling"), Workspace::Area::bottom,
+                  scaling_ = new ScalingPanel(document_, setup_.services, this));
   workspace_->add("text", tr("Text"), Workspace::Area::bottom, text_ = new TextPanel(this));
-  workspace_->add("model", tr("Model"), Workspace::Area::bottom, model_ = new ModelPanel(document_, this));
+  workspace_->add("model", tr("Model"), Workspace::Area::bottom,
+                  model_ = new ModelPanel(document_, this));
   build_file_menu();
   build_edit_menus();
   build_run_menu();
@@ -92,8 +114,10 @@ void MainWindow::build_file_menu() {
   QMenu& menu = *menuBar()->addMenu(tr("&File"));
   files_.fill_menu(menu);
   menu.addSeparator();
-  menu.addAction(icon("runs"), tr("Open r&un ..."), QKeySequence("Ctrl+Shift+O"), this, &MainWindow::open_run_by_dialog);
-  menu.addAction(icon("home"), tr("&Welcome page"), QKeySequence("Ctrl+Shift+W"), this, [this] { show_welcome(!shows_welcome()); });
+  menu.addAction(icon("runs"), tr("Open r&un ..."), QKeySequence("Ctrl+Shift+O"), this,
+                 &MainWindow::open_run_by_dialog);
+  menu.addAction(icon("home"), tr("&Welcome page"), QKeySequence("Ctrl+Shift+W"), this,
+                 [this] { show_welcome(!shows_welcome()); });
   menu.addSeparator();
   menu.addAction(tr("&Quit"), QKeySequence("Ctrl+Q"), this, &QWidget::close);
 }
@@ -136,8 +160,10 @@ void MainWindow::build_view_menu() {
 
 void MainWindow::build_help_menu() {
   QMenu& menu = *menuBar()->addMenu(tr("&Help"));
-  menu.addAction(tr("&Keyboard shortcuts"), QKeySequence("F1"), this, [this] { show_shortcuts(*this); });
-  menu.addAction(tr("&About Trainyard"), QKeySequence("Shift+F1"), this, [this] { show_about(*this); });
+  menu.addAction(tr("&Keyboard shortcuts"), QKeySequence("F1"), this,
+                 [this] { show_shortcuts(*this); });
+  menu.addAction(tr("&About Trainyard"), QKeySequence("Shift+F1"), this,
+                 [this] { show_about(*this); });
 }
 
 void MainWindow::build_toolbars() {
@@ -162,27 +188,37 @@ void MainWindow::build_toolbars() {
 
 // The first so many actions that can do without words show but their icons.
 void MainWindow::spare_words(int actions) {
-  QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(), *step = &controls_.step_action(), *stop = &controls_.stop_action();
+  QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(),
+          *step = &controls_.step_action(), *stop = &controls_.stop_action();
   for (QAction* action : {charts_->freeze_action(), step, stop, pause, run}) {
     auto* button = qobject_cast<QToolButton*>(run_tools_->widgetForAction(action));
-    button->setToolButtonStyle(actions-- > 0 ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+    button->setToolButtonStyle(actions-- > 0 ? Qt::ToolButtonIconOnly
+                                             : Qt::ToolButtonTextBesideIcon);
     button->setMinimumWidth(0);
   }
-  for (const QToolBar* bar : {tools_, run_tools_}) bar->layout()->invalidate();   // a bar that is not seen keeps its old size
-  auto* steady = qobject_cast<QToolButton*>(run_tools_->widgetForAction(pause));  // its words change, and what is beside it must not move
+  for (const QToolBar* bar : {tools_, run_tools_})
+    bar->layout()->invalidate();  // a bar that is not seen keeps its old size
+  auto* steady = qobject_cast<QToolButton*>(
+      run_tools_->widgetForAction(pause));  // its words change, and what is beside it must not move
   if (steady->toolButtonStyle() == Qt::ToolButtonIconOnly) return;
-  const auto words = [&](const QString& text) { return steady->fontMetrics().horizontalAdvance(text); };
-  steady->setMinimumWidth(steady->sizeHint().width() + std::max(0, words(tr("Resume training")) - words(QString(pause->text()).remove('&'))));
+  const auto words = [&](const QString& text) {
+    return steady->fontMetrics().horizontalAdvance(text);
+  };
+  steady->setMinimumWidth(
+      steady->sizeHint().width() +
+      std::max(0, words(tr("Resume training")) - words(QString(pause->text()).remove('&'))));
 }
 
 // Letters that are large for the window leave no room for a chart; who watches a run is given it.
 void MainWindow::fit() {
   if (!run_tools_) return;
-  if (workspace_->fit() && runs_.current()) QMetaObject::invokeMethod(workspace_, &Workspace::show_charts, Qt::QueuedConnection);
+  if (workspace_->fit() && runs_.current())
+    QMetaObject::invokeMethod(workspace_, &Workspace::show_charts, Qt::QueuedConnection);
   fit_toolbars();
 }
 
-// In one line if it fits, with words where they fit; nothing that steers a run may hide at the end of a bar.
+// In one line if it fits, with words where they fit; nothing that steers a run may hide at the end
+// of a bar.
 void MainWindow::fit_toolbars() {
   if (!run_tools_) return;
   const int size = Theme::instance().pixels(20);
@@ -207,7 +243,8 @@ void MainWindow::connect_document() {
   connect(&document_, &Document::file_changed, this, &MainWindow::update_title);
   connect(&document_, &Document::changed, this, &MainWindow::update_title);
   connect(&document_, &Document::changed, this, [this] { as_drawn_.reset(); });
-  for (const auto signal : {&Document::changed, &Document::problems_changed}) connect(&document_, signal, errors_, &Banner::look_again);
+  for (const auto signal : {&Document::changed, &Document::problems_changed})
+    connect(&document_, signal, errors_, &Banner::look_again);
   connect(&document_, &Document::judged, this, &MainWindow::start_wanted_run);
   connect(&files_, &FileActions::failed, this, &MainWindow::show_problems);
   connect(&files_, &FileActions::not_saved, this, &MainWindow::tell_not_saved);
@@ -216,20 +253,25 @@ void MainWindow::connect_document() {
   connect(&inspector_->cost(), &CostLine::room_known, problems_, &ProblemsPanel::set_room);
   connect(problems_, &ProblemsPanel::activated, this, &MainWindow::go_to);
   connect(problems_, &ProblemsPanel::count_changed, this, &MainWindow::show_problem_count);
-  connect(canvas_, &TopologyView::message, this, [this](const QString& text) { statusBar()->showMessage(text, 5000); });
-  connect(&autosave_, &Autosave::failed, this,
-          [this](const QString& what) { errors_->show_text(Banner::Kind::warning, tr("Unsaved work is not being kept for a crash"), what); });
+  connect(canvas_, &TopologyView::message, this,
+          [this](const QString& text) { statusBar()->showMessage(text, 5000); });
+  connect(&autosave_, &Autosave::failed, this, [this](const QString& what) {
+    errors_->show_text(Banner::Kind::warning, tr("Unsaved work is not being kept for a crash"),
+                       what);
+  });
 }
 
 void MainWindow::connect_welcome() {
-  leave_welcome_ = new QShortcut(QKeySequence(Qt::Key_Escape), this, [this] { show_welcome(false); });
+  leave_welcome_ =
+      new QShortcut(QKeySequence(Qt::Key_Escape), this, [this] { show_welcome(false); });
   connect(workspace_, &Workspace::wanted, this, [this] { show_welcome(false); });
   connect(welcome_, &WelcomePage::open_requested, &files_, &FileActions::open);
   connect(welcome_, &WelcomePage::open_dialog_requested, &files_, &FileActions::open_by_dialog);
   connect(welcome_, &WelcomePage::new_requested, &files_, &FileActions::new_document);
-  connect(welcome_, &WelcomePage::run_requested, this, [this](const experiment::Experiment& experiment, const QString& file) {
-    if (file.isEmpty() ? files_.open_as_new(experiment) : files_.open(file)) start_run();
-  });
+  connect(welcome_, &WelcomePage::run_requested, this,
+          [this](const experiment::Experiment& experiment, const QString& file) {
+            if (file.isEmpty() ? files_.open_as_new(experiment) : files_.open(file)) start_run();
+          });
 }
 
 void MainWindow::connect_runs() {
@@ -244,35 +286,43 @@ void MainWindow::connect_runs() {
   connect(&runs_, &RunSession::trouble, this, &MainWindow::run_in_trouble);
   connect(charts_, &RunCharts::frozen_changed, timeline_, &TimelinePanel::set_frozen);
   connect(timeline_, &TimelinePanel::op_selected, this, &MainWindow::show_in_plan);
-  connect(timeline_, &TimelinePanel::drawn_op_selected, this, [this](int rank, const QString& program, const QString& token, bool raise) {
-    plan_->show_op(rank, program, token);
-    if (raise) workspace_->raise("plan");
-  });
+  connect(timeline_, &TimelinePanel::drawn_op_selected, this,
+          [this](int rank, const QString& program, const QString& token, bool raise) {
+            plan_->show_op(rank, program, token);
+            if (raise) workspace_->raise("plan");
+          });
   connect(staleness_, &StalenessPanel::gradient_wanted, this, &MainWindow::show_push);
   connect(charts_, &RunCharts::gradient_wanted, this, &MainWindow::show_push);
   connect(runs_panel_, &RunsPanel::ticked_changed, &runs_, &RunSession::set_ticked);
   connect(runs_panel_, &RunsPanel::open_requested, this, &MainWindow::open_run);
 }
 
-// What is stepped through is shown on the canvas while it is looked at, and never beside the bytes of a run that just began.
+// What is stepped through is shown on the canvas while it is looked at, and never beside the bytes
+// of a run that just began.
 void MainWindow::connect_stepper() {
-  connect(stepper_, &StepperPanel::transit_changed, &canvas_->topology_scene(), &TopologyScene::set_transit);
-  connect(&workspace_->dock("stepper"), &QDockWidget::visibilityChanged, stepper_, &StepperPanel::set_seen);
+  connect(stepper_, &StepperPanel::transit_changed, &canvas_->topology_scene(),
+          &TopologyScene::set_transit);
+  connect(&workspace_->dock("stepper"), &QDockWidget::visibilityChanged, stepper_,
+          &StepperPanel::set_seen);
   connect(&runs_, &RunSession::live_changed, stepper_, &StepperPanel::leave_canvas);
 }
 
 // Layers go to devices on the canvas, where those are marked that have what is selected.
 void MainWindow::connect_model() {
   connect(model_, &ModelPanel::pointed, canvas_, &TopologyView::point_at);
-  connect(&workspace_->dock("model"), &QDockWidget::visibilityChanged, model_, &ModelPanel::set_seen);
-  connect(model_, &ModelPanel::message, statusBar(), [this](const QString& text) { statusBar()->showMessage(text, 8000); });
+  connect(&workspace_->dock("model"), &QDockWidget::visibilityChanged, model_,
+          &ModelPanel::set_seen);
+  connect(model_, &ModelPanel::message, statusBar(),
+          [this](const QString& text) { statusBar()->showMessage(text, 8000); });
   connect(canvas_, &TopologyView::layers_dropped, model_, &ModelPanel::move_to_device);
 }
 
-// Neither a run nor a sweep begins beside the other: they would share cores, and the figures of both would be wrong.
+// Neither a run nor a sweep begins beside the other: they would share cores, and the figures of
+// both would be wrong.
 void MainWindow::connect_scaling() {
   connect(scaling_, &ScalingPanel::open_requested, this, &MainWindow::open_run);
-  connect(&runs_, &RunSession::live_changed, this, [this] { scaling_->set_training(live_names().join(", ")); });
+  connect(&runs_, &RunSession::live_changed, this,
+          [this] { scaling_->set_training(live_names().join(", ")); });
   connect(scaling_, &ScalingPanel::sweeping_changed, errors_, &Banner::look_again);
   connect(scaling_, &ScalingPanel::sweeping_changed, this, [this] {
     if (!scaling_->sweeping()) QApplication::alert(this);

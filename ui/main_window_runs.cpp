@@ -48,8 +48,10 @@ void MainWindow::offer_what_was_left() {
     show_who_trains();
     if (live.isEmpty() || runs_.live()) return;
     const QString& first = live.first();
-    const QString more = live.size() > 1 ? tr(" %1 more live too: see Runs.").arg(live.size() - 1) : QString();
-    offers_->show_text(Banner::Kind::information, tr("A run is still alive: %1").arg(run_name(first)),
+    const QString more =
+        live.size() > 1 ? tr(" %1 more live too: see Runs.").arg(live.size() - 1) : QString();
+    offers_->show_text(Banner::Kind::information,
+                       tr("A run is still alive: %1").arg(run_name(first)),
                        tr("It was left running, or its window was lost.") + more);
     offers_->offer(tr("Attach"), [this, first] {
       open_run(first);
@@ -77,7 +79,8 @@ void MainWindow::run_changed() {
   runs_panel_->set_current(run->directory());
 }
 
-// What steers a run, and the line that tells how it goes, are of the one that trains, whichever is looked at.
+// What steers a run, and the line that tells how it goes, are of the one that trains, whichever is
+// looked at.
 void MainWindow::show_who_trains() {
   controls_.set_run(runs_.commanded());
   state_bar_->set_run(runs_.commanded());
@@ -95,9 +98,12 @@ QStringList MainWindow::live_names() const {
 }
 
 // By name where another one is shown.
-QString MainWindow::called(const Run& run) const { return &run == runs_.current() ? tr("The run") : run.name(); }
+QString MainWindow::called(const Run& run) const {
+  return &run == runs_.current() ? tr("The run") : run.name();
+}
 
-// A failure is told at once, in full, also of a run that trains while another is shown; the rest is shown by the clock.
+// A failure is told at once, in full, also of a run that trains while another is shown; the rest is
+// shown by the clock.
 void MainWindow::run_updated(Run* run) {
   if (run == runs_.current() || run->live()) tell_failure(*run);
 }
@@ -109,7 +115,8 @@ void MainWindow::tell_failure(const Run& run) {
   if (!problem) return;
   failures_told_ << run.directory();
   if (problem->code == base::ProblemCode::cancelled)
-    return errors_->show_text(Banner::Kind::information, tr("%1 was stopped").arg(called(run)), tr("What it recorded until then is kept."));
+    return errors_->show_text(Banner::Kind::information, tr("%1 was stopped").arg(called(run)),
+                              tr("What it recorded until then is kept."));
   errors_->show_problem(tr("%1 failed").arg(called(run)), *problem);
   const std::set<int> ranks = ranks_of(*problem);
   offer_log(run, ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
@@ -133,13 +140,17 @@ void MainWindow::offer_log(const Run& run, std::optional<int> rank) {
 
 // Of a run that failed and left a whole checkpoint, where the document is what it trained.
 void MainWindow::offer_to_go_on(const Run& run) {
-  const auto step = base::value_at(run.history().result(), "committed_step"), problem = base::value_at(run.history().result(), "problem");
-  if (!step || !problem || !step->is_number_integer() || &run != runs_.current() || !trains_as_run()) return;
-  errors_->offer_also(tr("Go on from step %1").arg(grouped(step->get<std::int64_t>())), [this, directory = run.directory()] {
-    start_run();
-    if (run_wanted_) goes_on_from_ = directory;
-    return true;
-  });
+  const auto step = base::value_at(run.history().result(), "committed_step"),
+             problem = base::value_at(run.history().result(), "problem");
+  if (!step || !problem || !step->is_number_integer() || &run != runs_.current() ||
+      !trains_as_run())
+    return;
+  errors_->offer_also(tr("Go on from step %1").arg(grouped(step->get<std::int64_t>())),
+                      [this, directory = run.directory()] {
+                        start_run();
+                        if (run_wanted_) goes_on_from_ = directory;
+                        return true;
+                      });
 }
 
 // The coordinator is gone, and left no result.
@@ -147,11 +158,14 @@ void MainWindow::run_broke_off(const Run& run) {
   const auto& losses = run.history().train_loss();
   const QString steps = counted(losses.empty() ? 0 : losses.back().step + 1, tr("steps"));
   const QString said = QString::fromStdString(last_words(run.directory().toStdString()));
-  const QString how = said.isEmpty() ? tr("The coordinating program ended without a word (killed?) after %1.").arg(steps)
-                                     : tr("The coordinating program ended after %1, without a result.").arg(steps);
+  const QString how =
+      said.isEmpty()
+          ? tr("The coordinating program ended without a word (killed?) after %1.").arg(steps)
+          : tr("The coordinating program ended after %1, without a result.").arg(steps);
   const QString kept = tr("What was recorded is kept. Run again.");
   errors_->show_text(Banner::Kind::error, tr("%1 broke off").arg(called(run)),
-                     said.isEmpty() ? how + " " + kept : how + " " + kept + "\n" + tr("It said last: %1").arg(said));
+                     said.isEmpty() ? how + " " + kept
+                                    : how + " " + kept + "\n" + tr("It said last: %1").arg(said));
   offer_log(run, {});
 }
 
@@ -161,7 +175,8 @@ void MainWindow::run_ended(Run* run) {
   const telemetry::History& history = run->history();
   const bool told = failures_told_.contains(run->directory()), shown = run == runs_.current();
   if (!told && history.ranks() > 0 && !history.result().is_object()) run_broke_off(*run);
-  else if (!told && !shown) statusBar()->showMessage(tr("%1 has ended").arg(run->name()), kNewsMilliseconds);
+  else if (!told && !shown)
+    statusBar()->showMessage(tr("%1 has ended").arg(run->name()), kNewsMilliseconds);
   if (told && shown) offer_to_go_on(*run);
   if (shown) canvas_->clear_overlay(), show_live_state();
   runs_panel_->refresh();
@@ -169,19 +184,22 @@ void MainWindow::run_ended(Run* run) {
   if (closing_ && !runs_.live()) close();
 }
 
-// An opened run comes with its experiment: at once in place of a document that has no file and holds nothing unsaved, else when
-// a person says so.
+// An opened run comes with its experiment: at once in place of a document that has no file and
+// holds nothing unsaved, else when a person says so.
 void MainWindow::show_experiment_of_run() {
   experiment_wanted_ = false;
   match_drawing();
-  if (document_.file().isEmpty() && !document_.dirty() && !trains_as_run()) open_experiment_of_run();
+  if (document_.file().isEmpty() && !document_.dirty() && !trains_as_run())
+    open_experiment_of_run();
   else tell_of_another_experiment();
 }
 
 bool MainWindow::open_experiment_of_run() {
   const auto recorded = recorded_experiment(runs_.current()->history());
-  if (!recorded || !files_.open_as_new(given_experiment(runs_.current()->directory(), *recorded))) return false;
-  failures_told_.removeAll(runs_.current()->directory());  // another document hides what was said of the one before
+  if (!recorded || !files_.open_as_new(given_experiment(runs_.current()->directory(), *recorded)))
+    return false;
+  failures_told_.removeAll(
+      runs_.current()->directory());  // another document hides what was said of the one before
   tell_failure(*runs_.current());
   offer_to_go_on(*runs_.current());
   show_live_state();
@@ -192,17 +210,25 @@ bool MainWindow::open_experiment_of_run() {
 void MainWindow::tell_of_another_experiment() {
   opened_beside_run_ = false;
   if (!recorded_experiment(runs_.current()->history()) || trains_as_run()) return;
-  offers_->show_text(Banner::Kind::information, tr("This run trained another experiment"), tr("The canvas keeps yours."));
+  offers_->show_text(Banner::Kind::information, tr("This run trained another experiment"),
+                     tr("The canvas keeps yours."));
   offers_->offer(tr("Show its experiment"), [this] { return open_experiment_of_run(); });
-  offers_->stays_until([this, directory = runs_.current()->directory()] { return runs_.current()->directory() != directory || trains_as_run(); });
+  offers_->stays_until([this, directory = runs_.current()->directory()] {
+    return runs_.current()->directory() != directory || trains_as_run();
+  });
 }
 
-bool MainWindow::trains_as_run() const { return trains_as_recorded(document_.experiment(), document_.directory().toStdString(), runs_.current()->history()); }
+bool MainWindow::trains_as_run() const {
+  return trains_as_recorded(document_.experiment(), document_.directory().toStdString(),
+                            runs_.current()->history());
+}
 
-// What was measured is never shown on a drawing of other things. Edits since then do not make it one: names tell things apart.
+// What was measured is never shown on a drawing of other things. Edits since then do not make it
+// one: names tell things apart.
 void MainWindow::match_drawing() {
   if (!runs_.current()) return;
-  drawing_fits_ = all_names(runs_.current()->drawing()) == all_names(document_.experiment().topology);
+  drawing_fits_ =
+      all_names(runs_.current()->drawing()) == all_names(document_.experiment().topology);
   if (!drawing_fits_) canvas_->clear_overlay();
 }
 
@@ -216,9 +242,10 @@ void MainWindow::offer_for_rank(QMenu& menu, const Part& part) {
   if (device == overlay->devices.end() || !recorded) return;
   for (const session::RankStatus& rank : run->status()->ranks) {
     if (rank.rank != device->second.rank) continue;
-    add_slow_menu(menu, {rank.rank, rank.slow_down, rank.jitter}, [run = QPointer<Run>(run)](const session::Slow& slow) {
-      if (run) run->slow(slow);
-    });
+    add_slow_menu(menu, {rank.rank, rank.slow_down, rank.jitter},
+                  [run = QPointer<Run>(run)](const session::Slow& slow) {
+                    if (run) run->slow(slow);
+                  });
     add_fault_menu(menu, rank.rank, faults_of_rank(*recorded, *run->status(), rank.rank),
                    [this, run = QPointer<Run>(run), rank = rank.rank](session::Command fault) {
                      if (run) befall(*run, fault, rank);
@@ -230,7 +257,9 @@ void MainWindow::offer_for_link(QMenu& menu, const Part& part) {
   Run* run = runs_.current();
   if (part.kind != Part::Kind::link || !run || !run->live() || !run->status()) return;
   const auto recorded = recorded_experiment(run->history());
-  const auto offered = recorded ? faults_of_link(*recorded, *run->status(), part.link.from, part.link.to) : std::nullopt;
+  const auto offered = recorded
+                           ? faults_of_link(*recorded, *run->status(), part.link.from, part.link.to)
+                           : std::nullopt;
   if (!offered) return;
   add_link_menu(menu, *offered, [run = QPointer<Run>(run), link = offered->link](double carried) {
     if (run) run->set_link(link, carried);
@@ -240,22 +269,36 @@ void MainWindow::offer_for_link(QMenu& menu, const Part& part) {
 // What ends the run is asked about: by what holds now, and not by what held when the menu came up.
 void MainWindow::befall(Run& run, session::Command fault, int rank) {
   const auto recorded = recorded_experiment(run.history());
-  const bool spared = recorded && run.status() && faults_of_rank(*recorded, *run.status(), rank).spared;
+  const bool spared =
+      recorded && run.status() && faults_of_rank(*recorded, *run.status(), rank).spared;
   const QPointer<Run> still = &run;
-  const QString who = recorded ? tr("rank %1 (%2)").arg(rank).arg(duty_words(experiment::duty_of(*recorded, rank))) : tr("rank %1").arg(rank);
+  const QString who =
+      recorded ? tr("rank %1 (%2)").arg(rank).arg(duty_words(experiment::duty_of(*recorded, rank)))
+               : tr("rank %1").arg(rank);
   const bool resumes = recorded && experiment::has_servers(recorded->strategy.kind);
-  const auto committed = resumes ? session::committed_step(std::filesystem::path(run.directory().toStdString()) / "checkpoints") : std::nullopt;
-  const QString kept = committed ? tr("Another run can go on from its checkpoint of step %1.").arg(grouped(*committed))
-                                 : tr("It has written no checkpoint that another run could go on from.");
-  const QString text = tr("Training cannot go on without %1: to kill it ends %2. %3").arg(who, run.name(), kept);
-  if (fault == session::Command::kill && !spared && !questions_.confirm(tr("End the run?"), text, tr("Kill rank %1").arg(rank))) return;
+  const auto committed =
+      resumes ? session::committed_step(std::filesystem::path(run.directory().toStdString()) /
+                                        "checkpoints")
+              : std::nullopt;
+  const QString kept =
+      committed
+          ? tr("Another run can go on from its checkpoint of step %1.").arg(grouped(*committed))
+          : tr("It has written no checkpoint that another run could go on from.");
+  const QString text =
+      tr("Training cannot go on without %1: to kill it ends %2. %3").arg(who, run.name(), kept);
+  if (fault == session::Command::kill && !spared &&
+      !questions_.confirm(tr("End the run?"), text, tr("Kill rank %1").arg(rank)))
+    return;
   if (still) still->befall(fault, rank);
 }
 
 // The plan beside is that of the document: it is gone to where the run trained it.
 void MainWindow::show_in_plan(int rank, const QString& program, const QString& token, bool raise) {
   if (!runs_.current() || !trains_as_run()) {
-    if (raise) statusBar()->showMessage(tr("This run trained another experiment than the one on the canvas, whose plan is beside."), kNewsMilliseconds);
+    if (raise)
+      statusBar()->showMessage(tr("This run trained another experiment than the one on the canvas, "
+                                  "whose plan is beside."),
+                               kNewsMilliseconds);
     return;
   }
   plan_->show_op(rank, program, token);
@@ -265,7 +308,9 @@ void MainWindow::show_in_plan(int rank, const QString& program, const QString& t
 void MainWindow::show_push(int rank, double seconds) {
   workspace_->raise("timeline");
   if (!timeline_->show_push(rank, seconds))
-    statusBar()->showMessage(tr("The push of that gradient is not on the timeline: it holds the last ops alone."), kNewsMilliseconds);
+    statusBar()->showMessage(
+        tr("The push of that gradient is not on the timeline: it holds the last ops alone."),
+        kNewsMilliseconds);
 }
 
 // Of the run that is shown: canvas and truths, a few times a second; only what was measured.
@@ -281,14 +326,21 @@ void MainWindow::show_live_state() {
   const bool over = run->complete() && !run->live();
   const topology::Topology& drawing = document_.experiment().topology;
   if (known && !as_drawn_) as_drawn_ = trains_as_run();
-  if (overlay_ && drawing_fits_ && over) canvas_->set_overlay(overlay_->on(drawing, overlay_->failures(history)));
+  if (overlay_ && drawing_fits_ && over)
+    canvas_->set_overlay(overlay_->on(drawing, overlay_->failures(history)));
   if (overlay_ && status && drawing_fits_ && run->live())
     canvas_->set_overlay(
-        overlay_->on(drawing, overlay_->overlay(history, status, status->state == session::RunState::running, &run->cargo()), as_drawn_.value_or(false)));
+        overlay_->on(drawing,
+                     overlay_->overlay(history, status, status->state == session::RunState::running,
+                                       &run->cargo()),
+                     as_drawn_.value_or(false)));
   const QStringList of_run = truths_of(history, run->drawing());
   std::vector<RunTruths> truths;
-  for (const Run* shown : runs_.shown()) truths.push_back({shown->name(), shown == run ? of_run : truths_of(shown->history(), shown->drawing())});
-  charts_->set_badges(told_apart(truths) + told_behind(status && !over ? status->step : 0, charts_->steps()));
+  for (const Run* shown : runs_.shown())
+    truths.push_back(
+        {shown->name(), shown == run ? of_run : truths_of(shown->history(), shown->drawing())});
+  charts_->set_badges(told_apart(truths) +
+                      told_behind(status && !over ? status->step : 0, charts_->steps()));
   timeline_->set_badges(of_run);
   if (over && !(known && opened_beside_run_)) live_.stop();
 }

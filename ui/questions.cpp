@@ -15,17 +15,23 @@ QString question_text(const char* text) { return QCoreApplication::translate("qu
 QString filter() { return question_text("Trainyard experiments (*.json)"); }
 
 SaveAnswer ask_to_save(QWidget* parent, const QString& title) {
-  QMessageBox box(QMessageBox::Question, question_text("Save changes?"), question_text("\"%1\" has changes that are not saved.").arg(title),
+  QMessageBox box(QMessageBox::Question, question_text("Save changes?"),
+                  question_text("\"%1\" has changes that are not saved.").arg(title),
                   QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, parent);
   box.setDefaultButton(QMessageBox::Save);
   const int answer = box.exec();
-  return answer == QMessageBox::Save ? SaveAnswer::save : answer == QMessageBox::Discard ? SaveAnswer::discard : SaveAnswer::cancel;
+  return answer == QMessageBox::Save      ? SaveAnswer::save
+         : answer == QMessageBox::Discard ? SaveAnswer::discard
+                                          : SaveAnswer::cancel;
 }
 
 LiveRunAnswer ask_about_run(QWidget* parent, const QString& run) {
-  QMessageBox box(QMessageBox::Question, question_text("A run is alive"), question_text("\"%1\" is still training.").arg(run), QMessageBox::Cancel, parent);
-  box.setInformativeText(question_text("Left running, it goes on without this window; the next start offers to attach to it."));
-  const QPushButton* leave = box.addButton(question_text("Leave it running"), QMessageBox::AcceptRole);
+  QMessageBox box(QMessageBox::Question, question_text("A run is alive"),
+                  question_text("\"%1\" is still training.").arg(run), QMessageBox::Cancel, parent);
+  box.setInformativeText(question_text(
+      "Left running, it goes on without this window; the next start offers to attach to it."));
+  const QPushButton* leave =
+      box.addButton(question_text("Leave it running"), QMessageBox::AcceptRole);
   const QPushButton* stop = box.addButton(question_text("Stop it"), QMessageBox::DestructiveRole);
   box.exec();
   if (box.clickedButton() == leave) return LiveRunAnswer::leave_running;
@@ -37,10 +43,21 @@ LiveRunAnswer ask_about_run(QWidget* parent, const QString& run) {
 Questions dialogs(QWidget* parent) {
   return {[parent](const QString& title) { return ask_to_save(parent, title); },
           [parent](const QString& run) { return ask_about_run(parent, run); },
-          [parent] { return QFileDialog::getOpenFileName(parent, question_text("Open experiment"), {}, filter()); },
-          [parent](const QString& suggested) { return ask_where_to_save(parent, question_text("Save experiment"), suggested, filter(), "json"); },
-          [parent](const QString& start) { return QFileDialog::getExistingDirectory(parent, question_text("Open the directory of a run"), start); },
-          [parent](const QString& title, const QString& text, const QString& yes) { return confirm(parent, title, text, yes); }};
+          [parent] {
+            return QFileDialog::getOpenFileName(parent, question_text("Open experiment"), {},
+                                                filter());
+          },
+          [parent](const QString& suggested) {
+            return ask_where_to_save(parent, question_text("Save experiment"), suggested, filter(),
+                                     "json");
+          },
+          [parent](const QString& start) {
+            return QFileDialog::getExistingDirectory(
+                parent, question_text("Open the directory of a run"), start);
+          },
+          [parent](const QString& title, const QString& text, const QString& yes) {
+            return confirm(parent, title, text, yes);
+          }};
 }
 
 }  // namespace trainyard::ui

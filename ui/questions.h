@@ -17,8 +17,9 @@ struct Questions {
   std::function<LiveRunAnswer(const QString& run)> close_while_running;
   std::function<QString()> file_to_open;  // empty: none
   std::function<QString(const QString& suggested)> file_to_save;
-  std::function<QString(const QString& start)> run_to_open;                                    // a directory
-  std::function<bool(const QString& title, const QString& text, const QString& yes)> confirm;  // `yes`: the button that does it
+  std::function<QString(const QString& start)> run_to_open;  // a directory
+  std::function<bool(const QString& title, const QString& text, const QString& yes)>
+      confirm;  // `yes`: the button that does it
 };
 
 Questions dialogs(QWidget* parent);

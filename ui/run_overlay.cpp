@@ -21,9 +21,12 @@ using telemetry::Metric;
 using telemetry::Series;
 
 constexpr double kWindowSeconds = 1;
-constexpr double kMissed = 2;  // intervals between its points, after which a series of slow steps is silent
+constexpr double kMissed =
+    2;  // intervals between its points, after which a series of slow steps is silent
 
-double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // The last points of a series that span a second; at least one interval.
 struct Recent {
@@ -31,12 +34,14 @@ struct Recent {
   double seconds;
 };
 
-// Nothing of a series that has one point alone, or was not heard of in the last second of the run, nor in two of its intervals.
+// Nothing of a series that has one point alone, or was not heard of in the last second of the run,
+// nor in two of its intervals.
 std::optional<Recent> recent(const Series* series, double now) {
   if (series == nullptr || series->seconds.size() < 2) return {};
   const std::vector<double>& at = series->seconds;
   Recent found{at.size() - 2, at.size() - 1, 0};
-  if (now - at.back() > std::max(kWindowSeconds, kMissed * (at.back() - at[found.first]))) return {};
+  if (now - at.back() > std::max(kWindowSeconds, kMissed * (at.back() - at[found.first])))
+    return {};
   while (found.first > 0 && at.back() - at[found.first] < kWindowSeconds) --found.first;
   found.seconds = at.back() - at[found.first];
   return found.seconds > 0 ? std::optional(found) : std::nullopt;
@@ -47,29 +52,37 @@ struct PairRate {
   double total = 0;
   std::map<Cargo, double> cargo = {};
 };
-PairRate rate_of(const telemetry::History& history, const telemetry::SeriesKey& sent, double now, const CargoMeter* cargo) {
+PairRate rate_of(const telemetry::History& history, const telemetry::SeriesKey& sent, double now,
+                 const CargoMeter* cargo) {
   const Series* totals = history.find(sent);
   const auto span = recent(totals, now);
   if (!span) return {};
   PairRate rate{(totals->values[span->last] - totals->values[span->first]) / span->seconds};
-  if (cargo != nullptr) rate.cargo = cargo->sent(sent.rank, sent.index, totals->seconds[span->first], totals->seconds[span->last]);
+  if (cargo != nullptr)
+    rate.cargo = cargo->sent(sent.rank, sent.index, totals->seconds[span->first],
+                             totals->seconds[span->last]);
   for (auto& [kind, bytes] : rate.cargo) bytes /= span->seconds;
   return rate;
 }
 
-// Compute time as a share of the time from step to step, what a rank is held included, over the last second; negative when it is not known.
+// Compute time as a share of the time from step to step, what a rank is held included, over the
+// last second; negative when it is not known.
 double utilisation_of(const telemetry::History& history, int rank, double now) {
   const Series* compute = history.find({Metric::compute_seconds, rank, 0});
   const auto span = recent(compute, now);
   if (!span) return -1;
-  const auto at = [&](std::size_t point) { return compute->values.begin() + static_cast<std::ptrdiff_t>(point); };
-  const double computed = std::accumulate(at(span->first) + 1, compute->values.end(), 0.0);  // the step that ends at the first began before
+  const auto at = [&](std::size_t point) {
+    return compute->values.begin() + static_cast<std::ptrdiff_t>(point);
+  };
+  const double computed = std::accumulate(at(span->first) + 1, compute->values.end(),
+                                          0.0);  // the step that ends at the first began before
   return std::clamp(computed / span->seconds, 0.0, 1.0);
 }
 
 // The pace dial lets it go no further yet. A pause is told by the rank's own state.
 bool held(const session::Status& status, const session::RankStatus& rank) {
-  return status.seconds_per_step > 0 && rank.state == "running" && rank.step >= status.horizon && rank.step < status.steps;
+  return status.seconds_per_step > 0 && rank.state == "running" && rank.step >= status.horizon &&
+         rank.step < status.steps;
 }
 
 QString overlay_text(const char* source) { return QCoreApplication::translate("overlay", source); }
@@ -82,9 +95,12 @@ const session::RankStatus* status_of(const session::Status* status, int rank) {
 }
 
 // It sends nothing, and takes nothing.
-bool is_away(const session::RankStatus* rank) { return rank != nullptr && (rank->state == "lost" || rank->state == "returning"); }
+bool is_away(const session::RankStatus* rank) {
+  return rank != nullptr && (rank->state == "lost" || rank->state == "returning");
+}
 
-// Several where they did not start. The coordinator tells it sooner than the recording, if it still answers.
+// Several where they did not start. The coordinator tells it sooner than the recording, if it still
+// answers.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
   const auto problem = status && status->problem ? status->problem : problem_of(history);
   return problem ? ranks_of(*problem) : std::set<int>();
@@ -94,7 +110,8 @@ std::set<int> failed_ranks(const telemetry::History& history, const session::Sta
 bool was_lost(const telemetry::History& history, int rank) {
   bool lost = false;
   for (const telemetry::Fault& fault : history.faults())
-    if (fault.rank == rank && (fault.kind == "lost" || fault.kind == "back")) lost = fault.kind == "lost";
+    if (fault.rank == rank && (fault.kind == "lost" || fault.kind == "back"))
+      lost = fault.kind == "lost";
   return lost;
 }
 
@@ -109,12 +126,15 @@ Absence absence_of(const telemetry::History& history, const DeviceOverlay& devic
   if (device.state == "stalled") return Absence::stalled;
   if (device.state == "returning") return Absence::returning;
   if (device.state != "lost") return Absence::none;
-  return (ended ? was_lost(history, device.rank) : is_spared(history, device.rank)) ? Absence::lost : Absence::none;
+  return (ended ? was_lost(history, device.rank) : is_spared(history, device.rank)) ? Absence::lost
+                                                                                    : Absence::none;
 }
 
-// Those that were told to stop are lost too, but are not what failed; nor are those that the others did without.
+// Those that were told to stop are lost too, but are not what failed; nor are those that the others
+// did without.
 void mark(DeviceOverlay& device, const telemetry::History& history, const std::set<int>& failed) {
-  device.absence = failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());
+  device.absence =
+      failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());
   if (device.absence != Absence::none) {
     device.utilisation = -1;
     return;
@@ -125,7 +145,9 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
 }
 
 // How many steps the parameters had that were measured last; 0: none were.
-qint64 measured_step(const telemetry::History& history) { return history.held_out_loss().empty() ? 0 : history.held_out_loss().back().step + 1; }
+qint64 measured_step(const telemetry::History& history) {
+  return history.held_out_loss().empty() ? 0 : history.held_out_loss().back().step + 1;
+}
 
 void add(LinkOverlay& link, const PairRate& rate, bool forward) {
   (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate.total;
@@ -136,27 +158,35 @@ void add(LinkOverlay& link, const PairRate& rate, bool forward) {
   }
 }
 
-void most_first(std::vector<CargoRate>& cargo) { std::ranges::stable_sort(cargo, std::ranges::greater(), &CargoRate::total); }
+void most_first(std::vector<CargoRate>& cargo) {
+  std::ranges::stable_sort(cargo, std::ranges::greater(), &CargoRate::total);
+}
 
 }  // namespace
 
-RunOverlay::RunOverlay(const topology::Topology& topology, Clock clock) : traffic_(topology), clock_(clock ? std::move(clock) : steady_seconds) {}
+RunOverlay::RunOverlay(const topology::Topology& topology, Clock clock)
+    : traffic_(topology), clock_(clock ? std::move(clock) : steady_seconds) {}
 
-DeviceOverlay RunOverlay::device(const telemetry::History& history, const session::Status* status, int rank, std::optional<double> now) const {
+DeviceOverlay RunOverlay::device(const telemetry::History& history, const session::Status* status,
+                                 int rank, std::optional<double> now) const {
   DeviceOverlay device;
   device.rank = rank;
   device.role = drawn_device(rank).role;
   const Series* steps = history.find({Metric::step_seconds, rank, 0});
-  if (const Series* versions = history.find({Metric::version, rank, 0}); versions && device.role == topology::Role::parameter_server) steps = versions;
+  if (const Series* versions = history.find({Metric::version, rank, 0});
+      versions && device.role == topology::Role::parameter_server)
+    steps = versions;
   if (steps && !steps->steps.empty()) device.step = steps->steps.back() + 1;
   if (now) device.utilisation = utilisation_of(history, rank, *now);
   if (const session::RankStatus* one = status_of(status, rank)) {
     device.state = held(*status, *one) ? overlay_text("held") : QString::fromStdString(one->state);
     device.step = one->step;
   }
-  device.at_step =
-      device.role == topology::Role::evaluator || (history.steps_apart() && (device.role == topology::Role::worker || device.role == topology::Role::chief));
-  if (device.role == topology::Role::evaluator) device.step = measured_step(history);  // it does none: it waits where all may go
+  device.at_step = device.role == topology::Role::evaluator ||
+                   (history.steps_apart() && (device.role == topology::Role::worker ||
+                                              device.role == topology::Role::chief));
+  if (device.role == topology::Role::evaluator)
+    device.step = measured_step(history);  // it does none: it waits where all may go
   return device;
 }
 
@@ -169,36 +199,43 @@ double RunOverlay::now(const telemetry::History& history) {
   return latest_ + clock_() - heard_;
 }
 
-void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history, const session::Status* status, double now, const CargoMeter* cargo) {
+void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history,
+                             const session::Status* status, double now, const CargoMeter* cargo) {
   const auto away = [&](int rank) { return is_away(status_of(status, rank)); };
   const auto cut = [&](const Crossing& one) {
     const auto part = one.link ? overlay.link_parts.find(*one.link) : overlay.link_parts.end();
     return part != overlay.link_parts.end() && part->second == 0;
   };
-  traffic_.visit(history, [&](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
-    if (away(sent.rank) || away(sent.index) || std::ranges::any_of(route, cut)) return;
-    const PairRate rate = rate_of(history, sent, now, cargo);
-    for (const Crossing& one : rate.total > 0 ? route : std::vector<Crossing>()) {
-      if (one.link) add(overlay.links[*one.link], rate, one.forward);
-      else add(overlay.buses[one.host], rate, true);
-    }
-  });
+  traffic_.visit(history,
+                 [&](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
+                   if (away(sent.rank) || away(sent.index) || std::ranges::any_of(route, cut))
+                     return;
+                   const PairRate rate = rate_of(history, sent, now, cargo);
+                   for (const Crossing& one : rate.total > 0 ? route : std::vector<Crossing>()) {
+                     if (one.link) add(overlay.links[*one.link], rate, one.forward);
+                     else add(overlay.buses[one.host], rate, true);
+                   }
+                 });
   for (auto& [name, link] : overlay.links) most_first(link.cargo);
   for (auto& [host, bus] : overlay.buses) most_first(bus.cargo);
 }
 
-int RunOverlay::ranks(const telemetry::History& history) const { return std::min(history.ranks(), static_cast<int>(traffic_.ranks().size())); }
+int RunOverlay::ranks(const telemetry::History& history) const {
+  return std::min(history.ranks(), static_cast<int>(traffic_.ranks().size()));
+}
 
 Overlay RunOverlay::failures(const telemetry::History& history) const {
   Overlay overlay;
   overlay.ended = true;
   const std::set<int> failed = failed_ranks(history, nullptr);
   for (int rank = 0; rank < ranks(history); ++rank)
-    if (failed.contains(rank)) mark(overlay.devices[name_of(rank)] = device(history, nullptr, rank, {}), history, failed);
+    if (failed.contains(rank))
+      mark(overlay.devices[name_of(rank)] = device(history, nullptr, rank, {}), history, failed);
   return overlay;
 }
 
-Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status, bool moving, const CargoMeter* cargo) {
+Overlay RunOverlay::overlay(const telemetry::History& history, const session::Status* status,
+                            bool moving, const CargoMeter* cargo) {
   Overlay overlay;
   const experiment::RunSpec run = recorded_run(history);
   overlay.link_speeds = QString::fromStdString(experiment::link_speeds_said(run));
@@ -208,11 +245,13 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
     DeviceOverlay& shown = overlay.devices[name_of(rank)] = device(history, status, rank, now);
     mark(shown, history, failed);
     if (const session::RankStatus* one = status_of(status, rank))
-      shown.imposed = imposed_marks(one->slow_down, one->jitter, run.devices == experiment::DeviceSpeed::paced);
+      shown.imposed =
+          imposed_marks(one->slow_down, one->jitter, run.devices == experiment::DeviceSpeed::paced);
   }
   if (status != nullptr && failed.empty())
     for (const session::LinkPart& harmed : status->links)
-      if (const auto& drawn = traffic_.topology().links; harmed.link >= 0 && static_cast<std::size_t>(harmed.link) < drawn.size()) {
+      if (const auto& drawn = traffic_.topology().links;
+          harmed.link >= 0 && static_cast<std::size_t>(harmed.link) < drawn.size()) {
         const topology::Link& link = drawn[static_cast<std::size_t>(harmed.link)];
         overlay.link_parts[{link.from, link.to}] = harmed.part;
       }
@@ -226,7 +265,8 @@ Overlay RunOverlay::on(const topology::Topology& drawing, Overlay measured, bool
   for (const topology::Host& host : drawing.hosts)
     for (const topology::Device& device : host.devices)
       if (const auto at = measured.devices.find(device.name);
-          at != measured.devices.end() && drawn_device(at->second.rank).kind == device.kind && topology::runs(device))
+          at != measured.devices.end() && drawn_device(at->second.rank).kind == device.kind &&
+          topology::runs(device))
         kept.insert(*at);
   measured.devices = std::move(kept);
   return measured;

@@ -5,7 +5,8 @@
 
 namespace trainyard::ui {
 
-RunSession::RunSession(const Services& services, QObject* parent) : QObject(parent), services_(services) {}
+RunSession::RunSession(const Services& services, QObject* parent)
+    : QObject(parent), services_(services) {}
 RunSession::~RunSession() = default;
 
 std::vector<Run*> RunSession::live_runs() const {
@@ -27,14 +28,16 @@ std::vector<Run*> RunSession::shown() const {
   return runs;
 }
 
-base::Result<void> RunSession::start(const experiment::Experiment& experiment, const QString& data_directory, const QString& name) {
+base::Result<void> RunSession::start(const experiment::Experiment& experiment,
+                                     const QString& data_directory, const QString& name) {
   auto run = Run::start(services_, experiment, data_directory, name);
   if (!run) return base::fail(run.error());
   adopt(std::move(*run));
   return {};
 }
 
-// One that lives goes on being read where it is. An old one is read afresh: nobody was told of its troubles while it was but ticked.
+// One that lives goes on being read where it is. An old one is read afresh: nobody was told of its
+// troubles while it was but ticked.
 void RunSession::open(const QString& directory) {
   if (current_ && current_->directory() == directory) return;
   const auto known = runs_.find(directory);
@@ -79,7 +82,9 @@ void RunSession::set_ticked(const QStringList& directories) {
 
 // Of what is neither looked at nor lives.
 void RunSession::let_go() {
-  std::erase_if(runs_, [this](const auto& kept) { return kept.second.get() != current_ && !ticked_.contains(kept.first) && !kept.second->live(); });
+  std::erase_if(runs_, [this](const auto& kept) {
+    return kept.second.get() != current_ && !ticked_.contains(kept.first) && !kept.second->live();
+  });
   tell_live();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs that the window has open: the current one, which canvas, charts and log show; those ticked to be laid over each other on the
-// charts; and those that live, which are watched to their end whatever else is looked at meanwhile. Each is read once.
+// The runs that the window has open: the current one, which canvas, charts and log show; those
+// ticked to be laid over each other on the charts; and those that live, which are watched to their
+// end whatever else is looked at meanwhile. Each is read once.
 #pragma once
 
 #include <QObject>
@@ -22,10 +23,13 @@ class RunSession : public QObject {
   Run* current() const { return current_; }
   std::vector<Run*> live_runs() const;  // by directory, and so by time; usually one
   bool live() const { return !live_runs().empty(); }
-  Run* commanded() const;           // whom controls act on: the current one if it lives or nobody does, else the newest that lives
-  std::vector<Run*> shown() const;  // on the charts: the ticked ones in order; the current one where none is
+  Run* commanded() const;  // whom controls act on: the current one if it lives or nobody does, else
+                           // the newest that lives
+  std::vector<Run*> shown()
+      const;  // on the charts: the ticked ones in order; the current one where none is
 
-  base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory, const QString& name);
+  base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory,
+                           const QString& name);
   void open(const QString& directory);  // becomes the current one; live if it lives
   void set_ticked(const QStringList& directories);
 

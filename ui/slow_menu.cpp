@@ -24,7 +24,8 @@ constexpr double kJitters[] = {0, 0.5};
 
 QString slow_text(const char* source) { return QCoreApplication::translate("slow_menu", source); }
 
-QAction* add_choice(QMenu& menu, const QString& name, const QString& words, const std::function<void()>& choose) {
+QAction* add_choice(QMenu& menu, const QString& name, const QString& words,
+                    const std::function<void()>& choose) {
   QAction* action = menu.addAction(words, choose);
   action->setObjectName(name);
   action->setCheckable(true);
@@ -38,7 +39,8 @@ class MenuNumber : public QDoubleSpinBox {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override {
-    const bool leaves = event->key() == Qt::Key_Up || event->key() == Qt::Key_Down || event->key() == Qt::Key_Escape;
+    const bool leaves = event->key() == Qt::Key_Up || event->key() == Qt::Key_Down ||
+                        event->key() == Qt::Key_Escape;
     if (!leaves) return QDoubleSpinBox::keyPressEvent(event);
     interpretText();
     QCoreApplication::sendEvent(&menu_, event);
@@ -55,8 +57,8 @@ base::Range range_of(std::string_view field) {
 }
 
 // For what no choice is: taken at each click of its arrows, or with Enter.
-void add_number(QMenu& menu, const QString& name, const QString& words, const base::Range& range, double step, double now,
-                const std::function<void(double)>& choose) {
+void add_number(QMenu& menu, const QString& name, const QString& words, const base::Range& range,
+                double step, double now, const std::function<void(double)>& choose) {
   auto* row = new QWidget(&menu);
   auto* columns = new QHBoxLayout(row);
   columns->setContentsMargins(3 * kGrid, kGrid / 2, kGrid, kGrid / 2);
@@ -70,7 +72,8 @@ void add_number(QMenu& menu, const QString& name, const QString& words, const ba
   number->setSingleStep(step);
   number->setKeyboardTracking(false);
   number->setValue(now);
-  row->setFocusPolicy(Qt::StrongFocus);  // so that the menu hands the keys to it when its line is reached
+  row->setFocusPolicy(
+      Qt::StrongFocus);  // so that the menu hands the keys to it when its line is reached
   row->setFocusProxy(number);
   QObject::connect(number, &QDoubleSpinBox::valueChanged, number, choose);
   auto* action = new QWidgetAction(&menu);
@@ -80,24 +83,35 @@ void add_number(QMenu& menu, const QString& name, const QString& words, const ba
 
 }  // namespace
 
-void add_slow_menu(QMenu& menu, const session::Slow& now, const std::function<void(const session::Slow&)>& slow) {
+void add_slow_menu(QMenu& menu, const session::Slow& now,
+                   const std::function<void(const session::Slow&)>& slow) {
   QMenu& choices = *menu.addMenu(slow_text("Slow rank %1 down in this run").arg(now.rank));
   choices.setObjectName("slow");
   std::vector<std::pair<QAction*, double>> factors, jitters;
-  const auto asked = std::make_shared<session::Slow>(now);  // what was asked for last: the numbers are, one after the other, while the menu is open
+  const auto asked =
+      std::make_shared<session::Slow>(now);  // what was asked for last: the numbers are, one after
+                                             // the other, while the menu is open
   const auto tick = std::make_shared<std::function<void()>>();
-  const auto ask = [asked, slow, tick](double session::Slow::*part, double value) { (*asked).*part = value, (*tick)(), slow(*asked); };
+  const auto ask = [asked, slow, tick](double session::Slow::*part, double value) {
+    (*asked).*part = value, (*tick)(), slow(*asked);
+  };
   const auto factor = [ask](double times) { ask(&session::Slow::slow_down, times); };
   const auto jitter = [ask](double share) { ask(&session::Slow::jitter, share); };
   for (const double times : kFactors) {
-    const QString words = times == 1 ? slow_text("Not slowed down") : slow_text("%1 times slower").arg(times);
-    factors.emplace_back(add_choice(choices, QString("slow_%1").arg(times), words, [=] { factor(times); }), times);
+    const QString words =
+        times == 1 ? slow_text("Not slowed down") : slow_text("%1 times slower").arg(times);
+    factors.emplace_back(
+        add_choice(choices, QString("slow_%1").arg(times), words, [=] { factor(times); }), times);
   }
-  add_number(choices, "factor", slow_text("Times slower"), range_of("slow_down"), 0.5, now.slow_down, factor);
+  add_number(choices, "factor", slow_text("Times slower"), range_of("slow_down"), 0.5,
+             now.slow_down, factor);
   choices.addSeparator();
   for (const double share : kJitters) {
-    const QString words = share == 0 ? slow_text("Without jitter") : slow_text("Each step up to %1 of that longer, at random").arg(share);
-    jitters.emplace_back(add_choice(choices, QString("jitter_%1").arg(share), words, [=] { jitter(share); }), share);
+    const QString words =
+        share == 0 ? slow_text("Without jitter")
+                   : slow_text("Each step up to %1 of that longer, at random").arg(share);
+    jitters.emplace_back(
+        add_choice(choices, QString("jitter_%1").arg(share), words, [=] { jitter(share); }), share);
   }
   add_number(choices, "jitter", slow_text("Jitter"), range_of("jitter"), 0.1, now.jitter, jitter);
   *tick = [=] {

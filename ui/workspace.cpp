@@ -19,26 +19,32 @@ constexpr auto kState = "window/state", kGeometry = "window/geometry";
 constexpr int kStateVersion = 7;  // another arrangement of docks: forget the old one
 constexpr int kNumberKeys = 9;    // that show panels; the tenth and so on have Shift besides
 constexpr int kShort = 520;       // pixels at a scale of 1
-constexpr int kPlotLines = 10;    // of text, that a chart which is read has more than one which is only made out
+constexpr int kPlotLines =
+    10;  // of text, that a chart which is read has more than one which is only made out
 
 Qt::DockWidgetArea area_of(Workspace::Area area) {
-  return area == Workspace::Area::left ? Qt::LeftDockWidgetArea : area == Workspace::Area::right ? Qt::RightDockWidgetArea : Qt::BottomDockWidgetArea;
+  return area == Workspace::Area::left    ? Qt::LeftDockWidgetArea
+         : area == Workspace::Area::right ? Qt::RightDockWidgetArea
+                                          : Qt::BottomDockWidgetArea;
 }
 
 }  // namespace
 
-Workspace::Workspace(QMainWindow& window, QSettings& settings) : QObject(&window), window_(window), settings_(settings) {
+Workspace::Workspace(QMainWindow& window, QSettings& settings)
+    : QObject(&window), window_(window), settings_(settings) {
   window.setDockNestingEnabled(true);
   window.setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   make_perspectives();
   window.installEventFilter(this);
 }
 
-// Qt makes the bars of tabs as docks need them, and gives a clicked tab's content no focus: its keys would do nothing.
+// Qt makes the bars of tabs as docks need them, and gives a clicked tab's content no focus: its
+// keys would do nothing.
 bool Workspace::eventFilter(QObject* watched, QEvent* event) {
   if (watched == &window_ && event->type() == QEvent::ChildPolished)
     if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child()))
-      connect(bar, &QTabBar::tabBarClicked, this, [this, bar](int tab) { focus_clicked(bar->tabText(tab)); });
+      connect(bar, &QTabBar::tabBarClicked, this,
+              [this, bar](int tab) { focus_clicked(bar->tabText(tab)); });
   return QObject::eventFilter(watched, event);
 }
 
@@ -46,7 +52,8 @@ void Workspace::focus_clicked(const QString& title) {
   for (const auto& [name, one] : docks_)
     if (one->windowTitle() == title)
       QMetaObject::invokeMethod(
-          one->widget(), [widget = one->widget()] { widget->setFocus(Qt::MouseFocusReason); }, Qt::QueuedConnection);
+          one->widget(), [widget = one->widget()] { widget->setFocus(Qt::MouseFocusReason); },
+          Qt::QueuedConnection);
 }
 
 void Workspace::add(const QString& name, const QString& title, Area area, QWidget* content) {
@@ -57,7 +64,8 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
   dock->setProperty("area", static_cast<int>(area));
   window_.addDockWidget(area_of(area), dock);
   QAction* action = dock->toggleViewAction();
-  disconnect(action, &QAction::triggered, dock, nullptr);  // Qt would close what is behind another tab
+  disconnect(action, &QAction::triggered, dock,
+             nullptr);  // Qt would close what is behind another tab
   connect(action, &QAction::triggered, this, [this, name] { toggle(name); });
 }
 
@@ -87,11 +95,14 @@ void Workspace::show_charts() {
 
 bool Workspace::is_short() const { return window_.height() < Theme::instance().pixels(kShort); }
 
-// So many percent of the window, but rather what shows a chart whole, and up to `most` percent what shows it well. The bar of tabs is above the dock.
+// So many percent of the window, but rather what shows a chart whole, and up to `most` percent what
+// shows it well. The bar of tabs is above the dock.
 int Workspace::charts_height(int percent, int most) const {
   const QDockWidget& charts = dock("charts");
-  const int line = charts.fontMetrics().height(), whole = charts.widget()->sizeHint().height() + 3 * line;
-  return std::max({window_.height() * percent / 100, whole, std::min(whole + kPlotLines * line, window_.height() * most / 100)});
+  const int line = charts.fontMetrics().height(),
+            whole = charts.widget()->sizeHint().height() + 3 * line;
+  return std::max({window_.height() * percent / 100, whole,
+                   std::min(whole + kPlotLines * line, window_.height() * most / 100)});
 }
 
 bool Workspace::fit() {
@@ -104,7 +115,8 @@ bool Workspace::fit() {
 // A dock among tabs says its name there; where height is scarce it says it there only.
 void Workspace::spare_titles() {
   for (const auto& [name, one] : docks_) {
-    const bool spared = is_short() && area(name) == Area::bottom && !one->isFloating() && !window_.tabifiedDockWidgets(one).isEmpty();
+    const bool spared = is_short() && area(name) == Area::bottom && !one->isFloating() &&
+                        !window_.tabifiedDockWidgets(one).isEmpty();
     if (spared == (one->titleBarWidget() != nullptr)) continue;
     QWidget* before = one->titleBarWidget();
     one->setTitleBarWidget(spared ? new QWidget(one) : nullptr);
@@ -112,13 +124,16 @@ void Workspace::spare_titles() {
   }
 }
 
-void Workspace::set_title(const QString& name, const QString& title) { dock(name).setWindowTitle(title); }
+void Workspace::set_title(const QString& name, const QString& title) {
+  dock(name).setWindowTitle(title);
+}
 
 void Workspace::fill_menu(QMenu& menu) {
   int number = 1;
   for (const QString& name : order_) {
     QAction* action = dock(name).toggleViewAction();
-    action->setShortcut(QKeySequence(QString(number <= kNumberKeys ? "Alt+%1" : "Alt+Shift+%1").arg((number - 1) % kNumberKeys + 1)));
+    action->setShortcut(QKeySequence(QString(number <= kNumberKeys ? "Alt+%1" : "Alt+Shift+%1")
+                                         .arg((number - 1) % kNumberKeys + 1)));
     ++number;
     menu.addAction(action);
   }
@@ -128,15 +143,18 @@ void Workspace::fill_menu(QMenu& menu) {
 
 void Workspace::make_perspectives() {
   const std::tuple<Perspective, QString, QKeySequence, QString> all[] = {
-      {Perspective::build, tr("&Build"), QKeySequence("F8"), tr("Room for the drawing and its settings")},
+      {Perspective::build, tr("&Build"), QKeySequence("F8"),
+       tr("Room for the drawing and its settings")},
       {Perspective::run, tr("&Watch"), QKeySequence("F9"), tr("The drawing and its charts, live")},
-      {Perspective::compare, tr("&Compare"), QKeySequence("F12"), tr("Runs laid over each other, and what differs between them")}};
+      {Perspective::compare, tr("&Compare"), QKeySequence("F12"),
+       tr("Runs laid over each other, and what differs between them")}};
   for (const auto& [perspective, text, keys, tip] : all) {
     auto* action = new QAction(text, this);
     action->setShortcut(keys);
     action->setToolTip(tip + " (" + keys.toString(QKeySequence::NativeText) + ")");
     action->setStatusTip(tip);
-    connect(action, &QAction::triggered, this, [this, perspective = perspective] { set_perspective(perspective); });
+    connect(action, &QAction::triggered, this,
+            [this, perspective = perspective] { set_perspective(perspective); });
     perspectives_ << action;
   }
 }
@@ -146,15 +164,20 @@ void Workspace::fill_perspectives(QMenu& menu) { menu.addActions(perspectives_);
 
 void Workspace::set_perspective(Perspective perspective) {
   leave_bare();
-  const bool build = perspective == Perspective::build, compare = perspective == Perspective::compare;
+  const bool build = perspective == Perspective::build,
+             compare = perspective == Perspective::compare;
   const int width = window_.width();
   for (const char* name : {"palette", "drawing"}) dock(name).setVisible(build);
   dock("inspector").setVisible(build || (!compare && !is_short()));
   dock("inspector").raise();
   lay_out_bottom(compare);
   raise(compare ? "runs" : build ? "problems" : "charts");
-  if (compare) window_.resizeDocks({&dock("runs"), &dock("charts")}, {width * 2 / 5, width * 3 / 5}, Qt::Horizontal);
-  const int charts = build ? charts_height(30, 40) : compare ? charts_height(75, 75) : charts_height(50, 60);
+  if (compare)
+    window_.resizeDocks({&dock("runs"), &dock("charts")}, {width * 2 / 5, width * 3 / 5},
+                        Qt::Horizontal);
+  const int charts = build     ? charts_height(30, 40)
+                     : compare ? charts_height(75, 75)
+                               : charts_height(50, 60);
   window_.resizeDocks({&dock("charts")}, {charts}, Qt::Vertical);
 }
 
@@ -179,9 +202,12 @@ void Workspace::lay_out() {
   window_.resizeDocks({&dock("palette"), &dock("drawing")}, {3, 2}, Qt::Vertical);
 }
 
-Workspace::Area Workspace::area(const QString& name) const { return static_cast<Area>(dock(name).property("area").toInt()); }
+Workspace::Area Workspace::area(const QString& name) const {
+  return static_cast<Area>(dock(name).property("area").toInt());
+}
 
-// Qt leaves bars without tabs standing, and paints their base line, when docks are tabbed anew before it has laid them out.
+// Qt leaves bars without tabs standing, and paints their base line, when docks are tabbed anew
+// before it has laid them out.
 void Workspace::hide_stray_bars() {
   QMetaObject::invokeMethod(
       this,
@@ -200,7 +226,8 @@ void Workspace::put(const QString& name, Qt::Orientation orientation) {
   window_.addDockWidget(area_of(area(name)), &one, orientation);
 }
 
-// Tabs in their order; the charts stand apart from the others when runs are compared, for the list of runs fills them.
+// Tabs in their order; the charts stand apart from the others when runs are compared, for the list
+// of runs fills them.
 void Workspace::lay_out_bottom(bool charts_apart) {
   QDockWidget* first = nullptr;
   for (const QString& name : order_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The docks around the canvas: where they are, which are shown, and the perspectives that arrange them for a purpose. Kept in
-// the settings. A window that is short for its letters spares what it can, so that a chart has room.
+// The docks around the canvas: where they are, which are shown, and the perspectives that arrange
+// them for a purpose. Kept in the settings. A window that is short for its letters spares what it
+// can, so that a chart has room.
 #pragma once
 
 #include <QObject>
@@ -26,7 +27,7 @@ class Workspace : public QObject {
   void add(const QString& name, const QString& title, Area area, QWidget* content);
   QDockWidget& dock(const QString& name) const { return *docks_.at(name); }
   void raise(const QString& name);  // shows it, in front of its neighbours
-  void show_charts();               // where the window is short, with the docks that leave them room
+  void show_charts();  // where the window is short, with the docks that leave them room
   void set_title(const QString& name, const QString& title);
 
   void fill_menu(QMenu& menu);       // a switch for every dock, and "Reset layout"
@@ -37,7 +38,8 @@ class Workspace : public QObject {
   void restore();  // as it was left, else as it comes
   void save();
   void set_bare(bool bare);  // no docks, until it is over: for the welcome page
-  bool fit();                // to the window and its letters; says whether that became short, with charts in sight
+  bool
+  fit();  // to the window and its letters; says whether that became short, with charts in sight
 
  signals:
   void wanted();  // while bare: a dock is to be raised, or a perspective to be taken

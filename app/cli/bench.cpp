@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench allreduce: times the product's own all-reduce between real ranks: processes, or threads for inproc.
+// bench allreduce: times the product's own all-reduce between real ranks: processes, or threads for
+// inproc.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -53,28 +54,39 @@ base::Json result(const BenchJob& job, const BenchAllTimes& all) {
   json["algorithm_bandwidth_bytes_per_second"] = bandwidth;
   json["bus_bandwidth_bytes_per_second"] = bandwidth * 2 * (n - 1) / n;
   if (own)
-    for (const BenchTimes& rank : all) json["wire_bytes_per_rank"].push_back(rank.sent_payload_bytes);
+    for (const BenchTimes& rank : all)
+      json["wire_bytes_per_rank"].push_back(rank.sent_payload_bytes);
   else json["wire_bytes_per_rank"] = nullptr;  // it does not say
   return json;
 }
 
 void print(const base::Json& r) {
-  const auto seconds = [&](const char* which) { return base::format_seconds(r["seconds"][which].get<double>()); };
+  const auto seconds = [&](const char* which) {
+    return base::format_seconds(r["seconds"][which].get<double>());
+  };
   const bool own = r["algorithm"].is_string();
-  std::printf("all-reduce (%s) of %s over %s, %s, %s: verified\n", r["reduction"].get<std::string>().c_str(),
-              base::format_bytes(r["bytes"].get<double>()).c_str(), (r["ranks"].dump() + (r["ranks"] == 1 ? " rank" : " ranks")).c_str(),
-              r[own ? "algorithm" : "engine"].get<std::string>().c_str(), r["transport"].get<std::string>().c_str());
-  std::printf("  time                 %s median, %s min, %s max of %s\n", seconds("median").c_str(), seconds("min").c_str(), seconds("max").c_str(),
-              r["repeat"].dump().c_str());
-  std::printf("  algorithm bandwidth  %s\n", base::with_unit(r["algorithm_bandwidth_bytes_per_second"].get<double>(), "B/s").c_str());
-  std::printf("  bus bandwidth        %s\n", base::with_unit(r["bus_bandwidth_bytes_per_second"].get<double>(), "B/s").c_str());
-  std::printf("  sent by rank 0       %s\n", own ? base::format_bytes(r["wire_bytes_per_rank"][0].get<double>()).c_str() : "not reported by the engine");
+  std::printf("all-reduce (%s) of %s over %s, %s, %s: verified\n",
+              r["reduction"].get<std::string>().c_str(),
+              base::format_bytes(r["bytes"].get<double>()).c_str(),
+              (r["ranks"].dump() + (r["ranks"] == 1 ? " rank" : " ranks")).c_str(),
+              r[own ? "algorithm" : "engine"].get<std::string>().c_str(),
+              r["transport"].get<std::string>().c_str());
+  std::printf("  time                 %s median, %s min, %s max of %s\n", seconds("median").c_str(),
+              seconds("min").c_str(), seconds("max").c_str(), r["repeat"].dump().c_str());
+  std::printf(
+      "  algorithm bandwidth  %s\n",
+      base::with_unit(r["algorithm_bandwidth_bytes_per_second"].get<double>(), "B/s").c_str());
+  std::printf("  bus bandwidth        %s\n",
+              base::with_unit(r["bus_bandwidth_bytes_per_second"].get<double>(), "B/s").c_str());
+  std::printf("  sent by rank 0       %s\n",
+              own ? base::format_bytes(r["wire_bytes_per_rank"][0].get<double>()).c_str()
+                  : "not reported by the engine");
 }
 
 struct BenchArguments {
   BenchJob job;
-  std::string algorithm{base::name_of(job.algorithm)}, transport{base::name_of(job.transport)}, engine{base::name_of(job.engine)},
-      reduction{base::name_of(job.reduction)};
+  std::string algorithm{base::name_of(job.algorithm)}, transport{base::name_of(job.transport)},
+      engine{base::name_of(job.engine)}, reduction{base::name_of(job.reduction)};
   bool json = false;
 };
 
@@ -92,11 +104,15 @@ collective::Choice choose(const BenchJob& job) {
   topology::Topology drawing;
   drawing.hosts.emplace_back();
   drawing.hosts[0].devices.resize(static_cast<std::size_t>(job.ranks));
-  for (std::size_t d = 0; d < drawing.hosts[0].devices.size(); ++d) drawing.hosts[0].devices[d].name = "cpu" + std::to_string(d);
+  for (std::size_t d = 0; d < drawing.hosts[0].devices.size(); ++d)
+    drawing.hosts[0].devices[d].name = "cpu" + std::to_string(d);
   const topology::Network network(drawing);
-  const std::int64_t elements = job.bucket_bytes > 0 ? std::min(job.bucket_bytes / 4, job.elements()) : job.elements();
+  const std::int64_t elements =
+      job.bucket_bytes > 0 ? std::min(job.bucket_bytes / 4, job.elements()) : job.elements();
   return collective::choose(job.segment_bytes,
-                            {std::max<std::int64_t>(1, elements), 4, network.workers(), std::vector<int>(static_cast<std::size_t>(job.ranks), 0)}, network)
+                            {std::max<std::int64_t>(1, elements), 4, network.workers(),
+                             std::vector<int>(static_cast<std::size_t>(job.ranks), 0)},
+                            network)
       .value();
 }
 
@@ -104,15 +120,21 @@ collective::Choice choose(const BenchJob& job) {
 base::Problems engine_problems(const BenchJob& job) {
   if (job.engine == experiment::Engine::own) return {};
   if (job.engine == experiment::Engine::nccl)
-    return {{base::ProblemCode::bad_usage, "--engine", "nccl works between GPUs, and the ranks of a bench are on CPUs", "own, gloo", "Choose one of these."}};
+    return {{base::ProblemCode::bad_usage, "--engine",
+             "nccl works between GPUs, and the ranks of a bench are on CPUs", "own, gloo",
+             "Choose one of these."}};
   base::Problems problems = experiment::absent_engine(job.engine);
   const std::string name(base::name_of(job.engine));
   if (job.algorithm != BenchJob().algorithm)
-    problems.push_back({base::ProblemCode::bad_usage, "--algorithm", name + " chooses its algorithm itself", "", "Leave the option away."});
+    problems.push_back({base::ProblemCode::bad_usage, "--algorithm",
+                        name + " chooses its algorithm itself", "", "Leave the option away."});
   if (job.transport == BenchTransport::zmq)
-    problems.push_back({base::ProblemCode::bad_usage, "--transport", name + " brings its own transport (TCP)", "inproc, for threads; else processes",
-                        "Leave the option away."});
-  if (job.segment_bytes > 0) problems.push_back({base::ProblemCode::bad_usage, "--segment-bytes", name + " cuts as it likes", "", "Leave the option away."});
+    problems.push_back({base::ProblemCode::bad_usage, "--transport",
+                        name + " brings its own transport (TCP)",
+                        "inproc, for threads; else processes", "Leave the option away."});
+  if (job.segment_bytes > 0)
+    problems.push_back({base::ProblemCode::bad_usage, "--segment-bytes", name + " cuts as it likes",
+                        "", "Leave the option away."});
   return problems;
 }
 
@@ -122,8 +144,10 @@ int run(const BenchArguments& arguments) {
   job.transport = named<BenchTransport>(arguments.transport);
   job.engine = named<experiment::Engine>(arguments.engine);
   job.reduction = named<base::Reduction>(arguments.reduction);
-  if (const base::Problems problems = engine_problems(job); !problems.empty()) return complain(problems, arguments.json);
-  if (job.segment_bytes == 0 && job.engine == experiment::Engine::own && job.transport != BenchTransport::zmq)
+  if (const base::Problems problems = engine_problems(job); !problems.empty())
+    return complain(problems, arguments.json);
+  if (job.segment_bytes == 0 && job.engine == experiment::Engine::own &&
+      job.transport != BenchTransport::zmq)
     job.segment_bytes = collective::kSegmentBytesInMemory;
   std::string reason;
   if (job.algorithm == collective::Algorithm::automatic) {
@@ -150,23 +174,35 @@ void add_allreduce(Verb& bench) {
   BenchArguments& arguments = verb.on_run(run);
   BenchJob& job = arguments.job;
   verb.option("--ranks", job.ranks, "Ranks that take part").required().range(1, 256);
-  verb.option("--bytes", job.bytes, "Size of the buffer that is summed: fp32 numbers, as many as fit whole").required().range(4, std::int64_t{1} << 40);
-  verb.option("--bucket-bytes", job.bucket_bytes, "Reduce the buffer in buckets of this size (default: as one)").range(1, std::int64_t{1} << 40);
-  verb.option("--segment-bytes", job.segment_bytes,
-              "Cut larger buckets into segments of this size (default: 2 MiB between ranks that share memory, else never)")
+  verb.option("--bytes", job.bytes,
+              "Size of the buffer that is summed: fp32 numbers, as many as fit whole")
+      .required()
+      .range(4, std::int64_t{1} << 40);
+  verb.option("--bucket-bytes", job.bucket_bytes,
+              "Reduce the buffer in buckets of this size (default: as one)")
       .range(1, std::int64_t{1} << 40);
-  add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm, "All-reduce algorithm");
-  add_choice<BenchTransport>(verb, "--transport", arguments.transport, "How bytes travel: shared memory, sockets, or threads of one process");
-  verb.option("--engine", arguments.engine, "Whose collectives: Trainyard's own, or Gloo's over TCP (default: " + arguments.engine + ")")
+  verb.option("--segment-bytes", job.segment_bytes,
+              "Cut larger buckets into segments of this size (default: 2 MiB between ranks that "
+              "share memory, else never)")
+      .range(1, std::int64_t{1} << 40);
+  add_choice<collective::Algorithm>(verb, "--algorithm", arguments.algorithm,
+                                    "All-reduce algorithm");
+  add_choice<BenchTransport>(verb, "--transport", arguments.transport,
+                             "How bytes travel: shared memory, sockets, or threads of one process");
+  verb.option("--engine", arguments.engine,
+              "Whose collectives: Trainyard's own, or Gloo's over TCP (default: " +
+                  arguments.engine + ")")
       .one_of({"own", "gloo"});  // the ranks of a bench are on CPUs
-  add_choice<base::Reduction>(verb, "--reduction", arguments.reduction, "What is made of the numbers of all ranks");
+  add_choice<base::Reduction>(verb, "--reduction", arguments.reduction,
+                              "What is made of the numbers of all ranks");
   verb.flag("--bind", job.bind, "Keep each process on a core of its own, as mpirun does");
   verb.option("--repeat", job.repeat, "Timed repeats (default: 20)").range(1, 1'000'000);
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli bench allreduce --ranks 2 --bytes 67108864\n"
-      "  trainyard-cli bench allreduce --ranks 4 --bytes 1000000 --algorithm direct --transport zmq --json\n"
+      "  trainyard-cli bench allreduce --ranks 4 --bytes 1000000 --algorithm direct --transport "
+      "zmq --json\n"
       "  trainyard-cli bench allreduce --ranks 4 --bytes 1000000 --engine gloo --reduction mean");
 }
 
@@ -175,7 +211,8 @@ void add_allreduce(Verb& bench) {
 void add_bench(Verb& program) {
   Verb verb = program.add_verb("bench", "Measure this machine with the product's own code");
   verb.require_verb();
-  verb.examples("Examples:\n  trainyard-cli bench allreduce --ranks 2 --bytes 67108864 --repeat 50");
+  verb.examples(
+      "Examples:\n  trainyard-cli bench allreduce --ranks 2 --bytes 67108864 --repeat 50");
   add_allreduce(verb);
   add_bench_rank(program);
 }

@@ -19,12 +19,14 @@ enum class BenchTransport { shm, zmq, inproc };
 
 struct BenchJob {
   std::int64_t ranks = 2;
-  std::int64_t bytes = 64 << 20;   // of the fp32 buffer
-  std::int64_t bucket_bytes = 0;   // reduced as one; 0: the whole buffer
-  std::int64_t segment_bytes = 0;  // a larger bucket is cut into segments of this size; 0: as in an experiment
+  std::int64_t bytes = 64 << 20;  // of the fp32 buffer
+  std::int64_t bucket_bytes = 0;  // reduced as one; 0: the whole buffer
+  std::int64_t segment_bytes =
+      0;  // a larger bucket is cut into segments of this size; 0: as in an experiment
   std::int64_t repeat = 20;
   collective::Algorithm algorithm = collective::Algorithm::ring;
-  BenchTransport transport = BenchTransport::shm;  // of another engine: how ranks meet, processes or threads
+  BenchTransport transport =
+      BenchTransport::shm;  // of another engine: how ranks meet, processes or threads
   experiment::Engine engine = experiment::Engine::own;
   base::Reduction reduction = base::Reduction::sum;
   bool bind = false;  // each process to a core of its own, in turn
@@ -32,7 +34,8 @@ struct BenchJob {
   std::int64_t elements() const { return bytes / 4; }
 };
 
-// What a rank measured: begin and end of every repeat (CLOCK_MONOTONIC), and what it sent in one of them.
+// What a rank measured: begin and end of every repeat (CLOCK_MONOTONIC), and what it sent in one of
+// them.
 struct BenchTimes {
   std::vector<std::int64_t> begin_ns, end_ns;
   std::int64_t sent_payload_bytes = 0;
@@ -44,9 +47,10 @@ inline constexpr int kBenchChannels = 2;  // of the collective, and of the meeti
 // Bytes of a rank's arena that peers read.
 std::int64_t bench_arena_bytes(const BenchJob& job);
 
-// One rank's part: the all-reduce once, verified against what must come out, then warm, then timed. Before every repeat each rank
-// writes its buffer anew, as a backward pass does, and the ranks meet. The memory is the transport's arena, or own memory where that has none. Failure aborts
-// the transport.
+// One rank's part: the all-reduce once, verified against what must come out, then warm, then timed.
+// Before every repeat each rank writes its buffer anew, as a backward pass does, and the ranks
+// meet. The memory is the transport's arena, or own memory where that has none. Failure aborts the
+// transport.
 base::Result<BenchTimes> bench_rank(const BenchJob& job, comm::Transport& transport);
 
 using BenchAllTimes = std::vector<BenchTimes>;  // by rank
@@ -61,23 +65,27 @@ base::Result<BenchTimes> bench_times(const base::Json& json);
 template <>
 struct trainyard::base::Names<trainyard::cli::BenchTransport> {
   using T = trainyard::cli::BenchTransport;
-  static constexpr std::pair<T, std::string_view> table[] = {{T::shm, "shm"}, {T::zmq, "zmq"}, {T::inproc, "inproc"}};
+  static constexpr std::pair<T, std::string_view> table[] = {
+      {T::shm, "shm"}, {T::zmq, "zmq"}, {T::inproc, "inproc"}};
 };
 template <>
 struct trainyard::base::Fields<trainyard::cli::BenchJob> {
   using J = trainyard::cli::BenchJob;
   static constexpr std::string_view title = "All-reduce to measure";
   static auto table() {
-    return std::tuple{field("ranks", &J::ranks, "ranks", {1, 256}, "Ranks that take part"),
-                      field("bytes", &J::bytes, "B", {4, 1e12}, "Size of the fp32 buffer that is summed"),
-                      field("bucket_bytes", &J::bucket_bytes, "B", {0, 1e12}, "Reduce the buffer in buckets of this size; 0: as one"),
-                      field("segment_bytes", &J::segment_bytes, "B", {0, 1e12}, "Cut larger buckets into segments of this size; 0: as in an experiment"),
-                      field("repeat", &J::repeat, "", {1, 1e6}, "Timed repeats"),
-                      field("algorithm", &J::algorithm, "", {}, "All-reduce algorithm"),
-                      field("transport", &J::transport, "", {}, "How bytes travel between ranks"),
-                      field("engine", &J::engine, "", {}, "Whose collectives"),
-                      field("bind", &J::bind, "", {}, "Keep each process on a core of its own"),
-                      field("reduction", &J::reduction, "", {}, "What is made of the numbers of all ranks")};
+    return std::tuple{
+        field("ranks", &J::ranks, "ranks", {1, 256}, "Ranks that take part"),
+        field("bytes", &J::bytes, "B", {4, 1e12}, "Size of the fp32 buffer that is summed"),
+        field("bucket_bytes", &J::bucket_bytes, "B", {0, 1e12},
+              "Reduce the buffer in buckets of this size; 0: as one"),
+        field("segment_bytes", &J::segment_bytes, "B", {0, 1e12},
+              "Cut larger buckets into segments of this size; 0: as in an experiment"),
+        field("repeat", &J::repeat, "", {1, 1e6}, "Timed repeats"),
+        field("algorithm", &J::algorithm, "", {}, "All-reduce algorithm"),
+        field("transport", &J::transport, "", {}, "How bytes travel between ranks"),
+        field("engine", &J::engine, "", {}, "Whose collectives"),
+        field("bind", &J::bind, "", {}, "Keep each process on a core of its own"),
+        field("reduction", &J::reduction, "", {}, "What is made of the numbers of all ranks")};
   }
 };
 template <>
@@ -85,8 +93,11 @@ struct trainyard::base::Fields<trainyard::cli::BenchTimes> {
   using T = trainyard::cli::BenchTimes;
   static constexpr std::string_view title = "Times of a rank";
   static auto table() {
-    return std::tuple{field("begin_ns", &T::begin_ns, "ns", {}, "Begin of every repeat"), field("end_ns", &T::end_ns, "ns", {}, "End of every repeat"),
-                      field("sent_payload_bytes", &T::sent_payload_bytes, "B", {}, "Sent in one repeat"),
-                      field("peak_memory_bytes", &T::peak_memory_bytes, "B", {}, "Peak resident set of the process")};
+    return std::tuple{
+        field("begin_ns", &T::begin_ns, "ns", {}, "Begin of every repeat"),
+        field("end_ns", &T::end_ns, "ns", {}, "End of every repeat"),
+        field("sent_payload_bytes", &T::sent_payload_bytes, "B", {}, "Sent in one repeat"),
+        field("peak_memory_bytes", &T::peak_memory_bytes, "B", {},
+              "Peak resident set of the process")};
   }
 };

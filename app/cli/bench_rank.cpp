@@ -35,14 +35,16 @@ plan::RankPlan coarse_plan(const BenchJob& job, int rank) {
   plan.lanes = {{"comm.g0", plan::LaneKind::comm, 0}};
   plan.buffers = {{kBuffer, base::DType::fp32, job.elements(), true}};
   plan::Program program{"all_reduce", 0, 0, 1, {}};
-  const std::int64_t bucket = job.bucket_bytes > 0 ? std::max<std::int64_t>(1, job.bucket_bytes / 4) : job.elements();
+  const std::int64_t bucket =
+      job.bucket_bytes > 0 ? std::max<std::int64_t>(1, job.bucket_bytes / 4) : job.elements();
   for (std::int64_t first = 0; first < job.elements(); first += bucket) {
     plan::Op op;
     op.kind = plan::OpKind::all_reduce;
     op.lane = plan::LaneId(0);
     op.bucket = static_cast<std::int32_t>(program.ops.size());
     op.group = 0;
-    op.reads = op.writes = {{plan.buffer(kBuffer), first, std::min(bucket, job.elements() - first)}};
+    op.reads =
+        op.writes = {{plan.buffer(kBuffer), first, std::min(bucket, job.elements() - first)}};
     program.ops.push_back(std::move(op));
   }
   plan.programs.push_back(std::move(program));
@@ -57,7 +59,9 @@ plan::Group all_ranks(const BenchJob& job) {
 }
 
 // Whole numbers that every order of adding sums exactly in fp32.
-float value(std::int64_t rank, std::int64_t element) { return static_cast<float>(element % 1009 + rank); }
+float value(std::int64_t rank, std::int64_t element) {
+  return static_cast<float>(element % 1009 + rank);
+}
 float reduced(base::Reduction reduction, std::int64_t ranks, std::int64_t element) {
   const std::int64_t sum = ranks * (element % 1009) + ranks * (ranks - 1) / 2;
   switch (reduction) {
@@ -78,10 +82,12 @@ class Meeting {
     const comm::Tag tag{kGeneration, count_++, 0};
     for (int peer = 0; peer < transport_.ranks(); ++peer)
       if (peer != transport_.rank())
-        if (auto ok = comm::await_post(transport_, peer, kChannel, tag, {}, kMeetingLimit); !ok) return ok;
+        if (auto ok = comm::await_post(transport_, peer, kChannel, tag, {}, kMeetingLimit); !ok)
+          return ok;
     for (int peer = 0; peer < transport_.ranks(); ++peer) {
       if (peer == transport_.rank()) continue;
-      const auto message = comm::await_expected(transport_, peer, kChannel, {tag, 0}, kMeetingLimit);
+      const auto message =
+          comm::await_expected(transport_, peer, kChannel, {tag, 0}, kMeetingLimit);
       if (!message) return base::fail(message.error());
       if (auto ok = transport_.release(peer, kChannel); !ok) return ok;
     }
@@ -94,12 +100,17 @@ class Meeting {
     std::vector<std::string> all(static_cast<std::size_t>(transport_.ranks()));
     for (int peer = 0; peer < transport_.ranks(); ++peer)
       if (peer != transport_.rank())
-        if (auto ok = comm::await_post(transport_, peer, kChannel, tag, std::as_bytes(std::span(own)), kMeetingLimit); !ok) return base::fail(ok.error());
+        if (auto ok = comm::await_post(transport_, peer, kChannel, tag,
+                                       std::as_bytes(std::span(own)), kMeetingLimit);
+            !ok)
+          return base::fail(ok.error());
     for (int peer = 0; peer < transport_.ranks(); ++peer) {
       if (peer == transport_.rank()) continue;
-      const auto message = comm::await_expected(transport_, peer, kChannel, {tag, own.size()}, kMeetingLimit);
+      const auto message =
+          comm::await_expected(transport_, peer, kChannel, {tag, own.size()}, kMeetingLimit);
       if (!message) return base::fail(message.error());
-      all[static_cast<std::size_t>(peer)].assign(reinterpret_cast<const char*>(message->bytes.data()), message->bytes.size());
+      all[static_cast<std::size_t>(peer)].assign(
+          reinterpret_cast<const char*>(message->bytes.data()), message->bytes.size());
       if (auto ok = transport_.release(peer, kChannel); !ok) return base::fail(ok.error());
     }
     if (auto ok = end(); !ok) return base::fail(ok.error());
@@ -110,7 +121,8 @@ class Meeting {
   Result<void> end() {
     for (int peer = 0; peer < transport_.ranks(); ++peer)
       if (peer != transport_.rank())
-        if (auto ok = comm::await_consumed(transport_, peer, kChannel, count_, kMeetingLimit); !ok) return ok;
+        if (auto ok = comm::await_consumed(transport_, peer, kChannel, count_, kMeetingLimit); !ok)
+          return ok;
     return {};
   }
 
@@ -126,11 +138,13 @@ struct Release {
 
 class BenchRank {
  public:
-  BenchRank(const BenchJob& job, comm::Transport& transport) : job_(job), transport_(transport), meeting_(transport) {}
+  BenchRank(const BenchJob& job, comm::Transport& transport)
+      : job_(job), transport_(transport), meeting_(transport) {}
 
   Result<BenchTimes> run() {
     if (const auto ok = prepare(); !ok) return base::fail(ok.error());
-    const bool divides = job_.engine == experiment::Engine::own && job_.reduction == base::Reduction::mean;
+    const bool divides =
+        job_.engine == experiment::Engine::own && job_.reduction == base::Reduction::mean;
     run::CollectiveRunner runner(plan_, bound_, *exchange_, divides ? job_.ranks : 0);
     fill();
     if (const auto ok = once(runner); !ok) return base::fail(ok.error());
@@ -148,11 +162,13 @@ class BenchRank {
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);
     const std::vector<plan::Group> groups{all_ranks(job_)};
-    if (auto ok = job_.engine == experiment::Engine::own ? expand(groups) : hand_over(groups); !ok) return ok;
+    if (auto ok = job_.engine == experiment::Engine::own ? expand(groups) : hand_over(groups); !ok)
+      return ok;
     const run::Layout layout = run::layout(plan_);
     const std::span<std::byte> own = own_memory(private_memory_, layout.private_bytes);
     std::span<std::byte> shared = transport_.arena();
-    if (static_cast<std::int64_t>(shared.size()) < layout.shared_bytes) shared = own_memory(posted_from_, layout.shared_bytes);
+    if (static_cast<std::int64_t>(shared.size()) < layout.shared_bytes)
+      shared = own_memory(posted_from_, layout.shared_bytes);
     const run::Placement& place = layout.buffers[plan_.buffer(kBuffer).index()];
     data_ = reinterpret_cast<float*>((place.shared ? shared : own).data() + place.offset);
     auto bound = run::bind(plan_, groups, {}, {}, *compute_, own, shared);
@@ -165,12 +181,14 @@ class BenchRank {
     collective::Method method(job_.algorithm);
     method.segment_bytes = job_.segment_bytes;
     plan_ = collective::expand(coarse_plan(job_, transport_.rank()), groups, method);
-    exchange_ = std::make_unique<run::Transfers>(transport_, *compute_, kGeneration, job_.reduction);
+    exchange_ =
+        std::make_unique<run::Transfers>(transport_, *compute_, kGeneration, job_.reduction);
     return {};
   }
 
   Result<void> hand_over(const std::vector<plan::Group>& groups) {
-    plan_ = plan::handed_to(coarse_plan(job_, transport_.rank()), std::string(base::name_of(job_.engine)));
+    plan_ = plan::handed_to(coarse_plan(job_, transport_.rank()),
+                            std::string(base::name_of(job_.engine)));
     gloo::Options options;
     options.rank = transport_.rank();
     options.groups = {{groups.front().ranks.begin(), groups.front().ranks.end()}};
@@ -188,7 +206,8 @@ class BenchRank {
 
   using Memory = std::unique_ptr<std::byte, Release>;
   static std::span<std::byte> own_memory(Memory& memory, std::int64_t bytes) {
-    memory.reset(static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<std::size_t>((bytes + 4095) / 4096 * 4096))));
+    memory.reset(static_cast<std::byte*>(
+        std::aligned_alloc(4096, static_cast<std::size_t>((bytes + 4095) / 4096 * 4096))));
     return {memory.get(), static_cast<std::size_t>(bytes)};
   }
 
@@ -203,8 +222,10 @@ class BenchRank {
     for (std::int64_t i = 0; i < job_.elements(); ++i)
       if (const float expected = reduced(job_.reduction, job_.ranks, i); data_[i] != expected)
         return base::fail({base::ProblemCode::failed, "rank " + std::to_string(transport_.rank()),
-                           "element " + std::to_string(i) + " is " + std::to_string(data_[i]) + " after the all-reduce, not " + std::to_string(expected),
-                           "the " + std::string(base::name_of(job_.reduction)) + " over all ranks", ""});
+                           "element " + std::to_string(i) + " is " + std::to_string(data_[i]) +
+                               " after the all-reduce, not " + std::to_string(expected),
+                           "the " + std::string(base::name_of(job_.reduction)) + " over all ranks",
+                           ""});
     return {};
   }
 
@@ -255,7 +276,9 @@ class BenchRank {
 
 }  // namespace
 
-std::int64_t bench_arena_bytes(const BenchJob& job) { return run::layout(coarse_plan(job, 0)).shared_bytes; }
+std::int64_t bench_arena_bytes(const BenchJob& job) {
+  return run::layout(coarse_plan(job, 0)).shared_bytes;
+}
 
 Result<BenchTimes> bench_rank(const BenchJob& job, comm::Transport& transport) {
   auto times = BenchRank(job, transport).run();

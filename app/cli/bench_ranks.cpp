@@ -31,9 +31,12 @@ using base::Result;
 constexpr int kSharedMemory = 3;  // number of the memfd in a rank's process
 constexpr std::size_t kMostReport = std::size_t{256} << 20;
 
-std::string socket_of(const fs::path& directory, std::int64_t rank) { return "ipc://" + (directory / ("bench-" + std::to_string(rank))).string(); }
+std::string socket_of(const fs::path& directory, std::int64_t rank) {
+  return "ipc://" + (directory / ("bench-" + std::to_string(rank))).string();
+}
 
-// One rank, in its own process -----------------------------------------------------------------------------------------
+// One rank, in its own process
+// -----------------------------------------------------------------------------------------
 
 struct RankArguments {
   std::string job;  // JSON
@@ -42,13 +45,16 @@ struct RankArguments {
   std::int64_t parent = 0;
 };
 
-Result<std::unique_ptr<comm::Transport>> open_sockets(const BenchJob& job, const RankArguments& arguments) {
+Result<std::unique_ptr<comm::Transport>> open_sockets(const BenchJob& job,
+                                                      const RankArguments& arguments) {
   zmq::TransportOptions options;
   options.channels = kBenchChannels;
-  auto bound = zmq::bind(arguments.rank, static_cast<int>(job.ranks), 1, socket_of(arguments.sockets, arguments.rank), options);
+  auto bound = zmq::bind(arguments.rank, static_cast<int>(job.ranks), 1,
+                         socket_of(arguments.sockets, arguments.rank), options);
   if (!bound) return base::fail(bound.error());
   std::vector<std::string> endpoints;
-  for (std::int64_t rank = 0; rank < job.ranks; ++rank) endpoints.push_back(socket_of(arguments.sockets, rank));
+  for (std::int64_t rank = 0; rank < job.ranks; ++rank)
+    endpoints.push_back(socket_of(arguments.sockets, rank));
   auto connected = (*bound)->connect(endpoints);
   if (!connected) return base::fail(connected.error());
   return std::unique_ptr<comm::Transport>(std::move(*connected));
@@ -72,27 +78,36 @@ Result<BenchTimes> measure_in_process(const RankArguments& arguments) {
   base::Problems problems;
   base::read_document(*json, job, "", problems);
   if (!problems.empty()) return base::fail(problems.front());
-  auto transport = job.transport == BenchTransport::shm ? shm::open(kSharedMemory, arguments.rank) : open_sockets(job, arguments);
+  auto transport = job.transport == BenchTransport::shm ? shm::open(kSharedMemory, arguments.rank)
+                                                        : open_sockets(job, arguments);
   if (!transport) return base::fail(transport.error());
-  if (job.bind) stay_on_one_core(arguments.rank);  // only now: whoever waits asked how many cores there are
+  if (job.bind)
+    stay_on_one_core(arguments.rank);  // only now: whoever waits asked how many cores there are
   return bench_rank(job, **transport);
 }
 
 // What the starter reads is the last line.
 int run_rank(const RankArguments& arguments) {
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != static_cast<pid_t>(arguments.parent)) return 3;
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+      ::getppid() != static_cast<pid_t>(arguments.parent))
+    return 3;
   const auto times = measure_in_process(arguments);
   if (!times) return complain({times.error()}, false);
   print_json(to_json(*times));
   return 0;
 }
 
-// All ranks ------------------------------------------------------------------------------------------------------------
+// All ranks
+// ------------------------------------------------------------------------------------------------------------
 
 // Beside the sockets: it goes with them.
-fs::path report_of(const session::SocketDirectory& scratch, std::size_t rank) { return scratch.path() / ("report-" + std::to_string(rank)); }
+fs::path report_of(const session::SocketDirectory& scratch, std::size_t rank) {
+  return scratch.path() / ("report-" + std::to_string(rank));
+}
 
-Result<std::vector<session::Process>> start_ranks(const BenchJob& job, const session::SocketDirectory& scratch, int shared_memory) {
+Result<std::vector<session::Process>> start_ranks(const BenchJob& job,
+                                                  const session::SocketDirectory& scratch,
+                                                  int shared_memory) {
   std::vector<session::Process> processes;
   std::error_code error;
   const std::string self = fs::read_symlink("/proc/self/exe", error).string();
@@ -121,21 +136,28 @@ std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of('\n');
   if (end == std::string::npos) return "";
   const std::size_t before = text.rfind('\n', end);
-  return text.substr(before == std::string::npos ? 0 : before + 1, end - (before == std::string::npos ? 0 : before + 1) + 1);
+  return text.substr(before == std::string::npos ? 0 : before + 1,
+                     end - (before == std::string::npos ? 0 : before + 1) + 1);
 }
 
-Result<BenchTimes> read_report(const session::SocketDirectory& scratch, std::size_t rank, const session::Process& process, const std::string& how) {
+Result<BenchTimes> read_report(const session::SocketDirectory& scratch, std::size_t rank,
+                               const session::Process& process, const std::string& how) {
   const auto report = base::read_file(report_of(scratch, rank), kMostReport);
   if (!report) return base::fail(report.error());
-  if (!process.ended_well()) return base::fail({ProblemCode::failed, "rank " + std::to_string(rank), "ended with " + how + ": " + last_line(*report), "", ""});
-  return base::parse_json(last_line(*report), "the report of rank " + std::to_string(rank)).and_then(bench_times);
+  if (!process.ended_well())
+    return base::fail({ProblemCode::failed, "rank " + std::to_string(rank),
+                       "ended with " + how + ": " + last_line(*report), "", ""});
+  return base::parse_json(last_line(*report), "the report of rank " + std::to_string(rank))
+      .and_then(bench_times);
 }
 
 // Waits for all. The first to fail ends the others, which would wait for it.
-Result<BenchAllTimes> gather(const session::SocketDirectory& scratch, std::vector<session::Process>& processes) {
+Result<BenchAllTimes> gather(const session::SocketDirectory& scratch,
+                             std::vector<session::Process>& processes) {
   BenchAllTimes all(processes.size());
   std::vector<bool> over(processes.size(), false);
-  for (std::size_t left = processes.size(); left > 0; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
+  for (std::size_t left = processes.size(); left > 0;
+       std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
     for (std::size_t rank = 0; rank < processes.size(); ++rank) {
       if (over[rank]) continue;
       const auto how = processes[rank].ended();
@@ -156,7 +178,9 @@ Result<BenchAllTimes> measure_processes(const BenchJob& job) {
   int shared_memory = -1;
   if (job.transport == BenchTransport::shm) {
     const auto created =
-        shm::create(std::vector<std::size_t>(static_cast<std::size_t>(job.ranks), static_cast<std::size_t>(bench_arena_bytes(job))), kBenchChannels);
+        shm::create(std::vector<std::size_t>(static_cast<std::size_t>(job.ranks),
+                                             static_cast<std::size_t>(bench_arena_bytes(job))),
+                    kBenchChannels);
     if (!created) return base::fail(created.error());
     shared_memory = *created;
   }
@@ -167,10 +191,13 @@ Result<BenchAllTimes> measure_processes(const BenchJob& job) {
 }
 
 Result<BenchAllTimes> measure_threads(const BenchJob& job) {
-  auto ends = inproc::make(static_cast<int>(job.ranks), static_cast<std::size_t>(bench_arena_bytes(job)), {kBenchChannels});
+  auto ends = inproc::make(static_cast<int>(job.ranks),
+                           static_cast<std::size_t>(bench_arena_bytes(job)), {kBenchChannels});
   if (!ends) return base::fail(ends.error());
   std::vector<std::future<Result<BenchTimes>>> ranks;
-  for (auto& end : *ends) ranks.push_back(std::async(std::launch::async, [&job, transport = end.get()] { return bench_rank(job, *transport); }));
+  for (auto& end : *ends)
+    ranks.push_back(std::async(
+        std::launch::async, [&job, transport = end.get()] { return bench_rank(job, *transport); }));
   BenchAllTimes all;
   std::optional<Problem> problem;
   for (auto& rank : ranks) {
@@ -184,7 +211,9 @@ Result<BenchAllTimes> measure_threads(const BenchJob& job) {
 
 }  // namespace
 
-Result<BenchAllTimes> measure_allreduce(const BenchJob& job) { return job.transport == BenchTransport::inproc ? measure_threads(job) : measure_processes(job); }
+Result<BenchAllTimes> measure_allreduce(const BenchJob& job) {
+  return job.transport == BenchTransport::inproc ? measure_threads(job) : measure_processes(job);
+}
 
 // Started by `bench` itself.
 void add_bench_rank(Verb& program) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// check: proves the plan of an experiment, as ranks run it, and says what it costs. Opens no samples.
+// check: proves the plan of an experiment, as ranks run it, and says what it costs. Opens no
+// samples.
 #include "core/check/check.h"
 
 #include <cstdio>
@@ -24,26 +25,49 @@ const char* meaning(Proof proof) {
   switch (proof) {
     case Proof::structure: return "every number, span and dependency is in range";
     case Proof::order: return "members use their groups in one order";
-    case Proof::deadlock: return "all ranks come to an end, even when every send waits for its receive";
+    case Proof::deadlock:
+      return "all ranks come to an end, even when every send waits for its receive";
     case Proof::matching: return "every send and the receive it meets mean the same";
     case Proof::races: return "nothing is read or written while another writes it";
-    case Proof::casting: return "who computes by 16-bit parameters has what was made of those that are there, and a loss that is scaled is unscaled";
-    case Proof::meaning: return "what is summed over ranks holds each of them once, and is equal on all";
-    case Proof::mixing: return "every rank's parameters become what one doubly stochastic matrix says of its own and its neighbours'";
-    case Proof::averaging: return "every rank's parameters become the mean of all, or move to a centre, and that to the mean, when ranks meet";
-    case Proof::pairing: return "every average joins a rank that asks and one that answers and waits for nobody, half and half, so that nobody waits for ever";
-    case Proof::sharding: return "passes compute by whole parameters, every part is updated once by the gradient of all ranks, and nothing else lasts";
-    case Proof::passing: return "every layer computes by what those before it made of its micro-batch, learns by the whole gradient, and takes each once";
-    case Proof::recomputing: return "every output that is made again is what its forward pass made, from what that had, and the backward pass finds it";
-    case Proof::versions: return "every micro-batch goes back by the parameters that it went forward by, and updates come in order, each once";
-    case Proof::swapping: return "what comes back to a device is what was put aside, before anybody asks for it";
-    case Proof::serving: return "every parameter lies on one server, workers and servers agree on it, and by their rule nobody waits for ever";
+    case Proof::casting:
+      return "who computes by 16-bit parameters has what was made of those that are there, and a "
+             "loss that is scaled is unscaled";
+    case Proof::meaning:
+      return "what is summed over ranks holds each of them once, and is equal on all";
+    case Proof::mixing:
+      return "every rank's parameters become what one doubly stochastic matrix says of its own and "
+             "its neighbours'";
+    case Proof::averaging:
+      return "every rank's parameters become the mean of all, or move to a centre, and that to the "
+             "mean, when ranks meet";
+    case Proof::pairing:
+      return "every average joins a rank that asks and one that answers and waits for nobody, half "
+             "and half, so that nobody waits for ever";
+    case Proof::sharding:
+      return "passes compute by whole parameters, every part is updated once by the gradient of "
+             "all ranks, and nothing else lasts";
+    case Proof::passing:
+      return "every layer computes by what those before it made of its micro-batch, learns by the "
+             "whole gradient, and takes each once";
+    case Proof::recomputing:
+      return "every output that is made again is what its forward pass made, from what that had, "
+             "and the backward pass finds it";
+    case Proof::versions:
+      return "every micro-batch goes back by the parameters that it went forward by, and updates "
+             "come in order, each once";
+    case Proof::swapping:
+      return "what comes back to a device is what was put aside, before anybody asks for it";
+    case Proof::serving:
+      return "every parameter lies on one server, workers and servers agree on it, and by their "
+             "rule nobody waits for ever";
   }
   return "";
 }
 
 std::string engine_of(const plan::Plan& plan) { return plan::engine_of(plan.rank_plan(0)); }
-std::int64_t engine_bytes(const plan::Plan& plan, std::int32_t rank) { return collective::step_engine_bytes(plan.rank_plan(rank), plan.groups, plan.schedule); }
+std::int64_t engine_bytes(const plan::Plan& plan, std::int32_t rank) {
+  return collective::step_engine_bytes(plan.rank_plan(rank), plan.groups, plan.schedule);
+}
 
 // What was proved of a plan, and whether the devices have room for it, as real ranks lay it out.
 struct Checked {
@@ -59,14 +83,16 @@ Json rank_json(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
   const auto number = static_cast<std::int32_t>(rank);
   const bool meet_at_times = plan.schedule.meets_at_times();
-  const std::int64_t bytes = meet_at_times                    ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
-                             : checked.report.traffic.empty() ? 0
-                                                              : checked.report.traffic.front().bytes_from(number);
+  const std::int64_t bytes =
+      meet_at_times ? collective::step_sent_bytes(plan.rank_plan(number), plan.schedule)
+      : checked.report.traffic.empty() ? 0
+                                       : checked.report.traffic.front().bytes_from(number);
   const bool by_engine = !engine_of(plan).empty();
   const Json sent = by_engine ? Json() : Json(bytes);
   const run::MemoryUse& use = checked.memory[rank];
   Json parts;
-  for (const auto& [part, name] : base::Names<run::MemoryPart>::table) parts[std::string(name)] = use.of(part);
+  for (const auto& [part, name] : base::Names<run::MemoryPart>::table)
+    parts[std::string(name)] = use.of(part);
   Json json{{"rank", rank},
             {"sent_bytes", sent},
             {"buffer_bytes", memory.buffers},
@@ -82,22 +108,35 @@ Json rank_json(const Checked& checked, std::size_t rank) {
 void print_json_report(const Checked& checked, const base::Problems& of_room) {
   const plan::Plan& plan = checked.plan;
   const check::Report& report = checked.report;
-  for (const Proof proof : report.proofs) print_json({{"type", "proof"}, {"name", check::name(proof)}, {"proved", true}});
+  for (const Proof proof : report.proofs)
+    print_json({{"type", "proof"}, {"name", check::name(proof)}, {"proved", true}});
   for (const check::ProgramTraffic& traffic : report.traffic) {
-    Json line{{"type", "traffic"}, {"program", traffic.program}, {"rounds", traffic.rounds}, {"sent", Json::array()}};
+    Json line{{"type", "traffic"},
+              {"program", traffic.program},
+              {"rounds", traffic.rounds},
+              {"sent", Json::array()}};
     for (const check::Sent& sent : traffic.sent)
-      line["sent"].push_back({{"from", sent.from}, {"to", sent.to}, {"bytes", sent.bytes}, {"messages", sent.messages}});
+      line["sent"].push_back({{"from", sent.from},
+                              {"to", sent.to},
+                              {"bytes", sent.bytes},
+                              {"messages", sent.messages}});
     print_json(line);
   }
-  Json result{{"type", "result"}, {"status", "completed"}, {"hash", plan::hash(plan)}, {"ranks", Json::array()}};
-  for (std::size_t rank = 0; rank < report.memory.size(); ++rank) result["ranks"].push_back(rank_json(checked, rank));
-  if (const auto awaited = experiment::times_awaited_said(checked.experiment.document.strategy)) result["notes"] = {*awaited};
+  Json result{{"type", "result"},
+              {"status", "completed"},
+              {"hash", plan::hash(plan)},
+              {"ranks", Json::array()}};
+  for (std::size_t rank = 0; rank < report.memory.size(); ++rank)
+    result["ranks"].push_back(rank_json(checked, rank));
+  if (const auto awaited = experiment::times_awaited_said(checked.experiment.document.strategy))
+    result["notes"] = {*awaited};
   if (!of_room.empty()) result["problems"] = problems_json(of_room);
   print_json(result);
 }
 
 void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic) {
-  std::printf("program %s: %d %s a bucket\n", traffic.program.c_str(), traffic.rounds, traffic.rounds == 1 ? "round" : "rounds");
+  std::printf("program %s: %d %s a bucket\n", traffic.program.c_str(), traffic.rounds,
+              traffic.rounds == 1 ? "round" : "rounds");
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
     std::printf("  rank %d sends %s%s\n", rank, run::names_rows(plan) ? "at most " : "",
                 base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
@@ -105,31 +144,39 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
 
 // By which algorithm it sends, nobody sees.
 void print_engine(const plan::Plan& plan, const std::string& engine) {
-  std::printf("%s takes every collective whole, and reports no bytes; by formula a step is at least\n", engine.c_str());
+  std::printf(
+      "%s takes every collective whole, and reports no bytes; by formula a step is at least\n",
+      engine.c_str());
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
-    std::printf("  rank %d sends %s\n", rank, base::format_bytes(static_cast<double>(engine_bytes(plan, rank))).c_str());
+    std::printf("  rank %d sends %s\n", rank,
+                base::format_bytes(static_cast<double>(engine_bytes(plan, rank))).c_str());
 }
 
-// One number for what a rank takes: that of the layout, which is what has to fit. The most that lives at once is less by gaps between addresses.
+// One number for what a rank takes: that of the layout, which is what has to fit. The most that
+// lives at once is less by gaps between addresses.
 void print_memory(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
   std::printf("  rank %zu takes %s\n", rank, run::in_words(checked.memory[rank]).c_str());
-  std::printf("    side by side its buffers would take %s; peers read %s\n", base::format_bytes(static_cast<double>(memory.buffers)).c_str(),
+  std::printf("    side by side its buffers would take %s; peers read %s\n",
+              base::format_bytes(static_cast<double>(memory.buffers)).c_str(),
               base::format_bytes(static_cast<double>(memory.shared)).c_str());
   if (const std::int64_t lacks = checked.lacking_bytes[rank]; lacks > 0)
-    std::printf("    does not fit: %s more than its device has\n", base::format_bytes(static_cast<double>(lacks)).c_str());
+    std::printf("    does not fit: %s more than its device has\n",
+                base::format_bytes(static_cast<double>(lacks)).c_str());
 }
 
 void print_report(const Checked& checked) {
   const plan::Plan& plan = checked.plan;
   const check::Report& report = checked.report;
-  for (const Proof proof : report.proofs) std::printf("proved: %-11s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
+  for (const Proof proof : report.proofs)
+    std::printf("proved: %-11s %s\n", std::string(check::name(proof)).c_str(), meaning(proof));
   for (const check::ProgramTraffic& traffic : report.traffic)
     if (!traffic.sent.empty()) print_traffic(plan, traffic);
   if (const std::string engine = engine_of(plan); !engine.empty()) print_engine(plan, engine);
   std::printf("memory\n");
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank) print_memory(checked, rank);
-  if (const auto awaited = experiment::times_awaited_said(checked.experiment.document.strategy)) std::printf("note: %s\n", awaited->c_str());
+  if (const auto awaited = experiment::times_awaited_said(checked.experiment.document.strategy))
+    std::printf("note: %s\n", awaited->c_str());
   std::printf("plan %s\n", plan::hash(plan).c_str());
 }
 
@@ -147,21 +194,24 @@ int run(const ExperimentArguments& arguments) {
   const base::Problems of_room = problems_of_room(*resolved, checked.memory);
   arguments.json ? print_json_report(checked, of_room) : print_report(checked);
   std::fflush(stdout);
-  for (const base::Problem& problem : of_room) std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
+  for (const base::Problem& problem : of_room)
+    std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   return 0;
 }
 
 }  // namespace
 
 void add_check(Verb& program) {
-  Verb verb = program.add_verb("check", "Prove a plan: no deadlock, no race, the right sum; say its bytes and memory");
+  Verb verb = program.add_verb(
+      "check", "Prove a plan: no deadlock, no race, the right sum; say its bytes and memory");
   ExperimentArguments& arguments = verb.on_run(run);
   arguments.add_to(verb);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli check resources/experiments/four_devices_mirrored_digits.json\n"
       "  trainyard-cli check experiment.json --set strategy.algorithm=direct --json\n"
-      "Exit codes: 0 the plan is proved, and a warning says where it does not fit, which run and validate refuse; 2 it is not, or is none.");
+      "Exit codes: 0 the plan is proved, and a warning says where it does not fit, which run and "
+      "validate refuse; 2 it is not, or is none.");
 }
 
 }  // namespace trainyard::cli

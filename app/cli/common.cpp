@@ -33,7 +33,9 @@ void print_json(const base::Json& line) {
 
 namespace {
 
-const char* status_word(int exit_code) { return exit_code == 130 ? "cancelled" : exit_code == 3 ? "failed" : "refused"; }
+const char* status_word(int exit_code) {
+  return exit_code == 130 ? "cancelled" : exit_code == 3 ? "failed" : "refused";
+}
 
 }  // namespace
 
@@ -49,21 +51,31 @@ int complain(const base::Problems& problems, bool json) {
     std::fprintf(stderr, "error: %s\n", base::to_string(problem).c_str());
     exit_code = std::max(exit_code, exit_code_of(problem));
   }
-  if (json) print_json({{"type", "result"}, {"status", status_word(exit_code)}, {"problems", problems_json(problems)}});
+  if (json)
+    print_json({{"type", "result"},
+                {"status", status_word(exit_code)},
+                {"problems", problems_json(problems)}});
   return exit_code;
 }
 
 void ExperimentArguments::add_to(Verb& verb) {
   verb.option("experiment", file, "Experiment file (JSON)").required().type_name("FILE");
-  verb.option("--set", overrides, "Override a value of the experiment: PATH=VALUE; may be repeated").type_name("PATH=VALUE");
-  verb.option("--data-directory", data_directory, "Where relative data paths start (default: beside the experiment)").type_name("DIR");
+  verb.option("--set", overrides, "Override a value of the experiment: PATH=VALUE; may be repeated")
+      .type_name("PATH=VALUE");
+  verb.option("--data-directory", data_directory,
+              "Where relative data paths start (default: beside the experiment)")
+      .type_name("DIR");
   verb.json_flag(json);
 }
 
 base::Result<std::filesystem::path> ExperimentArguments::directory() const {
   std::error_code error;
-  const auto base_path = data_directory.empty() ? std::filesystem::absolute(file, error).parent_path() : std::filesystem::absolute(data_directory, error);
-  if (error) return base::fail(base::system_problem(data_directory.empty() ? file : data_directory, "cannot find its directory", error.value()));
+  const auto base_path = data_directory.empty()
+                             ? std::filesystem::absolute(file, error).parent_path()
+                             : std::filesystem::absolute(data_directory, error);
+  if (error)
+    return base::fail(base::system_problem(data_directory.empty() ? file : data_directory,
+                                           "cannot find its directory", error.value()));
   return base_path;
 }
 
@@ -74,13 +86,16 @@ experiment::Checked<experiment::Experiment> load(const ExperimentArguments& argu
 }
 
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments) {
-  return load(arguments).and_then([&](const experiment::Experiment& given) { return resolve(given, arguments); });
+  return load(arguments).and_then(
+      [&](const experiment::Experiment& given) { return resolve(given, arguments); });
 }
 
-experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& given, const ExperimentArguments& arguments) {
+experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& given,
+                                                  const ExperimentArguments& arguments) {
   const auto directory = arguments.directory();
   if (!directory) return tl::unexpected(base::Problems{directory.error()});
-  if (auto problems = experiment::validate(given, *directory); !problems.empty()) return tl::unexpected(std::move(problems));
+  if (auto problems = experiment::validate(given, *directory); !problems.empty())
+    return tl::unexpected(std::move(problems));
   auto resolved = experiment::resolve(given, *directory);
   if (!resolved) return tl::unexpected(base::Problems{resolved.error()});
   return std::move(*resolved);
@@ -92,22 +107,27 @@ constexpr std::int64_t kStepsToCompare = 3;  // what a step takes is seen in few
 
 base::Result<session::StepCost> cost_of_step(const experiment::Resolved& resolved) {
   return simulate(resolved, kStepsToCompare).map([](const sim::Outcome& outcome) {
-    return session::StepCost{outcome.median_step_seconds, outcome.engine.empty() ? outcome.step_wire_bytes() : -1};
+    return session::StepCost{outcome.median_step_seconds,
+                             outcome.engine.empty() ? outcome.step_wire_bytes() : -1};
   });
 }
 
 }  // namespace
 
-base::Problems problems_of_room(const experiment::Resolved& resolved, const std::vector<run::MemoryUse>& memory) {
+base::Problems problems_of_room(const experiment::Resolved& resolved,
+                                const std::vector<run::MemoryUse>& memory) {
   return session::room_problems(resolved, memory, cost_of_step);
 }
 
 base::Problems problems_of_room(const experiment::Resolved& resolved) {
   const auto plan = strategy::make_plan(resolved);
-  return plan ? problems_of_room(resolved, session::memory_of(*plan)) : base::Problems{plan.error()};
+  return plan ? problems_of_room(resolved, session::memory_of(*plan))
+              : base::Problems{plan.error()};
 }
 
-std::string chosen_algorithm(const experiment::Resolved& resolved) { return resolved.algorithm_reason.empty() ? "" : "auto is " + resolved.algorithm_reason; }
+std::string chosen_algorithm(const experiment::Resolved& resolved) {
+  return resolved.algorithm_reason.empty() ? "" : "auto is " + resolved.algorithm_reason;
+}
 
 void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolved) {
   if (resolved.algorithm_reason.empty()) return;
@@ -116,12 +136,14 @@ void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolv
 }
 
 void print_shards(const data::ShardTable& shards) {
-  for (std::size_t rank = 0; rank < shards.size(); ++rank) std::printf("  rank %-3zu            %s\n", rank, data::shard_in_words(shards[rank]).c_str());
+  for (std::size_t rank = 0; rank < shards.size(); ++rank)
+    std::printf("  rank %-3zu            %s\n", rank, data::shard_in_words(shards[rank]).c_str());
 }
 
 void print_columns(const experiment::Resolved& resolved) {
   const auto lines = experiment::columns_in_words(resolved);
-  for (std::size_t rank = 0; rank < lines.size(); ++rank) std::printf("  rank %-3zu            %s\n", rank, lines[rank].c_str());
+  for (std::size_t rank = 0; rank < lines.size(); ++rank)
+    std::printf("  rank %-3zu            %s\n", rank, lines[rank].c_str());
 }
 
 namespace {
@@ -130,24 +152,32 @@ namespace {
 std::string why_no_run(const std::filesystem::path& directory) {
   using std::filesystem::file_type;
   std::error_code error;
-  const auto type_of = [&](const std::filesystem::path& path) { return std::filesystem::status(path, error).type(); };
+  const auto type_of = [&](const std::filesystem::path& path) {
+    return std::filesystem::status(path, error).type();
+  };
   const file_type type = type_of(directory);
   if (type == file_type::not_found) return "is not there";
   if (type == file_type::none || type == file_type::unknown) return "";
   if (type != file_type::directory) return "is no directory, and so no run";
-  const bool holds_recording = type_of(directory / telemetry::kRecordingFile) != file_type::not_found;
-  return holds_recording ? "" : std::string("is no run directory: there is no ") + telemetry::kRecordingFile + " in it";
+  const bool holds_recording =
+      type_of(directory / telemetry::kRecordingFile) != file_type::not_found;
+  return holds_recording ? ""
+                         : std::string("is no run directory: there is no ") +
+                               telemetry::kRecordingFile + " in it";
 }
 
 base::Problem no_run(const std::string& directory, const std::string& why) {
-  return {base::ProblemCode::bad_input, directory, why, "a directory that trainyard-cli run or the workbench made",
-          "Runs are in " + session::default_runs_directory().string() + ", unless --out put them elsewhere"};
+  return {base::ProblemCode::bad_input, directory, why,
+          "a directory that trainyard-cli run or the workbench made",
+          "Runs are in " + session::default_runs_directory().string() +
+              ", unless --out put them elsewhere"};
 }
 
 }  // namespace
 
 base::Result<telemetry::History> load_history(const std::string& run_directory) {
-  if (const std::string why = why_no_run(run_directory); !why.empty()) return base::fail(no_run(run_directory, why));
+  if (const std::string why = why_no_run(run_directory); !why.empty())
+    return base::fail(no_run(run_directory, why));
   auto history = telemetry::History::load(run_directory);
   if (!history) {
     base::Problem problem = history.error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// completion: a bash script that completes verbs, options, their values and files. It is made from the verbs as they are.
+// completion: a bash script that completes verbs, options, their values and files. It is made from
+// the verbs as they are.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
@@ -43,8 +44,10 @@ void add_options(const CLI::App& verb, Completed& c) {
       continue;
     }
     for (const std::string& name : option->get_lnames()) {
-      if (name != "help" || c.options.empty()) c.options += (c.options.empty() ? "--" : " --") + name;
-      if (option->get_items_expected_max() > 0) c.values.emplace_back("--" + name, what_follows(*option));
+      if (name != "help" || c.options.empty())
+        c.options += (c.options.empty() ? "--" : " --") + name;
+      if (option->get_items_expected_max() > 0)
+        c.values.emplace_back("--" + name, what_follows(*option));
     }
   }
 }
@@ -62,14 +65,17 @@ Completed completed(const CLI::App& verb) {
 
 std::string reply(const std::string& words) {
   if (words.empty()) return ":";
-  if (words == "@directory") return "compopt -o filenames 2> /dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")";
-  if (words == "@file") return "compopt -o filenames 2> /dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")";
+  if (words == "@directory")
+    return "compopt -o filenames 2> /dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")";
+  if (words == "@file")
+    return "compopt -o filenames 2> /dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")";
   return "mapfile -t COMPREPLY < <(compgen -W '" + words + "' -- \"$cur\")";
 }
 
 std::string verb_case(const Completed& c) {
   std::string text = "    " + c.verb + ")\n      case \"$prev\" in\n";
-  for (const auto& [option, words] : c.values) text += "        " + option + ") " + reply(words) + "; return ;;\n";
+  for (const auto& [option, words] : c.values)
+    text += "        " + option + ") " + reply(words) + "; return ;;\n";
   text += "      esac\n";
   text += "      if [[ $cur == -* ]]; then " + reply(c.options) + "; return; fi\n";
   if (!c.positional.empty()) text += "      " + reply(c.positional) + "\n";
@@ -114,7 +120,8 @@ int run(const CompletionArguments& arguments) {
 }  // namespace
 
 void add_completion(Verb& program) {
-  Verb verb = program.add_verb("completion", "Print a script that completes this command line in a shell");
+  Verb verb =
+      program.add_verb("completion", "Print a script that completes this command line in a shell");
   CompletionArguments& arguments = verb.on_run(run);
   arguments.program = &program.app();
   verb.option("shell", arguments.shell, "Which shell").one_of({"bash"});

@@ -54,7 +54,8 @@ std::string proc_value(const char* file, const std::string& key) {
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(key)) continue;
     const std::size_t colon = line.find(':');
-    const std::size_t begin = colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
+    const std::size_t begin =
+        colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
     return begin == std::string::npos ? "" : line.substr(begin);
   }
   return "";
@@ -63,21 +64,26 @@ std::string proc_value(const char* file, const std::string& key) {
 Finding system_finding() {
   utsname names{};
   ::uname(&names);
-  return {"system", Verdict::good, std::string(names.sysname) + " " + names.release + ", " + names.machine, ""};
+  return {"system", Verdict::good,
+          std::string(names.sysname) + " " + names.release + ", " + names.machine, ""};
 }
 
 Finding processor() {
   const std::string model = proc_value("/proc/cpuinfo", "model name");
   const int cores = base::usable_cores();
   return {"processor", Verdict::good,
-          (model.empty() ? "unknown model" : model) + ", " + std::to_string(cores) + (cores == 1 ? " core usable" : " cores usable"), ""};
+          (model.empty() ? "unknown model" : model) + ", " + std::to_string(cores) +
+              (cores == 1 ? " core usable" : " cores usable"),
+          ""};
 }
 
 Finding memory() {
   const double page = static_cast<double>(::sysconf(_SC_PAGESIZE));
   const double total = page * static_cast<double>(::sysconf(_SC_PHYS_PAGES)),
-               free = 1024 * std::strtod(proc_value("/proc/meminfo", "MemAvailable").c_str(), nullptr);
-  return {"memory", Verdict::good, base::format_bytes(total) + ", " + base::format_bytes(free) + " available", ""};
+               free =
+                   1024 * std::strtod(proc_value("/proc/meminfo", "MemAvailable").c_str(), nullptr);
+  return {"memory", Verdict::good,
+          base::format_bytes(total) + ", " + base::format_bytes(free) + " available", ""};
 }
 
 Finding compute() {
@@ -89,14 +95,19 @@ Finding compute() {
 Finding zeromq() {
   int major = 0, minor = 0, patch = 0;
   ::zmq_version(&major, &minor, &patch);
-  return {"zeromq", Verdict::good, "version " + std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch), ""};
+  return {"zeromq", Verdict::good,
+          "version " + std::to_string(major) + "." + std::to_string(minor) + "." +
+              std::to_string(patch),
+          ""};
 }
 
 Finding gloo() {
   if (gloo::version().empty())
-    return {"gloo", Verdict::absent, "not in this build; collectives are Trainyard's own", "Install libgloo-dev and build again for strategy.engine=gloo."};
+    return {"gloo", Verdict::absent, "not in this build; collectives are Trainyard's own",
+            "Install libgloo-dev and build again for strategy.engine=gloo."};
   const auto bound = gloo::bind({0, "127.0.0.1", {{0, 1}}, {}});
-  if (!bound) return {"gloo", Verdict::bad, base::to_string(bound.error()), "Leave strategy.engine at own."};
+  if (!bound)
+    return {"gloo", Verdict::bad, base::to_string(bound.error()), "Leave strategy.engine at own."};
   return {"gloo", Verdict::good, "version " + gloo::version() + ", over TCP", ""};
 }
 
@@ -109,38 +120,56 @@ Finding nccl() {
 
 Finding cuda() {
   const auto found = cuda::gpus();
-  if (!found) return {"cuda", Verdict::absent, found.error().what + "; drawn GPUs run emulated on the CPU", found.error().advice};
+  if (!found)
+    return {"cuda", Verdict::absent, found.error().what + "; drawn GPUs run emulated on the CPU",
+            found.error().advice};
   std::string all;
   bool any = false;
   for (const cuda::Gpu& gpu : *found) {
     const std::string why = cuda::unusable(gpu);
-    all += (all.empty() ? "" : ", ") + (why.empty() ? gpu.name + " (" + base::format_bytes(static_cast<double>(gpu.memory_bytes)) + ")" : why);
+    all += (all.empty() ? "" : ", ") +
+           (why.empty()
+                ? gpu.name + " (" + base::format_bytes(static_cast<double>(gpu.memory_bytes)) + ")"
+                : why);
     any |= why.empty();
   }
-  if (!any) return {"cuda", Verdict::absent, all + "; drawn GPUs run emulated on the CPU", "Use a newer GPU."};
-  return {"cuda", Verdict::good, all, "A drawn gpu runs on one of them when its field gpu says on which, from 0; else emulated on the CPU."};
+  if (!any)
+    return {"cuda", Verdict::absent, all + "; drawn GPUs run emulated on the CPU",
+            "Use a newer GPU."};
+  return {"cuda", Verdict::good, all,
+          "A drawn gpu runs on one of them when its field gpu says on which, from 0; else emulated "
+          "on the CPU."};
 }
 
 Finding shared_memory() {
   const auto fd = shm::create({1 << 20, 1 << 20}, 1);
-  if (!fd) return {"shared_memory", Verdict::bad, base::to_string(fd.error()), "Choose --set run.transport=zmq."};
+  if (!fd)
+    return {"shared_memory", Verdict::bad, base::to_string(fd.error()),
+            "Choose --set run.transport=zmq."};
   const auto transport = shm::open(*fd, 0);
   ::close(*fd);
-  if (!transport) return {"shared_memory", Verdict::bad, base::to_string(transport.error()), "Choose --set run.transport=zmq."};
+  if (!transport)
+    return {"shared_memory", Verdict::bad, base::to_string(transport.error()),
+            "Choose --set run.transport=zmq."};
   return {"shared_memory", Verdict::good, "memfd can be made, sealed and mapped", ""};
 }
 
 Finding process_descriptors() {
   const long fd = ::syscall(SYS_pidfd_open, ::getpid(), 0);
-  if (fd < 0) return {"pidfd", Verdict::absent, std::string("not in this kernel: ") + std::strerror(errno), ""};
+  if (fd < 0)
+    return {"pidfd", Verdict::absent, std::string("not in this kernel: ") + std::strerror(errno),
+            ""};
   ::close(static_cast<int>(fd));
   return {"pidfd", Verdict::good, "there", ""};
 }
 
 Finding runtime_directory() {
   const auto directory = session::SocketDirectory::make();
-  if (!directory) return {"runtime_directory", Verdict::bad, base::to_string(directory.error()), "Set XDG_RUNTIME_DIR to a directory of yours."};
-  return {"runtime_directory", Verdict::good, "sockets go below " + directory->path().parent_path().string(), ""};
+  if (!directory)
+    return {"runtime_directory", Verdict::bad, base::to_string(directory.error()),
+            "Set XDG_RUNTIME_DIR to a directory of yours."};
+  return {"runtime_directory", Verdict::good,
+          "sockets go below " + directory->path().parent_path().string(), ""};
 }
 
 // The directory itself, or the nearest one above it that is there.
@@ -154,10 +183,16 @@ Finding runs_directory() {
   const fs::path runs = session::default_runs_directory();
   const fs::path there = existing(runs);
   if (::access(there.c_str(), W_OK | X_OK) != 0)
-    return {"runs_directory", Verdict::bad, runs.string() + " cannot be written: " + std::strerror(errno), "Set XDG_DATA_HOME, or give --out to run."};
+    return {"runs_directory", Verdict::bad,
+            runs.string() + " cannot be written: " + std::strerror(errno),
+            "Set XDG_DATA_HOME, or give --out to run."};
   std::error_code error;
   const fs::space_info space = fs::space(there, error);
-  return {"runs_directory", Verdict::good, runs.string() + (error ? "" : ", " + base::format_bytes(static_cast<double>(space.available)) + " free"), ""};
+  return {
+      "runs_directory", Verdict::good,
+      runs.string() +
+          (error ? "" : ", " + base::format_bytes(static_cast<double>(space.available)) + " free"),
+      ""};
 }
 
 Finding program(const char* name, const char* file, Verdict when_missing, const char* advice) {
@@ -168,7 +203,9 @@ Finding program(const char* name, const char* file, Verdict when_missing, const 
 
 Finding examples() {
   const fs::path directory = app::examples_directory();
-  if (directory.empty()) return {"examples", Verdict::absent, "none beside the program", "Set TRAINYARD_RESOURCES to the directory that holds experiments/."};
+  if (directory.empty())
+    return {"examples", Verdict::absent, "none beside the program",
+            "Set TRAINYARD_RESOURCES to the directory that holds experiments/."};
   return {"examples", Verdict::good, directory.string(), ""};
 }
 
@@ -182,7 +219,8 @@ std::vector<Finding> findings() {
           process_descriptors(),
           runtime_directory(),
           runs_directory(),
-          program("rank_program", "trainyard-rank", Verdict::bad, "Build or install it beside this program: it runs the ranks."),
+          program("rank_program", "trainyard-rank", Verdict::bad,
+                  "Build or install it beside this program: it runs the ranks."),
           program("workbench", "trainyard", Verdict::absent, "The command line needs none."),
           examples(),
           cuda(),
@@ -195,8 +233,9 @@ bool colours() { return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") 
 void print(const Finding& finding) {
   constexpr std::array<const char*, 3> colour{"\033[32m", "\033[2m", "\033[31m"};
   const bool coloured = colours();
-  std::printf("%s%-7s%s %-18s %s", coloured ? colour[static_cast<std::size_t>(finding.verdict)] : "", word(finding.verdict), coloured ? "\033[0m" : "",
-              finding.name.c_str(), finding.what.c_str());
+  std::printf(
+      "%s%-7s%s %-18s %s", coloured ? colour[static_cast<std::size_t>(finding.verdict)] : "",
+      word(finding.verdict), coloured ? "\033[0m" : "", finding.name.c_str(), finding.what.c_str());
   std::printf(finding.advice.empty() ? "\n" : ". %s\n", finding.advice.c_str());
 }
 
@@ -209,11 +248,21 @@ int run(const DoctorArguments& arguments) {
   for (const Finding& finding : findings()) {
     usable = usable && finding.verdict != Verdict::bad;
     if (arguments.json)
-      print_json({{"type", "finding"}, {"name", finding.name}, {"verdict", word(finding.verdict)}, {"what", finding.what}, {"advice", finding.advice}});
+      print_json({{"type", "finding"},
+                  {"name", finding.name},
+                  {"verdict", word(finding.verdict)},
+                  {"what", finding.what},
+                  {"advice", finding.advice}});
     else print(finding);
   }
-  if (arguments.json) print_json({{"type", "result"}, {"status", usable ? "completed" : "failed"}, {"version", TRAINYARD_VERSION}, {"usable", usable}});
-  else std::printf("%s\n", usable ? "This machine can run experiments." : "This machine lacks what is marked bad.");
+  if (arguments.json)
+    print_json({{"type", "result"},
+                {"status", usable ? "completed" : "failed"},
+                {"version", TRAINYARD_VERSION},
+                {"usable", usable}});
+  else
+    std::printf("%s\n", usable ? "This machine can run experiments."
+                               : "This machine lacks what is marked bad.");
   return usable ? 0 : 3;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// export: the numbers of a run as CSV, or its ops as a trace for Perfetto. Writes beside the file first, so that a failure
-// leaves what was there.
+// export: the numbers of a run as CSV, or its ops as a trace for Perfetto. Writes beside the file
+// first, so that a failure leaves what was there.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -32,38 +32,47 @@ OpNames names_of(const plan::RankPlan& rank) {
   OpNames names;
   for (const plan::Program& program : rank.programs) {
     OpNames::Program& named = names.programs.emplace_back(OpNames::Program{program.name, {}});
-    for (const plan::Op& op : program.ops) named.ops.push_back({plan::token(op), rank.lanes[op.lane.index()].name});
+    for (const plan::Op& op : program.ops)
+      named.ops.push_back({plan::token(op), rank.lanes[op.lane.index()].name});
   }
   return names;
 }
 
-// What the recorded plans say. They are one rank's text each; together they read as a plan whose groups nobody asks for.
-// When one is lost or cannot be read, ops keep their numbers.
+// What the recorded plans say. They are one rank's text each; together they read as a plan whose
+// groups nobody asks for. When one is lost or cannot be read, ops keep their numbers.
 std::vector<OpNames> recorded_names(const History& history) {
   std::string text = "plan 1\nschedule steps 0 full 0\n";
   for (int rank = 0; rank < history.ranks(); ++rank) text += history.plan_text(rank);
   const auto parsed = plan::parse(text);
   std::vector<OpNames> names;
-  if (!parsed) std::fprintf(stderr, "warning: the recorded plans cannot be read, so ops have numbers only: %s\n", base::to_string(parsed.error()).c_str());
+  if (!parsed)
+    std::fprintf(stderr,
+                 "warning: the recorded plans cannot be read, so ops have numbers only: %s\n",
+                 base::to_string(parsed.error()).c_str());
   else
-    for (int rank = 0; rank < parsed->ranks; ++rank) names.push_back(names_of(parsed->rank_plan(rank)));
+    for (int rank = 0; rank < parsed->ranks; ++rank)
+      names.push_back(names_of(parsed->rank_plan(rank)));
   return names;
 }
 
-base::Result<void> write(const ExportArguments& arguments, const History& history, std::ostream& out) {
+base::Result<void> write(const ExportArguments& arguments, const History& history,
+                         std::ostream& out) {
   if (arguments.format == "csv") return telemetry::export_csv(history, out);
   auto written = telemetry::export_trace(arguments.directory, recorded_names(history), out);
-  if (!written && out && !history.damage().empty()) return {};  // damage, of which the caller warns: what can be read was written
+  if (!written && out && !history.damage().empty())
+    return {};  // damage, of which the caller warns: what can be read was written
   return written;
 }
 
-base::Result<void> write_into(const fs::path& file, const ExportArguments& arguments, const History& history) {
+base::Result<void> write_into(const fs::path& file, const ExportArguments& arguments,
+                              const History& history) {
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   if (!out) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
   auto written = write(arguments, history, out);
   out.close();
   if (!written || out) return written;
-  return base::fail({base::ProblemCode::failed, arguments.out, "cannot be written to the end", "", "Free space on that disk, or write elsewhere"});
+  return base::fail({base::ProblemCode::failed, arguments.out, "cannot be written to the end", "",
+                     "Free space on that disk, or write elsewhere"});
 }
 
 // Whole or not at all, behind whatever link leads there.
@@ -73,17 +82,21 @@ base::Result<void> write_file(const ExportArguments& arguments, const History& h
   const fs::path file = base::behind_links(arguments.out);
   fs::path partial;
   base::Descriptor made(-1);
-  for (int i = 0; i < 100 && !made.is_open(); ++i) {  // none that is left, nor by a link that somebody laid there
+  for (int i = 0; i < 100 && !made.is_open();
+       ++i) {  // none that is left, nor by a link that somebody laid there
     partial = file.string() + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(i);
     made = base::Descriptor(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!made.is_open() && errno != EEXIST) break;
   }
-  if (!made.is_open()) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
+  if (!made.is_open())
+    return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
   auto written = write_into(partial, arguments, history);
-  if (written && ::fsync(made.get()) != 0) written = base::fail(base::system_problem(arguments.out, "cannot be written", errno));
+  if (written && ::fsync(made.get()) != 0)
+    written = base::fail(base::system_problem(arguments.out, "cannot be written", errno));
   if (written) {
     fs::rename(partial, file, error);
-    if (error) written = base::fail(base::system_problem(arguments.out, "cannot be written", error.value()));
+    if (error)
+      written = base::fail(base::system_problem(arguments.out, "cannot be written", error.value()));
     base::sync_directory(file.parent_path());
   }
   if (!written) fs::remove(partial, error);
@@ -93,10 +106,15 @@ base::Result<void> write_file(const ExportArguments& arguments, const History& h
 int run(const ExportArguments& arguments) {
   const auto history = load_history(arguments.directory);
   if (!history) return complain({history.error()}, arguments.json);
-  if (const auto written = write_file(arguments, *history); !written) return complain({written.error()}, arguments.json);
+  if (const auto written = write_file(arguments, *history); !written)
+    return complain({written.error()}, arguments.json);
   std::error_code error;
   const auto bytes = fs::file_size(arguments.out, error);  // a device has none
-  base::Json result{{"type", "result"}, {"status", "completed"}, {"format", arguments.format}, {"file", arguments.out}, {"bytes", error ? 0 : bytes}};
+  base::Json result{{"type", "result"},
+                    {"status", "completed"},
+                    {"format", arguments.format},
+                    {"file", arguments.out},
+                    {"bytes", error ? 0 : bytes}};
   if (!history->damage().empty()) result["damage"] = history->damage();
   if (arguments.json) print_json(result);
   else std::fprintf(stderr, "wrote %s\n", arguments.out.c_str());
@@ -106,10 +124,15 @@ int run(const ExportArguments& arguments) {
 }  // namespace
 
 void add_export(Verb& program) {
-  Verb verb = program.add_verb("export", "Write a run as CSV, or as a trace for Perfetto and Chrome");
+  Verb verb =
+      program.add_verb("export", "Write a run as CSV, or as a trace for Perfetto and Chrome");
   ExportArguments& arguments = verb.on_run(run);
-  verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
-  verb.option("--format", arguments.format, "csv: every logged number, and what befell ranks and links; trace: every op, for ui.perfetto.dev")
+  verb.option("run_directory", arguments.directory, "Directory of the run")
+      .required()
+      .type_name("DIR");
+  verb.option("--format", arguments.format,
+              "csv: every logged number, and what befell ranks and links; trace: every op, for "
+              "ui.perfetto.dev")
       .required()
       .one_of({"csv", "trace"});
   verb.option("--out", arguments.out, "File to write").required().type_name("FILE");
@@ -117,7 +140,8 @@ void add_export(Verb& program) {
   verb.examples(
       "Examples:\n"
       "  trainyard-cli export RUN_DIRECTORY --format csv --out run.csv\n"
-      "  trainyard-cli export RUN_DIRECTORY --format trace --out run.trace.json   (open it in ui.perfetto.dev)");
+      "  trainyard-cli export RUN_DIRECTORY --format trace --out run.trace.json   (open it in "
+      "ui.perfetto.dev)");
 }
 
 }  // namespace trainyard::cli

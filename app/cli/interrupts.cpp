@@ -24,6 +24,8 @@ void catch_signals() {
 
 int interrupts() { return counted; }
 
-bool end_with(std::int64_t process) { return ::prctl(PR_SET_PDEATHSIG, SIGINT) == 0 && ::getppid() == process; }
+bool end_with(std::int64_t process) {
+  return ::prctl(PR_SET_PDEATHSIG, SIGINT) == 0 && ::getppid() == process;
+}
 
 }  // namespace trainyard::cli

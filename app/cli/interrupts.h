@@ -6,11 +6,13 @@
 
 namespace trainyard::cli {
 
-// From now on SIGINT, SIGTERM and SIGHUP are counted; a closed pipe or a full file is an error to report, not the end.
+// From now on SIGINT, SIGTERM and SIGHUP are counted; a closed pipe or a full file is an error to
+// report, not the end.
 void catch_signals();
 int interrupts();  // so far
 
-// From now on the end of the process that started this one counts as an interrupt. False: it has ended already, for `process` is another.
+// From now on the end of the process that started this one counts as an interrupt. False: it has
+// ended already, for `process` is another.
 bool end_with(std::int64_t process);
 
 }  // namespace trainyard::cli

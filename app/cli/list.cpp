@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// list: the stable names of what can be chosen, with a line of help each; and the GPUs of this machine.
+// list: the stable names of what can be chosen, with a line of help each; and the GPUs of this
+// machine.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -24,42 +25,68 @@ struct Item {
 const char* help(experiment::StrategyKind kind) {
   switch (kind) {
     case experiment::StrategyKind::one_device: return "Everything on one device; nothing is sent";
-    case experiment::StrategyKind::mirrored: return "A replica on every device; gradients are all-reduced in buckets while the backward pass goes on";
+    case experiment::StrategyKind::mirrored:
+      return "A replica on every device; gradients are all-reduced in buckets while the backward "
+             "pass goes on";
     case experiment::StrategyKind::ddp:
-      return "As torch DDP: rank 0 broadcasts its parameters once, then gradients are all-reduced in buckets, last layers first";
-    case experiment::StrategyKind::multi_worker_mirrored: return "Mirrored over several hosts, in lock-step";
+      return "As torch DDP: rank 0 broadcasts its parameters once, then gradients are all-reduced "
+             "in buckets, last layers first";
+    case experiment::StrategyKind::multi_worker_mirrored:
+      return "Mirrored over several hosts, in lock-step";
     case experiment::StrategyKind::central_storage:
-      return "Variables on the host's CPU, which adds up the gradients of the other devices and updates; they compute";
+      return "Variables on the host's CPU, which adds up the gradients of the other devices and "
+             "updates; they compute";
     case experiment::StrategyKind::data_parallel:
-      return "As torch DataParallel: device 0 hands out samples and parameters at every step, gathers outputs, sums gradients and updates";
+      return "As torch DataParallel: device 0 hands out samples and parameters at every step, "
+             "gathers outputs, sums gradients and updates";
     case experiment::StrategyKind::parameter_server:
-      return "Variables on devices with the role parameter_server; workers pull, compute and push on their own clock, or in step";
+      return "Variables on devices with the role parameter_server; workers pull, compute and push "
+             "on their own clock, or in step";
     case experiment::StrategyKind::gossip:
-      return "Parameters of its own on every device, averaged with those of its neighbours alone, at every step or each on its own clock";
+      return "Parameters of its own on every device, averaged with those of its neighbours alone, "
+             "at every step or each on its own clock";
     case experiment::StrategyKind::local_sgd:
-      return "Parameters of its own on every device, averaged with those of all others only every so many steps, or pulled to a centre";
-    case experiment::StrategyKind::model_parallel: return "Whole layers on devices (vertical): samples pass from one to the next, one device at a time";
-    case experiment::StrategyKind::pipeline: return "Whole layers on devices, with several micro-batches under way at once";
+      return "Parameters of its own on every device, averaged with those of all others only every "
+             "so many steps, or pulled to a centre";
+    case experiment::StrategyKind::model_parallel:
+      return "Whole layers on devices (vertical): samples pass from one to the next, one device at "
+             "a time";
+    case experiment::StrategyKind::pipeline:
+      return "Whole layers on devices, with several micro-batches under way at once";
     case experiment::StrategyKind::fsdp:
-      return "As torch FSDP: every device keeps one n-th of parameters, gradients and moments, and is given the rest when it needs it";
-    case experiment::StrategyKind::tensor_parallel: return "Layers themselves split (horizontal): every device has some rows or columns of each";
-    case experiment::StrategyKind::hybrid: return "A mesh of devices: replicas apart by samples, each a pipeline of stages whose layers are split";
-    case experiment::StrategyKind::rpc: return "As torch RPC: parameter servers keep layers, which trainers call for samples of their own";
+      return "As torch FSDP: every device keeps one n-th of parameters, gradients and moments, and "
+             "is given the rest when it needs it";
+    case experiment::StrategyKind::tensor_parallel:
+      return "Layers themselves split (horizontal): every device has some rows or columns of each";
+    case experiment::StrategyKind::hybrid:
+      return "A mesh of devices: replicas apart by samples, each a pipeline of stages whose layers "
+             "are split";
+    case experiment::StrategyKind::rpc:
+      return "As torch RPC: parameter servers keep layers, which trainers call for samples of "
+             "their own";
     case experiment::StrategyKind::tpu:
-      return "Mirrored on TPUs in a torus: bfloat16 multiplies, sums along rows and columns; EMULATED on CPU cores, whose speed says nothing about a TPU";
+      return "Mirrored on TPUs in a torus: bfloat16 multiplies, sums along rows and columns; "
+             "EMULATED on CPU cores, whose speed says nothing about a TPU";
   }
   return "";
 }
 
-std::string help(collective::Algorithm algorithm) { return std::string(collective::description(algorithm)); }
+std::string help(collective::Algorithm algorithm) {
+  return std::string(collective::description(algorithm));
+}
 
 const char* help(data::DataKind kind) {
   switch (kind) {
-    case data::DataKind::digits: return "Drawn digits, 28 x 28, 10 classes; generated, needs no file";
-    case data::DataKind::spirals: return "Interleaved spirals in the plane; generated, needs no file";
+    case data::DataKind::digits:
+      return "Drawn digits, 28 x 28, 10 classes; generated, needs no file";
+    case data::DataKind::spirals:
+      return "Interleaved spirals in the plane; generated, needs no file";
     case data::DataKind::blobs: return "Gaussian clouds; generated, needs no file";
-    case data::DataKind::clicks: return "A click log: categorical features by Zipf's law, and numbers; generated, needs no file";
-    case data::DataKind::grammar: return "Sentences of a small grammar, character by character; generated, needs no file";
+    case data::DataKind::clicks:
+      return "A click log: categorical features by Zipf's law, and numbers; generated, needs no "
+             "file";
+    case data::DataKind::grammar:
+      return "Sentences of a small grammar, character by character; generated, needs no file";
     case data::DataKind::idx: return "IDX files, as MNIST comes in, plain or .gz";
     case data::DataKind::csv: return "A CSV file: one sample a line, one column the class";
     case data::DataKind::text: return "A text in UTF-8, character by character, plain or .gz";
@@ -70,7 +97,8 @@ const char* help(data::DataKind kind) {
 template <class Enum>
 std::vector<Item> named() {
   std::vector<Item> items;
-  for (const auto& [value, word] : base::Names<Enum>::table) items.push_back({std::string(word), help(value), ""});
+  for (const auto& [value, word] : base::Names<Enum>::table)
+    items.push_back({std::string(word), help(value), ""});
   return items;
 }
 
@@ -79,18 +107,33 @@ std::vector<Item> models() {
   std::string layers;
   for (const auto& [kind, name] : base::Names<model::LayerKind>::table)
     if (!model::looks_up(kind)) layers += (layers.empty() ? "" : ", ") + std::string(name);
-  return {
-      {"mlp", "A multi-layer perceptron: a list of layers (linear, relu, tanh, ...) and a softmax cross-entropy loss", ""},
-      {"cnn", "A convolutional network, for data of images: a list of layers (" + layers + ") and the same loss", ""},
-      {"embedding", "For data of indices: an embedding_bag, which adds up the rows that a sample names in a table, then linear layers and the same loss", ""},
-      {"wide_and_deep", "The same with a layer wide at the end, which adds a linear model of the indices to the logits (Cheng et al. 2016)", ""},
-      {"gpt", "A language model of characters, for data of text: an embedding, blocks of a transformer, a layer_norm, and a linear layer (Radford et al. 2019)",
-       ""}};
+  return {{"mlp",
+           "A multi-layer perceptron: a list of layers (linear, relu, tanh, ...) and a softmax "
+           "cross-entropy loss",
+           ""},
+          {"cnn",
+           "A convolutional network, for data of images: a list of layers (" + layers +
+               ") and the same loss",
+           ""},
+          {"embedding",
+           "For data of indices: an embedding_bag, which adds up the rows that a sample names in a "
+           "table, then linear layers and the same loss",
+           ""},
+          {"wide_and_deep",
+           "The same with a layer wide at the end, which adds a linear model of the indices to the "
+           "logits (Cheng et al. 2016)",
+           ""},
+          {"gpt",
+           "A language model of characters, for data of text: an embedding, blocks of a "
+           "transformer, a layer_norm, and a linear layer (Radford et al. 2019)",
+           ""}};
 }
 
 Item example(const fs::path& file) {
   const auto experiment = experiment::load(file);
-  return {file.stem().string(), experiment ? experiment->name : "cannot be read: " + experiment.error().front().what, file.string()};
+  return {file.stem().string(),
+          experiment ? experiment->name : "cannot be read: " + experiment.error().front().what,
+          file.string()};
 }
 
 std::vector<Item> examples() {
@@ -98,7 +141,8 @@ std::vector<Item> examples() {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(app::examples_directory(), error))
     if (entry.path().extension() == ".json") items.push_back(example(entry.path()));
-  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.name < b.name; });
+  std::sort(items.begin(), items.end(),
+            [](const Item& a, const Item& b) { return a.name < b.name; });
   return items;
 }
 
@@ -112,8 +156,10 @@ std::vector<Item> gpus() {
       std::fprintf(stderr, "note: GPU %d is left out: %s\n", gpu.number, why.c_str());
       continue;
     }
-    std::string said = "GPU " + std::to_string(gpu.number) + " of this machine, " + base::format_bytes(static_cast<double>(gpu.memory_bytes));
-    if (gpu.memory_bandwidth_bytes_per_second > 0) said += " at " + base::with_unit(gpu.memory_bandwidth_bytes_per_second, "B/s");
+    std::string said = "GPU " + std::to_string(gpu.number) + " of this machine, " +
+                       base::format_bytes(static_cast<double>(gpu.memory_bytes));
+    if (gpu.memory_bandwidth_bytes_per_second > 0)
+      said += " at " + base::with_unit(gpu.memory_bandwidth_bytes_per_second, "B/s");
     if (gpu.peak_flops > 0) said += ", " + base::with_unit(gpu.peak_flops, "FLOP/s") + " in fp32";
     if (!gpu.links.empty()) said += ", " + gpu.links;
     items.push_back({gpu.name, said + ", at " + gpu.bus, "", gpu});
@@ -125,7 +171,8 @@ std::vector<Item> gpus() {
 void add_gpu(const cuda::Gpu& gpu, base::Json& line) {
   line["number"] = gpu.number, line["memory_bytes"] = gpu.memory_bytes;
   if (gpu.peak_flops > 0) line["peak_flops"] = gpu.peak_flops;
-  if (gpu.memory_bandwidth_bytes_per_second > 0) line["memory_bandwidth_bytes_per_second"] = gpu.memory_bandwidth_bytes_per_second;
+  if (gpu.memory_bandwidth_bytes_per_second > 0)
+    line["memory_bandwidth_bytes_per_second"] = gpu.memory_bandwidth_bytes_per_second;
   if (!gpu.links.empty()) line["links"] = gpu.links;
 }
 
@@ -143,7 +190,8 @@ constexpr Kind kKinds[] = {{"strategies", named<experiment::StrategyKind>},
 void print_items(const std::vector<Item>& items) {
   std::size_t width = 0;
   for (const Item& item : items) width = std::max(width, item.name.size());
-  for (const Item& item : items) std::printf("%-*s  %s\n", static_cast<int>(width), item.name.c_str(), item.help.c_str());
+  for (const Item& item : items)
+    std::printf("%-*s  %s\n", static_cast<int>(width), item.name.c_str(), item.help.c_str());
 }
 
 void print_json_items(const char* kind, const std::vector<Item>& items) {
@@ -164,10 +212,14 @@ struct ListArguments {
 };
 
 int run(const ListArguments& arguments) {
-  const Kind& kind = *std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return arguments.kind == k.name; });
+  const Kind& kind = *std::find_if(std::begin(kKinds), std::end(kKinds),
+                                   [&](const Kind& k) { return arguments.kind == k.name; });
   const std::vector<Item> items = kind.items();
   if (items.empty() && kind.items == examples)
-    std::fprintf(stderr, "note: no %s were found; TRAINYARD_RESOURCES names the directory that holds experiments/\n", kind.name);
+    std::fprintf(
+        stderr,
+        "note: no %s were found; TRAINYARD_RESOURCES names the directory that holds experiments/\n",
+        kind.name);
   if (arguments.json) print_json_items(kind.name, items);
   else print_items(items);
   return 0;
@@ -178,7 +230,9 @@ int run(const ListArguments& arguments) {
 void add_list(Verb& program) {
   std::vector<std::string> kinds;
   for (const Kind& k : kKinds) kinds.emplace_back(k.name);
-  Verb verb = program.add_verb("list", "List what can be chosen: strategies, algorithms, models, data sets, examples, and the GPUs of this machine");
+  Verb verb = program.add_verb("list",
+                               "List what can be chosen: strategies, algorithms, models, data "
+                               "sets, examples, and the GPUs of this machine");
   ListArguments& arguments = verb.on_run(run);
   verb.option("kind", arguments.kind, "What to list").required().one_of(kinds);
   verb.json_flag(arguments.json);

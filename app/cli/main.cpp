@@ -28,17 +28,21 @@ std::string words_of(const CLI::App& verb) {
 std::string verbs_of(const CLI::App& verb) {
   const auto shown = [](const CLI::App* inner) { return !inner->get_group().empty(); };
   std::string verbs;
-  for (const CLI::App* inner : verb.get_subcommands(shown)) verbs += (verbs.empty() ? "" : ", ") + inner->get_name();
+  for (const CLI::App* inner : verb.get_subcommands(shown))
+    verbs += (verbs.empty() ? "" : ", ") + inner->get_name();
   return verbs;
 }
 
-// The first words name verbs, each of the one before. A word that is none is said to be that; CLI11 would only ask for one.
+// The first words name verbs, each of the one before. A word that is none is said to be that; CLI11
+// would only ask for one.
 std::optional<base::Problem> unknown_verb(const CLI::App& outer, char** words) {
   const std::string word = *words == nullptr ? "" : *words, verbs = verbs_of(outer);
   if (verbs.empty() || word.empty() || word.front() == '-') return {};
-  const auto named = outer.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; });
+  const auto named =
+      outer.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; });
   if (!named.empty()) return unknown_verb(*named.front(), words + 1);
-  return base::Problem{base::ProblemCode::bad_usage, words_of(outer), "\"" + word + "\" is no verb", verbs, words_of(outer) + " --help shows examples"};
+  return base::Problem{base::ProblemCode::bad_usage, words_of(outer), "\"" + word + "\" is no verb",
+                       verbs, words_of(outer) + " --help shows examples"};
 }
 
 // The innermost verb, as far as the command line was understood.
@@ -50,16 +54,22 @@ const CLI::App& asked_for(const CLI::App& outer) {
 base::Problem misused(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& verb = asked_for(program);
   const std::string verbs = verbs_of(verb);
-  const bool lacks_verb = !verbs.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  return {base::ProblemCode::bad_usage, words_of(verb), lacks_verb ? "a verb is missing" : error.what(), verbs, words_of(verb) + " --help shows what it takes"};
+  const bool lacks_verb =
+      !verbs.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  return {base::ProblemCode::bad_usage, words_of(verb),
+          lacks_verb ? "a verb is missing" : error.what(), verbs,
+          words_of(verb) + " --help shows what it takes"};
 }
 
-// Whether the result is to be NDJSON, asked before (and even if nothing else of) the command line is understood.
+// Whether the result is to be NDJSON, asked before (and even if nothing else of) the command line
+// is understood.
 bool wants_json(int argc, char** argv) {
-  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+  return std::any_of(argv, argv + argc,
+                     [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
-// False behind a redirection to a full disk: what was asked for did not arrive. A reader that went away wanted no more.
+// False behind a redirection to a full disk: what was asked for did not arrive. A reader that went
+// away wanted no more.
 bool output_arrived() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   pollfd output{STDOUT_FILENO, POLLOUT, 0};
@@ -82,7 +92,8 @@ int main(int argc, char** argv) {
   const bool json = wants_json(argc, argv);
   int exit_code = 0;
   cli::Verb outermost(program, exit_code);
-  for (const auto add : {cli::add_run, cli::add_sweep, cli::add_plan, cli::add_check, cli::add_simulate, cli::add_validate, cli::add_replay, cli::add_export,
+  for (const auto add : {cli::add_run, cli::add_sweep, cli::add_plan, cli::add_check,
+                         cli::add_simulate, cli::add_validate, cli::add_replay, cli::add_export,
                          cli::add_list, cli::add_bench, cli::add_doctor, cli::add_completion})
     add(outermost);
   if (const auto problem = unknown_verb(program, argv + 1)) return cli::complain({*problem}, json);
@@ -96,8 +107,13 @@ int main(int argc, char** argv) {
     exit_code = cli::complain({base::out_of_memory(words_of(asked_for(program)))}, json);
   } catch (const std::exception& error) {
     exit_code =
-        cli::complain({{base::ProblemCode::failed, words_of(asked_for(program)), std::string("met what it was not made for: ") + error.what(), "", ""}}, json);
+        cli::complain({{base::ProblemCode::failed, words_of(asked_for(program)),
+                        std::string("met what it was not made for: ") + error.what(), "", ""}},
+                      json);
   }
-  if (!output_arrived()) return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "", "Is the disk full?"}}, false);
+  if (!output_arrived())
+    return cli::complain({{base::ProblemCode::failed, "standard output", "could not be written", "",
+                           "Is the disk full?"}},
+                         false);
   return exit_code;
 }

@@ -6,12 +6,14 @@
 namespace trainyard::cli {
 namespace {
 
-// CLI11 says of what is no number, too, that it is not in range. Without a name, so that help says nothing of it.
+// CLI11 says of what is no number, too, that it is not in range. Without a name, so that help says
+// nothing of it.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   const std::string accepted = std::to_string(least) + " to " + std::to_string(most);
   const auto judge = [accepted](const std::string& text) {
     const bool whole = CLI::TypeValidator<std::int64_t>()(text).empty();
-    return whole ? std::string() : "\"" + text + "\" is no whole number (accepted: " + accepted + ")";
+    return whole ? std::string()
+                 : "\"" + text + "\" is no whole number (accepted: " + accepted + ")";
   };
   return {judge, ""};
 }
@@ -20,25 +22,42 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
 
 Option Option::required() { return Option(option_->required()); }
 Option Option::type_name(const std::string& name) { return Option(option_->type_name(name)); }
-Option Option::range(std::int64_t least, std::int64_t most) { return Option(option_->check(whole_number(least, most))->check(CLI::Range(least, most))); }
-Option Option::one_of(const std::vector<std::string>& words) { return Option(option_->check(CLI::IsMember(words))); }
+Option Option::range(std::int64_t least, std::int64_t most) {
+  return Option(option_->check(whole_number(least, most))->check(CLI::Range(least, most)));
+}
+Option Option::one_of(const std::vector<std::string>& words) {
+  return Option(option_->check(CLI::IsMember(words)));
+}
 Option Option::excludes(const Option& other) { return Option(option_->excludes(other.option_)); }
 
-Verb Verb::add_verb(const std::string& name, const std::string& help) { return Verb(*app_->add_subcommand(name, help)->group("Verbs"), *exit_code_); }
+Verb Verb::add_verb(const std::string& name, const std::string& help) {
+  return Verb(*app_->add_subcommand(name, help)->group("Verbs"), *exit_code_);
+}
 void Verb::require_verb() { app_->require_subcommand(1); }
 void Verb::examples(const std::string& text) { app_->footer(text); }
 void Verb::hide() { app_->group(""); }
 
-Option Verb::option(const std::string& name, std::string& value, const std::string& help) { return Option(app_->add_option(name, value, help)); }
-Option Verb::option(const std::string& name, int& value, const std::string& help) { return Option(app_->add_option(name, value, help)); }
-Option Verb::option(const std::string& name, std::int64_t& value, const std::string& help) { return Option(app_->add_option(name, value, help)); }
+Option Verb::option(const std::string& name, std::string& value, const std::string& help) {
+  return Option(app_->add_option(name, value, help));
+}
+Option Verb::option(const std::string& name, int& value, const std::string& help) {
+  return Option(app_->add_option(name, value, help));
+}
+Option Verb::option(const std::string& name, std::int64_t& value, const std::string& help) {
+  return Option(app_->add_option(name, value, help));
+}
 
-Option Verb::option(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+Option Verb::option(const std::string& name, std::vector<std::string>& values,
+                    const std::string& help) {
   return Option(app_->add_option(name, values, help)->expected(1)->take_all());
 }
 
-Option Verb::flag(const std::string& name, bool& value, const std::string& help) { return Option(app_->add_flag(name, value, help)); }
-void Verb::json_flag(bool& json) { flag("--json", json, "Print NDJSON on standard output; the last line is the result"); }
+Option Verb::flag(const std::string& name, bool& value, const std::string& help) {
+  return Option(app_->add_flag(name, value, help));
+}
+void Verb::json_flag(bool& json) {
+  flag("--json", json, "Print NDJSON on standard output; the last line is the result");
+}
 
 void Verb::call(const std::function<int()>& run) {
   app_->callback([run, exit_code = exit_code_] { *exit_code = run(); });

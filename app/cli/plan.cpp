@@ -19,7 +19,9 @@ struct PlanArguments : ExperimentArguments {
 Json accesses(const plan::RankPlan& rank, const std::vector<plan::Access>& list) {
   Json json = Json::array();
   for (const plan::Access& access : list)
-    json.push_back({{"buffer", rank.buffers[access.buffer.index()].name}, {"first", access.first}, {"count", access.count}});
+    json.push_back({{"buffer", rank.buffers[access.buffer.index()].name},
+                    {"first", access.first},
+                    {"count", access.count}});
   return json;
 }
 
@@ -27,7 +29,9 @@ Json op_json(const plan::RankPlan& rank, const plan::Op& op) {
   Json after = Json::array();
   for (const plan::Dependency& d : op.after) {
     const Json sequence = d.sequence == plan::Dependency::end ? Json("end") : Json(d.sequence);
-    after.push_back({{"lane", rank.lanes[d.lane.index()].name}, {"sequence", sequence}, {"steps_back", d.steps_back}});
+    after.push_back({{"lane", rank.lanes[d.lane.index()].name},
+                     {"sequence", sequence},
+                     {"steps_back", d.steps_back}});
   }
   Json json{{"token", plan::token(op)}, {"lane", rank.lanes[op.lane.index()].name}};
   if (op.group >= 0) json["group"] = op.group;
@@ -39,26 +43,38 @@ Json op_json(const plan::RankPlan& rank, const plan::Op& op) {
 }
 
 Json program_json(const plan::RankPlan& rank, const plan::Program& program) {
-  Json json{
-      {"name", program.name}, {"samples", program.samples}, {"global_samples", program.global_samples}, {"repeats", program.repeats}, {"ops", Json::array()}};
+  Json json{{"name", program.name},
+            {"samples", program.samples},
+            {"global_samples", program.global_samples},
+            {"repeats", program.repeats},
+            {"ops", Json::array()}};
   for (const plan::Op& op : program.ops) json["ops"].push_back(op_json(rank, op));
   return json;
 }
 
 Json rank_json(const plan::RankPlan& rank) {
-  Json json{{"type", "rank"}, {"rank", rank.rank}, {"lanes", Json::array()}, {"buffers", Json::array()}, {"programs", Json::array()}};
+  Json json{{"type", "rank"},
+            {"rank", rank.rank},
+            {"lanes", Json::array()},
+            {"buffers", Json::array()},
+            {"programs", Json::array()}};
   for (const plan::Lane& lane : rank.lanes) {
     json["lanes"].push_back({{"name", lane.name}, {"kind", plan::word(lane.kind)}});
     if (lane.group >= 0) json["lanes"].back()["group"] = lane.group;
   }
   for (const plan::Buffer& buffer : rank.buffers)
-    json["buffers"].push_back({{"name", buffer.name}, {"dtype", base::name_of(buffer.dtype)}, {"elements", buffer.elements}, {"shared", buffer.shared}});
-  for (const plan::Program& program : rank.programs) json["programs"].push_back(program_json(rank, program));
+    json["buffers"].push_back({{"name", buffer.name},
+                               {"dtype", base::name_of(buffer.dtype)},
+                               {"elements", buffer.elements},
+                               {"shared", buffer.shared}});
+  for (const plan::Program& program : rank.programs)
+    json["programs"].push_back(program_json(rank, program));
   return json;
 }
 
 Json result_json(const plan::Plan& plan, bool expanded) {
-  Json json{{"type", "result"}, {"status", "completed"}, {"ranks", plan.ranks}, {"expanded", expanded}, {"hash", plan::hash(plan)}, {"groups", Json::array()}};
+  Json json{{"type", "result"},     {"status", "completed"},    {"ranks", plan.ranks},
+            {"expanded", expanded}, {"hash", plan::hash(plan)}, {"groups", Json::array()}};
   for (const plan::Group& group : plan.groups) json["groups"].push_back(group.ranks);
   const plan::Schedule& s = plan.schedule;
   json["schedule"] = {{"steps", s.steps},
@@ -69,7 +85,8 @@ Json result_json(const plan::Plan& plan, bool expanded) {
   return json;
 }
 
-void print_json_plan(const PlanArguments& arguments, const experiment::Resolved& resolved, const plan::Plan& plan) {
+void print_json_plan(const PlanArguments& arguments, const experiment::Resolved& resolved,
+                     const plan::Plan& plan) {
   for (int rank = 0; rank < plan.ranks; ++rank)
     if (arguments.rank < 0 || rank == arguments.rank) print_json(rank_json(plan.rank_plan(rank)));
   Json result = result_json(plan, arguments.expand);
@@ -80,25 +97,33 @@ void print_json_plan(const PlanArguments& arguments, const experiment::Resolved&
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 void print_grids(const plan::Plan& plan) {
-  for (const plan::Program& program : plan.rank_plan(0).programs) print("program " + program.name + "\n" + plan::grid(plan, program.name) + "\n");
+  for (const plan::Program& program : plan.rank_plan(0).programs)
+    print("program " + program.name + "\n" + plan::grid(plan, program.name) + "\n");
 }
 
 int run(const PlanArguments& arguments) {
   if (arguments.grid && arguments.json)
-    return complain({{base::ProblemCode::bad_usage, "--grid", "does not go with --json", "one of them", "A grid is for people to read"}}, true);
+    return complain({{base::ProblemCode::bad_usage, "--grid", "does not go with --json",
+                      "one of them", "A grid is for people to read"}},
+                    true);
   const auto resolved = load_resolved(arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
-  const auto plan = arguments.expand ? strategy::make_plan(*resolved) : strategy::coarse_plan(*resolved);
+  const auto plan =
+      arguments.expand ? strategy::make_plan(*resolved) : strategy::coarse_plan(*resolved);
   if (!plan) return complain({plan.error()}, arguments.json);
   if (arguments.rank >= plan->ranks)
-    return complain(
-        {{base::ProblemCode::bad_usage, "--rank", "the plan has no rank " + std::to_string(arguments.rank), "0 to " + std::to_string(plan->ranks - 1), ""}},
-        arguments.json);
+    return complain({{base::ProblemCode::bad_usage, "--rank",
+                      "the plan has no rank " + std::to_string(arguments.rank),
+                      "0 to " + std::to_string(plan->ranks - 1), ""}},
+                    arguments.json);
   if (arguments.json) return print_json_plan(arguments, *resolved, *plan), 0;
   // The text of a plan parses back: beside it, not in it.
-  if (const std::string chosen = chosen_algorithm(*resolved); !chosen.empty()) std::fprintf(stderr, "note: %s\n", chosen.c_str());
+  if (const std::string chosen = chosen_algorithm(*resolved); !chosen.empty())
+    std::fprintf(stderr, "note: %s\n", chosen.c_str());
   if (arguments.grid) print_grids(*plan);
-  else print(arguments.rank < 0 ? plan::to_text(*plan) : plan::to_text(plan->rank_plan(arguments.rank)));
+  else
+    print(arguments.rank < 0 ? plan::to_text(*plan)
+                             : plan::to_text(plan->rank_plan(arguments.rank)));
   return 0;
 }
 
@@ -108,9 +133,12 @@ void add_plan(Verb& program) {
   Verb verb = program.add_verb("plan", "Print what every rank will do: one line an op");
   PlanArguments& arguments = verb.on_run(run);
   arguments.add_to(verb);
-  verb.flag("--expand", arguments.expand, "Show all-reduces as the sends and receives of their algorithm, as ranks run them");
+  verb.flag("--expand", arguments.expand,
+            "Show all-reduces as the sends and receives of their algorithm, as ranks run them");
   const Option rank = verb.option("--rank", arguments.rank, "Only this rank").range(0, 1'000'000);
-  verb.flag("--grid", arguments.grid, "Show programs as a grid of ranks and time instead; not with --json").excludes(rank);
+  verb.flag("--grid", arguments.grid,
+            "Show programs as a grid of ranks and time instead; not with --json")
+      .excludes(rank);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli plan resources/experiments/four_devices_mirrored_digits.json --grid\n"

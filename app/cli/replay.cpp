@@ -42,37 +42,54 @@ std::string formatted(const char* format, double value) {
 
 // The number of the same step in another series: both grow by step.
 const StepValue* at_step(const std::vector<StepValue>& values, std::int32_t step) {
-  const auto at = std::lower_bound(values.begin(), values.end(), step, [](const StepValue& value, std::int32_t s) { return value.step < s; });
+  const auto at =
+      std::lower_bound(values.begin(), values.end(), step,
+                       [](const StepValue& value, std::int32_t s) { return value.step < s; });
   return at != values.end() && at->step == step ? &*at : nullptr;
 }
 
 Moment measured(const char* type, const StepValue& loss, const StepValue* accuracy) {
   const bool held_out = std::string_view(type) == "evaluation";
   const std::string prefix = held_out ? "held_out_" : "train_";
-  Moment moment{loss.seconds, {{"type", type}, {"seconds", loss.seconds}, {"step", loss.step}, {prefix + "loss", loss.value}}, ""};
+  Moment moment{loss.seconds,
+                {{"type", type},
+                 {"seconds", loss.seconds},
+                 {"step", loss.step},
+                 {prefix + "loss", loss.value}},
+                ""};
   if (accuracy != nullptr) moment.json[prefix + "accuracy"] = accuracy->value;
-  moment.text = "step " + base::format_count(loss.step) + (held_out ? "  held out: loss " : "  loss ") + formatted("%.4f", loss.value);
+  moment.text = "step " + base::format_count(loss.step) +
+                (held_out ? "  held out: loss " : "  loss ") + formatted("%.4f", loss.value);
   if (accuracy != nullptr) moment.text += formatted("  accuracy %.2f %%", 100 * accuracy->value);
   return moment;
 }
 
 void add_steps(const History& history, std::int64_t every, std::vector<Moment>& moments) {
   const auto& losses = history.train_loss();
-  const std::int64_t stride = every > 0 ? every : std::max<std::int64_t>(1, (static_cast<std::int64_t>(losses.size()) + 19) / 20);
+  const std::int64_t stride =
+      every > 0 ? every
+                : std::max<std::int64_t>(1, (static_cast<std::int64_t>(losses.size()) + 19) / 20);
   for (std::size_t i = 0; i < losses.size(); ++i)
     if ((static_cast<std::int64_t>(i) + 1) % stride == 0 || i + 1 == losses.size())
-      moments.push_back(measured("step", losses[i], at_step(history.train_accuracy(), losses[i].step)));
+      moments.push_back(
+          measured("step", losses[i], at_step(history.train_accuracy(), losses[i].step)));
 }
 
 void add_evaluations(const History& history, std::vector<Moment>& moments) {
-  for (const StepValue& loss : history.held_out_loss()) moments.push_back(measured("evaluation", loss, at_step(history.held_out_accuracy(), loss.step)));
+  for (const StepValue& loss : history.held_out_loss())
+    moments.push_back(
+        measured("evaluation", loss, at_step(history.held_out_accuracy(), loss.step)));
 }
 
 void add_consensus(const History& history, std::vector<Moment>& moments) {
   for (const StepValue& distance : history.consensus_distance())
     moments.push_back({distance.seconds,
-                       {{"type", "consensus"}, {"seconds", distance.seconds}, {"step", distance.step}, {"consensus_distance", distance.value}},
-                       "step " + base::format_count(distance.step) + "  ranks are " + formatted("%.4g", distance.value) + " from their mean"});
+                       {{"type", "consensus"},
+                        {"seconds", distance.seconds},
+                        {"step", distance.step},
+                        {"consensus_distance", distance.value}},
+                       "step " + base::format_count(distance.step) + "  ranks are " +
+                           formatted("%.4g", distance.value) + " from their mean"});
 }
 
 std::string text_of(const Json& object, const char* key) {
@@ -84,10 +101,12 @@ std::string problem_text(const Json& object) {
   const auto at = object.find("problem");
   if (at == object.end() || !at->is_object()) return "";
   const std::string where = text_of(*at, "where"), advice = text_of(*at, "advice");
-  return (where.empty() ? "" : where + ": ") + text_of(*at, "what") + (advice.empty() ? "" : ". " + advice);
+  return (where.empty() ? "" : where + ": ") + text_of(*at, "what") +
+         (advice.empty() ? "" : ". " + advice);
 }
 
-// States carry the time in nanoseconds of the same clock as everything else; the history counts from the first.
+// States carry the time in nanoseconds of the same clock as everything else; the history counts
+// from the first.
 void add_states(const History& history, std::vector<Moment>& moments) {
   const auto time_of = [](const Json& state) { return state.value("time_ns", std::int64_t{0}); };
   const std::int64_t first = history.states().empty() ? 0 : time_of(history.states().front());
@@ -96,7 +115,8 @@ void add_states(const History& history, std::vector<Moment>& moments) {
     Moment moment{seconds, {{"type", "state"}, {"seconds", seconds}}, text_of(state, "state")};
     for (const auto& [key, value] : state.items())
       if (key != "time_ns") moment.json[key] = value;
-    if (const std::string problem = problem_text(state); !problem.empty()) moment.text += ": " + problem;
+    if (const std::string problem = problem_text(state); !problem.empty())
+      moment.text += ": " + problem;
     moments.push_back(std::move(moment));
   }
 }
@@ -104,8 +124,13 @@ void add_states(const History& history, std::vector<Moment>& moments) {
 void add_log(const History& history, std::vector<Moment>& moments) {
   for (const telemetry::LogLine& line : history.log()) {
     const std::string who = line.rank < 0 ? "coordinator" : "rank " + std::to_string(line.rank);
-    moments.push_back(
-        {line.seconds, {{"type", "log"}, {"seconds", line.seconds}, {"rank", line.rank}, {"level", line.level}, {"text", line.text}}, who + ": " + line.text});
+    moments.push_back({line.seconds,
+                       {{"type", "log"},
+                        {"seconds", line.seconds},
+                        {"rank", line.rank},
+                        {"level", line.level},
+                        {"text", line.text}},
+                       who + ": " + line.text});
   }
 }
 
@@ -116,16 +141,23 @@ std::vector<Moment> tell(const History& history, std::int64_t every) {
   add_steps(history, every, moments);
   add_evaluations(history, moments);
   add_consensus(history, moments);
-  std::stable_sort(moments.begin(), moments.end(), [](const Moment& a, const Moment& b) { return a.seconds < b.seconds; });
+  std::stable_sort(moments.begin(), moments.end(),
+                   [](const Moment& a, const Moment& b) { return a.seconds < b.seconds; });
   return moments;
 }
 
 // A run that never said how it ended: what its recording holds.
 Json unfinished(const History& history) {
   const telemetry::Summary s = telemetry::summarize(history);
-  Json json{{"type", "result"},     {"status", "unfinished"},         {"steps", s.steps},
-            {"samples", s.samples}, {"wall_seconds", s.wall_seconds}, {"samples_per_second", s.samples_per_second}};
-  json["step_seconds"] = s.step_seconds ? Json{{"median", s.step_seconds->median}, {"p95", s.step_seconds->p95}} : Json();
+  Json json{{"type", "result"},
+            {"status", "unfinished"},
+            {"steps", s.steps},
+            {"samples", s.samples},
+            {"wall_seconds", s.wall_seconds},
+            {"samples_per_second", s.samples_per_second}};
+  json["step_seconds"] =
+      s.step_seconds ? Json{{"median", s.step_seconds->median}, {"p95", s.step_seconds->p95}}
+                     : Json();
   json["train_loss"] = s.train_loss ? Json(*s.train_loss) : Json();
   json["held_out_accuracy"] = s.held_out_accuracy ? Json(*s.held_out_accuracy) : Json();
   return json;
@@ -133,13 +165,16 @@ Json unfinished(const History& history) {
 
 std::string number_text(const Json& json, const char* key, const char* format, double scale = 1) {
   const auto at = json.find(key);
-  return at != json.end() && at->is_number() ? formatted(format, scale * at->get<double>()) : "not measured";
+  return at != json.end() && at->is_number() ? formatted(format, scale * at->get<double>())
+                                             : "not measured";
 }
 
 void print_summary(const Json& result) {
-  std::printf("%s after %s steps: loss %s, held-out accuracy %s, %s samples/s\n", text_of(result, "status").c_str(),
-              number_text(result, "steps", "%.0f").c_str(), number_text(result, "train_loss", "%.4f").c_str(),
-              number_text(result, "held_out_accuracy", "%.2f %%", 100).c_str(), number_text(result, "samples_per_second", "%.0f").c_str());
+  std::printf("%s after %s steps: loss %s, held-out accuracy %s, %s samples/s\n",
+              text_of(result, "status").c_str(), number_text(result, "steps", "%.0f").c_str(),
+              number_text(result, "train_loss", "%.4f").c_str(),
+              number_text(result, "held_out_accuracy", "%.2f %%", 100).c_str(),
+              number_text(result, "samples_per_second", "%.0f").c_str());
 }
 
 std::string experiment_name(const Json& header) {
@@ -159,7 +194,8 @@ std::string when(const Json& header) {
 
 void print_title(const History& history) {
   const std::string name = experiment_name(history.header());
-  std::printf("%s%d %s%s, by version %s\n", name.empty() ? "" : (name + ": ").c_str(), history.ranks(), history.ranks() == 1 ? "rank" : "ranks",
+  std::printf("%s%d %s%s, by version %s\n", name.empty() ? "" : (name + ": ").c_str(),
+              history.ranks(), history.ranks() == 1 ? "rank" : "ranks",
               when(history.header()).c_str(), text_of(history.header(), "software").c_str());
 }
 
@@ -169,12 +205,14 @@ void print_emulation(const Json& header) {
   topology::Topology topology;
   base::Problems problems;
   base::read_document(*drawn, topology, "", problems);
-  if (const auto said = experiment::emulation_said(topology); said && problems.empty()) std::printf("EMULATED: %s\n", said->c_str());
+  if (const auto said = experiment::emulation_said(topology); said && problems.empty())
+    std::printf("EMULATED: %s\n", said->c_str());
 }
 
 // Who owned which samples or feature columns, where ranks did.
 void print_recorded_shards(const Json& header) {
-  const auto resolved = base::value_at(header, "experiment"), kind = base::value_at(header, "experiment.document.data.sharding.kind");
+  const auto resolved = base::value_at(header, "experiment"),
+             kind = base::value_at(header, "experiment.document.data.sharding.kind");
   if (!resolved || !kind || *kind == "iid") return;
   print_shards(experiment::shards_of(*resolved));
   if (const auto known = experiment::resolved_from_json(*resolved)) print_columns(*known);
@@ -190,9 +228,13 @@ session::RecomputeServices in_this_process() {
 
 Json json_of(const session::Recomputed& again) {
   Json ranks = Json::array();
-  const auto said = [&](const std::string& recorded) { return again.compared() ? Json(recorded) : Json(); };
+  const auto said = [&](const std::string& recorded) {
+    return again.compared() ? Json(recorded) : Json();
+  };
   for (const auto& one : again.weights)
-    ranks.push_back({{"rank", one.rank}, {"parameters_xxh64", one.parameters_xxh64}, {"recorded_xxh64", said(one.recorded_xxh64)}});
+    ranks.push_back({{"rank", one.rank},
+                     {"parameters_xxh64", one.parameters_xxh64},
+                     {"recorded_xxh64", said(one.recorded_xxh64)}});
   return {{"type", "result"},
           {"status", "completed"},
           {"gradients", again.gradients},
@@ -206,14 +248,21 @@ Json json_of(const session::Recomputed& again) {
 
 void print_recomputed(const session::Recomputed& again) {
   const auto& told = again.told();
-  std::printf("computed %s gradients again, in the order of %s events that ranks wrote down: weights %s\n", base::format_count(again.gradients).c_str(),
-              base::format_count(again.events).c_str(), told.parameters_xxh64.c_str());
+  std::printf(
+      "computed %s gradients again, in the order of %s events that ranks wrote down: weights %s\n",
+      base::format_count(again.gradients).c_str(), base::format_count(again.events).c_str(),
+      told.parameters_xxh64.c_str());
   if (again.left_over > 0)
-    std::printf("%s events more were written down, and not all that they follow: the run was cut off there\n", base::format_count(again.left_over).c_str());
-  const std::string others = "NOT those of the run, " + told.recorded_xxh64 + " of rank " + std::to_string(told.rank) + ": another machine, or another version";
-  std::printf("%s\n", !again.compared() ? "the run did not come to its end: there is nothing to compare them with"
-                      : again.same()    ? "the same to the bit as the run's own"
-                                        : others.c_str());
+    std::printf(
+        "%s events more were written down, and not all that they follow: the run was cut off "
+        "there\n",
+        base::format_count(again.left_over).c_str());
+  const std::string others = "NOT those of the run, " + told.recorded_xxh64 + " of rank " +
+                             std::to_string(told.rank) + ": another machine, or another version";
+  std::printf("%s\n", !again.compared()
+                          ? "the run did not come to its end: there is nothing to compare them with"
+                      : again.same() ? "the same to the bit as the run's own"
+                                     : others.c_str());
 }
 
 // Exit code 3 where it does not come to what was recorded.
@@ -231,10 +280,13 @@ int run(const ReplayArguments& arguments) {
   if (!history) return complain({history.error()}, arguments.json);
   Json result = history->result().is_object() ? history->result() : unfinished(*history);
   if (!history->damage().empty()) result["damage"] = history->damage();
-  if (!arguments.json) print_title(*history), print_emulation(history->header()), print_recorded_shards(history->header());
+  if (!arguments.json)
+    print_title(*history), print_emulation(history->header()),
+        print_recorded_shards(history->header());
   for (const Moment& moment : tell(*history, arguments.every)) {
     if (arguments.json) print_json(moment.json);
-    else std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(), moment.text.c_str());
+    else
+      std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(), moment.text.c_str());
   }
   if (arguments.json) print_json(result);
   else print_summary(result);
@@ -246,17 +298,23 @@ int run(const ReplayArguments& arguments) {
 void add_replay(Verb& program) {
   Verb verb = program.add_verb("replay", "Print what happened in a run, from its recording");
   ReplayArguments& arguments = verb.on_run(run);
-  verb.option("run_directory", arguments.directory, "Directory of the run").required().type_name("DIR");
-  verb.option("--every", arguments.every, "Print the loss every so many steps (default: about twenty lines)").range(1, 1'000'000'000);
+  verb.option("run_directory", arguments.directory, "Directory of the run")
+      .required()
+      .type_name("DIR");
+  verb.option("--every", arguments.every,
+              "Print the loss every so many steps (default: about twenty lines)")
+      .range(1, 1'000'000'000);
   verb.flag("--recompute", arguments.recompute,
-            "Compute a run with parameter servers, or of asynchronous gossip, again, in the order that its ranks wrote down, and compare the weights: 3 is the "
+            "Compute a run with parameter servers, or of asynchronous gossip, again, in the order "
+            "that its ranks wrote down, and compare the weights: 3 is the "
             "exit code where they differ");
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli replay ~/.local/share/trainyard/runs/2025-01-31_12-00-00_digits\n"
       "  trainyard-cli replay RUN_DIRECTORY --every 1 --json\n"
-      "Steps are numbered from 0, as in charts and exports. A recording that ends early (power lost, still running) is told up to there.");
+      "Steps are numbered from 0, as in charts and exports. A recording that ends early (power "
+      "lost, still running) is told up to there.");
 }
 
 }  // namespace trainyard::cli

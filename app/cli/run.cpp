@@ -51,22 +51,27 @@ std::string number(double value, const char* format) {
   return text;
 }
 
-// Whether a line, of no more bytes than a pipe takes at once (PIPE_BUF), goes out now. Whoever reads may have stopped, as a terminal does at Ctrl-S: ranks are
-// not to wait for that.
+// Whether a line, of no more bytes than a pipe takes at once (PIPE_BUF), goes out now. Whoever
+// reads may have stopped, as a terminal does at Ctrl-S: ranks are not to wait for that.
 bool takes_a_line(int descriptor) {
   pollfd output{descriptor, POLLOUT, 0};
   return ::poll(&output, 1, 0) != 0;
 }
 
-// One line on standard error that follows the run; where that is no terminal, a line every few seconds.
+// One line on standard error that follows the run; where that is no terminal, a line every few
+// seconds.
 class ProgressLine {
  public:
   void show(const session::Status& status, const telemetry::History& history) {
-    const auto may_print = [over = session::has_ended(status.state)] { return over || takes_a_line(STDERR_FILENO); };
-    for (; faults_ < history.faults().size() && may_print(); ++faults_) tell(telemetry::words(history.faults()[faults_]));
+    const auto may_print = [over = session::has_ended(status.state)] {
+      return over || takes_a_line(STDERR_FILENO);
+    };
+    for (; faults_ < history.faults().size() && may_print(); ++faults_)
+      tell(telemetry::words(history.faults()[faults_]));
     if (!may_print()) return;
     const std::int64_t now = base::now_nanoseconds();
-    if (!terminal_ && now - shown_ns_ < 2'000'000'000 && status.state == session::RunState::running) return;
+    if (!terminal_ && now - shown_ns_ < 2'000'000'000 && status.state == session::RunState::running)
+      return;
     shown_ns_ = now;
     const std::string text = line(status, history);
     if (text == last_) return;
@@ -86,11 +91,17 @@ class ProgressLine {
   }
 
   static std::string line(const session::Status& status, const telemetry::History& history) {
-    std::string text = std::string(base::name_of(status.state)) + "  " + base::format_count(status.step) + " of " + base::format_count(status.steps) + " steps";
-    if (const std::int64_t furthest = session::furthest_step(status); telemetry::averages_in_pairs(history) && furthest > status.step)
+    std::string text = std::string(base::name_of(status.state)) + "  " +
+                       base::format_count(status.step) + " of " + base::format_count(status.steps) +
+                       " steps";
+    if (const std::int64_t furthest = session::furthest_step(status);
+        telemetry::averages_in_pairs(history) && furthest > status.step)
       text += " by the slowest rank, " + base::format_count(furthest) + " by the fastest";
-    if (!history.train_loss().empty()) text += "  loss " + number(history.train_loss().back().value, "%.4f");
-    if (!history.held_out_accuracy().empty()) text += "  held-out accuracy " + number(100 * history.held_out_accuracy().back().value, "%.2f %%");
+    if (!history.train_loss().empty())
+      text += "  loss " + number(history.train_loss().back().value, "%.4f");
+    if (!history.held_out_accuracy().empty())
+      text += "  held-out accuracy " +
+              number(100 * history.held_out_accuracy().back().value, "%.2f %%");
     return text;
   }
 
@@ -101,11 +112,16 @@ class ProgressLine {
 };
 
 void print_status(const session::Status& status, const telemetry::History& history) {
-  base::Json line{{"type", "progress"}, {"state", base::name_of(status.state)}, {"step", status.step}, {"steps", status.steps}};
+  base::Json line{{"type", "progress"},
+                  {"state", base::name_of(status.state)},
+                  {"step", status.step},
+                  {"steps", status.steps}};
   if (telemetry::averages_in_pairs(history)) line["furthest_step"] = session::furthest_step(status);
   if (!history.train_loss().empty()) line["train_loss"] = history.train_loss().back().value;
-  if (!history.held_out_accuracy().empty()) line["held_out_accuracy"] = history.held_out_accuracy().back().value;
-  if (!history.consensus_distance().empty()) line["consensus_distance"] = history.consensus_distance().back().value;
+  if (!history.held_out_accuracy().empty())
+    line["held_out_accuracy"] = history.held_out_accuracy().back().value;
+  if (!history.consensus_distance().empty())
+    line["consensus_distance"] = history.consensus_distance().back().value;
   print_json(line);
 }
 
@@ -114,7 +130,8 @@ std::string number(const base::Json& value, const char* format) {
   return number(value.get<double>(), format);
 }
 
-// A text that a model made up, line by line below what is said of the run; what would steer a terminal is shown by its number.
+// A text that a model made up, line by line below what is said of the run; what would steer a
+// terminal is shown by its number.
 std::string set_apart(const std::string& text) {
   std::string shown;
   for (const char c : text) {
@@ -131,7 +148,8 @@ std::string against_simulated(const base::Json& r) {
   const base::Json& simulated = r["simulated_step_seconds"];
   if (!simulated.is_number()) return "";
   const double seconds = simulated.get<double>();
-  return "; simulated from the drawn speeds: " + base::format_seconds(seconds) + ", measured / simulated " +
+  return "; simulated from the drawn speeds: " + base::format_seconds(seconds) +
+         ", measured / simulated " +
          number(r["step_seconds"]["median"].get<double>() / seconds, "%.2f");
 }
 
@@ -139,72 +157,113 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   const base::Json& step = r["step_seconds"];
   const std::int64_t first = r.value("first_step", std::int64_t{0});
   const std::string from = first > 0 ? " (from " + base::format_count(first) + " on)" : "";
-  std::printf("%s after %s steps%s in %s\n", r["status"].get<std::string>().c_str(), base::format_count(first + r["steps"].get<std::int64_t>()).c_str(),
-              from.c_str(), base::format_seconds(r["wall_seconds"].get<double>()).c_str());
+  std::printf("%s after %s steps%s in %s\n", r["status"].get<std::string>().c_str(),
+              base::format_count(first + r["steps"].get<std::int64_t>()).c_str(), from.c_str(),
+              base::format_seconds(r["wall_seconds"].get<double>()).c_str());
   std::printf("  train loss          %s\n", number(r["train_loss"], "%.4f").c_str());
-  if (r["held_out_loss"].is_number()) std::printf("  held-out loss       %s\n", number(r["held_out_loss"], "%.4f").c_str());
+  if (r["held_out_loss"].is_number())
+    std::printf("  held-out loss       %s\n", number(r["held_out_loss"], "%.4f").c_str());
   const auto& accuracy = r["held_out_accuracy"];
-  std::printf("  held-out accuracy   %s\n", accuracy.is_number() ? number(100 * accuracy.get<double>(), "%.2f %%").c_str() : "not measured");
+  std::printf("  held-out accuracy   %s\n",
+              accuracy.is_number() ? number(100 * accuracy.get<double>(), "%.2f %%").c_str()
+                                   : "not measured");
   if (r.contains("lambda_2"))
-    std::printf("  ranks apart         %s from their mean; without gradients a step leaves at most %s of that\n",
-                number(r["consensus_distance"], "%.4g").c_str(), number(r["lambda_2"], "%.4f").c_str());
-  else if (r.contains("consensus_distance")) std::printf("  ranks apart         %s from their mean\n", number(r["consensus_distance"], "%.4g").c_str());
+    std::printf(
+        "  ranks apart         %s from their mean; without gradients a step leaves at most %s of "
+        "that\n",
+        number(r["consensus_distance"], "%.4g").c_str(), number(r["lambda_2"], "%.4f").c_str());
+  else if (r.contains("consensus_distance"))
+    std::printf("  ranks apart         %s from their mean\n",
+                number(r["consensus_distance"], "%.4g").c_str());
   std::printf("  samples per second  %s\n", number(r["samples_per_second"], "%.0f").c_str());
   if (step.is_object())
-    std::printf("  step                %s median, %s p95%s\n", base::format_seconds(step["median"].get<double>()).c_str(),
-                base::format_seconds(step["p95"].get<double>()).c_str(), against_simulated(r).c_str());
-  if (experiment::has_servers(given.strategy.kind) || experiment::updates_each_micro_batch(given.strategy)) {
+    std::printf("  step                %s median, %s p95%s\n",
+                base::format_seconds(step["median"].get<double>()).c_str(),
+                base::format_seconds(step["p95"].get<double>()).c_str(),
+                against_simulated(r).c_str());
+  if (experiment::has_servers(given.strategy.kind) ||
+      experiment::updates_each_micro_batch(given.strategy)) {
     const base::Json& staleness = r["staleness"];
-    std::printf("  staleness           %s in the mean, p95 %s, at most %s", number(staleness["mean"], "%.2f").c_str(), number(staleness["p95"], "%.0f").c_str(),
+    std::printf("  staleness           %s in the mean, p95 %s, at most %s",
+                number(staleness["mean"], "%.2f").c_str(), number(staleness["p95"], "%.0f").c_str(),
                 number(staleness["max"], "%.0f").c_str());
     if (const auto dropped = r.find("dropped_gradients"); dropped != r.end())
-      std::printf("; %s gradients came too late, and %s samples are in no update", base::format_count(dropped->get<std::int64_t>()).c_str(),
+      std::printf("; %s gradients came too late, and %s samples are in no update",
+                  base::format_count(dropped->get<std::int64_t>()).c_str(),
                   base::format_count(r.value("dropped_samples", std::int64_t{0})).c_str());
     std::printf("\n");
   }
   if (const base::Json& wire = r["wire_bytes"]; wire.is_object())
-    std::printf("  sent                %s of payload, %s of headers\n", base::format_bytes(wire["payload"].get<double>()).c_str(),
+    std::printf("  sent                %s of payload, %s of headers\n",
+                base::format_bytes(wire["payload"].get<double>()).c_str(),
                 base::format_bytes(wire["header"].get<double>()).c_str());
-  else std::printf("  sent                not reported by the engine, %s\n", r["engine"].get<std::string>().c_str());
+  else
+    std::printf("  sent                not reported by the engine, %s\n",
+                r["engine"].get<std::string>().c_str());
   if (const auto at = r.find("compression"); at != r.end() && (*at)["ratio"].is_number()) {
     experiment::Savings savings{(*at)["ratio"].get<double>(), {}};
-    if (const base::Json& sent = (*at)["sent_ratio"]; sent.is_number()) savings.sent = sent.get<double>();
-    std::printf("  compression         %s, gradients %s\n", (*at)["kind"].get<std::string>().c_str(), experiment::savings_said(savings).c_str());
+    if (const base::Json& sent = (*at)["sent_ratio"]; sent.is_number())
+      savings.sent = sent.get<double>();
+    std::printf("  compression         %s, gradients %s\n",
+                (*at)["kind"].get<std::string>().c_str(),
+                experiment::savings_said(savings).c_str());
   }
   if (const auto at = r.find("tables"); at != r.end())
-    std::printf("  tables              %.1fx fewer bytes than whole ones, as workers took the rows that their samples name\n", (*at)["ratio"].get<double>());
-  if (const auto at = r.find("sampled_text"); at != r.end()) std::printf("  made up %s\n", set_apart(at->get<std::string>()).c_str());
+    std::printf(
+        "  tables              %.1fx fewer bytes than whole ones, as workers took the rows that "
+        "their samples name\n",
+        (*at)["ratio"].get<double>());
+  if (const auto at = r.find("sampled_text"); at != r.end())
+    std::printf("  made up %s\n", set_apart(at->get<std::string>()).c_str());
   if (const auto scale = r.find("loss_scale"); scale != r.end())
-    std::printf("  loss scale          %s\n", telemetry::words(telemetry::LossScale{(*scale)["last"], (*scale)["steps_without_update"]}).c_str());
+    std::printf(
+        "  loss scale          %s\n",
+        telemetry::words(telemetry::LossScale{(*scale)["last"], (*scale)["steps_without_update"]})
+            .c_str());
   if (r["multiplies"] != base::name_of(experiment::Multiplies::full))
-    std::printf("  multiplies          %s, summed in fp32\n", r["multiplies"].get<std::string>().c_str());
-  if (const auto emulated = experiment::emulation_said(given.topology)) std::printf("  EMULATED            %s\n", emulated->c_str());
+    std::printf("  multiplies          %s, summed in fp32\n",
+                r["multiplies"].get<std::string>().c_str());
+  if (const auto emulated = experiment::emulation_said(given.topology))
+    std::printf("  EMULATED            %s\n", emulated->c_str());
   std::printf("  note                %s\n", experiment::speeds_said(given.run).c_str());
   for (const base::Json& rank : r["ranks"])
     if (const auto factor = rank.find("slowed_down"); factor != rank.end())
-      std::printf("  SLOWED DOWN         rank %s, %s times\n", rank["rank"].dump().c_str(), number(*factor, "%.3g").c_str());
+      std::printf("  SLOWED DOWN         rank %s, %s times\n", rank["rank"].dump().c_str(),
+                  number(*factor, "%.3g").c_str());
   if (const double late = r.value("slower_than_drawn_seconds", 0.0); late > 0)
-    std::printf("  slower than drawn   by %s of compute: this machine is not as fast as the drawn devices\n", base::format_seconds(late).c_str());
+    std::printf(
+        "  slower than drawn   by %s of compute: this machine is not as fast as the drawn "
+        "devices\n",
+        base::format_seconds(late).c_str());
   for (const base::Json& fault : r.value("faults", base::Json::array()))
-    std::printf("  FAULT               %s\n", telemetry::words(telemetry::fault_from(fault)).c_str());
+    std::printf("  FAULT               %s\n",
+                telemetry::words(telemetry::fault_from(fault)).c_str());
   std::printf("  run directory       %s\n", r["run_directory"].get<std::string>().c_str());
 }
 
 int exit_code_of(const session::CoordinatorResult& outcome) {
   if (session::ended_well(outcome.state)) return 0;
   if (!outcome.problem) return 3;
-  // What only a rank could not get is a failure of the run; input that only a rank could find bad is bad input still.
-  return outcome.problem->code == base::ProblemCode::unavailable ? 3 : cli::exit_code_of(*outcome.problem);
+  // What only a rank could not get is a failure of the run; input that only a rank could find bad
+  // is bad input still.
+  return outcome.problem->code == base::ProblemCode::unavailable
+             ? 3
+             : cli::exit_code_of(*outcome.problem);
 }
 
-base::Result<session::CoordinatorResult> coordinate(const RunArguments& arguments, const experiment::Experiment& given, experiment::Resolved resolved,
-                                                    const base::Problems& passed_over, std::int64_t started_ns) {
+base::Result<session::CoordinatorResult> coordinate(const RunArguments& arguments,
+                                                    const experiment::Experiment& given,
+                                                    experiment::Resolved resolved,
+                                                    const base::Problems& passed_over,
+                                                    std::int64_t started_ns) {
   const auto sockets = session::SocketDirectory::make();
   if (!sockets) return base::fail(sockets.error());
-  const auto run_directory =
-      session::make_run_directory(arguments.out, given.name.empty() ? std::filesystem::path(arguments.file).stem().string() : given.name);
+  const auto run_directory = session::make_run_directory(
+      arguments.out,
+      given.name.empty() ? std::filesystem::path(arguments.file).stem().string() : given.name);
   if (!run_directory) return base::fail(run_directory.error());
-  const auto server = zmq::serve("ipc://" + (sockets->path() / "control").string(), {run_directory->filename().string(), 1});
+  const auto server = zmq::serve("ipc://" + (sockets->path() / "control").string(),
+                                 {run_directory->filename().string(), 1});
   if (!server) return base::fail(server.error());
   ProgressLine progress;
   session::CoordinatorParts parts;
@@ -221,7 +280,8 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   parts.interrupts = interrupts;
   parts.observe = [&](const session::Status& status, const telemetry::History& history) {
     if (!arguments.json) progress.show(status, history);
-    else if (session::has_ended(status.state) || takes_a_line(STDOUT_FILENO)) print_status(status, history);
+    else if (session::has_ended(status.state) || takes_a_line(STDOUT_FILENO))
+      print_status(status, history);
   };
   parts.started_ns = started_ns;
   parts.passed_over = passed_over;
@@ -231,7 +291,8 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   return outcome;
 }
 
-// Where layers are shared out by what they take, and that is not known yet. Then there may be no room for what fitted by cost.
+// Where layers are shared out by what they take, and that is not known yet. Then there may be no
+// room for what fitted by cost.
 base::Problems measure_layers(experiment::Resolved& resolved) {
   if (!experiment::awaits_times(resolved.document.strategy)) return {};
   auto times = session::measure_segments(resolved, app::make_compute);
@@ -246,7 +307,8 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
   const auto note = [](const std::optional<std::string>& text) {
     if (text) std::fprintf(stderr, "note: %s\n", text->c_str());
   };
-  if (const auto emulated = experiment::emulation_said(document.topology)) note("EMULATED: " + *emulated);
+  if (const auto emulated = experiment::emulation_said(document.topology))
+    note("EMULATED: " + *emulated);
   for (const std::string& said : set_in_vain(given)) note(said);
   note(experiment::shared_cores(document.topology, document.run, base::usable_cores()));
   note(experiment::shared_gpus(document.topology));
@@ -254,9 +316,12 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
   note(experiment::softsync_said(document));
   note(experiment::restarts_said(document));
   note(experiment::paced_turns_said(document, document.run.seconds_per_step));
-  if (document.strategy.stages.partition == experiment::Partition::measured) note(experiment::stages_said(resolved));
-  if (resolved.first_step > 0) note("goes on from the checkpoint of step " + base::format_count(resolved.first_step));
-  if (experiment::shares_columns(resolved)) note("every rank loads its own feature columns alone (vertical sharding)");
+  if (document.strategy.stages.partition == experiment::Partition::measured)
+    note(experiment::stages_said(resolved));
+  if (resolved.first_step > 0)
+    note("goes on from the checkpoint of step " + base::format_count(resolved.first_step));
+  if (experiment::shares_columns(resolved))
+    note("every rank loads its own feature columns alone (vertical sharding)");
 }
 
 int run(const RunArguments& arguments) {
@@ -264,31 +329,44 @@ int run(const RunArguments& arguments) {
   catch_signals();
   base::set_log_name("coordinator");
   RunArguments effective = arguments;
-  if (!arguments.resume.empty()) effective.overrides.push_back("run.resume_from=" + std::filesystem::absolute(arguments.resume).string());
-  if (arguments.steps > 0) effective.overrides.push_back("training.steps=" + std::to_string(arguments.steps));
+  if (!arguments.resume.empty())
+    effective.overrides.push_back("run.resume_from=" +
+                                  std::filesystem::absolute(arguments.resume).string());
+  if (arguments.steps > 0)
+    effective.overrides.push_back("training.steps=" + std::to_string(arguments.steps));
   const auto given = load(effective);
   if (!given) return complain(given.error(), arguments.json);
   auto resolved = resolve(*given, effective);
   if (!resolved) return complain(resolved.error(), arguments.json);
-  if (const auto problems = problems_of_room(*resolved); !problems.empty()) return complain(problems, arguments.json);
-  if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty()) return complain(problems, arguments.json);
+  if (const auto problems = problems_of_room(*resolved); !problems.empty())
+    return complain(problems, arguments.json);
+  if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty())
+    return complain(problems, arguments.json);
   const auto passed_over = session::resume(*resolved);
   if (!passed_over) return complain({passed_over.error()}, arguments.json);
-  for (const base::Problem& problem : *passed_over) std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
+  for (const base::Problem& problem : *passed_over)
+    std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
-    return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}}, arguments.json);
-  if (const auto problems = measure_layers(*resolved); !problems.empty()) return complain(problems, arguments.json);
+    return complain({{base::ProblemCode::cancelled, "", "cancelled before the run began", "", ""}},
+                    arguments.json);
+  if (const auto problems = measure_layers(*resolved); !problems.empty())
+    return complain(problems, arguments.json);
   if (!arguments.json) print_notes(*given, *resolved);
-  const auto outcome = coordinate(effective, *given, std::move(*resolved), *passed_over, started_ns);
+  const auto outcome =
+      coordinate(effective, *given, std::move(*resolved), *passed_over, started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);
   else print_summary(outcome->result, *given);
   if (const auto step = outcome->result.find("diverged_step"); step != outcome->result.end())
     std::fprintf(stderr, "warning: %s\n", telemetry::divergence(step->get<std::int64_t>()).c_str());
   if (const auto bad = outcome->result.find("bad_gradients"); bad != outcome->result.end())
-    std::fprintf(stderr, "warning: %s\n",
-                 telemetry::words(telemetry::BadGradients{(*bad)["step"], (*bad)["rank"], (*bad)["segment"], (*bad)["skipped_updates"]}).c_str());
-  if (outcome->problem) std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());
+    std::fprintf(
+        stderr, "warning: %s\n",
+        telemetry::words(telemetry::BadGradients{(*bad)["step"], (*bad)["rank"], (*bad)["segment"],
+                                                 (*bad)["skipped_updates"]})
+            .c_str());
+  if (outcome->problem)
+    std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());
   return exit_code_of(*outcome);
 }
 
@@ -298,15 +376,24 @@ void add_run(Verb& program) {
   Verb verb = program.add_verb("run", "Train an experiment for real");
   RunArguments& arguments = verb.on_run(run);
   arguments.add_to(verb);
-  verb.option("--steps", arguments.steps, "Stop after this many steps, those before --resume among them").range(1, 1'000'000'000);
-  verb.option("--resume", arguments.resume, "Go on from the newest checkpoint of the run in this directory (parameter_server)").type_name("DIR");
-  verb.option("--out", arguments.out, "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)").type_name("DIR");
-  verb.option("--ends-with", arguments.ends_with, "Stop in order when the process that started this one ends; PID says which it is")
+  verb.option("--steps", arguments.steps,
+              "Stop after this many steps, those before --resume among them")
+      .range(1, 1'000'000'000);
+  verb.option("--resume", arguments.resume,
+              "Go on from the newest checkpoint of the run in this directory (parameter_server)")
+      .type_name("DIR");
+  verb.option("--out", arguments.out,
+              "Directory of the run (default: a new one under ~/.local/share/trainyard/runs)")
+      .type_name("DIR");
+  verb.option("--ends-with", arguments.ends_with,
+              "Stop in order when the process that started this one ends; PID says which it is")
       .type_name("PID")
       .range(1, 1'000'000'000);
   verb.examples(
-      "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "
-      "--json\nCtrl-C stops in order and keeps the result (exit code 130); a second Ctrl-C stops at once.");
+      "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  "
+      "trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "
+      "--json\nCtrl-C stops in order and keeps the result (exit code 130); a second Ctrl-C stops "
+      "at once.");
 }
 
 }  // namespace trainyard::cli

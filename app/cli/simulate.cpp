@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// simulate: the run on a virtual clock, from the drawn speeds, and whether one device would have been faster.
+// simulate: the run on a virtual clock, from the drawn speeds, and whether one device would have
+// been faster.
 #include <cstdio>
 #include <optional>
 
@@ -27,7 +28,8 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
   auto counts = session::row_counts(resolved, *plan);
   if (!counts) return base::fail(counts.error());
   options.row_count = std::move(*counts);
-  return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved.document)), options);
+  return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved.document)),
+                       options);
 }
 
 namespace {
@@ -43,7 +45,8 @@ struct Comparison {
   sim::Verdict verdict;
 };
 
-std::optional<Comparison> compare(const experiment::Resolved& resolved, const sim::Outcome& outcome, std::int64_t steps) {
+std::optional<Comparison> compare(const experiment::Resolved& resolved, const sim::Outcome& outcome,
+                                  std::int64_t steps) {
   if (resolved.world() == 1) return std::nullopt;
   const auto other = simulate(experiment::on_one_device(resolved), steps);
   if (!other) return std::nullopt;
@@ -68,53 +71,80 @@ double mean_staleness(const experiment::Resolved& resolved, const sim::Outcome& 
   return theory ? *theory->mean : o.mean_staleness;
 }
 
-Json result_json(const experiment::Resolved& resolved, const sim::Outcome& o, const std::optional<Comparison>& c) {
-  Json json{
-      {"type", "result"}, {"status", "completed"}, {"steps", o.steps}, {"step_seconds", o.median_step_seconds}, {"first_step_seconds", o.first_step_seconds}};
+Json result_json(const experiment::Resolved& resolved, const sim::Outcome& o,
+                 const std::optional<Comparison>& c) {
+  Json json{{"type", "result"},
+            {"status", "completed"},
+            {"steps", o.steps},
+            {"step_seconds", o.median_step_seconds},
+            {"first_step_seconds", o.first_step_seconds}};
   json["bubble_fraction"] = o.bubble_fraction;
   if (const auto ideal = experiment::ideal_bubble(resolved)) json["ideal_bubble_fraction"] = *ideal;
   if (!o.engine.empty()) json["engine"] = o.engine;
   json["wire_bytes"] = o.engine.empty() ? Json(o.step_wire_bytes()) : Json();
   json["ranks"] = Json::array();
-  for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) json["ranks"].push_back(rank_json(o.ranks[rank], rank));
+  for (std::size_t rank = 0; rank < o.ranks.size(); ++rank)
+    json["ranks"].push_back(rank_json(o.ranks[rank], rank));
   json["predicted"] = {{"seconds", o.predicted_seconds},
                        {"samples_per_second", o.predicted_samples_per_second},
                        {"wire_bytes", o.engine.empty() ? Json(o.predicted_wire_bytes) : Json()}};
   json["mean_staleness"] = mean_staleness(resolved, o);
   json["explanation"] = o.explain;
-  json["one_device"] = c ? Json{{"step_seconds", c->one_device_step_seconds}, {"speedup", c->verdict.speedup}} : Json();
+  json["one_device"] =
+      c ? Json{{"step_seconds", c->one_device_step_seconds}, {"speedup", c->verdict.speedup}}
+        : Json();
   json["verdict"] = c ? Json(c->verdict.sentence) : Json();
   json["fingerprint"] = o.fingerprint;
   return json;
 }
 
-void print(const experiment::Resolved& resolved, const sim::Outcome& o, const std::optional<Comparison>& c) {
-  std::printf("step %s, on a virtual clock from the drawn speeds\n", base::format_seconds(o.median_step_seconds).c_str());
+void print(const experiment::Resolved& resolved, const sim::Outcome& o,
+           const std::optional<Comparison>& c) {
+  std::printf("step %s, on a virtual clock from the drawn speeds\n",
+              base::format_seconds(o.median_step_seconds).c_str());
   std::printf("  why                 %s\n", o.explain.c_str());
   std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
   if (const auto ideal = experiment::ideal_bubble(resolved))
-    std::printf("  idle, at best       %.1f %%, the formula of the schedule: equal stages, free links, no update\n", 100 * *ideal);
-  if (const auto mesh = experiment::mesh_said(resolved)) std::printf("  mesh                %s\n", mesh->c_str());
-  if (const auto stages = experiment::stages_said(resolved)) std::printf("  stages              %s\n", stages->c_str());
-  if (const auto split = experiment::split_said(resolved)) std::printf("  split               %s\n", split->c_str());
-  if (o.engine.empty()) std::printf("  on the wires        %s a step\n", base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
-  else std::printf("  on the wires        not reported by the engine, %s; its time is an estimate\n", o.engine.c_str());
+    std::printf(
+        "  idle, at best       %.1f %%, the formula of the schedule: equal stages, free links, no "
+        "update\n",
+        100 * *ideal);
+  if (const auto mesh = experiment::mesh_said(resolved))
+    std::printf("  mesh                %s\n", mesh->c_str());
+  if (const auto stages = experiment::stages_said(resolved))
+    std::printf("  stages              %s\n", stages->c_str());
+  if (const auto split = experiment::split_said(resolved))
+    std::printf("  split               %s\n", split->c_str());
+  if (o.engine.empty())
+    std::printf("  on the wires        %s a step\n",
+                base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
+  else
+    std::printf("  on the wires        not reported by the engine, %s; its time is an estimate\n",
+                o.engine.c_str());
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {
     const sim::RankUse& use = o.ranks[rank];
-    std::printf("  rank %-3zu            %s compute, %s adding, %s crossing, %s waiting; %s of buffers\n", rank,
-                base::format_seconds(use.compute_seconds).c_str(), base::format_seconds(use.adding_seconds).c_str(),
-                base::format_seconds(use.crossing_seconds).c_str(), base::format_seconds(use.waiting_seconds).c_str(),
-                base::format_bytes(static_cast<double>(use.peak_memory_bytes)).c_str());
+    std::printf(
+        "  rank %-3zu            %s compute, %s adding, %s crossing, %s waiting; %s of buffers\n",
+        rank, base::format_seconds(use.compute_seconds).c_str(),
+        base::format_seconds(use.adding_seconds).c_str(),
+        base::format_seconds(use.crossing_seconds).c_str(),
+        base::format_seconds(use.waiting_seconds).c_str(),
+        base::format_bytes(static_cast<double>(use.peak_memory_bytes)).c_str());
   }
   if (resolved.servers > 0 || experiment::updates_each_micro_batch(resolved.document.strategy))
-    std::printf("  staleness           %.2f updates, in the mean of all gradients\n", mean_staleness(resolved, o));
-  std::printf("  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
-              base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
+    std::printf("  staleness           %.2f updates, in the mean of all gradients\n",
+                mean_staleness(resolved, o));
+  std::printf(
+      "  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),
+      base::format_count(static_cast<std::int64_t>(o.predicted_samples_per_second)).c_str());
   if (c) std::printf("  verdict             as drawn, %s\n", c->verdict.sentence.c_str());
-  if (const auto unlike = experiment::unlike_one_device(resolved.document)) std::printf("  unlike one device   %s\n", unlike->c_str());
-  if (const experiment::RunSpec& run = resolved.document.run; run.links == experiment::LinkSpeed::imposed)
+  if (const auto unlike = experiment::unlike_one_device(resolved.document))
+    std::printf("  unlike one device   %s\n", unlike->c_str());
+  if (const experiment::RunSpec& run = resolved.document.run;
+      run.links == experiment::LinkSpeed::imposed)
     std::printf("  links               %s\n", experiment::link_speeds_said(run).c_str());
-  if (const auto shared = experiment::shared_cores(resolved.document.topology, resolved.document.run, base::usable_cores()))
+  if (const auto shared = experiment::shared_cores(resolved.document.topology,
+                                                   resolved.document.run, base::usable_cores()))
     std::printf("  on this machine     %s\n", shared->c_str());
   std::printf("  fingerprint         %s\n", o.fingerprint.c_str());
 }
@@ -133,10 +163,13 @@ int run(const SimulateArguments& arguments) {
 }  // namespace
 
 void add_simulate(Verb& program) {
-  Verb verb = program.add_verb("simulate", "Run an experiment on a virtual clock, from the drawn speeds");
+  Verb verb =
+      program.add_verb("simulate", "Run an experiment on a virtual clock, from the drawn speeds");
   SimulateArguments& arguments = verb.on_run(run);
   arguments.add_to(verb);
-  verb.option("--steps", arguments.steps, "Simulate so many steps; the rest is predicted from them (default: 20)").range(1, 1'000'000'000);
+  verb.option("--steps", arguments.steps,
+              "Simulate so many steps; the rest is predicted from them (default: 20)")
+      .range(1, 1'000'000'000);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli simulate resources/experiments/four_hosts_ring_digits.json\n"

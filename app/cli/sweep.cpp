@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sweep: one experiment on several numbers of ranks by several algorithms, each as a run of its own, and how it scales.
+// sweep: one experiment on several numbers of ranks by several algorithms, each as a run of its
+// own, and how it scales.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -38,7 +39,8 @@ std::string now_in_words() {
 
 base::Result<session::SweepWish> read_wish(const SweepArguments& arguments) {
   session::SweepWish wish;
-  wish.scaling = arguments.scaling == "strong" ? experiment::Scaling::strong : experiment::Scaling::weak;
+  wish.scaling =
+      arguments.scaling == "strong" ? experiment::Scaling::strong : experiment::Scaling::weak;
   wish.steps = arguments.steps;
   if (!arguments.ranks.empty()) {
     auto ranks = session::read_ranks(arguments.ranks);
@@ -53,14 +55,17 @@ base::Result<session::SweepWish> read_wish(const SweepArguments& arguments) {
   return wish;
 }
 
-// Leaves out what cannot run by its data too, or by the GPUs of this machine. All of it: then what is wrong is wrong with the experiment.
-base::Problems leave_out_invalid(Sweep& sweep, const experiment::Experiment& whole, const fs::path& directory) {
+// Leaves out what cannot run by its data too, or by the GPUs of this machine. All of it: then what
+// is wrong is wrong with the experiment.
+base::Problems leave_out_invalid(Sweep& sweep, const experiment::Experiment& whole,
+                                 const fs::path& directory) {
   base::Problems first;
   bool any = false;
   for (session::SweepVariant& one : sweep.variants) {
     if (one.state != VariantState::waiting) continue;
     const auto document = experiment::variant(whole, one.wanted(sweep.scaling, sweep.steps));
-    base::Problems problems = document ? experiment::validate(*document, directory) : base::Problems{document.error()};
+    base::Problems problems =
+        document ? experiment::validate(*document, directory) : base::Problems{document.error()};
     if (problems.empty()) problems = app::gpu_problems(document->topology);
     any = any || problems.empty();
     if (problems.empty()) continue;
@@ -69,11 +74,15 @@ base::Problems leave_out_invalid(Sweep& sweep, const experiment::Experiment& who
     if (first.empty()) first = std::move(problems);
   }
   if (any) return {};
-  if (first.empty()) first = {{base::ProblemCode::bad_input, "", "no variant can run: " + sweep.variants.front().reason, "", ""}};
+  if (first.empty())
+    first = {{base::ProblemCode::bad_input, "",
+              "no variant can run: " + sweep.variants.front().reason, "", ""}};
   return first;
 }
 
-Json variant_json(const Sweep& sweep, std::size_t i) { return session::to_json(sweep.variants[i], session::scaled(sweep)[i]); }
+Json variant_json(const Sweep& sweep, std::size_t i) {
+  return session::to_json(sweep.variants[i], session::scaled(sweep)[i]);
+}
 
 Json result_json(const Sweep& sweep, const fs::path& directory) {
   Json json{{"type", "result"},
@@ -82,9 +91,11 @@ Json result_json(const Sweep& sweep, const fs::path& directory) {
             {"steps", sweep.steps},
             {"warm_up_steps", sweep.warm_up_steps}};
   const auto against = session::baseline(sweep);
-  json["baseline"] = against ? Json{{"ranks", sweep.variants[*against].ranks}, {"variant", *against}} : Json();
+  json["baseline"] =
+      against ? Json{{"ranks", sweep.variants[*against].ranks}, {"variant", *against}} : Json();
   json["variants"] = Json::array();
-  for (std::size_t i = 0; i < sweep.variants.size(); ++i) json["variants"].push_back(variant_json(sweep, i));
+  for (std::size_t i = 0; i < sweep.variants.size(); ++i)
+    json["variants"].push_back(variant_json(sweep, i));
   json["notes"] = session::truths(sweep);
   json["sweep_directory"] = directory.string();
   return json;
@@ -118,10 +129,14 @@ class Teller {
     const std::string what = experiment::in_words(one.wanted(sweep.scaling, sweep.steps));
     const session::SweepProgress so_far = session::progress(sweep, one.began_unix_seconds);
     const std::string left =
-        so_far.seconds_left && *so_far.seconds_left > 0 ? ", about " + base::format_seconds(std::ceil(*so_far.seconds_left)) + " left" : "";
-    const std::string state = one.state == VariantState::left_out ? "left out" : std::string(base::name_of(one.state));
-    std::fprintf(stderr, "%lld of %lld over%s: %s %s%s\n", static_cast<long long>(so_far.over), static_cast<long long>(so_far.runs), left.c_str(), what.c_str(),
-                 state.c_str(), one.reason.empty() ? "" : (": " + one.reason).c_str());
+        so_far.seconds_left && *so_far.seconds_left > 0
+            ? ", about " + base::format_seconds(std::ceil(*so_far.seconds_left)) + " left"
+            : "";
+    const std::string state =
+        one.state == VariantState::left_out ? "left out" : std::string(base::name_of(one.state));
+    std::fprintf(stderr, "%lld of %lld over%s: %s %s%s\n", static_cast<long long>(so_far.over),
+                 static_cast<long long>(so_far.runs), left.c_str(), what.c_str(), state.c_str(),
+                 one.reason.empty() ? "" : (": " + one.reason).c_str());
   }
 
   bool json_;
@@ -135,9 +150,11 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
     for (std::size_t column = 0; column < cells.size(); ++column) {
       std::size_t width = 0;
       for (const auto& other : rows) width = std::max(width, other[column].size());
-      const bool last = column + 1 == cells.size(), words = column == static_cast<std::size_t>(session::SweepColumn::algorithm);
+      const bool last = column + 1 == cells.size(),
+                 words = column == static_cast<std::size_t>(session::SweepColumn::algorithm);
       const std::string pad(last ? 0 : width - cells[column].size(), ' ');
-      line += (column == 0 ? "" : "  ") + (words || last ? cells[column] + pad : pad + cells[column]);
+      line +=
+          (column == 0 ? "" : "  ") + (words || last ? cells[column] + pad : pad + cells[column]);
     }
     std::printf("%s\n", line.c_str());
   }
@@ -145,19 +162,28 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
 
 void print_summary(const Sweep& sweep, const fs::path& directory) {
   std::vector<std::vector<std::string>> rows(1);
-  for (int column = 0; column < session::kSweepColumns; ++column) rows[0].push_back(session::heading(static_cast<session::SweepColumn>(column)));
+  for (int column = 0; column < session::kSweepColumns; ++column)
+    rows[0].push_back(session::heading(static_cast<session::SweepColumn>(column)));
   const auto figures = session::scaled(sweep);
-  for (std::size_t i = 0; i < sweep.variants.size(); ++i) rows.push_back(session::row(sweep.variants[i], figures[i]));
+  for (std::size_t i = 0; i < sweep.variants.size(); ++i)
+    rows.push_back(session::row(sweep.variants[i], figures[i]));
   print_table(rows);
-  std::printf("\n%s\n%s\n", session::scaling_said(sweep).c_str(), session::measured_said(sweep).c_str());
-  if (const std::string against = session::baseline_said(sweep); !against.empty()) std::printf("%s\n", against.c_str());
+  std::printf("\n%s\n%s\n", session::scaling_said(sweep).c_str(),
+              session::measured_said(sweep).c_str());
+  if (const std::string against = session::baseline_said(sweep); !against.empty())
+    std::printf("%s\n", against.c_str());
   for (const std::string& truth : session::truths(sweep)) std::printf("note: %s\n", truth.c_str());
   std::printf("sweep directory: %s\n", directory.c_str());
 }
 
-int exit_code_of(session::SweepState state) { return state == session::SweepState::completed ? 0 : state == session::SweepState::cancelled ? 130 : 3; }
+int exit_code_of(session::SweepState state) {
+  return state == session::SweepState::completed   ? 0
+         : state == session::SweepState::cancelled ? 130
+                                                   : 3;
+}
 
-base::Result<Sweep> carry_out(const SweepArguments& arguments, Sweep sweep, const experiment::Experiment& whole, const fs::path& directory) {
+base::Result<Sweep> carry_out(const SweepArguments& arguments, Sweep sweep,
+                              const experiment::Experiment& whole, const fs::path& directory) {
   Teller teller(arguments.json, sweep.variants.size());
   session::SweepParts parts;
   parts.sweep = std::move(sweep);
@@ -175,7 +201,8 @@ int sweep_there(const SweepArguments& arguments, Sweep sweep, const experiment::
   if (!directory) return complain({directory.error()}, arguments.json);
   const auto lock = session::SweepLock::take(*directory);
   if (!lock) return complain({lock.error()}, arguments.json);
-  if (const auto saved = experiment::save(whole, *directory / "experiment.json"); !saved) return complain({saved.error()}, arguments.json);
+  if (const auto saved = experiment::save(whole, *directory / "experiment.json"); !saved)
+    return complain({saved.error()}, arguments.json);
   const auto over = carry_out(arguments, std::move(sweep), whole, *directory);
   if (!over) return complain({over.error()}, arguments.json);
   if (arguments.json) print_json(result_json(*over, *directory));
@@ -193,31 +220,48 @@ int run(const SweepArguments& arguments) {
   if (!sweep) return complain({sweep.error()}, arguments.json);
   sweep->started = now_in_words();
   const fs::path data = *arguments.directory();  // it was found when the file was read
-  if (auto problems = leave_out_invalid(*sweep, *given, data); !problems.empty()) return complain(problems, arguments.json);
-  if (interrupts() > 0) return complain({{base::ProblemCode::cancelled, "", "cancelled before the sweep began", "", ""}}, arguments.json);
+  if (auto problems = leave_out_invalid(*sweep, *given, data); !problems.empty())
+    return complain(problems, arguments.json);
+  if (interrupts() > 0)
+    return complain(
+        {{base::ProblemCode::cancelled, "", "cancelled before the sweep began", "", ""}},
+        arguments.json);
   return sweep_there(arguments, std::move(*sweep), experiment::located(*given, data));
 }
 
 }  // namespace
 
 void add_sweep(Verb& program) {
-  Verb verb = program.add_verb("sweep", "Train on 1, 2, 4, ... ranks by one or more algorithms, and show how it scales");
+  Verb verb = program.add_verb(
+      "sweep", "Train on 1, 2, 4, ... ranks by one or more algorithms, and show how it scales");
   SweepArguments& arguments = verb.on_run(run);
   arguments.add_to(verb);
-  verb.option("--ranks", arguments.ranks, "Numbers of ranks, as 1,2,4: the first ranks of the drawing (default: 1, 2, 4, ... and all that are drawn)")
+  verb.option("--ranks", arguments.ranks,
+              "Numbers of ranks, as 1,2,4: the first ranks of the drawing (default: 1, 2, 4, ... "
+              "and all that are drawn)")
       .type_name("LIST");
-  verb.option("--algorithms", arguments.algorithms, "All-reduce algorithms, as ring,direct, or all (default: that of the experiment)").type_name("LIST");
-  verb.option("--scaling", arguments.scaling, "weak: the batch of each rank stays (default); strong: the global batch of the whole drawing stays")
+  verb.option("--algorithms", arguments.algorithms,
+              "All-reduce algorithms, as ring,direct, or all (default: that of the experiment)")
+      .type_name("LIST");
+  verb.option("--scaling", arguments.scaling,
+              "weak: the batch of each rank stays (default); strong: the global batch of the whole "
+              "drawing stays")
       .one_of({"weak", "strong"});
-  verb.option("--steps", arguments.steps, "Steps of each run (default: 50); the first fifth of them, 10 at most, warm up").range(2, 1'000'000'000);
-  verb.option("--out", arguments.out, "Directory of the sweep (default: a new one under ~/.local/share/trainyard/sweeps)").type_name("DIR");
+  verb.option("--steps", arguments.steps,
+              "Steps of each run (default: 50); the first fifth of them, 10 at most, warm up")
+      .range(2, 1'000'000'000);
+  verb.option("--out", arguments.out,
+              "Directory of the sweep (default: a new one under ~/.local/share/trainyard/sweeps)")
+      .type_name("DIR");
   verb.examples(
       "Examples:\n"
       "  trainyard-cli sweep resources/experiments/four_devices_mirrored_digits.json\n"
       "  trainyard-cli sweep e.json --ranks 1,2,4 --algorithms ring,direct,star --steps 100\n"
       "  trainyard-cli sweep e.json --scaling strong --algorithms all --json\n"
-      "Each run has a directory of its own in that of the sweep, and opens in the workbench. What does not fit is left out, and says why.\n"
-      "Exit codes: 0 all runs completed; 2 bad usage or bad input; 3 some failed, the others are kept; 130 cancelled, what was finished is kept.");
+      "Each run has a directory of its own in that of the sweep, and opens in the workbench. What "
+      "does not fit is left out, and says why.\n"
+      "Exit codes: 0 all runs completed; 2 bad usage or bad input; 3 some failed, the others are "
+      "kept; 130 cancelled, what was finished is kept.");
 }
 
 }  // namespace trainyard::cli

@@ -27,28 +27,40 @@ namespace trainyard::cli {
 namespace {
 
 std::string in_micro_steps(const experiment::TrainingSpec& training) {
-  return training.accumulation_steps == 1 ? "" : " in " + base::format_count(training.accumulation_steps) + " micro-steps";
+  return training.accumulation_steps == 1
+             ? ""
+             : " in " + base::format_count(training.accumulation_steps) + " micro-steps";
 }
 
 std::string multiplies_said(const experiment::TrainingSpec& training) {
-  return training.multiplies == experiment::Multiplies::full ? "" : ", " + std::string(base::name_of(training.multiplies)) + " multiplies";
+  return training.multiplies == experiment::Multiplies::full
+             ? ""
+             : ", " + std::string(base::name_of(training.multiplies)) + " multiplies";
 }
 
 std::string summary(const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   const auto count = [](std::int64_t value) { return base::format_count(value); };
-  return (document.name.empty() ? "" : document.name + ": ") + count(resolved.world()) + (resolved.world() == 1 ? " rank, " : " ranks, ") +
-         std::string(base::name_of(document.strategy.kind)) + ", " + count(resolved.model.elements) + " parameters, global batch " +
-         count(resolved.global_batch) + in_micro_steps(document.training) + ", " + count(resolved.steps) + " steps" + multiplies_said(document.training);
+  return (document.name.empty() ? "" : document.name + ": ") + count(resolved.world()) +
+         (resolved.world() == 1 ? " rank, " : " ranks, ") +
+         std::string(base::name_of(document.strategy.kind)) + ", " +
+         count(resolved.model.elements) + " parameters, global batch " +
+         count(resolved.global_batch) + in_micro_steps(document.training) + ", " +
+         count(resolved.steps) + " steps" + multiplies_said(document.training);
 }
 
-bool is_slowed(const topology::Device& device) { return device.slow_down != 1 || device.jitter != 0; }
+bool is_slowed(const topology::Device& device) {
+  return device.slow_down != 1 || device.jitter != 0;
+}
 
-bool is_as_slow(const topology::Device& a, const topology::Device& b) { return a.slow_down == b.slow_down && a.jitter == b.jitter; }
+bool is_as_slow(const topology::Device& a, const topology::Device& b) {
+  return a.slow_down == b.slow_down && a.jitter == b.jitter;
+}
 
 std::string said_to_compute(int first, int last, const topology::Device& device) {
   if (first == last) return "rank " + std::to_string(first) + ", " + device.name + ", computes ";
-  return "ranks " + std::to_string(first) + (last == first + 1 ? " and " : " to ") + std::to_string(last) + " compute ";
+  return "ranks " + std::to_string(first) + (last == first + 1 ? " and " : " to ") +
+         std::to_string(last) + " compute ";
 }
 
 // Ranks that follow each other and are as slow are one note.
@@ -56,12 +68,17 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
   const topology::Network network(topology);
   const auto ranks = network.ranks();
   const auto add = [&](const std::string& who, const topology::Device& device) {
-    if (is_slowed(device)) notes.push_back(who + experiment::slowness_said(device.slow_down, device.jitter));
+    if (is_slowed(device))
+      notes.push_back(who + experiment::slowness_said(device.slow_down, device.jitter));
   };
   for (auto from = ranks.begin(); from != ranks.end();) {
     const topology::Device& first = network.device(*from);
-    const auto end = std::find_if_not(from, ranks.end(), [&](topology::DeviceId id) { return is_as_slow(network.device(id), first); });
-    add(said_to_compute(static_cast<int>(from - ranks.begin()), static_cast<int>(end - ranks.begin()) - 1, first), first);
+    const auto end = std::find_if_not(from, ranks.end(), [&](topology::DeviceId id) {
+      return is_as_slow(network.device(id), first);
+    });
+    add(said_to_compute(static_cast<int>(from - ranks.begin()),
+                        static_cast<int>(end - ranks.begin()) - 1, first),
+        first);
     from = end;
   }
   for (const topology::DeviceId idle : network.with_role(topology::Role::idle))
@@ -71,7 +88,8 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
 // `auto` leaves it to whoever knows, and what a strategy does anyway may be said.
 bool asks_for_another_algorithm(const experiment::StrategySpec& strategy) {
   const auto fixed = experiment::fixed_algorithm(strategy.kind);
-  return strategy.algorithm != collective::Algorithm::automatic && !(fixed && strategy.algorithm == fixed->algorithm);
+  return strategy.algorithm != collective::Algorithm::automatic &&
+         !(fixed && strategy.algorithm == fixed->algorithm);
 }
 
 }  // namespace
@@ -79,7 +97,8 @@ bool asks_for_another_algorithm(const experiment::StrategySpec& strategy) {
 std::vector<std::string> set_in_vain(const experiment::Experiment& given) {
   std::vector<std::string> said;
   for (const std::string& place : base::without_effect(given))
-    if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy)) said.push_back(place + " is set, but changes nothing here");
+    if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy))
+      said.push_back(place + " is set, but changes nothing here");
   if (auto tf32 = experiment::tf32_said(given)) said.push_back(std::move(*tf32));
   return said;
 }
@@ -87,29 +106,38 @@ std::vector<std::string> set_in_vain(const experiment::Experiment& given) {
 namespace {
 
 // What belongs beside the figures of a run, and what is set in vain.
-std::vector<std::string> notes_of(const experiment::Experiment& given, const experiment::Resolved& resolved) {
+std::vector<std::string> notes_of(const experiment::Experiment& given,
+                                  const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   std::vector<std::string> notes;
-  if (std::string chosen = chosen_algorithm(resolved); !chosen.empty()) notes.push_back(std::move(chosen));
-  if (const auto emulated = experiment::emulation_said(document.topology)) notes.push_back("EMULATED: " + *emulated);
-  if (document.run.links == experiment::LinkSpeed::imposed || document.run.devices == experiment::DeviceSpeed::paced)
+  if (std::string chosen = chosen_algorithm(resolved); !chosen.empty())
+    notes.push_back(std::move(chosen));
+  if (const auto emulated = experiment::emulation_said(document.topology))
+    notes.push_back("EMULATED: " + *emulated);
+  if (document.run.links == experiment::LinkSpeed::imposed ||
+      document.run.devices == experiment::DeviceSpeed::paced)
     notes.push_back(experiment::speeds_said(document.run));
   add_slowed_down(document.topology, notes);
   for (std::string& said : set_in_vain(given)) notes.push_back(std::move(said));
   if (experiment::is_on_several_hosts(resolved)) notes.push_back(*experiment::split_said(resolved));
   for (std::string& said : experiment::stages_in_vain(resolved)) notes.push_back(std::move(said));
   if (auto said = experiment::shards_in_vain(resolved)) notes.push_back(std::move(*said));
-  if (const auto savings = experiment::savings(resolved)) notes.push_back("gradients are " + experiment::savings_said(*savings));
-  if (experiment::shares_columns(resolved)) notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
+  if (const auto savings = experiment::savings(resolved))
+    notes.push_back("gradients are " + experiment::savings_said(*savings));
+  if (experiment::shares_columns(resolved))
+    notes.emplace_back("every rank loads its own feature columns alone (vertical sharding)");
   if (const auto again = experiment::recomputation_said(resolved)) notes.push_back(*again);
-  if (auto awaited = experiment::times_awaited_said(document.strategy)) notes.push_back(std::move(*awaited));
+  if (auto awaited = experiment::times_awaited_said(document.strategy))
+    notes.push_back(std::move(*awaited));
   if (experiment::swaps(document.training))
-    if (const auto plan = strategy::make_plan(resolved)) notes.push_back(*session::swap_said(resolved, *plan));
+    if (const auto plan = strategy::make_plan(resolved))
+      notes.push_back(*session::swap_said(resolved, *plan));
   if (const auto shared = experiment::shared_gpus(document.topology)) notes.push_back(*shared);
   if (const auto unlike = experiment::unlike_one_device(document)) notes.push_back(*unlike);
   if (const auto restarts = experiment::restarts_said(document)) notes.push_back(*restarts);
   if (const auto softsync = experiment::softsync_said(document)) notes.push_back(*softsync);
-  if (const auto turns = experiment::paced_turns_said(document, document.run.seconds_per_step)) notes.push_back(*turns);
+  if (const auto turns = experiment::paced_turns_said(document, document.run.seconds_per_step))
+    notes.push_back(*turns);
   return notes;
 }
 
@@ -125,8 +153,10 @@ int run(const ExperimentArguments& arguments) {
   if (!given) return complain(given.error(), arguments.json);
   const auto resolved = resolve(*given, arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
-  if (const auto problems = problems_of_room(*resolved); !problems.empty()) return complain(problems, arguments.json);
-  if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty()) return complain(problems, arguments.json);
+  if (const auto problems = problems_of_room(*resolved); !problems.empty())
+    return complain(problems, arguments.json);
+  if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty())
+    return complain(problems, arguments.json);
   const std::vector<std::string> notes = notes_of(*given, *resolved);
   if (!arguments.json) return print(*resolved, notes), 0;
   base::Json result{{"type", "result"},
@@ -141,7 +171,8 @@ int run(const ExperimentArguments& arguments) {
                     {"notes", notes},
                     {"sharding", base::name_of(resolved->document.data.sharding.kind)},
                     {"samples_by_rank_and_class", resolved->shards}};
-  for (const auto& [first, count] : experiment::columns_by_rank(*resolved)) result["columns_by_rank"].push_back({{"first", first}, {"count", count}});
+  for (const auto& [first, count] : experiment::columns_by_rank(*resolved))
+    result["columns_by_rank"].push_back({{"first", first}, {"count", count}});
   add_chosen_algorithm(result, *resolved);
   print_json(result);
   return 0;
@@ -157,7 +188,8 @@ void add_validate(Verb& program) {
       "Examples:\n"
       "  trainyard-cli validate experiment.json\n"
       "  trainyard-cli validate experiment.json --set training.batch_per_rank=256 --json\n"
-      "Exit codes: 0 it can run; 2 it cannot, and what is wrong was said, as far as that can be told before some of it is mended; 4 a newer version wrote it.");
+      "Exit codes: 0 it can run; 2 it cannot, and what is wrong was said, as far as that can be "
+      "told before some of it is mended; 4 a newer version wrote it.");
 }
 
 }  // namespace trainyard::cli

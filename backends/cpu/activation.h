@@ -13,8 +13,10 @@ namespace trainyard::cpu {
 inline dnnl::primitive_attr with_activation(compute::Activation activation) {
   dnnl::primitive_attr attributes = user_scratchpad();
   dnnl::post_ops after;
-  if (activation == compute::Activation::relu) after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
-  if (activation == compute::Activation::tanh) after.append_eltwise(1, dnnl::algorithm::eltwise_tanh, 0, 0);
+  if (activation == compute::Activation::relu)
+    after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+  if (activation == compute::Activation::tanh)
+    after.append_eltwise(1, dnnl::algorithm::eltwise_tanh, 0, 0);
   attributes.set_post_ops(after);
   return attributes;
 }

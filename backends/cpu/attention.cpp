@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Causal attention, head by head and a tile of rows at a time: scores exist for one tile only. Products are OpenBLAS's, which takes matrices where they lie,
-// rows of all heads side by side, and needs no memory of its own; what is between them are our loops.
+// Causal attention, head by head and a tile of rows at a time: scores exist for one tile only.
+// Products are OpenBLAS's, which takes matrices where they lie, rows of all heads side by side, and
+// needs no memory of its own; what is between them are our loops.
 #include <algorithm>
 #include <cmath>
 
@@ -27,23 +28,28 @@ struct Matrix {
   Matrix from_row(std::int64_t row) const { return {data + row * stride, stride}; }
 };
 
-// result [m,n] = left [m,k] right [k,n], or with `adds` the sum of it and what is there; either may be transposed.
+// result [m,n] = left [m,k] right [k,n], or with `adds` the sum of it and what is there; either may
+// be transposed.
 template <class T>
-void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m, std::int64_t n, std::int64_t k, const Matrix<T>& left, const Matrix<T>& right,
+void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m, std::int64_t n,
+              std::int64_t k, const Matrix<T>& left, const Matrix<T>& right,
               const Matrix<T>& result, bool adds) {
   const blasint rows = to_blas(m), columns = to_blas(n), inner = to_blas(k);
   const T beta = adds ? 1 : 0;
   if constexpr (std::is_same_v<T, double>)
-    cblas_dgemm(CblasRowMajor, left_as, right_as, rows, columns, inner, 1, left.data, to_blas(left.stride), right.data, to_blas(right.stride), beta,
-                result.data, to_blas(result.stride));
+    cblas_dgemm(CblasRowMajor, left_as, right_as, rows, columns, inner, 1, left.data,
+                to_blas(left.stride), right.data, to_blas(right.stride), beta, result.data,
+                to_blas(result.stride));
   else
-    cblas_sgemm(CblasRowMajor, left_as, right_as, rows, columns, inner, 1, left.data, to_blas(left.stride), right.data, to_blas(right.stride), beta,
-                result.data, to_blas(result.stride));
+    cblas_sgemm(CblasRowMajor, left_as, right_as, rows, columns, inner, 1, left.data,
+                to_blas(left.stride), right.data, to_blas(right.stride), beta, result.data,
+                to_blas(result.stride));
 }
 
 // result[r] = row r of left . row r of right
 template <class T>
-void dot_rows(std::int64_t rows, std::int64_t columns, const Matrix<T>& left, const Matrix<T>& right, T* result) {
+void dot_rows(std::int64_t rows, std::int64_t columns, const Matrix<T>& left,
+              const Matrix<T>& right, T* result) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const T *const a = left.from_row(r).data, *const b = right.from_row(r).data;
     if constexpr (std::is_same_v<T, double>) result[r] = cblas_ddot(to_blas(columns), a, 1, b, 1);
@@ -53,7 +59,11 @@ void dot_rows(std::int64_t rows, std::int64_t columns, const Matrix<T>& left, co
 
 struct AttentionSizes {
   AttentionSizes(const Tensor& input, std::int64_t of_heads)
-      : samples(input.shape[0]), rows(input.shape[1]), together(input.shape[2] / 3), heads(of_heads), width(together / heads) {}
+      : samples(input.shape[0]),
+        rows(input.shape[1]),
+        together(input.shape[2] / 3),
+        heads(of_heads),
+        width(together / heads) {}
 
   // body(first row among those of all samples, first column of the head)
   template <class Body>
@@ -82,7 +92,8 @@ Matrix<T> at(const Tensor& tensor, std::int64_t row, std::int64_t column) {
 
 template <class T>
 T* scratch(Queue& queue, std::int64_t elements) {
-  return reinterpret_cast<T*>(static_cast<CpuQueue&>(queue).scratch(static_cast<std::size_t>(elements) * sizeof(T)));
+  return reinterpret_cast<T*>(
+      static_cast<CpuQueue&>(queue).scratch(static_cast<std::size_t>(elements) * sizeof(T)));
 }
 
 template <class T>
@@ -92,8 +103,8 @@ T scale_of(const AttentionSizes& s) {
 
 // Of a tile: how much of every row that it sees goes into each of its own.
 template <class T>
-void attend(const AttentionSizes& s, const Matrix<T>& query, const Matrix<T>& key, std::int64_t first, std::int64_t rows, std::int64_t seen,
-            const Matrix<T>& parts) {
+void attend(const AttentionSizes& s, const Matrix<T>& query, const Matrix<T>& key,
+            std::int64_t first, std::int64_t rows, std::int64_t seen, const Matrix<T>& parts) {
   multiply(CblasNoTrans, CblasTrans, rows, seen, s.width, query.from_row(first), key, parts, false);
   kernels<T>().causal_softmax(parts.data, rows, seen, first + 1, scale_of<T>(s));
 }
@@ -103,12 +114,15 @@ PreparedKernel prepare_forward(const compute::AttentionForward& op) {
   return make_kernel([op, s = AttentionSizes(op.input, op.heads)](Queue& queue) {
     T* const tile = scratch<T>(queue, s.tile_elements());
     s.for_heads([&](std::int64_t row, std::int64_t column) {
-      const auto query = at<T>(op.input, row, column), key = at<T>(op.input, row, s.together + column), value = at<T>(op.input, row, 2 * s.together + column);
+      const auto query = at<T>(op.input, row, column),
+                 key = at<T>(op.input, row, s.together + column),
+                 value = at<T>(op.input, row, 2 * s.together + column);
       const auto output = at<T>(op.output, row, column);
       s.for_tiles([&](std::int64_t first, std::int64_t rows, std::int64_t seen) {
         const Matrix<T> parts{tile, seen};
         attend(s, query, key, first, rows, seen, parts);
-        multiply(CblasNoTrans, CblasNoTrans, rows, s.width, seen, parts, value, output.from_row(first), false);
+        multiply(CblasNoTrans, CblasNoTrans, rows, s.width, seen, parts, value,
+                 output.from_row(first), false);
       });
     });
   });
@@ -117,22 +131,32 @@ PreparedKernel prepare_forward(const compute::AttentionForward& op) {
 template <class T>
 PreparedKernel prepare_backward(const compute::AttentionBackward& op) {
   return make_kernel([op, s = AttentionSizes(op.input, op.heads)](Queue& queue) {
-    T *const tile = scratch<T>(queue, 2 * s.tile_elements() + kTileRows), *const means = tile + 2 * s.tile_elements();
+    T *const tile = scratch<T>(queue, 2 * s.tile_elements() + kTileRows), *const means =
+                                                                              tile +
+                                                                              2 * s.tile_elements();
     std::fill_n(op.input_gradient.as<T>(), op.input_gradient.elements(), T{0});
     s.for_heads([&](std::int64_t row, std::int64_t column) {
-      const auto query = at<T>(op.input, row, column), key = at<T>(op.input, row, s.together + column), value = at<T>(op.input, row, 2 * s.together + column);
-      const auto of_query = at<T>(op.input_gradient, row, column), of_key = at<T>(op.input_gradient, row, s.together + column),
-                 of_value = at<T>(op.input_gradient, row, 2 * s.together + column), output = at<T>(op.output, row, column),
+      const auto query = at<T>(op.input, row, column),
+                 key = at<T>(op.input, row, s.together + column),
+                 value = at<T>(op.input, row, 2 * s.together + column);
+      const auto of_query = at<T>(op.input_gradient, row, column),
+                 of_key = at<T>(op.input_gradient, row, s.together + column),
+                 of_value = at<T>(op.input_gradient, row, 2 * s.together + column),
+                 output = at<T>(op.output, row, column),
                  gradient = at<T>(op.output_gradient, row, column);
       s.for_tiles([&](std::int64_t first, std::int64_t rows, std::int64_t seen) {
-        const Matrix<T> parts{tile, seen}, of_scores{tile + s.tile_elements(), seen}, own = gradient.from_row(first);
+        const Matrix<T> parts{tile, seen}, of_scores{tile + s.tile_elements(), seen},
+            own = gradient.from_row(first);
         attend(s, query, key, first, rows, seen, parts);
         multiply(CblasTrans, CblasNoTrans, seen, s.width, rows, parts, own, of_value, true);
         multiply(CblasNoTrans, CblasTrans, rows, seen, s.width, own, value, of_scores, false);
         dot_rows(rows, s.width, own, output.from_row(first), means);
-        kernels<T>().softmax_backward(parts.data, means, of_scores.data, rows, seen, scale_of<T>(s));
-        multiply(CblasNoTrans, CblasNoTrans, rows, s.width, seen, of_scores, key, of_query.from_row(first), false);
-        multiply(CblasTrans, CblasNoTrans, seen, s.width, rows, of_scores, query.from_row(first), of_key, true);
+        kernels<T>().softmax_backward(parts.data, means, of_scores.data, rows, seen,
+                                      scale_of<T>(s));
+        multiply(CblasNoTrans, CblasNoTrans, rows, s.width, seen, of_scores, key,
+                 of_query.from_row(first), false);
+        multiply(CblasTrans, CblasNoTrans, seen, s.width, rows, of_scores, query.from_row(first),
+                 of_key, true);
       });
     });
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Batch normalisation in our own loops: they are bound by memory, and the parts must come apart (see core/compute/ops.h).
+// Batch normalisation in our own loops: they are bound by memory, and the parts must come apart
+// (see core/compute/ops.h).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -20,9 +21,17 @@ using compute::Tensor;
 // Numbers by channel, in the type that the loops want.
 template <class T>
 struct Channels {
-  explicit Channels(std::int64_t count) : mean(static_cast<std::size_t>(count)), scale(mean.size()), shift(mean.size()), slope(mean.size()), columns(count) {}
+  explicit Channels(std::int64_t count)
+      : mean(static_cast<std::size_t>(count)),
+        scale(mean.size()),
+        shift(mean.size()),
+        slope(mean.size()),
+        columns(count) {}
 
-  ChannelArguments<T> arguments() const { return {nullptr, nullptr, nullptr, columns, mean.data(), scale.data(), shift.data(), slope.data()}; }
+  ChannelArguments<T> arguments() const {
+    return {nullptr,     nullptr,      nullptr,      columns,
+            mean.data(), scale.data(), shift.data(), slope.data()};
+  }
 
   std::vector<T> mean, scale, shift, slope;
   std::int64_t columns;
@@ -46,7 +55,8 @@ template <class T>
 void follow(const Tensor& running, std::int64_t element, double momentum, double now) {
   if (!std::isfinite(now)) return;
   T& followed = running.as<T>()[element];
-  followed = static_cast<T>(static_cast<double>(followed) + momentum * (now - static_cast<double>(followed)));
+  followed = static_cast<T>(static_cast<double>(followed) +
+                            momentum * (now - static_cast<double>(followed)));
 }
 
 template <class T>
@@ -61,10 +71,12 @@ void follow_batch(const compute::BatchNormForward& op) {
 }
 
 template <class T>
-void set_channel(Channels<T>& channels, std::int64_t c, const Moments& moments, double epsilon, const Tensor& weight, const Tensor& bias) {
+void set_channel(Channels<T>& channels, std::int64_t c, const Moments& moments, double epsilon,
+                 const Tensor& weight, const Tensor& bias) {
   const auto i = static_cast<std::size_t>(c);
   channels.mean[i] = static_cast<T>(moments.mean);
-  channels.scale[i] = static_cast<T>(moments.inverse_deviation(epsilon) * static_cast<double>(weight.as<T>()[c]));
+  channels.scale[i] =
+      static_cast<T>(moments.inverse_deviation(epsilon) * static_cast<double>(weight.as<T>()[c]));
   channels.shift[i] = bias.as<T>()[c];
 }
 
@@ -74,59 +86,74 @@ void normalise(const AnyForward& op, const Channels<T>& channels, int cores) {
   ChannelArguments<T> arguments = channels.arguments();
   arguments.values = op.input.template as<T>();
   arguments.result = op.output.template as<T>();
-  for_blocks(cores, op.input.elements() / channels.columns, block_rows(op.input), [&](std::int64_t begin, std::int64_t end, std::int64_t) {
-    kernels<T>().normalise(arguments, begin, end);
-    activate(op.activation, arguments.result + begin * channels.columns, (end - begin) * channels.columns);
-  });
+  for_blocks(cores, op.input.elements() / channels.columns, block_rows(op.input),
+             [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+               kernels<T>().normalise(arguments, begin, end);
+               activate(op.activation, arguments.result + begin * channels.columns,
+                        (end - begin) * channels.columns);
+             });
 }
 
 template <class T>
 PreparedKernel prepare_sums(const compute::BatchNormSums& op, const Device& device) {
-  return make_kernel([op, sums = ChannelSums(op.input, device.cores), channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
+  return make_kernel([op, sums = ChannelSums(op.input, device.cores),
+                      channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
     ChannelArguments<T> arguments = channels.arguments();
     arguments.values = op.input.template as<T>();
     double* const total = op.sums.template as<double>();
-    sums([&](std::int64_t begin, std::int64_t end, double* partial) { kernels<T>().channel_moments(arguments, begin, end, partial); }, total);
+    sums([&](std::int64_t begin, std::int64_t end,
+             double* partial) { kernels<T>().channel_moments(arguments, begin, end, partial); },
+         total);
     total[2 * channels.columns] = static_cast<double>(sums.rows());
   });
 }
 
 template <class T>
 PreparedKernel prepare_forward(const compute::BatchNormForward& op, const Device& device) {
-  return make_kernel([op, cores = device.cores, channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
-    if (samples_of(op.sums) == 0) return;
-    for (std::int64_t c = 0; c < channels.columns; ++c) set_channel(channels, c, moments_of(op.sums, c), op.epsilon, op.weight, op.bias);
-    if (!op.running.empty()) follow_batch<T>(op);
-    normalise(op, channels, cores);
-  });
+  return make_kernel(
+      [op, cores = device.cores, channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
+        if (samples_of(op.sums) == 0) return;
+        for (std::int64_t c = 0; c < channels.columns; ++c)
+          set_channel(channels, c, moments_of(op.sums, c), op.epsilon, op.weight, op.bias);
+        if (!op.running.empty()) follow_batch<T>(op);
+        normalise(op, channels, cores);
+      });
 }
 
 template <class T>
 PreparedKernel prepare_evaluate(const compute::BatchNormEvaluate& op, const Device& device) {
-  return make_kernel([op, cores = device.cores, channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
-    const T* const running = op.running.template as<T>();
-    for (std::int64_t c = 0; c < channels.columns; ++c) {
-      const Moments moments{static_cast<double>(running[c]), static_cast<double>(running[channels.columns + c])};
-      set_channel(channels, c, moments, op.epsilon, op.weight, op.bias);
-    }
-    normalise(op, channels, cores);
-  });
+  return make_kernel(
+      [op, cores = device.cores, channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
+        const T* const running = op.running.template as<T>();
+        for (std::int64_t c = 0; c < channels.columns; ++c) {
+          const Moments moments{static_cast<double>(running[c]),
+                                static_cast<double>(running[channels.columns + c])};
+          set_channel(channels, c, moments, op.epsilon, op.weight, op.bias);
+        }
+        normalise(op, channels, cores);
+      });
 }
 
 template <class T>
-PreparedKernel prepare_backward_weight(const compute::BatchNormBackwardWeight& op, const Device& device) {
-  auto run = [op, sums = ChannelSums(op.input, device.cores), channels = Channels<T>(columns_of(op.input)),
-              norm = GradientNorm<T>(op.weight_gradient, op.bias_gradient, op.squared_norm, device.cores)](Queue&) mutable {
+PreparedKernel prepare_backward_weight(const compute::BatchNormBackwardWeight& op,
+                                       const Device& device) {
+  auto run = [op, sums = ChannelSums(op.input, device.cores),
+              channels = Channels<T>(columns_of(op.input)),
+              norm = GradientNorm<T>(op.weight_gradient, op.bias_gradient, op.squared_norm,
+                                     device.cores)](Queue&) mutable {
     for (std::int64_t c = 0; c < channels.columns; ++c) {
       const Moments moments = moments_of(op.sums, c);
       channels.mean[static_cast<std::size_t>(c)] = static_cast<T>(moments.mean);
-      channels.scale[static_cast<std::size_t>(c)] = static_cast<T>(moments.inverse_deviation(op.epsilon));
+      channels.scale[static_cast<std::size_t>(c)] =
+          static_cast<T>(moments.inverse_deviation(op.epsilon));
     }
     ChannelArguments<T> arguments = channels.arguments();
     arguments.values = op.input.template as<T>();
     arguments.gradient = op.output_gradient.template as<T>();
     double* const total = op.gradient_sums.template as<double>();
-    sums([&](std::int64_t begin, std::int64_t end, double* partial) { kernels<T>().channel_products(arguments, begin, end, partial); }, total);
+    sums([&](std::int64_t begin, std::int64_t end,
+             double* partial) { kernels<T>().channel_products(arguments, begin, end, partial); },
+         total);
     for (std::int64_t c = 0; c < channels.columns; ++c) {
       op.weight_gradient.template as<T>()[c] = static_cast<T>(total[c]);
       op.bias_gradient.template as<T>()[c] = static_cast<T>(total[channels.columns + c]);
@@ -137,15 +164,18 @@ PreparedKernel prepare_backward_weight(const compute::BatchNormBackwardWeight& o
 }
 
 template <class T>
-PreparedKernel prepare_backward_input(const compute::BatchNormBackwardInput& op, const Device& device) {
-  return make_kernel([op, cores = device.cores, channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
+PreparedKernel prepare_backward_input(const compute::BatchNormBackwardInput& op,
+                                      const Device& device) {
+  return make_kernel([op, cores = device.cores,
+                      channels = Channels<T>(columns_of(op.input))](Queue&) mutable {
     const double samples = samples_of(op.sums), *gradients = op.gradient_sums.template as<double>();
     for (std::int64_t c = 0; c < channels.columns; ++c) {
       const auto i = static_cast<std::size_t>(c);
       const Moments moments = moments_of(op.sums, c);
       const double inverse = moments.inverse_deviation(op.epsilon);
       channels.mean[i] = static_cast<T>(moments.mean);
-      channels.scale[i] = static_cast<T>(inverse * static_cast<double>(op.weight.template as<T>()[c]));
+      channels.scale[i] =
+          static_cast<T>(inverse * static_cast<double>(op.weight.template as<T>()[c]));
       channels.shift[i] = static_cast<T>(gradients[channels.columns + c] / samples);
       channels.slope[i] = static_cast<T>(inverse * gradients[c] / samples);
     }
@@ -154,30 +184,37 @@ PreparedKernel prepare_backward_input(const compute::BatchNormBackwardInput& op,
     arguments.gradient = op.output_gradient.template as<T>();
     arguments.result = op.input_gradient.template as<T>();
     for_blocks(cores, op.input.elements() / channels.columns, block_rows(op.input),
-               [&](std::int64_t begin, std::int64_t end, std::int64_t) { kernels<T>().normalise_backward(arguments, begin, end); });
+               [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+                 kernels<T>().normalise_backward(arguments, begin, end);
+               });
   });
 }
 
 }  // namespace
 
 PreparedKernel prepare(const compute::BatchNormSums& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_sums<double>(op, device) : prepare_sums<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_sums<double>(op, device)
+                                       : prepare_sums<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::BatchNormForward& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_forward<double>(op, device) : prepare_forward<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_forward<double>(op, device)
+                                       : prepare_forward<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::BatchNormEvaluate& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_evaluate<double>(op, device) : prepare_evaluate<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_evaluate<double>(op, device)
+                                       : prepare_evaluate<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::BatchNormBackwardWeight& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_backward_weight<double>(op, device) : prepare_backward_weight<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_backward_weight<double>(op, device)
+                                       : prepare_backward_weight<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::BatchNormBackwardInput& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_backward_input<double>(op, device) : prepare_backward_input<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_backward_input<double>(op, device)
+                                       : prepare_backward_input<float>(op, device);
 }
 
 }  // namespace trainyard::cpu

@@ -11,13 +11,17 @@ namespace {
 // Copies begin where vectors like to.
 constexpr std::size_t kAlignment = 64;
 
-std::size_t room_of(const compute::Tensor& tensor) { return (static_cast<std::size_t>(tensor.bytes()) + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t room_of(const compute::Tensor& tensor) {
+  return (static_cast<std::size_t>(tensor.bytes()) + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 void round_to_bfloat16(const compute::Tensor& source, float* rounded, int cores) {
   const float* const values = source.as<float>();
-  for_blocks(cores, source.elements(), kBlockElements, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
-    for (std::int64_t i = begin; i < end; ++i) rounded[i] = compute::rounded_to_bfloat16(values[i]);
-  });
+  for_blocks(cores, source.elements(), kBlockElements,
+             [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+               for (std::int64_t i = begin; i < end; ++i)
+                 rounded[i] = compute::rounded_to_bfloat16(values[i]);
+             });
 }
 
 }  // namespace

@@ -10,10 +10,14 @@
 
 namespace trainyard::cpu {
 
-inline std::int64_t columns_of(const compute::Tensor& tensor) { return tensor.shape[tensor.shape.dimensions - 1]; }
+inline std::int64_t columns_of(const compute::Tensor& tensor) {
+  return tensor.shape[tensor.shape.dimensions - 1];
+}
 
 // Rows that are taken at a time: about a block of elements, whatever the cores.
-inline std::int64_t block_rows(const compute::Tensor& tensor) { return std::max<std::int64_t>(1, kBlockElements / columns_of(tensor)); }
+inline std::int64_t block_rows(const compute::Tensor& tensor) {
+  return std::max<std::int64_t>(1, kBlockElements / columns_of(tensor));
+}
 
 // Two sums a channel over the rows of a tensor, added block by block in order.
 class ChannelSums {
@@ -32,7 +36,9 @@ class ChannelSums {
   void operator()(const Run& run, double* total) {
     std::fill(partial_.begin(), partial_.end(), 0.0);
     for_blocks(cores_, rows_, block_rows_,
-               [&](std::int64_t begin, std::int64_t end, std::int64_t block) { run(begin, end, partial_.data() + static_cast<std::size_t>(block) * width_); });
+               [&](std::int64_t begin, std::int64_t end, std::int64_t block) {
+                 run(begin, end, partial_.data() + static_cast<std::size_t>(block) * width_);
+               });
     std::fill_n(total, width_, 0.0);
     for (std::size_t i = 0; i < partial_.size(); ++i) total[i % width_] += partial_[i];
   }

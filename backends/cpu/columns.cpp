@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A linear layer in parts: what is done to its rows and columns when its product is made by several ranks.
+// A linear layer in parts: what is done to its rows and columns when its product is made by several
+// ranks.
 #include <algorithm>
 #include <functional>
 
@@ -23,7 +24,8 @@ PreparedKernel prepare_add_bias(const compute::AddBias& op, const Device& device
       for (; row < end; ++row) {
         const T* const input = op.input.as<T>() + row * outputs;
         T* const output = op.output.as<T>() + row * outputs;
-        if (!op.bias.empty()) std::transform(input, input + outputs, op.bias.as<T>(), output, std::plus<>());
+        if (!op.bias.empty())
+          std::transform(input, input + outputs, op.bias.as<T>(), output, std::plus<>());
         else if (input != output) std::copy_n(input, outputs, output);
         activate(op.activation, output, outputs);
       }
@@ -33,29 +35,35 @@ PreparedKernel prepare_add_bias(const compute::AddBias& op, const Device& device
 
 template <class T>
 PreparedKernel prepare_sum_rows(const compute::SumRows& op, const Device& device) {
-  return make_kernel([op, cores = device.cores](Queue&) { sum_columns(op.input.as<T>(), op.input.shape[0], op.input.shape[1], op.output.as<T>(), cores); });
+  return make_kernel([op, cores = device.cores](Queue&) {
+    sum_columns(op.input.as<T>(), op.input.shape[0], op.input.shape[1], op.output.as<T>(), cores);
+  });
 }
 
 template <class T>
 PreparedKernel prepare_copy_columns(const compute::CopyColumns& op) {
   return make_kernel([op](Queue&) {
     for (std::int64_t row = 0; row < op.input.shape[0]; ++row)
-      std::copy_n(op.input.as<T>() + row * op.input.shape[1] + op.input_first, op.columns, op.output.as<T>() + row * op.output.shape[1] + op.output_first);
+      std::copy_n(op.input.as<T>() + row * op.input.shape[1] + op.input_first, op.columns,
+                  op.output.as<T>() + row * op.output.shape[1] + op.output_first);
   });
 }
 
 }  // namespace
 
 PreparedKernel prepare(const compute::AddBias& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_add_bias<double>(op, device) : prepare_add_bias<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_add_bias<double>(op, device)
+                                       : prepare_add_bias<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::SumRows& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_sum_rows<double>(op, device) : prepare_sum_rows<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_sum_rows<double>(op, device)
+                                       : prepare_sum_rows<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::CopyColumns& op, const Device&) {
-  return op.input.dtype == DType::fp64 ? prepare_copy_columns<double>(op) : prepare_copy_columns<float>(op);
+  return op.input.dtype == DType::fp64 ? prepare_copy_columns<double>(op)
+                                       : prepare_copy_columns<float>(op);
 }
 
 }  // namespace trainyard::cpu

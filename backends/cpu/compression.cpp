@@ -5,10 +5,20 @@
 
 namespace trainyard::cpu {
 
-PreparedKernel prepare(const compute::CompressGradient& op, const Device&) { return compute::compression::kernel(op); }
-PreparedKernel prepare(const compute::DecompressGradient& op, const Device&) { return compute::compression::kernel(op); }
-PreparedKernel prepare(const compute::PowerSgdLeft& op, const Device&) { return compute::compression::kernel(op); }
-PreparedKernel prepare(const compute::PowerSgdRight& op, const Device&) { return compute::compression::kernel(op); }
-PreparedKernel prepare(const compute::PowerSgdDecode& op, const Device&) { return compute::compression::kernel(op); }
+PreparedKernel prepare(const compute::CompressGradient& op, const Device&) {
+  return compute::compression::kernel(op);
+}
+PreparedKernel prepare(const compute::DecompressGradient& op, const Device&) {
+  return compute::compression::kernel(op);
+}
+PreparedKernel prepare(const compute::PowerSgdLeft& op, const Device&) {
+  return compute::compression::kernel(op);
+}
+PreparedKernel prepare(const compute::PowerSgdRight& op, const Device&) {
+  return compute::compression::kernel(op);
+}
+PreparedKernel prepare(const compute::PowerSgdDecode& op, const Device&) {
+  return compute::compression::kernel(op);
+}
 
 }  // namespace trainyard::cpu

@@ -17,12 +17,14 @@ constexpr std::int64_t kLine = 64;
 
 #if defined(__SSE2__)
 // Whole lines, from the beginning of one on; how many bytes those were.
-std::int64_t copy_lines_past_caches(std::byte* destination, const std::byte* source, std::int64_t bytes) {
+std::int64_t copy_lines_past_caches(std::byte* destination, const std::byte* source,
+                                    std::int64_t bytes) {
   std::int64_t done = 0;
   for (; done + kLine <= bytes; done += kLine) {
     const auto* from = reinterpret_cast<const __m128i*>(source + done);
     auto* to = reinterpret_cast<__m128i*>(destination + done);
-    const __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1), c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
+    const __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1),
+                  c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
     _mm_stream_si128(to, a);
     _mm_stream_si128(to + 1, b);
     _mm_stream_si128(to + 2, c);
@@ -43,9 +45,12 @@ void copy_through_caches(std::byte* destination, const std::byte* source, std::i
 
 void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, Way way) {
   if (way == Way::through_caches) return copy_through_caches(destination, source, bytes);
-  const std::int64_t unaligned = std::min(bytes, static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(destination) % kLine));
+  const std::int64_t unaligned = std::min(
+      bytes, static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(destination) % kLine));
   copy_through_caches(destination, source, unaligned);
-  const std::int64_t done = unaligned + copy_lines_past_caches(destination + unaligned, source + unaligned, bytes - unaligned);
+  const std::int64_t done =
+      unaligned +
+      copy_lines_past_caches(destination + unaligned, source + unaligned, bytes - unaligned);
   copy_through_caches(destination + done, source + done, bytes - done);
 }
 
@@ -53,14 +58,20 @@ void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, W
 Way WayChoice::next(std::int64_t bytes) const {
   const Known& of = known(bytes);
   const int tries = of.tries.load(std::memory_order_relaxed);
-  if (tries < kTries) return std::popcount(static_cast<unsigned>(tries)) % 2 == 0 ? Way::through_caches : Way::past_caches;
-  return of.least[1].load(std::memory_order_relaxed) < of.least[0].load(std::memory_order_relaxed) ? Way::past_caches : Way::through_caches;
+  if (tries < kTries)
+    return std::popcount(static_cast<unsigned>(tries)) % 2 == 0 ? Way::through_caches
+                                                                : Way::past_caches;
+  return of.least[1].load(std::memory_order_relaxed) < of.least[0].load(std::memory_order_relaxed)
+             ? Way::past_caches
+             : Way::through_caches;
 }
 
 void WayChoice::took(std::int64_t bytes, Way way, std::int64_t nanoseconds) {
   Known& of = by_length_[length_class(bytes)];
   std::atomic<double>& least = of.least[static_cast<std::size_t>(way)];
-  least.store(std::min(least.load(std::memory_order_relaxed), static_cast<double>(nanoseconds) / static_cast<double>(bytes)), std::memory_order_relaxed);
+  least.store(std::min(least.load(std::memory_order_relaxed),
+                       static_cast<double>(nanoseconds) / static_cast<double>(bytes)),
+              std::memory_order_relaxed);
   of.tries.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -35,19 +35,24 @@ std::string_view isa_name() {
 
 template <class Value>
 void convert(std::span<const float> source, Value* destination) {
-  std::transform(source.begin(), source.end(), destination, [](float value) { return static_cast<Value>(value); });
+  std::transform(source.begin(), source.end(), destination,
+                 [](float value) { return static_cast<Value>(value); });
 }
 
-void sum_integers(std::uint32_t* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+void sum_integers(std::uint32_t* destination, std::span<const std::byte* const> sources,
+                  std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) {
     std::uint32_t sum = 0;
-    for (const std::byte* source : sources) sum += reinterpret_cast<const std::uint32_t*>(source)[i];
+    for (const std::byte* source : sources)
+      sum += reinterpret_cast<const std::uint32_t*>(source)[i];
     destination[i] = sum;
   }
 }
 
 // Where oneDNN computes in the format itself.
-bool is_native(const Tensor& tensor) { return tensor.dtype == DType::bf16 && multiplies_bfloat16(); }
+bool is_native(const Tensor& tensor) {
+  return tensor.dtype == DType::bf16 && multiplies_bfloat16();
+}
 
 // Whether an op is prepared on tensors of 16 bits as they are.
 template <class OneOp>
@@ -64,37 +69,55 @@ bool takes_halves(const compute::LinearBackwardWeight& op) { return is_native(op
 
 class CpuCompute final : public compute::Compute {
  public:
-  explicit CpuCompute(int cores) : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores, std::make_shared<Widened>()} {
+  explicit CpuCompute(int cores)
+      : device_{dnnl::engine(dnnl::engine::kind::cpu, 0), cores, std::make_shared<Widened>()} {
     openblas_set_num_threads(std::min(openblas_get_num_threads(), cores));
   }
 
   std::string name() const override {
     const dnnl_version_t* version = dnnl_version();
-    return "cpu (oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch) + ", " +
-           std::string(isa_name()) + ", " + std::to_string(device_.cores) + (device_.cores == 1 ? " core)" : " cores)");
+    return "cpu (oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) +
+           "." + std::to_string(version->patch) + ", " + std::string(isa_name()) + ", " +
+           std::to_string(device_.cores) + (device_.cores == 1 ? " core)" : " cores)");
   }
 
-  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<CpuQueue>(device_.engine); }
+  std::unique_ptr<compute::Queue> make_queue() override {
+    return std::make_unique<CpuQueue>(device_.engine);
+  }
 
   PreparedKernel prepare(const compute::Op& op) override {
     if (const auto fits = compute::validate(op); !fits) return base::fail(fits.error());
-    return std::visit([this](const auto& one) { return compute::has_halves(one) && !takes_halves(one) ? on_halves(one, device_) : cpu::prepare(one, device_); },
-                      op);
+    return std::visit(
+        [this](const auto& one) {
+          return compute::has_halves(one) && !takes_halves(one) ? on_halves(one, device_)
+                                                                : cpu::prepare(one, device_);
+        },
+        op);
   }
 
-  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
-    if (dtype == DType::fp32) kernels<float>().sum(reinterpret_cast<float*>(destination), sources.data(), sources.size(), elements);
-    if (dtype == DType::fp64) kernels<double>().sum(reinterpret_cast<double*>(destination), sources.data(), sources.size(), elements);
-    if (dtype == DType::int32) sum_integers(reinterpret_cast<std::uint32_t*>(destination), sources, elements);
+  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+           std::int64_t elements) override {
+    if (dtype == DType::fp32)
+      kernels<float>().sum(reinterpret_cast<float*>(destination), sources.data(), sources.size(),
+                           elements);
+    if (dtype == DType::fp64)
+      kernels<double>().sum(reinterpret_cast<double*>(destination), sources.data(), sources.size(),
+                            elements);
+    if (dtype == DType::int32)
+      sum_integers(reinterpret_cast<std::uint32_t*>(destination), sources, elements);
     compute::compression::sum_halves(dtype, destination, sources, elements);
   }
 
-  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { copier_.copy(destination, source, bytes); }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    copier_.copy(destination, source, bytes);
+  }
 
   void load(const Tensor& destination, std::span<const float> source) override {
     if (destination.dtype == DType::fp32) convert(source, destination.as<float>());
     if (destination.dtype == DType::fp64) convert(source, destination.as<double>());
-    if (compute::is_half(destination.dtype)) round(destination.dtype, source.data(), destination.data, destination.elements(), device_.cores);
+    if (compute::is_half(destination.dtype))
+      round(destination.dtype, source.data(), destination.data, destination.elements(),
+            device_.cores);
     if (destination.dtype == DType::int32) convert(source, destination.as<std::int32_t>());
   }
 
@@ -106,11 +129,15 @@ class CpuCompute final : public compute::Compute {
 }  // namespace
 
 base::Result<std::unique_ptr<compute::Compute>> make(int cores) {
-  if (cores < 1) return base::fail({base::ProblemCode::bad_input, "device.cores", "is " + std::to_string(cores), "1 or more", ""});
+  if (cores < 1)
+    return base::fail({base::ProblemCode::bad_input, "device.cores", "is " + std::to_string(cores),
+                       "1 or more", ""});
   try {
     return std::make_unique<CpuCompute>(cores);
   } catch (const dnnl::error& error) {
-    return base::fail({base::ProblemCode::unavailable, "oneDNN", std::string("cannot use this CPU: ") + error.what(), "an x86-64 CPU with SSE 4.1", ""});
+    return base::fail({base::ProblemCode::unavailable, "oneDNN",
+                       std::string("cannot use this CPU: ") + error.what(),
+                       "an x86-64 CPU with SSE 4.1", ""});
   }
 }
 

@@ -23,7 +23,8 @@ void add(const T* row, std::int64_t width, T* sum) {
 
 // The rows that a sample names, added to `sum`.
 template <class T>
-void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum, std::int64_t first_row = 0, std::int64_t all_rows = 0) {
+void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum,
+             std::int64_t first_row = 0, std::int64_t all_rows = 0) {
   const std::int64_t rows = table.shape[0], width = table.shape[1];
   for (std::int64_t s = 0; s < slots; ++s) {
     const std::int64_t row = row_of_part(sample[s], rows, first_row, all_rows);
@@ -54,13 +55,17 @@ void sum_bag(const compute::AddBag& op, std::int64_t sample) {
 // Of the rows [begin, end): what the samples have for them, in the order of samples.
 template <class T>
 void scatter(const compute::EmbeddingBagBackwardWeight& op, std::int64_t begin, std::int64_t end) {
-  const std::int64_t inputs = op.input.shape[1], rows = op.table_gradient.shape[0], width = op.table_gradient.shape[1];
+  const std::int64_t inputs = op.input.shape[1], rows = op.table_gradient.shape[0],
+                     width = op.table_gradient.shape[1];
   T* const table = op.table_gradient.as<T>();
   std::fill(table + begin * width, table + end * width, T{0});
   for (std::int64_t b = 0; b < op.input.shape[0]; ++b)
     for (std::int64_t s = 0; s < op.slot_count; ++s) {
-      const std::int64_t row = row_of_part(op.input.as<T>()[b * inputs + s], rows, op.first_row, op.all_rows);
-      if (row >= begin && row < end) add(op.output_gradient.as<T>() + b * op.output_gradient.shape[1], width, table + row * width);
+      const std::int64_t row =
+          row_of_part(op.input.as<T>()[b * inputs + s], rows, op.first_row, op.all_rows);
+      if (row >= begin && row < end)
+        add(op.output_gradient.as<T>() + b * op.output_gradient.shape[1], width,
+            table + row * width);
     }
 }
 
@@ -68,18 +73,26 @@ template <class T, class Bag>
 PreparedKernel prepare_bag(const Bag& op, const Device& device) {
   constexpr std::int64_t kSamples = 16;
   return make_kernel([op, cores = device.cores](Queue&) {
-    for_blocks(cores, op.input.shape[0], kSamples, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
-      for (std::int64_t sample = begin; sample < end; ++sample) sum_bag<T>(op, sample);
-    });
+    for_blocks(cores, op.input.shape[0], kSamples,
+               [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+                 for (std::int64_t sample = begin; sample < end; ++sample) sum_bag<T>(op, sample);
+               });
   });
 }
 
-// A part of the rows for each thread, which looks through all samples: whoever adds a row up does it in the same order.
+// A part of the rows for each thread, which looks through all samples: whoever adds a row up does
+// it in the same order.
 template <class T>
-PreparedKernel prepare_scatter(const compute::EmbeddingBagBackwardWeight& op, const Device& device) {
-  const std::int64_t rows = op.table_gradient.shape[0], rows_each = std::max<std::int64_t>((rows + device.cores - 1) / device.cores, 1);
-  return make_kernel([op, rows, rows_each, cores = device.cores, norm = TensorNorm<T>(op.table_gradient, device.cores)](Queue&) mutable {
-    for_blocks(cores, rows, rows_each, [&](std::int64_t begin, std::int64_t end, std::int64_t) { scatter<T>(op, begin, end); });
+PreparedKernel prepare_scatter(const compute::EmbeddingBagBackwardWeight& op,
+                               const Device& device) {
+  const std::int64_t rows = op.table_gradient.shape[0],
+                     rows_each =
+                         std::max<std::int64_t>((rows + device.cores - 1) / device.cores, 1);
+  return make_kernel([op, rows, rows_each, cores = device.cores,
+                      norm = TensorNorm<T>(op.table_gradient, device.cores)](Queue&) mutable {
+    for_blocks(cores, rows, rows_each, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+      scatter<T>(op, begin, end);
+    });
     if (!op.squared_norm.empty()) *op.squared_norm.template as<double>() = norm();
   });
 }
@@ -87,15 +100,18 @@ PreparedKernel prepare_scatter(const compute::EmbeddingBagBackwardWeight& op, co
 }  // namespace
 
 PreparedKernel prepare(const compute::EmbeddingBagForward& op, const Device& device) {
-  return op.input.dtype == compute::DType::fp64 ? prepare_bag<double>(op, device) : prepare_bag<float>(op, device);
+  return op.input.dtype == compute::DType::fp64 ? prepare_bag<double>(op, device)
+                                                : prepare_bag<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::AddBag& op, const Device& device) {
-  return op.input.dtype == compute::DType::fp64 ? prepare_bag<double>(op, device) : prepare_bag<float>(op, device);
+  return op.input.dtype == compute::DType::fp64 ? prepare_bag<double>(op, device)
+                                                : prepare_bag<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::EmbeddingBagBackwardWeight& op, const Device& device) {
-  return op.input.dtype == compute::DType::fp64 ? prepare_scatter<double>(op, device) : prepare_scatter<float>(op, device);
+  return op.input.dtype == compute::DType::fp64 ? prepare_scatter<double>(op, device)
+                                                : prepare_scatter<float>(op, device);
 }
 
 }  // namespace trainyard::cpu

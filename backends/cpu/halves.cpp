@@ -13,8 +13,13 @@ namespace {
 
 class InSlices final : public compute::Kernel {
  public:
-  InSlices(HalvesPart each, std::int64_t count, HalvesPart rest, int cores, std::shared_ptr<Widened> memory)
-      : each_(std::move(each)), rest_(std::move(rest)), count_(count), cores_(cores), memory_(std::move(memory)) {}
+  InSlices(HalvesPart each, std::int64_t count, HalvesPart rest, int cores,
+           std::shared_ptr<Widened> memory)
+      : each_(std::move(each)),
+        rest_(std::move(rest)),
+        count_(count),
+        cores_(cores),
+        memory_(std::move(memory)) {}
 
   void enqueue(compute::Queue& queue) override {
     for (std::int64_t slice = 0; slice < count_; ++slice) run(each_, slice, queue);
@@ -24,12 +29,16 @@ class InSlices final : public compute::Kernel {
  private:
   // Each slice before it had as many elements as those of `each_`.
   void run(HalvesPart& part, std::int64_t slice, compute::Queue& queue) const {
-    const auto halves = [&](std::size_t i) { return part.passing[i].half.data + slice * each_.passing[i].half.bytes(); };
+    const auto halves = [&](std::size_t i) {
+      return part.passing[i].half.data + slice * each_.passing[i].half.bytes();
+    };
     for (std::size_t i = 0; i < part.passing.size(); ++i)
-      if (const compute::Passing& one = part.passing[i]; one.use.read) widen(one.half.dtype, halves(i), one.wide, one.half.elements(), cores_);
+      if (const compute::Passing& one = part.passing[i]; one.use.read)
+        widen(one.half.dtype, halves(i), one.wide, one.half.elements(), cores_);
     part.kernel->enqueue(queue);
     for (std::size_t i = 0; i < part.passing.size(); ++i)
-      if (const compute::Passing& one = part.passing[i]; one.use.written) round(one.half.dtype, one.wide, halves(i), one.half.elements(), cores_);
+      if (const compute::Passing& one = part.passing[i]; one.use.written)
+        round(one.half.dtype, one.wide, halves(i), one.half.elements(), cores_);
   }
 
   HalvesPart each_, rest_;
@@ -40,8 +49,10 @@ class InSlices final : public compute::Kernel {
 
 }  // namespace
 
-std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest, int cores, std::shared_ptr<Widened> memory) {
-  return std::make_unique<InSlices>(std::move(each), count, std::move(rest), cores, std::move(memory));
+std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest,
+                                           int cores, std::shared_ptr<Widened> memory) {
+  return std::make_unique<InSlices>(std::move(each), count, std::move(rest), cores,
+                                    std::move(memory));
 }
 
 bool multiplies_bfloat16() {
@@ -49,25 +60,34 @@ bool multiplies_bfloat16() {
   return (static_cast<int>(dnnl::get_effective_cpu_isa()) & kWanted) == kWanted;
 }
 
-void widen(compute::DType from, const std::byte* halves, float* values, std::int64_t elements, int cores) {
+void widen(compute::DType from, const std::byte* halves, float* values, std::int64_t elements,
+           int cores) {
   const HalfKernels& loops = half_kernels();
   const auto loop = from == compute::DType::bf16 ? loops.widen_bf16 : loops.widen_fp16;
   const auto* const source = reinterpret_cast<const std::uint16_t*>(halves);
-  for_blocks(cores, elements, kBlockElements, [&](std::int64_t begin, std::int64_t end, std::int64_t) { loop(source, values, begin, end); });
+  for_blocks(cores, elements, kBlockElements,
+             [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+               loop(source, values, begin, end);
+             });
 }
 
-void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements, int cores) {
+void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements,
+           int cores) {
   const HalfKernels& loops = half_kernels();
   const auto loop = to == compute::DType::bf16 ? loops.round_bf16 : loops.round_fp16;
   auto* const result = reinterpret_cast<std::uint16_t*>(halves);
-  for_blocks(cores, elements, kBlockElements, [&](std::int64_t begin, std::int64_t end, std::int64_t) { loop(values, result, begin, end); });
+  for_blocks(cores, elements, kBlockElements,
+             [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+               loop(values, result, begin, end);
+             });
 }
 
 float* Widened::lend(std::size_t number, std::int64_t elements) {
   if (blocks_.size() <= number) blocks_.resize(number + 1);
   std::vector<Block>& known = blocks_[number];
   if (known.empty() || known.back().elements < elements) {
-    const std::int64_t room = known.empty() ? elements : std::max(elements, 2 * known.back().elements);
+    const std::int64_t room =
+        known.empty() ? elements : std::max(elements, 2 * known.back().elements);
     known.push_back({room, std::make_unique<float[]>(static_cast<std::size_t>(room))});
   }
   return known.back().memory.get();

@@ -9,12 +9,15 @@
 
 namespace trainyard::cpu {
 
-// Whether this CPU has products of bfloat16 (AVX512-BF16 or AMX). On others oneDNN's own are slower than fp32, which then takes their place.
+// Whether this CPU has products of bfloat16 (AVX512-BF16 or AMX). On others oneDNN's own are slower
+// than fp32, which then takes their place.
 bool multiplies_bfloat16();
 
 // As compute::widen and compute::round, with so many threads.
-void widen(compute::DType from, const std::byte* halves, float* values, std::int64_t elements, int cores);
-void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements, int cores);
+void widen(compute::DType from, const std::byte* halves, float* values, std::int64_t elements,
+           int cores);
+void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements,
+           int cores);
 
 // An op on fp32 copies of as many rows as are taken at a time.
 struct HalvesPart {
@@ -24,7 +27,8 @@ struct HalvesPart {
 
 class Widened;
 // `each` for so many slices in a row, then `rest`.
-std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest, int cores, std::shared_ptr<Widened> memory);
+std::unique_ptr<compute::Kernel> in_slices(HalvesPart each, std::int64_t count, HalvesPart rest,
+                                           int cores, std::shared_ptr<Widened> memory);
 
 // Memory for fp32 copies, which all ops of a device share, as they run one after another.
 class Widened {

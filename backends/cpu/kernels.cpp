@@ -7,9 +7,11 @@ namespace {
 // The newest of three.
 template <class Table>
 const Table& choose(const Table& (*v1)(), const Table& (*v3)(), const Table& (*v4)()) {
-  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool has_v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vl");
+  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("bmi2");
+  const bool has_v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512vl");
   if (has_v3 && has_v4) return v4();
   return has_v3 ? v3() : v1();
 }
@@ -18,13 +20,15 @@ const Table& choose(const Table& (*v1)(), const Table& (*v3)(), const Table& (*v
 
 template <>
 const Kernels<float>& kernels() {
-  static const Kernels<float>& best = choose(kernels_v1<float>, kernels_v3<float>, kernels_v4<float>);
+  static const Kernels<float>& best =
+      choose(kernels_v1<float>, kernels_v3<float>, kernels_v4<float>);
   return best;
 }
 
 template <>
 const Kernels<double>& kernels() {
-  static const Kernels<double>& best = choose(kernels_v1<double>, kernels_v3<double>, kernels_v4<double>);
+  static const Kernels<double>& best =
+      choose(kernels_v1<double>, kernels_v3<double>, kernels_v4<double>);
   return best;
 }
 

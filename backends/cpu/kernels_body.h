@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loops behind kernels.h, for the CPU that the including file is compiled for. All is in an unnamed namespace, so that
-// each file keeps its own copy. Written on vectors of eight elements: the order of every sum is fixed in the source, and a
-// last short piece runs the same arithmetic on lanes filled with zeros.
+// The loops behind kernels.h, for the CPU that the including file is compiled for. All is in an
+// unnamed namespace, so that each file keeps its own copy. Written on vectors of eight elements:
+// the order of every sum is fixed in the source, and a last short piece runs the same arithmetic on
+// lanes filled with zeros.
 #pragma once
 
 #include "backends/cpu/kernels.h"
@@ -13,7 +14,8 @@ constexpr std::int64_t kLanes = 8;
 
 template <class T>
 struct LanesOf {
-  typedef T Type __attribute__((vector_size(kLanes * sizeof(T))));  // NOLINT(modernize-use-using): GCC wants a typedef here
+  typedef T Type __attribute__((
+      vector_size(kLanes * sizeof(T))));  // NOLINT(modernize-use-using): GCC wants a typedef here
 };
 template <class T>
 using Lanes = typename LanesOf<T>::Type;
@@ -33,7 +35,8 @@ struct Whole {
   }
 };
 
-// Fewer than eight: the other lanes are 0 and stay away from memory. Copied, as above: what a socket received may lie at any address.
+// Fewer than eight: the other lanes are 0 and stay away from memory. Copied, as above: what a
+// socket received may lie at any address.
 struct Part {
   std::int64_t count;
   template <class T>
@@ -71,7 +74,10 @@ inline Lanes<T> square_root(Lanes<T> lanes) {
   return roots;
 }
 
-inline double total(Doubles lanes) { return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7])); }
+inline double total(Doubles lanes) {
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
+         ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
 
 // sum gradient^2, sum (new - old)^2, sum new^2
 struct Statistics {
@@ -79,7 +85,8 @@ struct Statistics {
 
   template <class T>
   inline void add(Lanes<T> raw_gradient, Lanes<T> old_parameter, Lanes<T> new_parameter) {
-    const Doubles g = widen<T>(raw_gradient), d = widen<T>(new_parameter - old_parameter), p = widen<T>(new_parameter);
+    const Doubles g = widen<T>(raw_gradient), d = widen<T>(new_parameter - old_parameter),
+                  p = widen<T>(new_parameter);
     gradient += g * g;
     change += d * d;
     parameter += p * p;
@@ -93,10 +100,12 @@ struct Statistics {
 
 template <class T, bool momentum>
 void sgd_loop(const SgdArguments<T>& a, std::int64_t begin, std::int64_t end, double* statistics) {
-  const T rate = static_cast<T>(a.rate), factor = static_cast<T>(a.factor), decay = static_cast<T>(a.weight_decay), keep = static_cast<T>(a.momentum);
+  const T rate = static_cast<T>(a.rate), factor = static_cast<T>(a.factor),
+          decay = static_cast<T>(a.weight_decay), keep = static_cast<T>(a.momentum);
   Statistics sums;
   for_lanes(begin, end, [&](std::int64_t i, auto piece) {
-    const Lanes<T> p = piece.template load<T>(a.parameters + i), g = piece.template load<T>(a.gradient + i);
+    const Lanes<T> p = piece.template load<T>(a.parameters + i),
+                   g = piece.template load<T>(a.gradient + i);
     Lanes<T> m = factor * g + decay * p;
     if constexpr (momentum) {
       m += keep * piece.template load<T>(a.moment + i);
@@ -117,17 +126,22 @@ void sgd(const SgdArguments<T>& a, std::int64_t begin, std::int64_t end, double*
 
 template <class T>
 void adam(const AdamArguments<T>& a, std::int64_t begin, std::int64_t end, double* statistics) {
-  const T factor = static_cast<T>(a.factor), beta1 = static_cast<T>(a.beta1), beta2 = static_cast<T>(a.beta2), epsilon = static_cast<T>(a.epsilon);
-  const T new1 = static_cast<T>(1 - a.beta1), new2 = static_cast<T>(1 - a.beta2), root2 = static_cast<T>(1 / __builtin_sqrt(a.correction2));
-  const T gradient_decay = static_cast<T>(a.decoupled ? 0 : a.weight_decay), shrink = static_cast<T>(a.decoupled ? a.rate * a.weight_decay : 0);
+  const T factor = static_cast<T>(a.factor), beta1 = static_cast<T>(a.beta1),
+          beta2 = static_cast<T>(a.beta2), epsilon = static_cast<T>(a.epsilon);
+  const T new1 = static_cast<T>(1 - a.beta1), new2 = static_cast<T>(1 - a.beta2),
+          root2 = static_cast<T>(1 / __builtin_sqrt(a.correction2));
+  const T gradient_decay = static_cast<T>(a.decoupled ? 0 : a.weight_decay),
+          shrink = static_cast<T>(a.decoupled ? a.rate * a.weight_decay : 0);
   const T step_size = static_cast<T>(a.rate / a.correction1);
   Statistics sums;
   for_lanes(begin, end, [&](std::int64_t i, auto piece) {
-    const Lanes<T> p = piece.template load<T>(a.parameters + i), raw = piece.template load<T>(a.gradient + i);
+    const Lanes<T> p = piece.template load<T>(a.parameters + i),
+                   raw = piece.template load<T>(a.gradient + i);
     const Lanes<T> g = factor * raw + gradient_decay * p;
     const Lanes<T> first = beta1 * piece.template load<T>(a.first_moment + i) + new1 * g;
     const Lanes<T> second = beta2 * piece.template load<T>(a.second_moment + i) + new2 * g * g;
-    const Lanes<T> updated = (piece.template load<T>(a.origin + i) - shrink * p) - step_size * first / (square_root<T>(second) * root2 + epsilon);
+    const Lanes<T> updated = (piece.template load<T>(a.origin + i) - shrink * p) -
+                             step_size * first / (square_root<T>(second) * root2 + epsilon);
     piece.template store<T>(a.first_moment + i, first);
     piece.template store<T>(a.second_moment + i, second);
     piece.template store<T>(a.updated + i, updated);
@@ -141,7 +155,8 @@ void squared_norm(const T* values, std::int64_t begin, std::int64_t end, double*
   Doubles even{}, odd{};  // two chains, to hide the latency of the sum
   const std::int64_t paired = begin + (end - begin) / (2 * kLanes) * (2 * kLanes);
   for (std::int64_t i = begin; i < paired; i += 2 * kLanes) {
-    const Doubles a = widen<T>(Whole{}.load<T>(values + i)), b = widen<T>(Whole{}.load<T>(values + i + kLanes));
+    const Doubles a = widen<T>(Whole{}.load<T>(values + i)),
+                  b = widen<T>(Whole{}.load<T>(values + i + kLanes));
     even += a * a;
     odd += b * b;
   }
@@ -168,16 +183,20 @@ void tanh_backward(const T* output, T* gradient, std::int64_t begin, std::int64_
   });
 }
 
-// Four vectors of columns side by side, so that a row gives whole cache lines. load(piece, address) gives eight numbers.
+// Four vectors of columns side by side, so that a row gives whole cache lines. load(piece, address)
+// gives eight numbers.
 template <class T, class Stored, class Load>
-inline void sum_columns_of(const Stored* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin, std::int64_t end, T* sums, const Load& load) {
+inline void sum_columns_of(const Stored* matrix, std::int64_t rows, std::int64_t columns,
+                           std::int64_t begin, std::int64_t end, T* sums, const Load& load) {
   constexpr std::int64_t wide = 4 * kLanes;
   std::int64_t c = begin;
   for (; c + wide <= end; c += wide) {
     Doubles sum[4] = {};
     for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t v = 0; v < 4; ++v) sum[v] += widen<T>(load(Whole{}, matrix + r * columns + c + v * kLanes));
-    for (std::int64_t v = 0; v < 4; ++v) Whole{}.store<T>(sums + c + v * kLanes, __builtin_convertvector(sum[v], Lanes<T>));
+      for (std::int64_t v = 0; v < 4; ++v)
+        sum[v] += widen<T>(load(Whole{}, matrix + r * columns + c + v * kLanes));
+    for (std::int64_t v = 0; v < 4; ++v)
+      Whole{}.store<T>(sums + c + v * kLanes, __builtin_convertvector(sum[v], Lanes<T>));
   }
   for_lanes(c, end, [&](std::int64_t i, auto piece) {
     Doubles sum{};
@@ -187,13 +206,17 @@ inline void sum_columns_of(const Stored* matrix, std::int64_t rows, std::int64_t
 }
 
 template <class T>
-void column_sums(const T* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin, std::int64_t end, T* sums) {
-  sum_columns_of(matrix, rows, columns, begin, end, sums, [](auto piece, const T* from) { return piece.template load<T>(from); });
+void column_sums(const T* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin,
+                 std::int64_t end, T* sums) {
+  sum_columns_of(matrix, rows, columns, begin, end, sums,
+                 [](auto piece, const T* from) { return piece.template load<T>(from); });
 }
 
-// Four vectors side by side, whole cache lines of a source: with one, asking whether there is another source costs as much as adding.
+// Four vectors side by side, whole cache lines of a source: with one, asking whether there is
+// another source costs as much as adding.
 template <class T>
-void sum(T* destination, const std::byte* const* sources, std::size_t count, std::int64_t elements) {
+void sum(T* destination, const std::byte* const* sources, std::size_t count,
+         std::int64_t elements) {
   constexpr std::int64_t wide = 4 * kLanes;
   const auto source = [&](std::size_t s) { return reinterpret_cast<const T*>(sources[s]); };
   std::int64_t e = 0;
@@ -215,7 +238,8 @@ template <class T>
 void relu(T* values, std::int64_t begin, std::int64_t end) {
   for_lanes(begin, end, [&](std::int64_t i, auto piece) {
     const Lanes<T> v = piece.template load<T>(values + i);
-    piece.template store<T>(values + i, v <= T{0} ? Lanes<T>{} : v);  // what is not a number stays so
+    piece.template store<T>(values + i,
+                            v <= T{0} ? Lanes<T>{} : v);  // what is not a number stays so
   });
 }
 

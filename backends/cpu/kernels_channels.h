@@ -9,32 +9,41 @@ namespace {
 
 // Two sums a channel over rows: add(place in the matrix, channel, piece, first sum, second sum).
 template <class T, class Add>
-inline void sum_by_channel(std::int64_t columns, std::int64_t begin, std::int64_t end, double* sums, const Add& add) {
+inline void sum_by_channel(std::int64_t columns, std::int64_t begin, std::int64_t end, double* sums,
+                           const Add& add) {
   for_lanes(0, columns, [&](std::int64_t c, auto piece) {
     Doubles first{}, second{};
-    for (std::int64_t row = begin; row < end; ++row) add(row * columns + c, c, piece, first, second);
+    for (std::int64_t row = begin; row < end; ++row)
+      add(row * columns + c, c, piece, first, second);
     piece.template store<double>(sums + c, piece.template load<double>(sums + c) + first);
-    piece.template store<double>(sums + columns + c, piece.template load<double>(sums + columns + c) + second);
+    piece.template store<double>(sums + columns + c,
+                                 piece.template load<double>(sums + columns + c) + second);
   });
 }
 
 template <class T>
-void channel_moments(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t end, double* sums) {
-  sum_by_channel<T>(a.columns, begin, end, sums, [&](std::int64_t i, std::int64_t, auto piece, Doubles& sum, Doubles& squares) {
-    const Doubles x = widen<T>(piece.template load<T>(a.values + i));
-    sum += x;
-    squares += x * x;
-  });
+void channel_moments(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t end,
+                     double* sums) {
+  sum_by_channel<T>(a.columns, begin, end, sums,
+                    [&](std::int64_t i, std::int64_t, auto piece, Doubles& sum, Doubles& squares) {
+                      const Doubles x = widen<T>(piece.template load<T>(a.values + i));
+                      sum += x;
+                      squares += x * x;
+                    });
 }
 
 template <class T>
-void channel_products(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t end, double* sums) {
-  sum_by_channel<T>(a.columns, begin, end, sums, [&](std::int64_t i, std::int64_t c, auto piece, Doubles& products, Doubles& gradients) {
-    const Lanes<T> centred = piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
-    const Doubles g = widen<T>(piece.template load<T>(a.gradient + i));
-    products += g * widen<T>(centred * piece.template load<T>(a.scale + c));
-    gradients += g;
-  });
+void channel_products(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t end,
+                      double* sums) {
+  sum_by_channel<T>(
+      a.columns, begin, end, sums,
+      [&](std::int64_t i, std::int64_t c, auto piece, Doubles& products, Doubles& gradients) {
+        const Lanes<T> centred =
+            piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
+        const Doubles g = widen<T>(piece.template load<T>(a.gradient + i));
+        products += g * widen<T>(centred * piece.template load<T>(a.scale + c));
+        gradients += g;
+      });
 }
 
 template <class T>
@@ -42,8 +51,10 @@ void normalise(const ChannelArguments<T>& a, std::int64_t begin, std::int64_t en
   for (std::int64_t row = begin; row < end; ++row)
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       const std::int64_t i = row * a.columns + c;
-      const Lanes<T> centred = piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
-      piece.template store<T>(a.result + i, centred * piece.template load<T>(a.scale + c) + piece.template load<T>(a.shift + c));
+      const Lanes<T> centred =
+          piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
+      piece.template store<T>(a.result + i, centred * piece.template load<T>(a.scale + c) +
+                                                piece.template load<T>(a.shift + c));
     });
 }
 
@@ -52,8 +63,11 @@ void normalise_backward(const ChannelArguments<T>& a, std::int64_t begin, std::i
   for (std::int64_t row = begin; row < end; ++row)
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       const std::int64_t i = row * a.columns + c;
-      const Lanes<T> centred = piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
-      const Lanes<T> own = piece.template load<T>(a.gradient + i) - piece.template load<T>(a.shift + c) - centred * piece.template load<T>(a.slope + c);
+      const Lanes<T> centred =
+          piece.template load<T>(a.values + i) - piece.template load<T>(a.mean + c);
+      const Lanes<T> own = piece.template load<T>(a.gradient + i) -
+                           piece.template load<T>(a.shift + c) -
+                           centred * piece.template load<T>(a.slope + c);
       piece.template store<T>(a.result + i, piece.template load<T>(a.scale + c) * own);
     });
 }

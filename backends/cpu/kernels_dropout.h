@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Dropout: eight blocks of Philox4x32-10 at a time, each four words. See core/base/random.h, which gives the same words.
+// Dropout: eight blocks of Philox4x32-10 at a time, each four words. See core/base/random.h, which
+// gives the same words.
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -18,7 +19,8 @@ inline void philox(Counters& c, std::uint64_t key) {
   std::uint64_t key0 = key & low, key1 = key >> 32;
   for (int round = 0; round < 10; ++round) {
     const Words product0 = c.w0 * 0xD2511F53UL, product1 = c.w2 * 0xCD9E8D57UL;
-    c = {(product1 >> 32) ^ c.w1 ^ key0, product1 & low, (product0 >> 32) ^ c.w3 ^ key1, product0 & low};
+    c = {(product1 >> 32) ^ c.w1 ^ key0, product1 & low, (product0 >> 32) ^ c.w3 ^ key1,
+         product0 & low};
     key0 = (key0 + 0x9E3779B9) & low;
     key1 = (key1 + 0xBB67AE85) & low;
   }
@@ -27,8 +29,10 @@ inline void philox(Counters& c, std::uint64_t key) {
 constexpr std::int64_t kWordsAtOnce = 4 * kLanes;
 
 // The words of elements [32 turn, 32 turn + 32).
-inline void draw(std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::int64_t turn, std::uint32_t* words) {
-  const Words zero{}, step = {0, 1, 2, 3, 4, 5, 6, 7}, block = step + static_cast<std::uint64_t>(turn * kLanes);
+inline void draw(std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::int64_t turn,
+                 std::uint32_t* words) {
+  const Words zero{}, step = {0, 1, 2, 3, 4, 5, 6, 7},
+                      block = step + static_cast<std::uint64_t>(turn * kLanes);
   Counters c{block & 0xFFFFFFFFUL, block >> 32, zero + sample, zero + purpose};
   philox(c, key);
   for (std::int64_t lane = 0; lane < kLanes; ++lane) {
@@ -40,13 +44,14 @@ inline void draw(std::uint64_t key, std::uint32_t sample, std::uint32_t purpose,
 }
 
 template <class T>
-void dropout(const T* values, T* result, std::int64_t elements, std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::uint64_t threshold,
-             T scale) {
+void dropout(const T* values, T* result, std::int64_t elements, std::uint64_t key,
+             std::uint32_t sample, std::uint32_t purpose, std::uint64_t threshold, T scale) {
   std::uint32_t words[kWordsAtOnce];
   for (std::int64_t first = 0; first < elements; first += kWordsAtOnce) {
     draw(key, sample, purpose, first / kWordsAtOnce, words);
     const std::int64_t count = elements - first < kWordsAtOnce ? elements - first : kWordsAtOnce;
-    for (std::int64_t i = 0; i < count; ++i) result[first + i] = words[i] < threshold ? T{0} : values[first + i] * scale;
+    for (std::int64_t i = 0; i < count; ++i)
+      result[first + i] = words[i] < threshold ? T{0} : values[first + i] * scale;
   }
 }
 

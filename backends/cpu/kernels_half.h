@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fp32 to 16 bits and back, as core/compute/compression/half.h does it, whose code must not be shared with these files (kernels.h).
+// fp32 to 16 bits and back, as core/compute/compression/half.h does it, whose code must not be
+// shared with these files (kernels.h).
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -19,47 +20,62 @@ inline float from_bits(std::int32_t bits) {
   return value;
 }
 
-inline void widen_bf16(const std::uint16_t* halves, float* values, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) values[i] = from_bits(static_cast<std::int32_t>(static_cast<std::uint32_t>(halves[i]) << 16));
+inline void widen_bf16(const std::uint16_t* halves, float* values, std::int64_t begin,
+                       std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i)
+    values[i] = from_bits(static_cast<std::int32_t>(static_cast<std::uint32_t>(halves[i]) << 16));
 }
 
-inline void round_bf16(const float* values, std::uint16_t* halves, std::int64_t begin, std::int64_t end) {
+inline void round_bf16(const float* values, std::uint16_t* halves, std::int64_t begin,
+                       std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     const auto bits = static_cast<std::uint32_t>(bits_of(values[i]));
-    const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16, no_number = (bits >> 16) | 0x40U;
-    halves[i] = static_cast<std::uint16_t>((bits & 0x7FFFFFFFU) > 0x7F800000U ? no_number : rounded);
+    const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16,
+                        no_number = (bits >> 16) | 0x40U;
+    halves[i] =
+        static_cast<std::uint16_t>((bits & 0x7FFFFFFFU) > 0x7F800000U ? no_number : rounded);
   }
 }
 
-inline void widen_fp16(const std::uint16_t* halves, float* values, std::int64_t begin, std::int64_t end) {
-  constexpr std::int32_t bias = 0x38000000;  // 127 - 15, where fp32 has its exponent; of Inf and NaN twice
+inline void widen_fp16(const std::uint16_t* halves, float* values, std::int64_t begin,
+                       std::int64_t end) {
+  constexpr std::int32_t bias =
+      0x38000000;  // 127 - 15, where fp32 has its exponent; of Inf and NaN twice
   for (std::int64_t i = begin; i < end; ++i) {
     const std::int32_t half = halves[i], sign = (half & 0x8000) << 16, magnitude = half & 0x7FFF;
-    const std::int32_t normal = (magnitude << 13) + bias + (magnitude < 0x7C00 ? 0 : bias), subnormal = bits_of(static_cast<float>(magnitude) * 0x1p-24F);
+    const std::int32_t normal = (magnitude << 13) + bias + (magnitude < 0x7C00 ? 0 : bias),
+                       subnormal = bits_of(static_cast<float>(magnitude) * 0x1p-24F);
     values[i] = from_bits(sign | (magnitude < 0x0400 ? subnormal : normal));
   }
 }
 
-inline void round_fp16(const float* values, std::uint16_t* halves, std::int64_t begin, std::int64_t end) {
+inline void round_fp16(const float* values, std::uint16_t* halves, std::int64_t begin,
+                       std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::int32_t bits = bits_of(values[i]), sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7FFFFFFF;
+    const std::int32_t bits = bits_of(values[i]), sign = (bits >> 16) & 0x8000,
+                       magnitude = bits & 0x7FFFFFFF;
     const std::int32_t normal = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
-    const std::int32_t subnormal = bits_of(from_bits(magnitude) + 0.5F) - 0x3F000000;  // 0.5 has the last bit where it has it
-    const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal, rounded = number < 0x7C00 ? number : 0x7C00;
+    const std::int32_t subnormal =
+        bits_of(from_bits(magnitude) + 0.5F) - 0x3F000000;  // 0.5 has the last bit where it has it
+    const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal,
+                       rounded = number < 0x7C00 ? number : 0x7C00;
     halves[i] = static_cast<std::uint16_t>(sign | rounded | (magnitude > 0x7F800000 ? 0x200 : 0));
   }
 }
 
 template <class Piece>
 inline Lanes<float> bf16_lanes(Piece piece, const std::uint16_t* from) {
-  const Lanes<std::uint32_t> bits = __builtin_convertvector(piece.template load<std::uint16_t>(from), Lanes<std::uint32_t>) << 16;
+  const Lanes<std::uint32_t> bits =
+      __builtin_convertvector(piece.template load<std::uint16_t>(from), Lanes<std::uint32_t>) << 16;
   Lanes<float> lanes;
   __builtin_memcpy(&lanes, &bits, sizeof lanes);
   return lanes;
 }
 
-inline void column_sums_bf16(const std::uint16_t* matrix, std::int64_t rows, std::int64_t columns, std::int64_t begin, std::int64_t end, float* sums) {
-  sum_columns_of(matrix, rows, columns, begin, end, sums, [](auto piece, const std::uint16_t* from) { return bf16_lanes(piece, from); });
+inline void column_sums_bf16(const std::uint16_t* matrix, std::int64_t rows, std::int64_t columns,
+                             std::int64_t begin, std::int64_t end, float* sums) {
+  sum_columns_of(matrix, rows, columns, begin, end, sums,
+                 [](auto piece, const std::uint16_t* from) { return bf16_lanes(piece, from); });
 }
 
 }  // namespace

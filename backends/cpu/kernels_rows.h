@@ -11,12 +11,14 @@ struct RowMoments {
   double mean, inverse_deviation;
 };
 
-// In two passes over a row that the nearest cache holds. Lanes beyond its end would count as far from the mean, so they are left out.
+// In two passes over a row that the nearest cache holds. Lanes beyond its end would count as far
+// from the mean, so they are left out.
 template <class T>
 RowMoments row_moments(const RowArguments<T>& a, const T* row) {
   const double columns = static_cast<double>(a.columns);
   Doubles sum{};
-  for_lanes(0, a.centred ? a.columns : 0, [&](std::int64_t c, auto piece) { sum += widen<T>(piece.template load<T>(row + c)); });
+  for_lanes(0, a.centred ? a.columns : 0,
+            [&](std::int64_t c, auto piece) { sum += widen<T>(piece.template load<T>(row + c)); });
   const double mean = total(sum) / columns;
   Doubles squares{};
   std::int64_t c = 0;
@@ -25,7 +27,8 @@ RowMoments row_moments(const RowArguments<T>& a, const T* row) {
     squares += centred * centred;
   }
   double rest = 0;
-  for (; c < a.columns; ++c) rest += (static_cast<double>(row[c]) - mean) * (static_cast<double>(row[c]) - mean);
+  for (; c < a.columns; ++c)
+    rest += (static_cast<double>(row[c]) - mean) * (static_cast<double>(row[c]) - mean);
   return {mean, 1 / __builtin_sqrt((total(squares) + rest) / columns + a.epsilon)};
 }
 
@@ -36,7 +39,8 @@ void row_norm(const RowArguments<T>& a, std::int64_t begin, std::int64_t end) {
     const RowMoments moments = row_moments(a, row);
     const T mean = static_cast<T>(moments.mean), scale = static_cast<T>(moments.inverse_deviation);
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
-      Lanes<T> output = (piece.template load<T>(row + c) - mean) * scale * piece.template load<T>(a.weight + c);
+      Lanes<T> output =
+          (piece.template load<T>(row + c) - mean) * scale * piece.template load<T>(a.weight + c);
       if (a.bias != nullptr) output += piece.template load<T>(a.bias + c);
       piece.template store<T>(a.result + r * a.columns + c, output);
     });
@@ -49,8 +53,12 @@ void row_norm_backward(const RowArguments<T>& a, std::int64_t begin, std::int64_
     const T *const row = a.values + r * a.columns, *const gradient = a.gradient + r * a.columns;
     const RowMoments moments = row_moments(a, row);
     const T mean = static_cast<T>(moments.mean), scale = static_cast<T>(moments.inverse_deviation);
-    const auto normalised = [&](std::int64_t c, auto piece) { return (piece.template load<T>(row + c) - mean) * scale; };
-    const auto scaled = [&](std::int64_t c, auto piece) { return piece.template load<T>(gradient + c) * piece.template load<T>(a.weight + c); };
+    const auto normalised = [&](std::int64_t c, auto piece) {
+      return (piece.template load<T>(row + c) - mean) * scale;
+    };
+    const auto scaled = [&](std::int64_t c, auto piece) {
+      return piece.template load<T>(gradient + c) * piece.template load<T>(a.weight + c);
+    };
     Doubles sum{}, along{};
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
       const Doubles h = widen<T>(scaled(c, piece));
@@ -58,23 +66,28 @@ void row_norm_backward(const RowArguments<T>& a, std::int64_t begin, std::int64_
       along += h * widen<T>(normalised(c, piece));
     });
     const double columns = static_cast<double>(a.columns);
-    const T centre = static_cast<T>(a.centred ? total(sum) / columns : 0), slope = static_cast<T>(total(along) / columns);
+    const T centre = static_cast<T>(a.centred ? total(sum) / columns : 0),
+            slope = static_cast<T>(total(along) / columns);
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
-      piece.template store<T>(a.result + r * a.columns + c, (scaled(c, piece) - centre - normalised(c, piece) * slope) * scale);
+      piece.template store<T>(a.result + r * a.columns + c,
+                              (scaled(c, piece) - centre - normalised(c, piece) * slope) * scale);
     });
   }
 }
 
 template <class T>
-void row_norm_products(const RowArguments<T>& a, std::int64_t begin, std::int64_t end, double* sums) {
+void row_norm_products(const RowArguments<T>& a, std::int64_t begin, std::int64_t end,
+                       double* sums) {
   for (std::int64_t r = begin; r < end; ++r) {
     const T *const row = a.values + r * a.columns, *const gradient = a.gradient + r * a.columns;
     const RowMoments moments = row_moments(a, row);
     const T mean = static_cast<T>(moments.mean), scale = static_cast<T>(moments.inverse_deviation);
     for_lanes(0, a.columns, [&](std::int64_t c, auto piece) {
-      const Doubles g = widen<T>(piece.template load<T>(gradient + c)), xhat = widen<T>((piece.template load<T>(row + c) - mean) * scale);
+      const Doubles g = widen<T>(piece.template load<T>(gradient + c)),
+                    xhat = widen<T>((piece.template load<T>(row + c) - mean) * scale);
       piece.template store<double>(sums + c, piece.template load<double>(sums + c) + g * xhat);
-      piece.template store<double>(sums + a.columns + c, piece.template load<double>(sums + a.columns + c) + g);
+      piece.template store<double>(sums + a.columns + c,
+                                   piece.template load<double>(sums + a.columns + c) + g);
     });
   }
 }

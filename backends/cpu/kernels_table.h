@@ -37,8 +37,11 @@ constexpr Kernels<T> kTable = {.sgd = sgd<T>,
                                .softmax_backward = softmax_backward<T>,
                                .dropout = dropout<T>};
 
-constexpr HalfKernels kHalfTable = {
-    .widen_bf16 = widen_bf16, .widen_fp16 = widen_fp16, .round_bf16 = round_bf16, .round_fp16 = round_fp16, .column_sums_bf16 = column_sums_bf16};
+constexpr HalfKernels kHalfTable = {.widen_bf16 = widen_bf16,
+                                    .widen_fp16 = widen_fp16,
+                                    .round_bf16 = round_bf16,
+                                    .round_fp16 = round_fp16,
+                                    .column_sums_bf16 = column_sums_bf16};
 
 }  // namespace
 }  // namespace trainyard::cpu

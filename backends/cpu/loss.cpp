@@ -12,9 +12,11 @@ namespace {
 
 using compute::Queue;
 
-// One sample. Each exponential is taken once, in double: a loss near 0 is a small difference of large numbers.
+// One sample. Each exponential is taken once, in double: a loss near 0 is a small difference of
+// large numbers.
 template <class T>
-void softmax_row(const T* logits, std::int64_t classes, std::int32_t label, double scale, T* gradient, double* metrics) {
+void softmax_row(const T* logits, std::int64_t classes, std::int32_t label, double scale,
+                 T* gradient, double* metrics) {
   const auto largest = std::max_element(logits, logits + classes) - logits;
   const double shift = static_cast<double>(logits[largest]);
   double sum = 0;
@@ -24,11 +26,13 @@ void softmax_row(const T* logits, std::int64_t classes, std::int32_t label, doub
     if (gradient != nullptr) gradient[c] = static_cast<T>(exponential);
   }
   const bool known = label >= 0 && label < classes;
-  const double own = known ? static_cast<double>(logits[label]) - shift : std::numeric_limits<double>::quiet_NaN();
+  const double own =
+      known ? static_cast<double>(logits[label]) - shift : std::numeric_limits<double>::quiet_NaN();
   metrics[0] += std::log(sum) - own;
   metrics[1] += largest == label ? 1 : 0;
   if (gradient == nullptr) return;
-  for (std::int64_t c = 0; c < classes; ++c) gradient[c] = static_cast<T>(static_cast<double>(gradient[c]) * (scale / sum));
+  for (std::int64_t c = 0; c < classes; ++c)
+    gradient[c] = static_cast<T>(static_cast<double>(gradient[c]) * (scale / sum));
   if (known) gradient[label] = static_cast<T>(scale * (std::exp(own) / sum - 1));
 }
 
@@ -40,23 +44,28 @@ PreparedKernel prepare_loss(const compute::SoftmaxCrossEntropy& op) {
     double metrics[2] = {0, 0};
     for (std::int64_t b = 0; b < batch; ++b) {
       T* gradient = op.gradient.empty() ? nullptr : op.gradient.as<T>() + b * classes;
-      softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], scale, gradient, metrics);
+      softmax_row(op.logits.as<T>() + b * classes, classes, op.labels.as<std::int32_t>()[b], scale,
+                  gradient, metrics);
     }
-    for (int m = 0; m < 2 && !op.metrics.empty(); ++m) op.metrics.as<double>()[m] = op.part * metrics[m];
+    for (int m = 0; m < 2 && !op.metrics.empty(); ++m)
+      op.metrics.as<double>()[m] = op.part * metrics[m];
   });
 }
 
 template <class T>
 void summarise_row(const compute::SoftmaxSummary& op, std::int64_t row) {
-  const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1], label = op.labels.as<std::int32_t>()[row];
+  const std::int64_t batch = op.logits.shape[0], classes = op.logits.shape[1],
+                     label = op.labels.as<std::int32_t>()[row];
   const T* const logits = op.logits.as<T>() + row * classes;
   const auto largest = std::max_element(logits, logits + classes) - logits;
   const auto shift = static_cast<double>(logits[largest]);
   double sum = 0;
-  for (std::int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<double>(logits[c]) - shift);
+  for (std::int64_t c = 0; c < classes; ++c)
+    sum += std::exp(static_cast<double>(logits[c]) - shift);
   double own = -std::numeric_limits<double>::infinity();
   if (label < 0 || label >= op.all_classes) own = std::numeric_limits<double>::quiet_NaN();
-  else if (label >= op.first_class && label < op.first_class + classes) own = static_cast<double>(logits[label - op.first_class]);
+  else if (label >= op.first_class && label < op.first_class + classes)
+    own = static_cast<double>(logits[label - op.first_class]);
   double* const summary = op.summary.as<double>() + row;
   summary[0] = shift;
   summary[batch] = static_cast<double>(op.first_class + largest);
@@ -74,10 +83,12 @@ struct SoftmaxOfRow {
     const double* const of_row = summaries.as<double>() + row;
     for (std::int64_t k = 0; k < parts; ++k) {
       const double* const part = of_row + 4 * k * batch;
-      if (k == 0 || part[0] > largest) largest = part[0], largest_class = static_cast<std::int64_t>(part[batch]);
+      if (k == 0 || part[0] > largest)
+        largest = part[0], largest_class = static_cast<std::int64_t>(part[batch]);
       if (!(part[3 * batch] <= own)) own = part[3 * batch];
     }
-    for (std::int64_t k = 0; k < parts; ++k) sum += of_row[(4 * k + 2) * batch] * std::exp(of_row[4 * k * batch] - largest);
+    for (std::int64_t k = 0; k < parts; ++k)
+      sum += of_row[(4 * k + 2) * batch] * std::exp(of_row[4 * k * batch] - largest);
   }
 };
 
@@ -91,9 +102,13 @@ void part_of_row(const compute::SoftmaxCrossEntropyPart& op, std::int64_t b, dou
   const T* const logits = op.logits.as<T>() + b * classes;
   T* const gradient = op.gradient.as<T>() + b * classes;
   const double scale = op.scale * compute::held_by(op.loss_scale);
-  for (std::int64_t c = 0; c < classes; ++c) gradient[c] = static_cast<T>(std::exp(static_cast<double>(logits[c]) - row.largest) * (scale / row.sum));
+  for (std::int64_t c = 0; c < classes; ++c)
+    gradient[c] =
+        static_cast<T>(std::exp(static_cast<double>(logits[c]) - row.largest) * (scale / row.sum));
   const std::int64_t own = label - op.first_class;
-  if (own >= 0 && own < classes) gradient[own] = static_cast<T>(scale * (std::exp(static_cast<double>(logits[own]) - row.largest) / row.sum - 1));
+  if (own >= 0 && own < classes)
+    gradient[own] = static_cast<T>(
+        scale * (std::exp(static_cast<double>(logits[own]) - row.largest) / row.sum - 1));
 }
 
 template <class T>
@@ -108,36 +123,46 @@ PreparedKernel prepare_part(const compute::SoftmaxCrossEntropyPart& op) {
   return make_kernel([op](Queue&) {
     double metrics[2] = {0, 0};
     for (std::int64_t b = 0; b < op.logits.shape[0]; ++b) part_of_row<T>(op, b, metrics);
-    for (int m = 0; m < 2 && !op.metrics.empty(); ++m) op.metrics.as<double>()[m] = op.part * metrics[m];
+    for (int m = 0; m < 2 && !op.metrics.empty(); ++m)
+      op.metrics.as<double>()[m] = op.part * metrics[m];
   });
 }
 
 }  // namespace
 
 PreparedKernel prepare(const compute::SoftmaxSummary& op, const Device&) {
-  return op.logits.dtype == compute::DType::fp64 ? prepare_summary<double>(op) : prepare_summary<float>(op);
+  return op.logits.dtype == compute::DType::fp64 ? prepare_summary<double>(op)
+                                                 : prepare_summary<float>(op);
 }
 
 PreparedKernel prepare(const compute::SoftmaxCrossEntropyPart& op, const Device&) {
-  return op.logits.dtype == compute::DType::fp64 ? prepare_part<double>(op) : prepare_part<float>(op);
+  return op.logits.dtype == compute::DType::fp64 ? prepare_part<double>(op)
+                                                 : prepare_part<float>(op);
 }
 
 PreparedKernel prepare(const compute::SoftmaxCrossEntropy& op, const Device&) {
-  return op.logits.dtype == compute::DType::fp64 ? prepare_loss<double>(op) : prepare_loss<float>(op);
+  return op.logits.dtype == compute::DType::fp64 ? prepare_loss<double>(op)
+                                                 : prepare_loss<float>(op);
 }
 
 PreparedKernel prepare(const compute::ClipFactor& op, const Device&) {
   return make_kernel([op](Queue&) {
     double sum = 0;
-    for (std::int64_t i = 0; i < op.squared_norms.elements(); ++i) sum += op.squared_norms.as<double>()[i];
-    const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN(), times = compute::held_by(op.loss_scale);
-    *op.factor.as<double>() = (std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) / times + 1e-6)) : unusable) / times;
+    for (std::int64_t i = 0; i < op.squared_norms.elements(); ++i)
+      sum += op.squared_norms.as<double>()[i];
+    const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN(),
+                 times = compute::held_by(op.loss_scale);
+    *op.factor.as<double>() =
+        (std::isfinite(sum) ? std::min(1.0, op.maximum / (std::sqrt(sum) / times + 1e-6))
+                            : unusable) /
+        times;
   });
 }
 
 PreparedKernel prepare(const compute::Zero& op, const Device&) {
   return make_kernel([op](Queue&) {
-    if (op.output.bytes() > 0) std::memset(op.output.data, 0, static_cast<std::size_t>(op.output.bytes()));
+    if (op.output.bytes() > 0)
+      std::memset(op.output.data, 0, static_cast<std::size_t>(op.output.bytes()));
   });
 }
 

@@ -12,10 +12,13 @@ namespace trainyard::cpu {
 template <class T>
 class TensorNorm {
  public:
-  TensorNorm(const compute::Tensor& tensor, int cores) : tensor_(tensor), sums_(cores, tensor.empty() ? 0 : tensor.elements()) {}  // of none: 0
+  TensorNorm(const compute::Tensor& tensor, int cores)
+      : tensor_(tensor), sums_(cores, tensor.empty() ? 0 : tensor.elements()) {}  // of none: 0
   double operator()() {
     double norm = 0;
-    sums_([&](std::int64_t begin, std::int64_t end, double* sum) { kernels<T>().squared_norm(tensor_.as<T>(), begin, end, sum); }, &norm);
+    sums_([&](std::int64_t begin, std::int64_t end,
+              double* sum) { kernels<T>().squared_norm(tensor_.as<T>(), begin, end, sum); },
+          &norm);
     return norm;
   }
 
@@ -28,7 +31,8 @@ class TensorNorm {
 template <class T>
 class GradientNorm {
  public:
-  GradientNorm(const compute::Tensor& weight, const compute::Tensor& bias, const compute::Tensor& squared_norm, int cores)
+  GradientNorm(const compute::Tensor& weight, const compute::Tensor& bias,
+               const compute::Tensor& squared_norm, int cores)
       : weight_(weight, cores), bias_(bias, cores), squared_norm_(squared_norm) {}
   void operator()() {
     if (!squared_norm_.empty()) *squared_norm_.as<double>() = weight_() + bias_();
@@ -41,10 +45,15 @@ class GradientNorm {
 
 // sums[column] of matrix [rows, columns].
 template <class T, class Stored>
-void sum_columns(void (*loop)(const Stored*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T*), const Stored* matrix, std::int64_t rows,
-                 std::int64_t columns, T* sums, int cores) {
+void sum_columns(void (*loop)(const Stored*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                              T*),
+                 const Stored* matrix, std::int64_t rows, std::int64_t columns, T* sums,
+                 int cores) {
   constexpr std::int64_t block_columns = 256;
-  for_blocks(cores, columns, block_columns, [&](std::int64_t begin, std::int64_t end, std::int64_t) { loop(matrix, rows, columns, begin, end, sums); });
+  for_blocks(cores, columns, block_columns,
+             [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+               loop(matrix, rows, columns, begin, end, sums);
+             });
 }
 
 template <class T>

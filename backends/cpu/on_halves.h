@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Any op on tensors of 16 bits, by way of one on fp32 (core/compute/halves.h). What takes each row by itself goes a few rows at a time, so that what is widened
-// stays in the nearest caches: through memory it would take longer than the op.
+// Any op on tensors of 16 bits, by way of one on fp32 (core/compute/halves.h). What takes each row
+// by itself goes a few rows at a time, so that what is widened stays in the nearest caches: through
+// memory it would take longer than the op.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +11,21 @@
 
 namespace trainyard::cpu {
 
-// Whether the first extent of all that may be of 16 bits counts rows, or samples, of which each is taken by itself.
+// Whether the first extent of all that may be of 16 bits counts rows, or samples, of which each is
+// taken by itself.
 template <class OneOp>
 constexpr bool takes_rows_apart =
-    std::is_same_v<OneOp, compute::GeluForward> || std::is_same_v<OneOp, compute::GeluBackward> || std::is_same_v<OneOp, compute::Add> ||
-    std::is_same_v<OneOp, compute::Accumulate> || std::is_same_v<OneOp, compute::ActivationBackward> || std::is_same_v<OneOp, compute::RowNormForward> ||
-    std::is_same_v<OneOp, compute::RowNormBackwardInput> || std::is_same_v<OneOp, compute::AttentionForward> ||
-    std::is_same_v<OneOp, compute::AttentionBackward> || std::is_same_v<OneOp, compute::PoolForward> || std::is_same_v<OneOp, compute::PoolBackward>;
+    std::is_same_v<OneOp, compute::GeluForward> || std::is_same_v<OneOp, compute::GeluBackward> ||
+    std::is_same_v<OneOp, compute::Add> || std::is_same_v<OneOp, compute::Accumulate> ||
+    std::is_same_v<OneOp, compute::ActivationBackward> ||
+    std::is_same_v<OneOp, compute::RowNormForward> ||
+    std::is_same_v<OneOp, compute::RowNormBackwardInput> ||
+    std::is_same_v<OneOp, compute::AttentionForward> ||
+    std::is_same_v<OneOp, compute::AttentionBackward> ||
+    std::is_same_v<OneOp, compute::PoolForward> || std::is_same_v<OneOp, compute::PoolBackward>;
 
-constexpr std::int64_t kSliceElements = 32768;  // of fp32 128 KiB: a few of them fit the second cache
+constexpr std::int64_t kSliceElements =
+    32768;  // of fp32 128 KiB: a few of them fit the second cache
 
 // Rows of a slice, and of the whole.
 struct Slices {
@@ -52,7 +59,8 @@ PreparedKernel on_halves(const OneOp& op, const Device& device) {
   const bool whole = slices.each == slices.all;
   const auto prepared = [&](OneOp slice) -> base::Result<HalvesPart> {
     std::size_t number = 0;
-    auto passing = compute::widen(slice, [&](std::int64_t elements) { return device.widened->lend(number++, elements); });
+    auto passing = compute::widen(
+        slice, [&](std::int64_t elements) { return device.widened->lend(number++, elements); });
     auto kernel = prepare(slice, device);
     if (!kernel) return base::fail(kernel.error());
     return HalvesPart{std::move(*kernel), std::move(passing)};
@@ -65,7 +73,8 @@ PreparedKernel on_halves(const OneOp& op, const Device& device) {
     if (!last) return base::fail(last.error());
     rest = std::move(*last);
   }
-  return in_slices(std::move(*each), whole ? 1 : slices.all / slices.each, std::move(rest), device.cores, device.widened);
+  return in_slices(std::move(*each), whole ? 1 : slices.all / slices.each, std::move(rest),
+                   device.cores, device.widened);
 }
 
 }  // namespace trainyard::cpu

@@ -13,7 +13,9 @@ dnnl::primitive_attr user_scratchpad() {
   return attributes;
 }
 
-void Primitive::bind(int argument, const dnnl::memory::desc& description, void* address) { bind(argument, dnnl::memory(description, engine_, address)); }
+void Primitive::bind(int argument, const dnnl::memory::desc& description, void* address) {
+  bind(argument, dnnl::memory(description, engine_, address));
+}
 
 void Primitive::bind(int argument, dnnl::memory memory) {
   memories_.push_back(std::move(memory));
@@ -26,9 +28,11 @@ void Primitive::run(CpuQueue& queue) {
     if (!std::exchange(scratch_bound_, true)) bind(DNNL_ARG_SCRATCHPAD, scratch_, nullptr);
     dnnl_memory_set_data_handle(arguments_.back().memory, queue.scratch(bytes));
   }
-  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), queue.stream(), static_cast<int>(arguments_.size()), arguments_.data());
+  const dnnl_status_t status = dnnl_primitive_execute(
+      primitive_.get(), queue.stream(), static_cast<int>(arguments_.size()), arguments_.data());
   if (status == dnnl_success) return;
-  base::log_error("oneDNN failed in a " + what_ + ", status " + std::to_string(status) + "; a rank cannot go on without its gradient");
+  base::log_error("oneDNN failed in a " + what_ + ", status " + std::to_string(status) +
+                  "; a rank cannot go on without its gradient");
   std::abort();
 }
 

@@ -11,15 +11,21 @@
 
 namespace trainyard::cpu {
 
-// What every primitive is prepared with: the library's own scratchpad would belong to the thread that prepared it.
+// What every primitive is prepared with: the library's own scratchpad would belong to the thread
+// that prepared it.
 dnnl::primitive_attr user_scratchpad();
 
 class Primitive {
  public:
   // `what` it is: "matrix product", said when it fails.
   template <class Description>
-  Primitive(dnnl::primitive primitive, const Description& description, const dnnl::engine& engine, int cores, std::string what)
-      : what_(std::move(what)), cores_(cores), primitive_(std::move(primitive)), scratch_(description.scratchpad_desc()), engine_(engine) {}
+  Primitive(dnnl::primitive primitive, const Description& description, const dnnl::engine& engine,
+            int cores, std::string what)
+      : what_(std::move(what)),
+        cores_(cores),
+        primitive_(std::move(primitive)),
+        scratch_(description.scratchpad_desc()),
+        engine_(engine) {}
 
   void bind(int argument, const dnnl::memory::desc& description, void* address);
   void bind(int argument, dnnl::memory memory);
@@ -39,12 +45,14 @@ class Primitive {
 
 // A Problem where oneDNN refuses.
 template <class Prepare>
-auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare) -> base::Result<decltype(prepare())> {
+auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare)
+    -> base::Result<decltype(prepare())> {
   try {
     const ThreadBound bound(cores);
     return prepare();
   } catch (const dnnl::error& error) {
-    return base::fail({base::ProblemCode::unavailable, "oneDNN", std::string("cannot prepare a ") + what + ": " + error.what(), "", ""});
+    return base::fail({base::ProblemCode::unavailable, "oneDNN",
+                       std::string("cannot prepare a ") + what + ": " + error.what(), "", ""});
   }
 }
 

@@ -12,7 +12,8 @@ namespace trainyard::cpu {
 // Memory that is lent and comes back before it is lent again.
 class LentBlock {
  public:
-  // At least `bytes`, valid until the next call. Allocates only when more is asked for than ever before.
+  // At least `bytes`, valid until the next call. Allocates only when more is asked for than ever
+  // before.
   std::byte* lend(std::size_t bytes) {
     if (bytes > capacity_) {
       capacity_ = (bytes + kPage - 1) / kPage * kPage;
@@ -33,14 +34,17 @@ class LentBlock {
   std::size_t capacity_ = 0;
 };
 
-// A queue lends its scratch memory to one op at a time, so all ops of a lane share one warm block of it, and one of rounded factors.
+// A queue lends its scratch memory to one op at a time, so all ops of a lane share one warm block
+// of it, and one of rounded factors.
 class CpuQueue final : public compute::ImmediateQueue {
  public:
   explicit CpuQueue(const dnnl::engine& engine) : stream_(engine) {}
 
   dnnl_stream_t stream() const { return stream_.get(); }
   std::byte* scratch(std::size_t bytes) { return scratch_.lend(bytes); }
-  std::size_t scratch_bytes() const { return scratch_.bytes() + factors_.bytes(); }  // the most that ops have asked for
+  std::size_t scratch_bytes() const {
+    return scratch_.bytes() + factors_.bytes();
+  }  // the most that ops have asked for
   std::byte* factors(std::size_t bytes) { return factors_.lend(bytes); }
 
  private:

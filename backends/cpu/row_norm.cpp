@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Normalisation of rows by statistics of their own, in our own loops: bound by memory, and fp64 is wanted as well.
+// Normalisation of rows by statistics of their own, in our own loops: bound by memory, and fp64 is
+// wanted as well.
 #include "backends/cpu/channel_sums.h"
 #include "backends/cpu/norm.h"
 #include "backends/cpu/prepare.h"
@@ -24,9 +25,14 @@ RowArguments<T> arguments_of(const AnyRowNorm& op) {
 
 // loop(arguments, begin, end) over blocks of rows.
 template <class T, class AnyLoop>
-std::unique_ptr<compute::Kernel> over_rows(const compute::Tensor& input, const RowArguments<T>& arguments, AnyLoop loop, int cores) {
-  return make_kernel([arguments, loop, cores, rows = input.elements() / arguments.columns, block = block_rows(input)](Queue&) {
-    for_blocks(cores, rows, block, [&](std::int64_t begin, std::int64_t end, std::int64_t) { loop(arguments, begin, end); });
+std::unique_ptr<compute::Kernel> over_rows(const compute::Tensor& input,
+                                           const RowArguments<T>& arguments, AnyLoop loop,
+                                           int cores) {
+  return make_kernel([arguments, loop, cores, rows = input.elements() / arguments.columns,
+                      block = block_rows(input)](Queue&) {
+    for_blocks(cores, rows, block, [&](std::int64_t begin, std::int64_t end, std::int64_t) {
+      loop(arguments, begin, end);
+    });
   });
 }
 
@@ -40,7 +46,8 @@ PreparedKernel prepare_forward(const compute::RowNormForward& op, const Device& 
 }
 
 template <class T>
-PreparedKernel prepare_backward_input(const compute::RowNormBackwardInput& op, const Device& device) {
+PreparedKernel prepare_backward_input(const compute::RowNormBackwardInput& op,
+                                      const Device& device) {
   RowArguments<T> arguments = arguments_of<T>(op);
   arguments.gradient = op.output_gradient.as<T>();
   arguments.weight = op.weight.as<T>();
@@ -49,15 +56,22 @@ PreparedKernel prepare_backward_input(const compute::RowNormBackwardInput& op, c
 }
 
 template <class T>
-PreparedKernel prepare_backward_weight(const compute::RowNormBackwardWeight& op, const Device& device) {
+PreparedKernel prepare_backward_weight(const compute::RowNormBackwardWeight& op,
+                                       const Device& device) {
   RowArguments<T> arguments = arguments_of<T>(op);
   arguments.gradient = op.output_gradient.as<T>();
-  auto run = [op, arguments, sums = ChannelSums(op.input, device.cores), total = std::vector<double>(static_cast<std::size_t>(2 * arguments.columns)),
-              norm = GradientNorm<T>(op.weight_gradient, op.bias_gradient, op.squared_norm, device.cores)](Queue&) mutable {
-    sums([&](std::int64_t begin, std::int64_t end, double* partial) { kernels<T>().row_norm_products(arguments, begin, end, partial); }, total.data());
+  auto run = [op, arguments, sums = ChannelSums(op.input, device.cores),
+              total = std::vector<double>(static_cast<std::size_t>(2 * arguments.columns)),
+              norm = GradientNorm<T>(op.weight_gradient, op.bias_gradient, op.squared_norm,
+                                     device.cores)](Queue&) mutable {
+    sums([&](std::int64_t begin, std::int64_t end,
+             double* partial) { kernels<T>().row_norm_products(arguments, begin, end, partial); },
+         total.data());
     for (std::int64_t c = 0; c < arguments.columns; ++c) {
       op.weight_gradient.template as<T>()[c] = static_cast<T>(total[static_cast<std::size_t>(c)]);
-      if (!op.bias_gradient.empty()) op.bias_gradient.template as<T>()[c] = static_cast<T>(total[static_cast<std::size_t>(arguments.columns + c)]);
+      if (!op.bias_gradient.empty())
+        op.bias_gradient.template as<T>()[c] =
+            static_cast<T>(total[static_cast<std::size_t>(arguments.columns + c)]);
     }
     norm();
   };
@@ -67,15 +81,18 @@ PreparedKernel prepare_backward_weight(const compute::RowNormBackwardWeight& op,
 }  // namespace
 
 PreparedKernel prepare(const compute::RowNormForward& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_forward<double>(op, device) : prepare_forward<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_forward<double>(op, device)
+                                       : prepare_forward<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::RowNormBackwardWeight& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_backward_weight<double>(op, device) : prepare_backward_weight<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_backward_weight<double>(op, device)
+                                       : prepare_backward_weight<float>(op, device);
 }
 
 PreparedKernel prepare(const compute::RowNormBackwardInput& op, const Device& device) {
-  return op.input.dtype == DType::fp64 ? prepare_backward_input<double>(op, device) : prepare_backward_input<float>(op, device);
+  return op.input.dtype == DType::fp64 ? prepare_backward_input<double>(op, device)
+                                       : prepare_backward_input<float>(op, device);
 }
 
 }  // namespace trainyard::cpu

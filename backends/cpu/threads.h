@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bound on threads. Work is cut into blocks of a fixed size whatever the bound is, so results never depend on it.
+// The bound on threads. Work is cut into blocks of a fixed size whatever the bound is, so results
+// never depend on it.
 #pragma once
 
 #include <omp.h>
@@ -10,8 +11,9 @@
 
 namespace trainyard::cpu {
 
-// While it lives, OpenMP regions that the calling thread opens have at most `cores` threads. OpenMP's own count belongs
-// to the calling thread, so that ranks in one process do not disturb each other.
+// While it lives, OpenMP regions that the calling thread opens have at most `cores` threads.
+// OpenMP's own count belongs to the calling thread, so that ranks in one process do not disturb
+// each other.
 class ThreadBound {
  public:
   explicit ThreadBound(int cores) : before_(omp_get_max_threads()) { omp_set_num_threads(cores); }
@@ -46,16 +48,20 @@ template <std::size_t N>
 class BlockSums {
  public:
   BlockSums(int cores, std::int64_t elements)
-      : cores_(cores), elements_(elements), partial_(static_cast<std::size_t>((elements + kBlockElements - 1) / kBlockElements)) {}
+      : cores_(cores),
+        elements_(elements),
+        partial_(static_cast<std::size_t>((elements + kBlockElements - 1) / kBlockElements)) {}
 
-  // run(begin, end, sums) adds what its block has to `sums`, which start at 0; `total` is overwritten.
+  // run(begin, end, sums) adds what its block has to `sums`, which start at 0; `total` is
+  // overwritten.
   template <class Run>
   void operator()(const Run& run, double* total) {
-    for_blocks(cores_, elements_, kBlockElements, [&](std::int64_t begin, std::int64_t end, std::int64_t block) {
-      auto& sums = partial_[static_cast<std::size_t>(block)];
-      sums = {};
-      run(begin, end, sums.data());
-    });
+    for_blocks(cores_, elements_, kBlockElements,
+               [&](std::int64_t begin, std::int64_t end, std::int64_t block) {
+                 auto& sums = partial_[static_cast<std::size_t>(block)];
+                 sums = {};
+                 run(begin, end, sums.data());
+               });
     for (std::size_t n = 0; n < N; ++n) total[n] = 0;
     for (const auto& sums : partial_)
       for (std::size_t n = 0; n < N; ++n) total[n] += sums[n];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// NVIDIA GPUs. What needs CUDA's libraries lies in a module of its own, trainyard-cuda.so, which is opened when somebody asks for a GPU: a rank on a CPU does
-// not spend the tenth of a second that they take to load, and programs start where there is no driver, or where they are not installed at all.
+// NVIDIA GPUs. What needs CUDA's libraries lies in a module of its own, trainyard-cuda.so, which is
+// opened when somebody asks for a GPU: a rank on a CPU does not spend the tenth of a second that
+// they take to load, and programs start where there is no driver, or where they are not installed
+// at all.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +28,14 @@ struct Gpu {
   std::string links;                             // "PCIe 5.0 x16, 18 NVLinks"; empty: not known
 };
 
-inline constexpr int kLeastCapability = 80;  // the module has no code for GPUs before that (Ampere, 2020)
+inline constexpr int kLeastCapability =
+    80;  // the module has no code for GPUs before that (Ampere, 2020)
 
 // Why the module cannot compute on the GPU; empty: it can.
 inline std::string unusable(const Gpu& gpu) {
   if (gpu.capability >= kLeastCapability) return "";
-  return gpu.name + " has compute capability " + std::to_string(gpu.capability / 10) + "." + std::to_string(gpu.capability % 10) + ", and 8.0 is the least";
+  return gpu.name + " has compute capability " + std::to_string(gpu.capability / 10) + "." +
+         std::to_string(gpu.capability % 10) + ", and 8.0 is the least";
 }
 
 // What the module offers.
@@ -46,10 +50,12 @@ struct Module {
 inline constexpr const char* kModuleFile = "trainyard-cuda.so";
 inline constexpr const char* kModuleSymbol = "trainyard_cuda";
 
-// Opened once a process and file. Problems, all `unavailable`: no such file (this build has no CUDA), a library that it needs is not there, another version.
+// Opened once a process and file. Problems, all `unavailable`: no such file (this build has no
+// CUDA), a library that it needs is not there, another version.
 base::Result<const Module*> open_module(const std::filesystem::path& file);
 
-// The GPUs of this machine, by the module beside the program. Problems: as of open_module, or no driver, one too old for the module, no GPU.
+// The GPUs of this machine, by the module beside the program. Problems: as of open_module, or no
+// driver, one too old for the module, no GPU.
 base::Result<std::vector<Gpu>> gpus();
 
 // The module beside the program, as open_module.

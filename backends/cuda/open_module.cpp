@@ -25,18 +25,25 @@ fs::path beside_the_program() {
 // Never closed: what it made has its code there.
 Result<const Module*> open_module(const fs::path& file) {
   if (std::error_code ignored; !fs::exists(file, ignored))
-    return base::fail(unavailable(file, "this build of Trainyard has no CUDA", "Install the CUDA Toolkit, and configure again with -DTRAINYARD_CUDA=ON."));
+    return base::fail(
+        unavailable(file, "this build of Trainyard has no CUDA",
+                    "Install the CUDA Toolkit, and configure again with -DTRAINYARD_CUDA=ON."));
   void* const opened = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     const std::string why = ::dlerror();
     const bool lacks_library = why.find("cannot open shared object file") != std::string::npos;
-    return base::fail(
-        unavailable(file, "cannot be opened: " + why, lacks_library ? "Install the libraries of CUDA that it names." : "Build or install it anew."));
+    return base::fail(unavailable(file, "cannot be opened: " + why,
+                                  lacks_library ? "Install the libraries of CUDA that it names."
+                                                : "Build or install it anew."));
   }
   const auto* const module = static_cast<const Module*>(::dlsym(opened, kModuleSymbol));
-  if (module == nullptr) return base::fail(unavailable(file, "is no module of Trainyard", "Build or install it anew."));
+  if (module == nullptr)
+    return base::fail(unavailable(file, "is no module of Trainyard", "Build or install it anew."));
   if (std::string(module->version) != TRAINYARD_VERSION)
-    return base::fail(unavailable(file, std::string("is of Trainyard ") + module->version + ", and this is " TRAINYARD_VERSION, "Build or install it anew."));
+    return base::fail(unavailable(
+        file,
+        std::string("is of Trainyard ") + module->version + ", and this is " TRAINYARD_VERSION,
+        "Build or install it anew."));
   return module;
 }
 

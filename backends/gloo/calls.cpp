@@ -19,8 +19,8 @@ using Reduce = void (*)(void*, const void*, const void*, std::size_t);
 
 template <Reduction reduction, DType dtype>
 void choose(void* to, const void* a, const void* b, std::size_t elements) {
-  compute::choose(reduction, dtype, static_cast<std::byte*>(to), static_cast<const std::byte*>(a), static_cast<const std::byte*>(b),
-                  static_cast<std::int64_t>(elements));
+  compute::choose(reduction, dtype, static_cast<std::byte*>(to), static_cast<const std::byte*>(a),
+                  static_cast<const std::byte*>(b), static_cast<std::int64_t>(elements));
 }
 
 // Gloo's own sum; its min and max would lose a NaN or keep it, as it stands.
@@ -37,12 +37,14 @@ void all_reduce(Group& group, const CollectiveCall& call) {
   options.setOutput(reinterpret_cast<Number*>(call.data), static_cast<std::size_t>(call.elements));
   options.setReduceFunction(reduce_function<Number, dtype>(call.reduction));
   ::gloo::allreduce(options);
-  if (call.reduction == Reduction::mean) compute::divide(dtype, call.data, call.elements, group.size());
+  if (call.reduction == Reduction::mean)
+    compute::divide(dtype, call.data, call.elements, group.size());
 }
 
 void broadcast(Group& group, const CollectiveCall& call) {
   ::gloo::BroadcastOptions options(group.context());
-  options.setOutput(reinterpret_cast<char*>(call.data), static_cast<std::size_t>(call.elements * base::size_of(call.dtype)));
+  options.setOutput(reinterpret_cast<char*>(call.data),
+                    static_cast<std::size_t>(call.elements * base::size_of(call.dtype)));
   options.setRoot(call.root);
   ::gloo::broadcast(options);
 }
@@ -51,7 +53,9 @@ void all_gather(Group& group, const CollectiveCall& call) {
   const std::int64_t members = group.size();
   std::vector<std::size_t> bytes;
   for (std::int64_t p = 0; p < members; ++p)
-    bytes.push_back(static_cast<std::size_t>((call.elements / members + (p < call.elements % members ? 1 : 0)) * base::size_of(call.dtype)));
+    bytes.push_back(
+        static_cast<std::size_t>((call.elements / members + (p < call.elements % members ? 1 : 0)) *
+                                 base::size_of(call.dtype)));
   ::gloo::AllgathervOptions options(group.context());
   options.setOutput(reinterpret_cast<char*>(call.data), std::move(bytes));
   ::gloo::allgatherv(options);
@@ -68,7 +72,8 @@ void carry_out(Group& group, const CollectiveCall& call) {
   if (call.elements == 0 || group.size() == 1) return;
   switch (call.kind) {
     case comm::CollectiveKind::all_reduce:
-      return call.dtype == DType::fp64 ? all_reduce<double, DType::fp64>(group, call) : all_reduce<float, DType::fp32>(group, call);
+      return call.dtype == DType::fp64 ? all_reduce<double, DType::fp64>(group, call)
+                                       : all_reduce<float, DType::fp32>(group, call);
     case comm::CollectiveKind::broadcast: return broadcast(group, call);
     case comm::CollectiveKind::all_gather: return all_gather(group, call);
     case comm::CollectiveKind::reduce_scatter: return;  // not supported, so never asked for

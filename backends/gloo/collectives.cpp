@@ -37,14 +37,16 @@ std::string without_place(const std::string& what) {
 
 std::string in_words(const std::vector<int>& ranks) {
   std::string words;
-  for (const int rank : ranks) words += (words.empty() ? "rank " : " and rank ") + std::to_string(rank);
+  for (const int rank : ranks)
+    words += (words.empty() ? "rank " : " and rank ") + std::to_string(rank);
   return words;
 }
 
 // Gloo's calls return when they are done: each group has a thread that makes them.
 class Lane {
  public:
-  Lane(Group& group, Shared& shared) : group_(group), shared_(shared), thread_([this] { serve(); }) {}
+  Lane(Group& group, Shared& shared)
+      : group_(group), shared_(shared), thread_([this] { serve(); }) {}
   ~Lane() {
     {
       const std::lock_guard lock(mutex_);
@@ -99,8 +101,9 @@ class Lane {
   Problem problem(const CollectiveCall& call, const std::string& what) {
     const std::string lost = in_words(group_.lost());
     return {ProblemCode::failed, "rank " + std::to_string(shared_.rank),
-            (lost.empty() ? "" : "lost " + lost + ": ") + "gloo could not finish its " + std::string(base::name_of(call.kind)) + ": " + without_place(what), "",
-            lost.empty() ? "" : "See the log of " + lost + "."};
+            (lost.empty() ? "" : "lost " + lost + ": ") + "gloo could not finish its " +
+                std::string(base::name_of(call.kind)) + ": " + without_place(what),
+            "", lost.empty() ? "" : "See the log of " + lost + "."};
   }
 
   Group& group_;
@@ -115,9 +118,11 @@ class Lane {
 
 class GlooCollectives final : public comm::Collectives {
  public:
-  GlooCollectives(int rank, comm::Patience patience, Groups groups) : groups_(std::move(groups)), listener_(shared_.bell, patience) {
+  GlooCollectives(int rank, comm::Patience patience, Groups groups)
+      : groups_(std::move(groups)), listener_(shared_.bell, patience) {
     shared_.rank = rank;
-    for (const auto& group : groups_) lanes_.push_back(group ? std::make_unique<Lane>(*group, shared_) : nullptr);
+    for (const auto& group : groups_)
+      lanes_.push_back(group ? std::make_unique<Lane>(*group, shared_) : nullptr);
   }
 
   std::string name() const override { return "gloo " + version(); }
@@ -127,7 +132,8 @@ class GlooCollectives final : public comm::Collectives {
     if (auto ok = state(); !ok) return ok;
     const auto lane = lane_of(group);
     if (!lane) return base::fail(lane.error());
-    if (!supports(call.kind, call.reduction, call.dtype)) return base::fail(comm::not_supported("gloo", call));
+    if (!supports(call.kind, call.reduction, call.dtype))
+      return base::fail(comm::not_supported("gloo", call));
     (*lane)->start(call);
     return {};
   }
@@ -151,7 +157,8 @@ class GlooCollectives final : public comm::Collectives {
 
  private:
   Result<Lane*> lane_of(int group) const {
-    if (group >= 0 && static_cast<std::size_t>(group) < lanes_.size() && lanes_[static_cast<std::size_t>(group)])
+    if (group >= 0 && static_cast<std::size_t>(group) < lanes_.size() &&
+        lanes_[static_cast<std::size_t>(group)])
       return lanes_[static_cast<std::size_t>(group)].get();
     return base::fail(comm::no_member(rank(), group));
   }
@@ -175,7 +182,8 @@ std::vector<std::string> split(const std::string& text, char end) {
 
 class Bound final : public comm::BoundCollectives {
  public:
-  Bound(const Options& options, Groups groups) : rank_(options.rank), patience_(options.patience), groups_(std::move(groups)) {}
+  Bound(const Options& options, Groups groups)
+      : rank_(options.rank), patience_(options.patience), groups_(std::move(groups)) {}
 
   std::string endpoint() const override {
     std::string text;
@@ -187,7 +195,8 @@ class Bound final : public comm::BoundCollectives {
     return text;
   }
 
-  Result<std::unique_ptr<comm::Collectives>> connect(const std::vector<std::string>& endpoints) override {
+  Result<std::unique_ptr<comm::Collectives>> connect(
+      const std::vector<std::string>& endpoints) override {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (!groups_[g]) continue;
       auto addresses = addresses_for(*groups_[g], g, endpoints);
@@ -195,8 +204,9 @@ class Bound final : public comm::BoundCollectives {
       try {
         groups_[g]->connect(*addresses);
       } catch (const std::exception& error) {
-        return base::fail(
-            {ProblemCode::failed, where(), "gloo could not connect the ranks: " + without_place(error.what()), "", "See the logs of the other ranks."});
+        return base::fail({ProblemCode::failed, where(),
+                           "gloo could not connect the ranks: " + without_place(error.what()), "",
+                           "See the logs of the other ranks."});
       }
     }
     return std::make_unique<GlooCollectives>(rank_, patience_, std::move(groups_));
@@ -204,15 +214,20 @@ class Bound final : public comm::BoundCollectives {
 
  private:
   // What the members say of where this rank finds them.
-  Result<std::vector<std::string>> addresses_for(const Group& group, std::size_t number, const std::vector<std::string>& endpoints) const {
+  Result<std::vector<std::string>> addresses_for(const Group& group, std::size_t number,
+                                                 const std::vector<std::string>& endpoints) const {
     std::vector<std::string> found(static_cast<std::size_t>(group.size()));
     for (int peer = 0; peer < group.size(); ++peer) {
       if (peer == group.position()) continue;
       const auto rank = static_cast<std::size_t>(group.rank(peer));
-      const auto of_groups = rank < endpoints.size() ? split(endpoints[rank], ';') : std::vector<std::string>{};
-      const auto addresses = number < of_groups.size() ? split(of_groups[number], ',') : std::vector<std::string>{};
+      const auto of_groups =
+          rank < endpoints.size() ? split(endpoints[rank], ';') : std::vector<std::string>{};
+      const auto addresses =
+          number < of_groups.size() ? split(of_groups[number], ',') : std::vector<std::string>{};
       if (addresses.size() != found.size())
-        return base::fail({ProblemCode::refused, where(), "the endpoint of rank " + std::to_string(rank) + " is none of gloo", "an address for each peer", ""});
+        return base::fail({ProblemCode::refused, where(),
+                           "the endpoint of rank " + std::to_string(rank) + " is none of gloo",
+                           "an address for each peer", ""});
       found[static_cast<std::size_t>(peer)] = addresses[static_cast<std::size_t>(group.position())];
     }
     return found;
@@ -239,16 +254,24 @@ Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options) {
     Groups groups;
     for (const std::vector<int>& ranks : options.groups) {
       const auto own = std::find(ranks.begin(), ranks.end(), options.rank);
-      groups.push_back(own == ranks.end() ? nullptr : std::make_unique<Group>(device, ranks, static_cast<int>(own - ranks.begin())));
+      groups.push_back(
+          own == ranks.end()
+              ? nullptr
+              : std::make_unique<Group>(device, ranks, static_cast<int>(own - ranks.begin())));
     }
     return std::make_unique<Bound>(options, std::move(groups));
   } catch (const std::exception& error) {
-    return base::fail({ProblemCode::unavailable, "rank " + std::to_string(options.rank),
-                       "gloo cannot listen at " + options.address + ": " + without_place(error.what()), "an address of this machine",
-                       "Clear topology.hosts[].address, or choose strategy.engine=own."});
+    return base::fail(
+        {ProblemCode::unavailable, "rank " + std::to_string(options.rank),
+         "gloo cannot listen at " + options.address + ": " + without_place(error.what()),
+         "an address of this machine",
+         "Clear topology.hosts[].address, or choose strategy.engine=own."});
   }
 }
 
-std::string version() { return std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." + std::to_string(GLOO_VERSION_PATCH); }
+std::string version() {
+  return std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." +
+         std::to_string(GLOO_VERSION_PATCH);
+}
 
 }  // namespace trainyard::gloo

@@ -10,8 +10,10 @@
 namespace trainyard::gloo {
 namespace {
 
-constexpr std::chrono::milliseconds kConnect{6000};  // Gloo waits five times as long for a peer to connect
-// A straggler may take its time. That a peer hangs is for the coordinator to see, and to end by `give_up`.
+constexpr std::chrono::milliseconds kConnect{
+    6000};  // Gloo waits five times as long for a peer to connect
+// A straggler may take its time. That a peer hangs is for the coordinator to see, and to end by
+// `give_up`.
 constexpr std::chrono::hours kCall{24 * 365};
 
 std::vector<char> from_hex(const std::string& text) {
@@ -23,7 +25,8 @@ std::vector<char> from_hex(const std::string& text) {
 // Connections are made between `listen` and the first call, not by a store of Gloo's own.
 class Context final : public ::gloo::Context {
  public:
-  Context(const std::shared_ptr<::gloo::transport::Device>& device, int position, int members) : ::gloo::Context(position, members) {
+  Context(const std::shared_ptr<::gloo::transport::Device>& device, int position, int members)
+      : ::gloo::Context(position, members) {
     device_ = device;
     transportContext_ = device->createContext(position, members);
     transportContext_->setTimeout(kConnect);
@@ -35,22 +38,29 @@ class Context final : public ::gloo::Context {
 
 }  // namespace
 
-Group::Group(const std::shared_ptr<::gloo::transport::Device>& device, std::vector<int> ranks, int position)
-    : ranks_(std::move(ranks)), position_(position), context_(std::make_shared<Context>(device, position, size())) {}
+Group::Group(const std::shared_ptr<::gloo::transport::Device>& device, std::vector<int> ranks,
+             int position)
+    : ranks_(std::move(ranks)),
+      position_(position),
+      context_(std::make_shared<Context>(device, position, size())) {}
 
 std::vector<std::string> Group::addresses() const {
   std::vector<std::string> all;
   all.reserve(ranks_.size());
-  for (int peer = 0; peer < size(); ++peer) all.push_back(peer == position_ ? "" : base::to_hex(context_->getPair(peer)->address().bytes()));
+  for (int peer = 0; peer < size(); ++peer)
+    all.push_back(peer == position_ ? ""
+                                    : base::to_hex(context_->getPair(peer)->address().bytes()));
   return all;
 }
 
 void Group::connect(const std::vector<std::string>& addresses) {
   for (int peer = 0; peer < size(); ++peer)
-    if (peer != position_) context_->getPair(peer)->connect(from_hex(addresses.at(static_cast<std::size_t>(peer))));
+    if (peer != position_)
+      context_->getPair(peer)->connect(from_hex(addresses.at(static_cast<std::size_t>(peer))));
 }
 
-// A wait that is over before anything can come breaks all connections of the context: so Gloo answers the impatient.
+// A wait that is over before anything can come breaks all connections of the context: so Gloo
+// answers the impatient.
 void Group::give_up() {
   try {
     context_->createUnboundBuffer(nullptr, 0)->waitRecv(std::chrono::milliseconds(1));

@@ -13,7 +13,8 @@ constexpr std::size_t queue_messages = 2000;
 
 // The first of `queue`, waited for up to `limit`.
 template <class T>
-std::optional<T> take(std::unique_lock<std::mutex>& lock, std::condition_variable& filled, std::deque<T>& queue, std::chrono::milliseconds limit) {
+std::optional<T> take(std::unique_lock<std::mutex>& lock, std::condition_variable& filled,
+                      std::deque<T>& queue, std::chrono::milliseconds limit) {
   if (!filled.wait_for(lock, limit, [&queue] { return !queue.empty(); })) return std::nullopt;
   std::optional<T> first(std::move(queue.front()));
   queue.pop_front();
@@ -53,7 +54,8 @@ class Server final : public session::ControlServer {
   void send(const session::PeerId& to, const session::Message& message) override {
     const std::lock_guard lock(shared_->mutex);
     const auto client = shared_->clients.find(to);
-    if (client == shared_->clients.end() || client->second.messages.size() >= queue_messages) return;
+    if (client == shared_->clients.end() || client->second.messages.size() >= queue_messages)
+      return;
     client->second.messages.push_back(message);
     client->second.filled.notify_one();
   }
@@ -84,7 +86,10 @@ class Client final : public session::ControlClient {
   base::Result<void> send(const session::Message& message) override {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->inbox.size() >= queue_messages)
-      return base::fail({base::ProblemCode::unavailable, name_, "the server does not take messages: " + std::to_string(queue_messages) + " wait", "", ""});
+      return base::fail(
+          {base::ProblemCode::unavailable, name_,
+           "the server does not take messages: " + std::to_string(queue_messages) + " wait", "",
+           ""});
     shared_->inbox.push_back({name_, message});
     shared_->filled.notify_one();
     return {};
@@ -100,10 +105,15 @@ class Client final : public session::ControlClient {
 
 ControlHub::ControlHub() : shared_(std::make_shared<Shared>()) {}
 
-std::unique_ptr<session::ControlServer> ControlHub::server() const { return std::make_unique<Server>(shared_); }
+std::unique_ptr<session::ControlServer> ControlHub::server() const {
+  return std::make_unique<Server>(shared_);
+}
 
 session::Connect ControlHub::connect() const {
-  return [shared = shared_](const std::string&) -> base::Result<std::unique_ptr<session::ControlClient>> { return std::make_unique<Client>(shared); };
+  return [shared = shared_](
+             const std::string&) -> base::Result<std::unique_ptr<session::ControlClient>> {
+    return std::make_unique<Client>(shared);
+  };
 }
 
 }  // namespace trainyard::inproc

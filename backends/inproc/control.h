@@ -8,12 +8,14 @@
 
 namespace trainyard::inproc {
 
-// Where one server and its clients meet. They may outlive it; each is used by one thread, all together by many.
+// Where one server and its clients meet. They may outlive it; each is used by one thread, all
+// together by many.
 class ControlHub {
  public:
   ControlHub();
 
-  // Clients may connect and send before there is a server. A second server after the first one's end goes on with its queue.
+  // Clients may connect and send before there is a server. A second server after the first one's
+  // end goes on with its queue.
   std::unique_ptr<session::ControlServer> server() const;
   // Ignores the endpoint: all clients of a hub are of its server.
   session::Connect connect() const;

@@ -20,18 +20,24 @@ struct Arenas {
 
 class Transport final : public comm::MailboxTransport {
  public:
-  Transport(std::unique_ptr<comm::Mailbox> mailbox, std::shared_ptr<Arenas> shared) : MailboxTransport(std::move(mailbox)), shared_(std::move(shared)) {}
+  Transport(std::unique_ptr<comm::Mailbox> mailbox, std::shared_ptr<Arenas> shared)
+      : MailboxTransport(std::move(mailbox)), shared_(std::move(shared)) {}
   ~Transport() override { leave(); }
 
-  std::span<std::byte> arena() override { return shared_->arenas[static_cast<std::size_t>(rank())].bytes(); }
+  std::span<std::byte> arena() override {
+    return shared_->arenas[static_cast<std::size_t>(rank())].bytes();
+  }
 
  protected:
-  Result<void> place(const Route&, std::span<const std::byte> bytes, Descriptor& descriptor) override {
+  Result<void> place(const Route&, std::span<const std::byte> bytes,
+                     Descriptor& descriptor) override {
     descriptor.place = reinterpret_cast<std::uintptr_t>(bytes.data());
     return {};
   }
   Result<std::span<const std::byte>> find(const Route&, const Descriptor& descriptor) override {
-    return std::span(reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(descriptor.place)), descriptor.bytes);
+    return std::span(
+        reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(descriptor.place)),
+        descriptor.bytes);
   }
 
  private:
@@ -53,16 +59,20 @@ Result<std::shared_ptr<Arenas>> share(int ranks, std::size_t arena_bytes_each, i
 
 }  // namespace
 
-Result<std::vector<std::unique_ptr<comm::Transport>>> make(int ranks, std::size_t arena_bytes_each, Options options) {
+Result<std::vector<std::unique_ptr<comm::Transport>>> make(int ranks, std::size_t arena_bytes_each,
+                                                           Options options) {
   if (ranks < 1 || options.channels < 1)
     return base::fail({base::ProblemCode::bad_usage, "inproc transport",
-                       "cannot have " + std::to_string(ranks) + " ranks and " + std::to_string(options.channels) + " channels", "1 or more of each", ""});
+                       "cannot have " + std::to_string(ranks) + " ranks and " +
+                           std::to_string(options.channels) + " channels",
+                       "1 or more of each", ""});
   auto shared = share(ranks, arena_bytes_each, options.channels);
   if (!shared) return base::fail(shared.error());
   const auto block = comm::MailboxBlock::format((*shared)->block.bytes(), ranks, options.channels);
   std::vector<std::unique_ptr<comm::Transport>> ends;
   for (int rank = 0; rank < ranks; ++rank) {
-    auto mailbox = comm::Mailbox::open(block, rank, options.patience.value_or(comm::patience(ranks)), 0, 0);
+    auto mailbox =
+        comm::Mailbox::open(block, rank, options.patience.value_or(comm::patience(ranks)), 0, 0);
     if (!mailbox) return base::fail(mailbox.error());
     ends.push_back(std::make_unique<Transport>(std::move(*mailbox), *shared));
   }

@@ -21,9 +21,10 @@ using base::Result;
 using comm::CollectiveCall;
 using comm::CollectiveKind;
 
-constexpr std::chrono::seconds kJoin{60};         // that members find each other
-constexpr std::chrono::microseconds kLook{50};    // between two looks at what NCCL does beside us
-constexpr std::chrono::milliseconds kDoubt{100};  // the longest wait for a bell that a broken GPU never rings
+constexpr std::chrono::seconds kJoin{60};       // that members find each other
+constexpr std::chrono::microseconds kLook{50};  // between two looks at what NCCL does beside us
+constexpr std::chrono::milliseconds kDoubt{
+    100};  // the longest wait for a bell that a broken GPU never rings
 
 // A group, on a stream of its own.
 struct Lane {
@@ -31,8 +32,8 @@ struct Lane {
   Communicator communicator;
   void* stream = nullptr;
   comm::Bell* bell = nullptr;
-  // Handed over, and not on the stream yet. With the first of them NCCL may be at work beside us, as where two send to each other for the first time: until the
-  // other comes, too.
+  // Handed over, and not on the stream yet. With the first of them NCCL may be at work beside us,
+  // as where two send to each other for the first time: until the other comes, too.
   std::deque<CollectiveCall> waiting;
   bool begun = false;  // the first of these
   std::atomic<std::uint64_t> completed{0};
@@ -57,13 +58,15 @@ struct End {
 };
 
 Problem failed(const End& end, const std::string& what, const std::string& words) {
-  return {ProblemCode::failed, end.where(), end.library.name() + " could not " + what + ": " + words, "",
+  return {ProblemCode::failed, end.where(),
+          end.library.name() + " could not " + what + ": " + words, "",
           "See the logs of the other ranks, and of this one with NCCL_DEBUG=INFO."};
 }
 
 class NcclCollectives final : public comm::Collectives {
  public:
-  explicit NcclCollectives(std::unique_ptr<End> end) : end_(std::move(end)), listener_(bell_, end_->patience) {
+  explicit NcclCollectives(std::unique_ptr<End> end)
+      : end_(std::move(end)), listener_(bell_, end_->patience) {
     for (const auto& lane : end_->lanes)
       if (lane) lane->bell = &bell_;
   }
@@ -81,23 +84,29 @@ class NcclCollectives final : public comm::Collectives {
     if (auto ok = state(); !ok) return ok;
     const auto lane = lane_of(group);
     if (!lane) return base::fail(lane.error());
-    if (!supports(call.kind, call.reduction, call.dtype)) return base::fail(comm::not_supported("nccl", call));
+    if (!supports(call.kind, call.reduction, call.dtype))
+      return base::fail(comm::not_supported("nccl", call));
     (*lane)->waiting.push_back(call);
     return go_on(**lane);
   }
 
   Result<std::uint64_t> completed(int group) override {
     if (auto ok = state(); !ok) return base::fail(ok.error());
-    const auto count =
-        lane_of(group).and_then([this](Lane* lane) { return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); }); });
-    if (auto ok = reason_.state(); !ok) return base::fail(ok.error());  // what an abort meanwhile made the stream pass over was counted, too
+    const auto count = lane_of(group).and_then([this](Lane* lane) {
+      return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); });
+    });
+    if (auto ok = reason_.state(); !ok)
+      return base::fail(
+          ok.error());  // what an abort meanwhile made the stream pass over was counted, too
     return count;
   }
 
   // For what NCCL does beside us no bell rings: whoever waits looks.
   bool wait(std::chrono::microseconds limit) override {
-    const bool looks = std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->begun; });
-    return listener_.wait(std::min<std::chrono::microseconds>(limit, looks ? kLook : kDoubt)) || looks;
+    const bool looks =
+        std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->begun; });
+    return listener_.wait(std::min<std::chrono::microseconds>(limit, looks ? kLook : kDoubt)) ||
+           looks;
   }
   void wake() override { listener_.ring(); }
 
@@ -125,15 +134,17 @@ class NcclCollectives final : public comm::Collectives {
     return reason_.state();
   }
 
-  // Brings calls to the stream, each once NCCL is done with the one before it. What a call waits for beside us is through before the stream is asked to say
-  // when it is.
+  // Brings calls to the stream, each once NCCL is done with the one before it. What a call waits
+  // for beside us is through before the stream is asked to say when it is.
   Result<void> go_on(Lane& lane) {
     if (lane.waiting.empty()) return {};
     if (auto ok = end_->streams->enter(); !ok) return ok;
     for (; !lane.waiting.empty(); lane.waiting.pop_front(), lane.begun = false) {
       const CollectiveCall& call = lane.waiting.front();
       if (!lane.begun)
-        if (const std::string wrong = lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream)); !wrong.empty())
+        if (const std::string wrong =
+                lane.communicator.begin(call, static_cast<cudaStream_t>(lane.stream));
+            !wrong.empty())
           return fail(failed(*end_, "begin its " + std::string(base::name_of(call.kind)), wrong));
       lane.begun = true;
       if (!lane.communicator.look().ready) return {};  // what went wrong, `state` says
@@ -143,7 +154,8 @@ class NcclCollectives final : public comm::Collectives {
   }
 
   Result<Lane*> lane_of(int group) const {
-    if (group >= 0 && static_cast<std::size_t>(group) < end_->lanes.size() && end_->lanes[static_cast<std::size_t>(group)])
+    if (group >= 0 && static_cast<std::size_t>(group) < end_->lanes.size() &&
+        end_->lanes[static_cast<std::size_t>(group)])
       return end_->lanes[static_cast<std::size_t>(group)].get();
     return base::fail(comm::no_member(rank(), group));
   }
@@ -152,12 +164,15 @@ class NcclCollectives final : public comm::Collectives {
   void finalize_all() const {
     for (const auto& lane : end_->lanes)
       if (lane) lane->communicator.finalize();
-    for (const auto end = std::chrono::steady_clock::now() + end_->parting; any_under_way() && std::chrono::steady_clock::now() < end;)
+    for (const auto end = std::chrono::steady_clock::now() + end_->parting;
+         any_under_way() && std::chrono::steady_clock::now() < end;)
       std::this_thread::sleep_for(kLook);
   }
 
   bool any_under_way() const {
-    return std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->communicator.look().is_under_way(); });
+    return std::ranges::any_of(end_->lanes, [](const auto& lane) {
+      return lane && lane->communicator.look().is_under_way();
+    });
   }
 
   void end_all() const {
@@ -199,7 +214,8 @@ class Bound final : public comm::BoundCollectives {
   std::string endpoint() const override { return endpoint_; }
 
   // All members come to the groups in one order, so that none waits for another for ever.
-  Result<std::unique_ptr<comm::Collectives>> connect(const std::vector<std::string>& endpoints) override {
+  Result<std::unique_ptr<comm::Collectives>> connect(
+      const std::vector<std::string>& endpoints) override {
     if (auto ok = end_->streams->enter(); !ok) return base::fail(ok.error());
     for (std::size_t g = 0; g < groups_.size(); ++g)
       if (end_->lanes[g])
@@ -215,12 +231,16 @@ class Bound final : public comm::BoundCollectives {
     lane.stream = *stream;
     if (lane.communicator.is_alone()) return {};
     const auto first = static_cast<std::size_t>(groups_[group].front());
-    const auto id = first < endpoints.size() ? id_from(said_of(endpoints[first], group)) : std::nullopt;
+    const auto id =
+        first < endpoints.size() ? id_from(said_of(endpoints[first], group)) : std::nullopt;
     if (!id)
-      return base::fail(
-          {ProblemCode::refused, end_->where(), "the endpoint of rank " + std::to_string(first) + " is none of nccl", "an id for each group", ""});
-    if (const std::string wrong = lane.communicator.join(*id); !wrong.empty()) return base::fail(failed(*end_, "join the ranks", wrong));
-    for (const auto end = std::chrono::steady_clock::now() + kJoin; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kLook)) {
+      return base::fail({ProblemCode::refused, end_->where(),
+                         "the endpoint of rank " + std::to_string(first) + " is none of nccl",
+                         "an id for each group", ""});
+    if (const std::string wrong = lane.communicator.join(*id); !wrong.empty())
+      return base::fail(failed(*end_, "join the ranks", wrong));
+    for (const auto end = std::chrono::steady_clock::now() + kJoin;
+         std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kLook)) {
       const auto answer = lane.communicator.look();
       if (!answer.wrong.empty()) return base::fail(failed(*end_, "join the ranks", answer.wrong));
       if (answer.ready) return {};
@@ -236,20 +256,27 @@ class Bound final : public comm::BoundCollectives {
 
 }  // namespace
 
-Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options, std::unique_ptr<compute::Streams> streams) {
-  if (const char* const blocks = std::getenv("CUDA_LAUNCH_BLOCKING"); blocks != nullptr && std::string_view(blocks) != "0")
-    return base::fail(
-        {ProblemCode::bad_input, "strategy.engine",
-         "with CUDA_LAUNCH_BLOCKING=" + std::string(blocks) + " a launch waits for its end, and one of NCCL's for peers that wait for other launches", "own",
-         "Unset CUDA_LAUNCH_BLOCKING, or choose strategy.engine=own."});
+Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options,
+                                                     std::unique_ptr<compute::Streams> streams) {
+  if (const char* const blocks = std::getenv("CUDA_LAUNCH_BLOCKING");
+      blocks != nullptr && std::string_view(blocks) != "0")
+    return base::fail({ProblemCode::bad_input, "strategy.engine",
+                       "with CUDA_LAUNCH_BLOCKING=" + std::string(blocks) +
+                           " a launch waits for its end, and one of NCCL's for peers that wait for "
+                           "other launches",
+                       "own", "Unset CUDA_LAUNCH_BLOCKING, or choose strategy.engine=own."});
   auto library = open_library(options.library);
   if (!library) return base::fail(library.error());
-  auto end = std::make_unique<End>(End{options.rank, options.patience, options.parting, *library, std::move(streams), {}});
+  auto end = std::make_unique<End>(
+      End{options.rank, options.patience, options.parting, *library, std::move(streams), {}});
   std::string endpoint;
   for (const std::vector<int>& ranks : options.groups) {
     const auto own = std::ranges::find(ranks, options.rank);
-    end->lanes.push_back(own == ranks.end() ? nullptr
-                                            : std::make_unique<Lane>(end->library, static_cast<int>(own - ranks.begin()), static_cast<int>(ranks.size())));
+    end->lanes.push_back(own == ranks.end()
+                             ? nullptr
+                             : std::make_unique<Lane>(end->library,
+                                                      static_cast<int>(own - ranks.begin()),
+                                                      static_cast<int>(ranks.size())));
     if (own == ranks.begin() && ranks.size() > 1) {
       ncclUniqueId id;
       if (const ncclResult_t made = end->library.unique_id(&id); made != ncclSuccess)
@@ -263,7 +290,8 @@ Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& options, std
 
 bool supports(CollectiveKind kind, base::Reduction reduction, base::DType dtype) {
   const bool reduces = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
-  return !reduces || ((reduction == base::Reduction::sum || reduction == base::Reduction::mean) && dtype != base::DType::byte);
+  return !reduces || ((reduction == base::Reduction::sum || reduction == base::Reduction::mean) &&
+                      dtype != base::DType::byte);
 }
 
 }  // namespace trainyard::nccl

@@ -19,7 +19,9 @@ ncclDataType_t type_of(DType dtype) {
   }
 }
 
-ncclRedOp_t operation(base::Reduction reduction) { return reduction == base::Reduction::mean ? ncclAvg : ncclSum; }
+ncclRedOp_t operation(base::Reduction reduction) {
+  return reduction == base::Reduction::mean ? ncclAvg : ncclSum;
+}
 
 }  // namespace
 
@@ -43,7 +45,8 @@ Communicator::Answer Communicator::look() {
 
 void Communicator::finalize() {
   const std::lock_guard lock(mutex_);
-  if (!over_ && !finalized_ && comm_ != nullptr) finalized_ = words(library_.finalize(comm_)).empty();
+  if (!over_ && !finalized_ && comm_ != nullptr)
+    finalized_ = words(library_.finalize(comm_)).empty();
 }
 
 void Communicator::end() {
@@ -57,21 +60,31 @@ void Communicator::end() {
 
 Communicator::Answer Communicator::state() const {
   ncclResult_t state = ncclSuccess;
-  if (const ncclResult_t asked = library_.state(comm_, &state); asked != ncclSuccess) return {false, words(asked)};
+  if (const ncclResult_t asked = library_.state(comm_, &state); asked != ncclSuccess)
+    return {false, words(asked)};
   return {state == ncclSuccess, words(state)};
 }
 
 // In place: of what is sent or received alone, the rank's own part.
 ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) {
-  const auto count = static_cast<std::size_t>(one.elements), part = count / static_cast<std::size_t>(size_);
+  const auto count = static_cast<std::size_t>(one.elements),
+             part = count / static_cast<std::size_t>(size_);
   const bool parts_alike = count % static_cast<std::size_t>(size_) == 0;
-  std::byte* const own = one.data + static_cast<std::ptrdiff_t>(part) * position_ * base::size_of(one.dtype);
+  std::byte* const own =
+      one.data + static_cast<std::ptrdiff_t>(part) * position_ * base::size_of(one.dtype);
   switch (one.kind) {
-    case CollectiveKind::all_reduce: return library_.all_reduce(one.data, one.data, count, type_of(one.dtype), operation(one.reduction), comm_, stream);
+    case CollectiveKind::all_reduce:
+      return library_.all_reduce(one.data, one.data, count, type_of(one.dtype),
+                                 operation(one.reduction), comm_, stream);
     case CollectiveKind::broadcast: return broadcast(one, stream);
-    case CollectiveKind::all_gather: return parts_alike ? library_.all_gather(own, one.data, part, type_of(one.dtype), comm_, stream) : of_parts(one, stream);
+    case CollectiveKind::all_gather:
+      return parts_alike
+                 ? library_.all_gather(own, one.data, part, type_of(one.dtype), comm_, stream)
+                 : of_parts(one, stream);
     case CollectiveKind::reduce_scatter:
-      return parts_alike ? library_.reduce_scatter(one.data, own, part, type_of(one.dtype), operation(one.reduction), comm_, stream) : of_parts(one, stream);
+      return parts_alike ? library_.reduce_scatter(one.data, own, part, type_of(one.dtype),
+                                                   operation(one.reduction), comm_, stream)
+                         : of_parts(one, stream);
   }
   return ncclInvalidArgument;
 }
@@ -80,12 +93,15 @@ ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) 
 ncclResult_t Communicator::broadcast(const CollectiveCall& one, cudaStream_t stream) {
   const auto count = static_cast<std::size_t>(one.elements);
   const ncclDataType_t type = type_of(one.dtype);
-  if (size_ > 2) return library_.broadcast(one.data, one.data, count, type, one.root, comm_, stream);
-  if (one.root == position_) return library_.send(one.data, count, type, 1 - position_, comm_, stream);
+  if (size_ > 2)
+    return library_.broadcast(one.data, one.data, count, type, one.root, comm_, stream);
+  if (one.root == position_)
+    return library_.send(one.data, count, type, 1 - position_, comm_, stream);
   return library_.receive(one.data, count, type, 1 - position_, comm_, stream);
 }
 
-// Parts of different lengths, as one group of calls: each is brought to all by who has it, or reduced to whom it is for.
+// Parts of different lengths, as one group of calls: each is brought to all by who has it, or
+// reduced to whom it is for.
 ncclResult_t Communicator::of_parts(const CollectiveCall& one, cudaStream_t stream) {
   if (const ncclResult_t begun = library_.group_start(); begun != ncclSuccess) return begun;
   std::byte* part = one.data;
@@ -93,9 +109,11 @@ ncclResult_t Communicator::of_parts(const CollectiveCall& one, cudaStream_t stre
   for (int p = 0; p < size_; ++p) {
     const std::int64_t count = one.elements / size_ + (p < one.elements % size_ ? 1 : 0);
     const auto elements = static_cast<std::size_t>(count);
-    const ncclResult_t given = one.kind == CollectiveKind::all_gather
-                                   ? library_.broadcast(part, part, elements, type_of(one.dtype), p, comm_, stream)
-                                   : library_.reduce(part, part, elements, type_of(one.dtype), operation(one.reduction), p, comm_, stream);
+    const ncclResult_t given =
+        one.kind == CollectiveKind::all_gather
+            ? library_.broadcast(part, part, elements, type_of(one.dtype), p, comm_, stream)
+            : library_.reduce(part, part, elements, type_of(one.dtype), operation(one.reduction), p,
+                              comm_, stream);
     if (result == ncclSuccess) result = given;
     part += count * base::size_of(one.dtype);
   }
@@ -104,7 +122,8 @@ ncclResult_t Communicator::of_parts(const CollectiveCall& one, cudaStream_t stre
 }
 
 std::string Communicator::words(ncclResult_t result) const {
-  return result == ncclSuccess || result == ncclInProgress ? std::string() : library_.error_string(result);
+  return result == ncclSuccess || result == ncclInProgress ? std::string()
+                                                           : library_.error_string(result);
 }
 
 }  // namespace trainyard::nccl

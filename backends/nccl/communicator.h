@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One group of ranks as NCCL knows it, non-blocking: what takes time is asked about, so that an abort is never behind it.
+// One group of ranks as NCCL knows it, non-blocking: what takes time is asked about, so that an
+// abort is never behind it.
 #pragma once
 
 #include <mutex>
@@ -20,7 +21,8 @@ class Communicator {
     bool is_under_way() const { return !ready && wrong.empty(); }
   };
 
-  Communicator(const Library& library, int position, int size) : library_(library), position_(position), size_(size) {}
+  Communicator(const Library& library, int position, int size)
+      : library_(library), position_(position), size_(size) {}
   ~Communicator() { end(); }
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -32,7 +34,8 @@ class Communicator {
   std::string join(const ncclUniqueId& id);
   std::string begin(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer look();
-  // Begins the end of one that shall bring its peers what it sent; likewise through when `look` says so.
+  // Begins the end of one that shall bring its peers what it sent; likewise through when `look`
+  // says so.
   void finalize();
   // Destroys it where that is through, and aborts it otherwise; of several who end it, the first.
   void end();

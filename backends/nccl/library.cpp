@@ -7,7 +7,10 @@ namespace trainyard::nccl {
 namespace {
 
 // As NCCL counts versions from 2.9 on.
-std::string in_words(int version) { return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100); }
+std::string in_words(int version) {
+  return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
 
 int version_of(const Library& library) {
   int version = 0;
@@ -40,7 +43,8 @@ base::Result<Library> open_library(const std::string& file) {
   functions.find(library.group_end, "ncclGroupEnd");
   if (const auto found = functions.state(); !found) return base::fail(found.error());
   if (const int version = version_of(library); version / 10'000 != NCCL_MAJOR || version < kLeast)
-    return base::fail(functions.unavailable("is " + in_words(version) + ", and " + in_words(kLeast) + " is the least (this was built by " +
+    return base::fail(functions.unavailable("is " + in_words(version) + ", and " +
+                                            in_words(kLeast) + " is the least (this was built by " +
                                             in_words(NCCL_VERSION_CODE) + ")"));
   return library;
 }

@@ -34,8 +34,10 @@ struct Library {
   std::string name() const;  // "nccl 2.28.9"
 };
 
-// Never closed. Problems, `unavailable`: it cannot be opened, lacks a function, or is of another major version than the header, or older than
-// the newest thing that ranks ask of it, NCCL_LAUNCH_ORDER_IMPLICIT. What a header says besides of a configuration, an older library passes over.
+// Never closed. Problems, `unavailable`: it cannot be opened, lacks a function, or is of another
+// major version than the header, or older than the newest thing that ranks ask of it,
+// NCCL_LAUNCH_ORDER_IMPLICIT. What a header says besides of a configuration, an older library
+// passes over.
 base::Result<Library> open_library(const std::string& file);
 
 }  // namespace trainyard::nccl

@@ -4,9 +4,12 @@
 
 namespace trainyard::nccl {
 
-base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options&, std::unique_ptr<compute::Streams>) {
-  return base::fail({base::ProblemCode::unavailable, "strategy.engine", "this build of Trainyard has no NCCL", "own",
-                     "Install the CUDA Toolkit and libnccl-dev, and configure again with -DTRAINYARD_CUDA=ON."});
+base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options&,
+                                                           std::unique_ptr<compute::Streams>) {
+  return base::fail(
+      {base::ProblemCode::unavailable, "strategy.engine", "this build of Trainyard has no NCCL",
+       "own",
+       "Install the CUDA Toolkit and libnccl-dev, and configure again with -DTRAINYARD_CUDA=ON."});
 }
 
 bool supports(comm::CollectiveKind, base::Reduction, base::DType) { return false; }

@@ -22,10 +22,13 @@ using base::Result;
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
 constexpr std::size_t kMaximumArenaBytes = std::size_t{1} << 42;
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 Problem foreign(const std::string& what) {
-  return {ProblemCode::bad_input, "shared memory", what, "the memfd that the launcher made", "Ranks are started by the coordinator, not by hand"};
+  return {ProblemCode::bad_input, "shared memory", what, "the memfd that the launcher made",
+          "Ranks are started by the coordinator, not by hand"};
 }
 
 bool read_at(int fd, void* into, std::size_t bytes, std::size_t offset) {
@@ -44,32 +47,42 @@ Region region_at(std::size_t offset, std::size_t arena_bytes, std::size_t stagin
 
 Result<void> check_size(int fd, std::size_t expected) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return base::fail(base::system_problem("shared memory", "cannot look at the file", errno));
-  if (static_cast<std::size_t>(status.st_size) != expected) return base::fail(foreign("the file's size is not what its header says"));
+  if (::fstat(fd, &status) != 0)
+    return base::fail(base::system_problem("shared memory", "cannot look at the file", errno));
+  if (static_cast<std::size_t>(status.st_size) != expected)
+    return base::fail(foreign("the file's size is not what its header says"));
   // A file that can shrink could take pages away from under a reader.
   const int seals = ::fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return base::fail(foreign("the file is not sealed"));
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    return base::fail(foreign("the file is not sealed"));
   return {};
 }
 
 }  // namespace
 
-std::size_t Layout::staging_slot(const Region& region, int peer, int channel, std::uint64_t slot) const {
-  const auto lane = static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels) + static_cast<std::size_t>(channel);
+std::size_t Layout::staging_slot(const Region& region, int peer, int channel,
+                                 std::uint64_t slot) const {
+  const auto lane = static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels) +
+                    static_cast<std::size_t>(channel);
   return region.staging_offset + (lane * comm::kLaneSlots + slot) * kMaximumStagedBytes;
 }
 
 Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels) {
-  const auto wrong = [](const char* what, const std::string& accepted) { return base::fail({ProblemCode::bad_usage, "shared memory", what, accepted, ""}); };
-  if (arena_bytes.empty() || arena_bytes.size() > kMaximumRanks) return wrong("wrong number of ranks", "1 to " + std::to_string(kMaximumRanks));
-  if (channels < 1 || channels > kMaximumChannels) return wrong("wrong number of channels", "1 to " + std::to_string(kMaximumChannels));
+  const auto wrong = [](const char* what, const std::string& accepted) {
+    return base::fail({ProblemCode::bad_usage, "shared memory", what, accepted, ""});
+  };
+  if (arena_bytes.empty() || arena_bytes.size() > kMaximumRanks)
+    return wrong("wrong number of ranks", "1 to " + std::to_string(kMaximumRanks));
+  if (channels < 1 || channels > kMaximumChannels)
+    return wrong("wrong number of channels", "1 to " + std::to_string(kMaximumChannels));
   Layout layout;
   layout.ranks = static_cast<int>(arena_bytes.size());
   layout.channels = channels;
   layout.block_offset = round_up(sizeof(Header) + arena_bytes.size() * sizeof(std::uint64_t), 4096);
   layout.block_bytes = comm::MailboxBlock::bytes(layout.ranks, channels);
   layout.bytes = round_up(layout.block_offset + layout.block_bytes, kLargePage);
-  const std::size_t staging_bytes = arena_bytes.size() * static_cast<std::size_t>(channels) * comm::kLaneSlots * kMaximumStagedBytes;
+  const std::size_t staging_bytes = arena_bytes.size() * static_cast<std::size_t>(channels) *
+                                    comm::kLaneSlots * kMaximumStagedBytes;
   for (const std::size_t bytes : arena_bytes) {
     if (bytes > kMaximumArenaBytes) return wrong("an arena is too large", "up to 4 TiB");
     layout.regions.push_back(region_at(layout.bytes, bytes, staging_bytes));
@@ -80,12 +93,17 @@ Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels
 
 Result<Layout> read_layout(int fd) {
   Header header;
-  if (!read_at(fd, &header, sizeof header, 0)) return base::fail(foreign("the file cannot be read as shared memory of ranks"));
-  if (header.magic != Header{}.magic) return base::fail(foreign("the file is not shared memory of ranks"));
-  if (header.version != Header{}.version) return base::fail(foreign("the file has version " + std::to_string(header.version)));
-  if (header.ranks < 1 || header.ranks > kMaximumRanks) return base::fail(foreign("the file claims " + std::to_string(header.ranks) + " ranks"));
+  if (!read_at(fd, &header, sizeof header, 0))
+    return base::fail(foreign("the file cannot be read as shared memory of ranks"));
+  if (header.magic != Header{}.magic)
+    return base::fail(foreign("the file is not shared memory of ranks"));
+  if (header.version != Header{}.version)
+    return base::fail(foreign("the file has version " + std::to_string(header.version)));
+  if (header.ranks < 1 || header.ranks > kMaximumRanks)
+    return base::fail(foreign("the file claims " + std::to_string(header.ranks) + " ranks"));
   std::vector<std::size_t> arena_bytes(header.ranks);
-  if (!read_at(fd, arena_bytes.data(), arena_bytes.size() * sizeof(std::size_t), sizeof header)) return base::fail(foreign("the file is cut short"));
+  if (!read_at(fd, arena_bytes.data(), arena_bytes.size() * sizeof(std::size_t), sizeof header))
+    return base::fail(foreign("the file is cut short"));
   auto layout = lay_out(arena_bytes, static_cast<int>(header.channels));
   if (!layout) return layout;
   if (auto ok = check_size(fd, layout->bytes); !ok) return base::fail(ok.error());
@@ -97,7 +115,9 @@ Result<void> write_header(int fd, const std::vector<std::size_t>& arena_bytes, i
   header.ranks = static_cast<std::uint32_t>(arena_bytes.size());
   header.channels = static_cast<std::uint32_t>(channels);
   static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
-  if (write_at(fd, &header, sizeof header, 0) && write_at(fd, arena_bytes.data(), arena_bytes.size() * sizeof(std::size_t), sizeof header)) return {};
+  if (write_at(fd, &header, sizeof header, 0) &&
+      write_at(fd, arena_bytes.data(), arena_bytes.size() * sizeof(std::size_t), sizeof header))
+    return {};
   return base::fail(base::system_problem("shared memory", "cannot write its header", errno));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where things lie in the memfd: header | mailbox block | region of rank 0 (arena, staging) | region of rank 1 | ...
-// It follows from the header alone, so no offset is ever stored or believed.
+// Where things lie in the memfd: header | mailbox block | region of rank 0 (arena, staging) |
+// region of rank 1 | ... It follows from the header alone, so no offset is ever stored or believed.
 #pragma once
 
 #include <cstddef>

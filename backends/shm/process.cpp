@@ -21,7 +21,8 @@ struct Status {
   std::int64_t start = 0;
 };
 
-// The words after the command's name, field 2, which may hold spaces and brackets: fields are counted from its last closing bracket.
+// The words after the command's name, field 2, which may hold spaces and brackets: fields are
+// counted from its last closing bracket.
 std::optional<Status> parse(std::string_view text) {
   const std::size_t bracket = text.rfind(')');
   if (bracket == std::string_view::npos) return std::nullopt;
@@ -32,7 +33,9 @@ std::optional<Status> parse(std::string_view text) {
     if (text.empty()) return std::nullopt;
     const std::string_view word = text.substr(0, text.find(' '));
     if (field == 3) status.state = word.front();
-    if (field == 22 && std::from_chars(word.data(), word.data() + word.size(), status.start).ec != std::errc{}) return std::nullopt;
+    if (field == 22 &&
+        std::from_chars(word.data(), word.data() + word.size(), status.start).ec != std::errc{})
+      return std::nullopt;
     text.remove_prefix(word.size());
   }
   return status;

@@ -8,7 +8,8 @@ namespace trainyard::shm {
 
 struct ProcessIdentity {
   std::int64_t id = 0;
-  std::int64_t start = 0;  // clock ticks since boot, field 22 of /proc/ID/stat (proc(5)); 0 where /proc cannot say
+  std::int64_t start =
+      0;  // clock ticks since boot, field 22 of /proc/ID/stat (proc(5)); 0 where /proc cannot say
 };
 
 ProcessIdentity this_process();

@@ -34,7 +34,8 @@ std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 class MemfdTransport final : public Transport {
  public:
-  MemfdTransport(std::unique_ptr<comm::Mailbox> mailbox, MailboxBlock block, MemoryMap memory, Layout layout)
+  MemfdTransport(std::unique_ptr<comm::Mailbox> mailbox, MailboxBlock block, MemoryMap memory,
+                 Layout layout)
       : Transport(std::move(mailbox)),
         block_(block),
         memory_(std::move(memory)),
@@ -42,15 +43,20 @@ class MemfdTransport final : public Transport {
         on_device_(static_cast<std::size_t>(layout_.ranks)) {}
   ~MemfdTransport() override { leave(); }
 
-  std::span<std::byte> arena() override { return memory_.bytes().subspan(region(rank()).offset, region(rank()).arena_bytes); }
+  std::span<std::byte> arena() override {
+    return memory_.bytes().subspan(region(rank()).offset, region(rank()).arena_bytes);
+  }
 
   Result<void> lie_on_devices(std::vector<OnDevice> arenas) override {
     bool fits = arenas.size() == on_device_.size();
     for (std::size_t r = 0; fits && r < arenas.size(); ++r) {
       const std::size_t arena = layout_.regions[r].arena_bytes;
-      fits = arenas[r].memory.empty() || (arenas[r].from <= arena && arenas[r].memory.size() == arena - arenas[r].from);
+      fits = arenas[r].memory.empty() ||
+             (arenas[r].from <= arena && arenas[r].memory.size() == arena - arenas[r].from);
     }
-    if (!fits) return base::fail({ProblemCode::failed, rank_name(rank()), "arenas on devices are not as long as those in shared memory", "", ""});
+    if (!fits)
+      return base::fail({ProblemCode::failed, rank_name(rank()),
+                         "arenas on devices are not as long as those in shared memory", "", ""});
     on_device_ = std::move(arenas);
     return {};
   }
@@ -67,57 +73,77 @@ class MemfdTransport final : public Transport {
   }
 
  protected:
-  Result<void> place(const Route& route, std::span<const std::byte> bytes, Descriptor& descriptor) override {
+  Result<void> place(const Route& route, std::span<const std::byte> bytes,
+                     Descriptor& descriptor) override {
     const OnDevice& device = on_device_[static_cast<std::size_t>(rank())];
-    if (const auto inside = offset_in(device.memory, bytes)) return descriptor.place = device.from + *inside, Result<void>();
-    if (const auto inside = offset_in(arena(), bytes)) return descriptor.place = *inside, Result<void>();
+    if (const auto inside = offset_in(device.memory, bytes))
+      return descriptor.place = device.from + *inside, Result<void>();
+    if (const auto inside = offset_in(arena(), bytes))
+      return descriptor.place = *inside, Result<void>();
     if (bytes.size() > kMaximumStagedBytes) return base::fail(too_long_to_stage(bytes.size()));
-    const std::size_t slot = layout_.staging_slot(region(rank()), route.peer, route.channel, route.slot);
+    const std::size_t slot =
+        layout_.staging_slot(region(rank()), route.peer, route.channel, route.slot);
     std::memcpy(memory_.bytes().data() + slot, bytes.data(), bytes.size());
     descriptor.staged = 1;
     return {};
   }
 
-  Result<std::span<const std::byte>> find(const Route& route, const Descriptor& descriptor) override {
+  Result<std::span<const std::byte>> find(const Route& route,
+                                          const Descriptor& descriptor) override {
     const Region& from = region(route.peer);
     const std::uint64_t room = descriptor.staged != 0 ? kMaximumStagedBytes : from.arena_bytes;
     const std::uint64_t place = descriptor.staged != 0 ? 0 : descriptor.place;
-    if (place > room || descriptor.bytes > room - place) return base::fail(outside(route.peer, descriptor));
+    if (place > room || descriptor.bytes > room - place)
+      return base::fail(outside(route.peer, descriptor));
     const OnDevice& device = on_device_[static_cast<std::size_t>(route.peer)];
-    if (descriptor.staged == 0 && !device.memory.empty() && place + descriptor.bytes > device.from) {
+    if (descriptor.staged == 0 && !device.memory.empty() &&
+        place + descriptor.bytes > device.from) {
       if (place < device.from) return base::fail(outside(route.peer, descriptor));
       return device.memory.subspan(place - device.from, descriptor.bytes);
     }
-    const std::size_t start = descriptor.staged != 0 ? layout_.staging_slot(from, rank(), route.channel, route.slot) : from.offset + place;
+    const std::size_t start = descriptor.staged != 0
+                                  ? layout_.staging_slot(from, rank(), route.channel, route.slot)
+                                  : from.offset + place;
     return memory_.bytes().subspan(start, descriptor.bytes);
   }
 
  private:
-  static std::optional<std::size_t> offset_in(std::span<const std::byte> memory, std::span<const std::byte> bytes) {
-    const auto inside = reinterpret_cast<std::uintptr_t>(bytes.data()) - reinterpret_cast<std::uintptr_t>(memory.data());
-    return !memory.empty() && inside <= memory.size() && bytes.size() <= memory.size() - inside ? std::optional<std::size_t>(inside) : std::nullopt;
+  static std::optional<std::size_t> offset_in(std::span<const std::byte> memory,
+                                              std::span<const std::byte> bytes) {
+    const auto inside = reinterpret_cast<std::uintptr_t>(bytes.data()) -
+                        reinterpret_cast<std::uintptr_t>(memory.data());
+    return !memory.empty() && inside <= memory.size() && bytes.size() <= memory.size() - inside
+               ? std::optional<std::size_t>(inside)
+               : std::nullopt;
   }
   const Region& region(int rank) const { return layout_.regions[static_cast<std::size_t>(rank)]; }
 
   Problem too_long_to_stage(std::size_t bytes) const {
-    return {ProblemCode::bad_usage, rank_name(rank()), base::format_bytes(static_cast<double>(bytes)) + " were posted from outside the shared arena",
-            "up to " + base::format_bytes(kMaximumStagedBytes) + " from outside it", "Place the buffer in the arena"};
+    return {ProblemCode::bad_usage, rank_name(rank()),
+            base::format_bytes(static_cast<double>(bytes)) +
+                " were posted from outside the shared arena",
+            "up to " + base::format_bytes(kMaximumStagedBytes) + " from outside it",
+            "Place the buffer in the arena"};
   }
   Problem outside(int peer, const Descriptor& descriptor) const {
-    return {ProblemCode::failed, rank_name(rank()), rank_name(peer) + " posted " + std::to_string(descriptor.bytes) + " bytes that lie outside its arena", "",
-            ""};
+    return {ProblemCode::failed, rank_name(rank()),
+            rank_name(peer) + " posted " + std::to_string(descriptor.bytes) +
+                " bytes that lie outside its arena",
+            "", ""};
   }
 
   void look_for_the_dead() {
     const std::int64_t now = base::now_nanoseconds();
     std::int64_t next = next_look_.load(std::memory_order_relaxed);
-    if (now < next || !next_look_.compare_exchange_strong(next, now + kLookForTheDeadEveryNs)) return;
+    if (now < next || !next_look_.compare_exchange_strong(next, now + kLookForTheDeadEveryNs))
+      return;
     for (int peer = 0; peer < ranks(); ++peer) {
       const auto died = peer == rank() ? std::nullopt : moves_of_the_dead(peer);
       if (!died) continue;
       if (may_be_lost(peer)) leave_for(peer, *died);
       else
-        abort({ProblemCode::failed, rank_name(peer), "its process ended without leaving", "", "See its log; out-of-memory kills are in the system's journal"});
+        abort({ProblemCode::failed, rank_name(peer), "its process ended without leaving", "",
+               "See its log; out-of-memory kills are in the system's journal"});
     }
   }
 
@@ -132,8 +158,11 @@ class MemfdTransport final : public Transport {
     const comm::Presence& presence = block_.presence(peer);
     const std::uint32_t moves = presence.moves.load(std::memory_order_acquire);
     if (moves % 2 == 0) return std::nullopt;
-    if (runs({presence.process.load(std::memory_order_relaxed), presence.process_start.load(std::memory_order_relaxed)})) return std::nullopt;
-    const bool still = presence.moves.load(std::memory_order_acquire) == moves;  // it may have left and ended meanwhile
+    if (runs({presence.process.load(std::memory_order_relaxed),
+              presence.process_start.load(std::memory_order_relaxed)}))
+      return std::nullopt;
+    const bool still = presence.moves.load(std::memory_order_acquire) ==
+                       moves;  // it may have left and ended meanwhile
     return still ? std::optional(moves) : std::nullopt;
   }
 
@@ -150,7 +179,9 @@ Result<int> make_file(const Layout& layout) {
   const int fd = ::memfd_create("trainyard", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return base::fail(cannot("cannot make a memfd"));
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  if (::ftruncate(fd, static_cast<off_t>(layout.bytes)) == 0 && ::fcntl(fd, F_ADD_SEALS, seals) == 0) return fd;
+  if (::ftruncate(fd, static_cast<off_t>(layout.bytes)) == 0 &&
+      ::fcntl(fd, F_ADD_SEALS, seals) == 0)
+    return fd;
   const Problem problem = cannot("cannot set its size and seal it");
   ::close(fd);
   return base::fail(problem);
@@ -159,21 +190,25 @@ Result<int> make_file(const Layout& layout) {
 Result<void> fill_file(int fd, const Layout& layout, const std::vector<std::size_t>& arena_bytes) {
   auto map = MemoryMap::of_file(fd, layout.block_offset + layout.block_bytes);
   if (!map) return base::fail(map.error());
-  MailboxBlock::format(map->bytes().subspan(layout.block_offset, layout.block_bytes), layout.ranks, layout.channels);
+  MailboxBlock::format(map->bytes().subspan(layout.block_offset, layout.block_bytes), layout.ranks,
+                       layout.channels);
   return write_header(fd, arena_bytes, layout.channels);
 }
 
 MailboxBlock block_in(const MemoryMap& map, const Layout& layout) {
-  return {map.bytes().subspan(layout.block_offset, layout.block_bytes), layout.ranks, layout.channels};
+  return {map.bytes().subspan(layout.block_offset, layout.block_bytes), layout.ranks,
+          layout.channels};
 }
 
-// A stray write into a peer's arena is then a fault here, not a wrong number there. Large pages spare the reader most of
-// the page faults; where the kernel has none to give, nothing is lost.
+// A stray write into a peer's arena is then a fault here, not a wrong number there. Large pages
+// spare the reader most of the page faults; where the kernel has none to give, nothing is lost.
 bool protect_peers(std::span<std::byte> memory, const Layout& layout, int rank) {
   const Region& own = layout.regions[static_cast<std::size_t>(rank)];
   const std::size_t first = layout.regions.front().offset;
   ::madvise(memory.data() + first, memory.size() - first, MADV_HUGEPAGE);
-  const auto read_only = [&](std::size_t from, std::size_t to) { return from == to || ::mprotect(memory.data() + from, to - from, PROT_READ) == 0; };
+  const auto read_only = [&](std::size_t from, std::size_t to) {
+    return from == to || ::mprotect(memory.data() + from, to - from, PROT_READ) == 0;
+  };
   return read_only(first, own.offset) && read_only(own.end, memory.size());
 }
 
@@ -191,17 +226,21 @@ Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels) {
   return fd;
 }
 
-Result<std::unique_ptr<Transport>> open(int fd, int rank, std::optional<comm::Patience> patience, bool takes_place) {
+Result<std::unique_ptr<Transport>> open(int fd, int rank, std::optional<comm::Patience> patience,
+                                        bool takes_place) {
   auto layout = read_layout(fd);
   if (!layout) return base::fail(layout.error());
   auto map = MemoryMap::of_file(fd, layout->bytes);
   if (!map) return base::fail(map.error());
   const MailboxBlock block = block_in(*map, *layout);
   const ProcessIdentity process = this_process();
-  auto mailbox = comm::Mailbox::open(block, rank, patience.value_or(comm::patience(layout->ranks)), process.id, process.start, takes_place);
+  auto mailbox = comm::Mailbox::open(block, rank, patience.value_or(comm::patience(layout->ranks)),
+                                     process.id, process.start, takes_place);
   if (!mailbox) return base::fail(mailbox.error());
-  if (!protect_peers(map->bytes(), *layout, rank)) return base::fail(cannot("cannot protect the arenas of peers"));
-  return std::make_unique<MemfdTransport>(std::move(*mailbox), block, std::move(*map), std::move(*layout));
+  if (!protect_peers(map->bytes(), *layout, rank))
+    return base::fail(cannot("cannot protect the arenas of peers"));
+  return std::make_unique<MemfdTransport>(std::move(*mailbox), block, std::move(*map),
+                                          std::move(*layout));
 }
 
 Result<void> abort_all(int fd, const Problem& reason) {

@@ -11,10 +11,13 @@ namespace trainyard::zmq {
 namespace {
 
 constexpr std::array<char, 4> magic{'T', 'Y', 'C', 'M'};
-constexpr std::size_t kVersionAt = 4, kTypeAt = 6, kRunAt = 8, kGenerationAt = 16, kLengthAt = 20, kSequenceAt = 24, kChecksumAt = 32;
+constexpr std::size_t kVersionAt = 4, kTypeAt = 6, kRunAt = 8, kGenerationAt = 16, kLengthAt = 20,
+                      kSequenceAt = 24, kChecksumAt = 32;
 constexpr std::size_t kTypes = std::variant_size_v<session::Message>;
 
-base::Problem bad_frame(std::string what) { return {base::ProblemCode::bad_input, "control message", std::move(what), "", ""}; }
+base::Problem bad_frame(std::string what) {
+  return {base::ProblemCode::bad_input, "control message", std::move(what), "", ""};
+}
 
 template <class T>
 void put(std::string& frame, std::size_t at, T value) {
@@ -28,7 +31,9 @@ T get(std::span<const std::byte> frame, std::size_t at) {
   return value;
 }
 
-std::uint32_t checksum(std::span<const std::byte> frame) { return base::crc32c(frame.subspan(kControlHeaderBytes), base::crc32c(frame.first(kChecksumAt))); }
+std::uint32_t checksum(std::span<const std::byte> frame) {
+  return base::crc32c(frame.subspan(kControlHeaderBytes), base::crc32c(frame.first(kChecksumAt)));
+}
 
 void fill_header(std::string& frame, const ControlHeader& header, std::size_t type) {
   std::memcpy(frame.data(), magic.data(), magic.size());
@@ -43,12 +48,17 @@ void fill_header(std::string& frame, const ControlHeader& header, std::size_t ty
 
 base::Result<void> check_header(std::span<const std::byte> frame, std::size_t maximum_bytes) {
   const auto refuse = [](std::string what) { return base::fail(bad_frame(std::move(what))); };
-  if (frame.size() > maximum_bytes) return refuse("is longer than " + std::to_string(maximum_bytes) + " bytes");
+  if (frame.size() > maximum_bytes)
+    return refuse("is longer than " + std::to_string(maximum_bytes) + " bytes");
   if (frame.size() < kControlHeaderBytes) return refuse("is shorter than its header");
-  if (std::memcmp(frame.data(), magic.data(), magic.size()) != 0) return refuse("does not begin with its magic");
-  if (const auto version = get<std::uint16_t>(frame, kVersionAt); version != kControlVersion) return refuse("is of version " + std::to_string(version));
-  if (get<std::uint32_t>(frame, kLengthAt) != frame.size() - kControlHeaderBytes) return refuse("has another length than it says");
-  if (get<std::uint32_t>(frame, kChecksumAt) != checksum(frame)) return refuse("has another checksum than it says");
+  if (std::memcmp(frame.data(), magic.data(), magic.size()) != 0)
+    return refuse("does not begin with its magic");
+  if (const auto version = get<std::uint16_t>(frame, kVersionAt); version != kControlVersion)
+    return refuse("is of version " + std::to_string(version));
+  if (get<std::uint32_t>(frame, kLengthAt) != frame.size() - kControlHeaderBytes)
+    return refuse("has another length than it says");
+  if (get<std::uint32_t>(frame, kChecksumAt) != checksum(frame))
+    return refuse("has another checksum than it says");
   return {};
 }
 
@@ -67,16 +77,20 @@ constexpr auto make_readers(std::index_sequence<type...>) {
 // May throw cereal::Exception.
 session::Message read_message(std::size_t type, std::span<const std::byte> body) {
   constexpr auto readers = make_readers(std::make_index_sequence<kTypes>());
-  if (type < 1 || type > kTypes) throw cereal::Exception("is of type " + std::to_string(type) + ", which is not known");
+  if (type < 1 || type > kTypes)
+    throw cereal::Exception("is of type " + std::to_string(type) + ", which is not known");
   BodyReader reader(body);
   session::Message message = readers[type - 1](reader);
-  if (reader.left() > 0) throw cereal::Exception("has " + std::to_string(reader.left()) + " bytes after its end");
+  if (reader.left() > 0)
+    throw cereal::Exception("has " + std::to_string(reader.left()) + " bytes after its end");
   return message;
 }
 
 }  // namespace
 
-base::Result<std::string> encode_message(const ControlHeader& header, const session::Message& message, std::size_t maximum_bytes) {
+base::Result<std::string> encode_message(const ControlHeader& header,
+                                         const session::Message& message,
+                                         std::size_t maximum_bytes) {
   std::string frame(kControlHeaderBytes, '\0');
   try {
     BodyWriter writer(frame);
@@ -85,16 +99,21 @@ base::Result<std::string> encode_message(const ControlHeader& header, const sess
     return base::fail(bad_frame(error.what()));
   }
   if (frame.size() > maximum_bytes)
-    return base::fail(bad_frame("is " + std::to_string(frame.size()) + " bytes long; " + std::to_string(maximum_bytes) + " are accepted"));
+    return base::fail(bad_frame("is " + std::to_string(frame.size()) + " bytes long; " +
+                                std::to_string(maximum_bytes) + " are accepted"));
   fill_header(frame, header, message.index() + 1);
   return frame;
 }
 
-base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std::size_t maximum_bytes) {
+base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
+                                          std::size_t maximum_bytes) {
   if (const auto ok = check_header(frame, maximum_bytes); !ok) return base::fail(ok.error());
-  const ControlHeader header{get<std::uint64_t>(frame, kRunAt), get<std::uint32_t>(frame, kGenerationAt), get<std::uint64_t>(frame, kSequenceAt)};
+  const ControlHeader header{get<std::uint64_t>(frame, kRunAt),
+                             get<std::uint32_t>(frame, kGenerationAt),
+                             get<std::uint64_t>(frame, kSequenceAt)};
   try {
-    return ControlFrame{header, read_message(get<std::uint16_t>(frame, kTypeAt), frame.subspan(kControlHeaderBytes))};
+    return ControlFrame{header, read_message(get<std::uint16_t>(frame, kTypeAt),
+                                             frame.subspan(kControlHeaderBytes))};
   } catch (const cereal::Exception& error) {
     return base::fail(bad_frame(error.what()));
   }

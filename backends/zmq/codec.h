@@ -41,9 +41,13 @@ struct ControlFrame {
 };
 
 // A message that does not fit `maximum_bytes` is bad_input.
-base::Result<std::string> encode_message(const ControlHeader& header, const session::Message& message, std::size_t maximum_bytes = kMaximumControlBytes);
+base::Result<std::string> encode_message(const ControlHeader& header,
+                                         const session::Message& message,
+                                         std::size_t maximum_bytes = kMaximumControlBytes);
 
-// Anything but what `encode_message` makes is bad_input. Allocates in proportion to the frame, whatever the frame claims.
-base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std::size_t maximum_bytes = kMaximumControlBytes);
+// Anything but what `encode_message` makes is bad_input. Allocates in proportion to the frame,
+// whatever the frame claims.
+base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
+                                          std::size_t maximum_bytes = kMaximumControlBytes);
 
 }  // namespace trainyard::zmq

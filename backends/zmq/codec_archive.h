@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The cereal archives of message bodies: little-endian, sizes as 64-bit counts. Cereal's own vectors and strings allocate
-// what a size tag claims before they look for it, so the loads here first compare each count with the bytes that are left.
+// The cereal archives of message bodies: little-endian, sizes as 64-bit counts. Cereal's own
+// vectors and strings allocate what a size tag claims before they look for it, so the loads here
+// first compare each count with the bytes that are left.
 #pragma once
 
 #include <bit>
@@ -16,13 +17,16 @@
 
 namespace trainyard::zmq {
 
-static_assert(std::endian::native == std::endian::little, "bodies are copied as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "bodies are copied as they lie in memory");
 
 class BodyWriter : public cereal::OutputArchive<BodyWriter, cereal::AllowEmptyClassElision> {
  public:
   // Appends to `body`, which must outlive the archive.
   explicit BodyWriter(std::string& body) : OutputArchive(this), body_(body) {}
-  void write(const void* bytes, std::size_t count) { body_.append(static_cast<const char*>(bytes), count); }
+  void write(const void* bytes, std::size_t count) {
+    body_.append(static_cast<const char*>(bytes), count);
+  }
 
  private:
   std::string& body_;
@@ -43,7 +47,8 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
   std::size_t count(std::size_t element_bytes) {
     std::uint64_t claimed = 0;
     read(&claimed, sizeof claimed);
-    if (claimed > left_.size() / element_bytes) throw cereal::Exception("claims more elements than it has");
+    if (claimed > left_.size() / element_bytes)
+      throw cereal::Exception("claims more elements than it has");
     return static_cast<std::size_t>(claimed);
   }
 
@@ -51,7 +56,8 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
   std::span<const std::byte> left_;
 };
 
-// Lists that are not raw bytes have an element a rank; an element can be many times larger in memory than in the body.
+// Lists that are not raw bytes have an element a rank; an element can be many times larger in
+// memory than in the body.
 constexpr std::size_t kLongestList = 65'536;
 
 template <class T>
@@ -87,7 +93,8 @@ inline void load(BodyReader& ar, std::vector<telemetry::Event>& events) {
   events.resize(ar.count(sizeof(telemetry::Event)));
   ar.read(events.data(), events.size() * sizeof(telemetry::Event));
   for (const telemetry::Event& event : events)
-    if (event.kind != telemetry::EventKind::op && event.kind != telemetry::EventKind::metric) throw cereal::Exception("has an event of no known kind");
+    if (event.kind != telemetry::EventKind::op && event.kind != telemetry::EventKind::metric)
+      throw cereal::Exception("has an event of no known kind");
 }
 
 template <class T>
@@ -122,7 +129,8 @@ template <class Archive, class Enum>
 void in_range(Archive& ar, Enum& value, Enum last) {
   auto number = static_cast<std::uint8_t>(value);
   ar(number);
-  if (number > static_cast<std::uint8_t>(last)) throw cereal::Exception("has a word of an enumeration that is not known");
+  if (number > static_cast<std::uint8_t>(last))
+    throw cereal::Exception("has a word of an enumeration that is not known");
   value = static_cast<Enum>(number);
 }
 

@@ -52,9 +52,12 @@ std::string random_routing_id() {
   return base::hex(first) + base::hex(draw());
 }
 
-std::span<const std::byte> bytes_of(const ::zmq::message_t& part) { return {part.data<std::byte>(), part.size()}; }
+std::span<const std::byte> bytes_of(const ::zmq::message_t& part) {
+  return {part.data<std::byte>(), part.size()};
+}
 
-// Takes the next message of exactly `parts.size()` parts. False: there was none. `whole` says whether the number was right.
+// Takes the next message of exactly `parts.size()` parts. False: there was none. `whole` says
+// whether the number was right.
 bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool& whole) {
   std::size_t count = 0;
   ::zmq::message_t rest;
@@ -67,7 +70,8 @@ bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool
   } while (true);
 }
 
-// Waits until `socket` may have a message or `end` (ns) has come. Whether it has one; false also after a signal.
+// Waits until `socket` may have a message or `end` (ns) has come. Whether it has one; false also
+// after a signal.
 Result<bool> wait(::zmq::socket_t& socket, std::int64_t end, const std::string& endpoint) {
   zmq_pollitem_t item{socket.handle(), 0, ZMQ_POLLIN, 0};
   int ready = 0;
@@ -75,20 +79,26 @@ Result<bool> wait(::zmq::socket_t& socket, std::int64_t end, const std::string& 
     const std::int64_t left = std::max<std::int64_t>(0, end - base::now_nanoseconds());
     ready = zmq_poll(&item, 1, static_cast<long>((left + 999'999) / 1'000'000));
   } while (ready == 0 && base::now_nanoseconds() < end);
-  if (ready < 0 && zmq_errno() != EINTR) return base::fail(problem(endpoint, "cannot wait for messages", zmq_errno()));
+  if (ready < 0 && zmq_errno() != EINTR)
+    return base::fail(problem(endpoint, "cannot wait for messages", zmq_errno()));
   return ready > 0;
 }
 
-std::int64_t end_of(milliseconds limit) { return base::now_nanoseconds() + std::chrono::nanoseconds(limit).count(); }
+std::int64_t end_of(milliseconds limit) {
+  return base::now_nanoseconds() + std::chrono::nanoseconds(limit).count();
+}
 
 class Server final : public session::ControlServer {
  public:
   Server(const std::string& endpoint, const ServeOptions& options)
       : socket_(context_, ::zmq::socket_type::router),
-        header_{base::xxh64(std::string_view(options.run)), options.generation,
-                static_cast<std::uint64_t>(base::now_nanoseconds())} {  // so that a server that comes back goes on, not back
+        header_{
+            base::xxh64(std::string_view(options.run)), options.generation,
+            static_cast<std::uint64_t>(
+                base::now_nanoseconds())} {  // so that a server that comes back goes on, not back
     configure_control(socket_, endpoint);
-    // A client that lost its connection comes back under its name before the loss may have been seen here.
+    // A client that lost its connection comes back under its name before the loss may have been
+    // seen here.
     socket_.set(::zmq::sockopt::router_handover, true);
     socket_.bind(endpoint);
     endpoint_ = socket_.get(::zmq::sockopt::last_endpoint);
@@ -130,13 +140,17 @@ class Server final : public session::ControlServer {
     if (!take_parts(socket_, parts, whole)) return std::nullopt;
     auto frame = whole ? decode_message(bytes_of(parts[1])) : base::fail(Problem{});
     session::PeerId peer = parts[0].to_string();
-    if (frame && is_ours(frame->header) && is_news(peer, frame->header.sequence)) return session::Received{std::move(peer), std::move(frame->message)};
+    if (frame && is_ours(frame->header) && is_news(peer, frame->header.sequence))
+      return session::Received{std::move(peer), std::move(frame->message)};
     ++malformed_;
     return std::nullopt;
   }
 
   // A client that has not heard from us yet does not know the run.
-  bool is_ours(const ControlHeader& header) const { return header.run == 0 || (header.run == header_.run && header.generation == header_.generation); }
+  bool is_ours(const ControlHeader& header) const {
+    return header.run == 0 ||
+           (header.run == header_.run && header.generation == header_.generation);
+  }
 
   bool is_news(const session::PeerId& peer, std::uint64_t sequence) {
     const auto known = last_.find(peer);
@@ -157,7 +171,8 @@ class Server final : public session::ControlServer {
 
 class Client final : public session::ControlClient {
  public:
-  explicit Client(const std::string& endpoint) : endpoint_(endpoint), socket_(context_, ::zmq::socket_type::dealer) {
+  explicit Client(const std::string& endpoint)
+      : endpoint_(endpoint), socket_(context_, ::zmq::socket_type::dealer) {
     configure_control(socket_, endpoint);
     socket_.set(::zmq::sockopt::routing_id, random_routing_id());
     socket_.set(::zmq::sockopt::reconnect_ivl, 10);
@@ -182,7 +197,8 @@ class Client final : public session::ControlClient {
     if (!frame) return base::fail(frame.error());
     if (zmq_send(socket_.handle(), frame->data(), frame->size(), ZMQ_DONTWAIT) >= 0) return {};
     if (zmq_errno() != EAGAIN) return base::fail(problem(endpoint_, "cannot send", zmq_errno()));
-    return base::fail({ProblemCode::unavailable, endpoint_, "does not take messages: " + std::to_string(kQueueMessages) + " wait", "",
+    return base::fail({ProblemCode::unavailable, endpoint_,
+                       "does not take messages: " + std::to_string(kQueueMessages) + " wait", "",
                        "Look whether the coordinator lives."});
   }
 
@@ -196,13 +212,16 @@ class Client final : public session::ControlClient {
     return std::move(frame->message);
   }
 
-  // The first frame says which run this is; a later server of another run at the same endpoint is not ours.
+  // The first frame says which run this is; a later server of another run at the same endpoint is
+  // not ours.
   bool is_news(const ControlHeader& header) {
     if (header_.run == 0) {
       header_.run = header.run;
       header_.generation = header.generation;
     }
-    if (header.run != header_.run || header.generation != header_.generation || header.sequence <= heard_) return false;
+    if (header.run != header_.run || header.generation != header_.generation ||
+        header.sequence <= heard_)
+      return false;
     heard_ = header.sequence;
     return true;
   }
@@ -216,7 +235,8 @@ class Client final : public session::ControlClient {
 
 }  // namespace
 
-Result<std::unique_ptr<session::ControlServer>> serve(const std::string& endpoint, const ServeOptions& options) {
+Result<std::unique_ptr<session::ControlServer>> serve(const std::string& endpoint,
+                                                      const ServeOptions& options) {
   if (const auto ok = check_bind_endpoint(endpoint); !ok) return base::fail(ok.error());
   try {
     return std::make_unique<Server>(endpoint, options);

@@ -22,17 +22,21 @@ using base::Result;
 constexpr std::string_view kIpc = "ipc://", kTcp = "tcp://";
 constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 
-Problem problem(ProblemCode code, const std::string& endpoint, std::string what, std::string accepted = "", std::string advice = "") {
+Problem problem(ProblemCode code, const std::string& endpoint, std::string what,
+                std::string accepted = "", std::string advice = "") {
   return {code, endpoint, std::move(what), std::move(accepted), std::move(advice)};
 }
 
-std::string path_of(const std::string& endpoint) { return endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : ""; }
+std::string path_of(const std::string& endpoint) {
+  return endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : "";
+}
 
 // A port, or at will one that the system chooses. ZeroMQ itself would take 99999 for 34463.
 bool is_port(std::string_view text, bool may_choose) {
   unsigned port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return (may_choose && text == "*") || (error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65'535);
+  return (may_choose && text == "*") ||
+         (error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65'535);
 }
 
 // An address of 127.0.0.0/8; no names, for those can be made to mean anything.
@@ -43,28 +47,38 @@ bool is_loopback(const std::string& address) {
 
 Result<void> check_tcp(const std::string& endpoint, bool may_choose_port) {
   const std::size_t colon = endpoint.rfind(':');
-  const std::string address = colon < kTcp.size() ? "" : endpoint.substr(kTcp.size(), colon - kTcp.size());
-  if (!is_loopback(address)) return base::fail(problem(ProblemCode::refused, endpoint, "is not an address of this machine alone", "tcp://127.0.0.1:PORT"));
+  const std::string address =
+      colon < kTcp.size() ? "" : endpoint.substr(kTcp.size(), colon - kTcp.size());
+  if (!is_loopback(address))
+    return base::fail(problem(ProblemCode::refused, endpoint,
+                              "is not an address of this machine alone", "tcp://127.0.0.1:PORT"));
   if (is_port(std::string_view(endpoint).substr(colon + 1), may_choose_port)) return {};
-  return base::fail(problem(ProblemCode::bad_input, endpoint, "has no port", "a port of 1 to 65535"));
+  return base::fail(
+      problem(ProblemCode::bad_input, endpoint, "has no port", "a port of 1 to 65535"));
 }
 
 Result<void> check_ipc(const std::string& endpoint) {
   const std::string path = path_of(endpoint);
   if (!path.starts_with('/'))
-    return base::fail(problem(ProblemCode::bad_input, endpoint, "is no endpoint of the control plane", "ipc:///PATH, tcp://127.0.0.1:PORT"));
+    return base::fail(problem(ProblemCode::bad_input, endpoint,
+                              "is no endpoint of the control plane",
+                              "ipc:///PATH, tcp://127.0.0.1:PORT"));
   if (path.size() <= kLongestPath) return {};
-  return base::fail(problem(ProblemCode::bad_input, endpoint, "its path is " + std::to_string(path.size()) + " bytes long",
-                            "up to " + std::to_string(kLongestPath) + " bytes", "Set XDG_RUNTIME_DIR to a shorter path."));
+  return base::fail(problem(ProblemCode::bad_input, endpoint,
+                            "its path is " + std::to_string(path.size()) + " bytes long",
+                            "up to " + std::to_string(kLongestPath) + " bytes",
+                            "Set XDG_RUNTIME_DIR to a shorter path."));
 }
 
 // Others must not be able to enter: a socket's own permissions follow the umask.
 Result<void> check_directory(const std::string& endpoint) {
   const auto directory = std::filesystem::path(path_of(endpoint)).parent_path();
   struct stat status {};
-  if (::stat(directory.c_str(), &status) != 0) return base::fail(base::system_problem(endpoint, "cannot use its directory", errno));
+  if (::stat(directory.c_str(), &status) != 0)
+    return base::fail(base::system_problem(endpoint, "cannot use its directory", errno));
   if (status.st_uid == ::geteuid() && (status.st_mode & 077) == 0) return {};
-  return base::fail(problem(ProblemCode::refused, endpoint, "its directory is open to others", "a directory of this user with mode 0700",
+  return base::fail(problem(ProblemCode::refused, endpoint, "its directory is open to others",
+                            "a directory of this user with mode 0700",
                             "Use chmod 700, or another directory."));
 }
 
@@ -75,7 +89,8 @@ int try_connect(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
-  const int reason = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  const int reason =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
   ::close(fd);
   return reason;
 }
@@ -85,14 +100,19 @@ Result<void> check_free(const std::string& endpoint) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return {};
   if (!S_ISSOCK(status.st_mode))
-    return base::fail(problem(ProblemCode::unavailable, endpoint, "its path is taken by a file that is no socket", "", "Move the file away."));
+    return base::fail(problem(ProblemCode::unavailable, endpoint,
+                              "its path is taken by a file that is no socket", "",
+                              "Move the file away."));
   if (try_connect(path) == ECONNREFUSED) return {};
-  return base::fail(problem(ProblemCode::unavailable, endpoint, "another server uses it", "", "Stop that run, or attach to it."));
+  return base::fail(problem(ProblemCode::unavailable, endpoint, "another server uses it", "",
+                            "Stop that run, or attach to it."));
 }
 
 }  // namespace
 
-Result<void> check_connect_endpoint(const std::string& endpoint) { return endpoint.starts_with(kTcp) ? check_tcp(endpoint, false) : check_ipc(endpoint); }
+Result<void> check_connect_endpoint(const std::string& endpoint) {
+  return endpoint.starts_with(kTcp) ? check_tcp(endpoint, false) : check_ipc(endpoint);
+}
 
 Result<void> check_bind_endpoint(const std::string& endpoint) {
   if (endpoint.starts_with(kTcp)) return check_tcp(endpoint, true);

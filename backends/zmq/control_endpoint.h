@@ -10,8 +10,8 @@ namespace trainyard::zmq {
 
 base::Result<void> check_connect_endpoint(const std::string& endpoint);
 
-// Also refuses a path where a server lives or that is no socket, and a directory that is not ours alone. ZeroMQ itself would
-// take the path from a living server.
+// Also refuses a path where a server lives or that is no socket, and a directory that is not ours
+// alone. ZeroMQ itself would take the path from a living server.
 base::Result<void> check_bind_endpoint(const std::string& endpoint);
 
 }  // namespace trainyard::zmq

@@ -18,7 +18,8 @@ constexpr std::size_t kLongestIpcPath = 107;  // sockaddr_un holds 108 bytes, th
 constexpr std::string_view kAcceptedEndpoints = "ipc://PATH of up to 107 bytes, tcp://ADDRESS:PORT";
 
 Problem bad_endpoint(const std::string& endpoint, const std::string& what) {
-  return {ProblemCode::bad_input, "endpoint \"" + endpoint + "\"", what, std::string(kAcceptedEndpoints), ""};
+  return {ProblemCode::bad_input, "endpoint \"" + endpoint + "\"", what,
+          std::string(kAcceptedEndpoints), ""};
 }
 
 bool is_wildcard(std::string_view host) {
@@ -30,11 +31,14 @@ Result<void> check_endpoint(const std::string& endpoint) {
   constexpr std::string_view ipc = "ipc://", tcp = "tcp://";
   if (endpoint.starts_with(ipc)) {
     const std::size_t length = endpoint.size() - ipc.size();
-    if (length < 1 || length > kLongestIpcPath) return base::fail(bad_endpoint(endpoint, "its path is " + std::to_string(length) + " bytes long"));
+    if (length < 1 || length > kLongestIpcPath)
+      return base::fail(
+          bad_endpoint(endpoint, "its path is " + std::to_string(length) + " bytes long"));
     return {};
   }
   const std::size_t colon = endpoint.rfind(':');
-  if (!endpoint.starts_with(tcp) || colon < tcp.size()) return base::fail(bad_endpoint(endpoint, "is no address that ranks can use"));
+  if (!endpoint.starts_with(tcp) || colon < tcp.size())
+    return base::fail(bad_endpoint(endpoint, "is no address that ranks can use"));
   if (is_wildcard(std::string_view(endpoint).substr(tcp.size(), colon - tcp.size())))
     return base::fail(bad_endpoint(endpoint, "would listen on every interface"));
   return {};
@@ -43,7 +47,10 @@ Result<void> check_endpoint(const std::string& endpoint) {
 class BoundSocket final : public Bound {
  public:
   BoundSocket(Identity identity, const TransportOptions& options)
-      : identity_(identity), options_(options), context_(std::make_unique<::zmq::context_t>(1)), inbox_(*context_, ::zmq::socket_type::pull) {}
+      : identity_(identity),
+        options_(options),
+        context_(std::make_unique<::zmq::context_t>(1)),
+        inbox_(*context_, ::zmq::socket_type::pull) {}
 
   void listen(const std::string& endpoint) {
     configure(inbox_, options_);
@@ -53,15 +60,19 @@ class BoundSocket final : public Bound {
 
   Result<std::unique_ptr<Transport>> connect(const std::vector<std::string>& endpoints) override {
     if (endpoints.size() != static_cast<std::size_t>(identity_.ranks) || context_ == nullptr)
-      return base::fail(
-          {ProblemCode::bad_usage, "zmq transport", "connect needs one endpoint a rank, once", std::to_string(identity_.ranks) + " endpoints", ""});
+      return base::fail({ProblemCode::bad_usage, "zmq transport",
+                         "connect needs one endpoint a rank, once",
+                         std::to_string(identity_.ranks) + " endpoints", ""});
     for (int peer = 0; peer < identity_.ranks; ++peer)
-      if (const auto& endpoint = endpoints[static_cast<std::size_t>(peer)]; peer != identity_.rank && !endpoint.empty())
+      if (const auto& endpoint = endpoints[static_cast<std::size_t>(peer)];
+          peer != identity_.rank && !endpoint.empty())
         if (auto ok = check_endpoint(endpoint); !ok) return base::fail(ok.error());
     try {
-      return std::make_unique<End>(identity_, options_, std::move(context_), std::move(inbox_), endpoints);
+      return std::make_unique<End>(identity_, options_, std::move(context_), std::move(inbox_),
+                                   endpoints);
     } catch (const ::zmq::error_t& error) {
-      return base::fail(base::system_problem("zmq transport", "cannot connect to peers", error.num()));
+      return base::fail(
+          base::system_problem("zmq transport", "cannot connect to peers", error.num()));
     }
   }
 
@@ -74,16 +85,20 @@ class BoundSocket final : public Bound {
 
 }  // namespace
 
-Result<std::unique_ptr<Bound>> bind(int rank, int ranks, std::uint32_t generation, const std::string& endpoint, const TransportOptions& options) {
+Result<std::unique_ptr<Bound>> bind(int rank, int ranks, std::uint32_t generation,
+                                    const std::string& endpoint, const TransportOptions& options) {
   if (ranks < 1 || rank < 0 || rank >= ranks || options.channels < 1)
-    return base::fail({ProblemCode::bad_usage, "zmq transport", "there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks), "", ""});
+    return base::fail({ProblemCode::bad_usage, "zmq transport",
+                       "there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks),
+                       "", ""});
   if (auto ok = check_endpoint(endpoint); !ok) return base::fail(ok.error());
   try {
     auto bound = std::make_unique<BoundSocket>(Identity{rank, ranks, generation}, options);
     bound->listen(endpoint);
     return bound;
   } catch (const ::zmq::error_t& error) {
-    return base::fail(Problem{ProblemCode::unavailable, "endpoint \"" + endpoint + "\"", std::string("cannot listen there: ") + error.what(), "",
+    return base::fail(Problem{ProblemCode::unavailable, "endpoint \"" + endpoint + "\"",
+                              std::string("cannot listen there: ") + error.what(), "",
                               "Choose another address or port"});
   }
 }

@@ -21,7 +21,8 @@ std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 }  // namespace
 
-End::End(Identity identity, const TransportOptions& options, std::unique_ptr<::zmq::context_t> context, ::zmq::socket_t inbox,
+End::End(Identity identity, const TransportOptions& options,
+         std::unique_ptr<::zmq::context_t> context, ::zmq::socket_t inbox,
          const std::vector<std::string>& endpoints)
     : identity_(identity),
       options_(options),
@@ -44,11 +45,13 @@ End::End(Identity identity, const TransportOptions& options, std::unique_ptr<::z
   }
 }
 
-// Peers learn why before the sockets close. Closing the context ends its threads, so nothing reads posted bytes after this.
+// Peers learn why before the sockets close. Closing the context ends its threads, so nothing reads
+// posted bytes after this.
 End::~End() {
   tell_abort();
   for (int peer = 0; peer < ranks(); ++peer)
-    if (Link* link = peer_at(peer).link.get(); link != nullptr && !peer_at(peer).left) link->send(header(FrameKind::leave, peer));
+    if (Link* link = peer_at(peer).link.get(); link != nullptr && !peer_at(peer).left)
+      link->send(header(FrameKind::leave, peer));
 }
 
 Problem End::problem_with(int peer, const std::string& what, const std::string& advice) const {
@@ -72,10 +75,13 @@ Result<void> End::check(int peer, int channel) {
     tell_abort();
     return state();
   }
-  const bool known = peer >= 0 && peer < ranks() && peer_at(peer).link != nullptr && channel >= 0 && channel < options_.channels;
+  const bool known = peer >= 0 && peer < ranks() && peer_at(peer).link != nullptr && channel >= 0 &&
+                     channel < options_.channels;
   if (known) return {};
-  return base::fail({ProblemCode::bad_usage, rank_name(rank()), "has no channel " + std::to_string(channel) + " to " + rank_name(peer),
-                     "a connected rank, a channel of 0 to " + std::to_string(options_.channels - 1), ""});
+  return base::fail({ProblemCode::bad_usage, rank_name(rank()),
+                     "has no channel " + std::to_string(channel) + " to " + rank_name(peer),
+                     "a connected rank, a channel of 0 to " + std::to_string(options_.channels - 1),
+                     ""});
 }
 
 Result<void> End::check_post(int peer, Tag tag, std::size_t bytes) const {
@@ -84,9 +90,11 @@ Result<void> End::check_post(int peer, Tag tag, std::size_t bytes) const {
     return base::fail({ProblemCode::bad_usage, rank_name(rank()), what, accepted, ""});
   };
   if (tag.generation != generation)
-    return wrong("posted a message of generation " + std::to_string(tag.generation), "generation " + std::to_string(generation));
+    return wrong("posted a message of generation " + std::to_string(tag.generation),
+                 "generation " + std::to_string(generation));
   if (bytes > options_.maximum_payload_bytes)
-    return wrong("posted " + std::to_string(bytes) + " bytes at once", "up to " + std::to_string(options_.maximum_payload_bytes) + " bytes");
+    return wrong("posted " + std::to_string(bytes) + " bytes at once",
+                 "up to " + std::to_string(options_.maximum_payload_bytes) + " bytes");
   return {};
 }
 
@@ -101,7 +109,9 @@ FrameHeader End::header(FrameKind kind, int peer) const {
 }
 
 Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
-  if (auto ok = check(peer, channel).and_then([&] { return check_post(peer, tag, bytes.size()); }); !ok) return base::fail(ok.error());
+  if (auto ok = check(peer, channel).and_then([&] { return check_post(peer, tag, bytes.size()); });
+      !ok)
+    return base::fail(ok.error());
   OutLane& lane = out(peer, channel);
   if (!lane.has_room(bytes.size(), options_.window_bytes)) pump();
   if (has_lost(peer)) return true;
@@ -115,7 +125,8 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   head.payload_bytes = bytes.size();
   if (!peer_at(peer).link->send(head, bytes)) {
     // There was room: so its connection has ended, which is not known otherwise yet.
-    if (peer_at(peer).may_be_lost && peer_at(peer).link->was_connected()) return peer_at(peer).left = true;
+    if (peer_at(peer).may_be_lost && peer_at(peer).link->was_connected())
+      return peer_at(peer).left = true;
     return false;
   }
   lane.add(bytes.size());
@@ -128,7 +139,8 @@ Result<std::uint64_t> End::consumed(int peer, int channel) {
   const OutLane& lane = out(peer, channel);
   if (lane.consumed < lane.posted) pump();
   if (has_lost(peer)) return lane.posted;
-  if (lane.consumed < lane.posted && peer_at(peer).left) return base::fail(gone(peer, " without taking all that was posted to it"));
+  if (lane.consumed < lane.posted && peer_at(peer).left)
+    return base::fail(gone(peer, " without taking all that was posted to it"));
   return lane.consumed;
 }
 
@@ -136,14 +148,17 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   InLane& lane = in(peer, channel);
   const Peer& from = peer_at(peer);
-  // A peer may be heard before it can be reached, as each way has its own connection: then whoever answers would find no room.
+  // A peer may be heard before it can be reached, as each way has its own connection: then whoever
+  // answers would find no room.
   const bool unreached = !from.left && !from.link->was_connected();
   if (lane.empty() || unreached) pump();
   if (unreached) return std::nullopt;
-  if (lane.empty() && peer_at(peer).left && !peer_at(peer).may_be_lost) return base::fail(gone(peer, "; nothing more comes from it"));
+  if (lane.empty() && peer_at(peer).left && !peer_at(peer).may_be_lost)
+    return base::fail(gone(peer, "; nothing more comes from it"));
   if (lane.empty()) return std::nullopt;
   const InLane::Slot& slot = lane.oldest();
-  return Message{slot.tag, {static_cast<const std::byte*>(slot.payload.data()), slot.payload.size()}};
+  return Message{slot.tag,
+                 {static_cast<const std::byte*>(slot.payload.data()), slot.payload.size()}};
 }
 
 Result<void> End::release(int peer, int channel) {
@@ -167,7 +182,9 @@ void End::acknowledge(int peer, int channel) {
 }
 
 bool End::connected() const {
-  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.link == nullptr || peer.link->was_connected(); });
+  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+    return peer.link == nullptr || peer.link->was_connected();
+  });
 }
 
 bool End::set_reason(const Problem& reason) {

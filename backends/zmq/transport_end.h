@@ -39,14 +39,15 @@ struct Identity {
 class End final : public Transport {
  public:
   // Throws ::zmq::error_t.
-  End(Identity identity, const TransportOptions& options, std::unique_ptr<::zmq::context_t> context, ::zmq::socket_t inbox,
-      const std::vector<std::string>& endpoints);
+  End(Identity identity, const TransportOptions& options, std::unique_ptr<::zmq::context_t> context,
+      ::zmq::socket_t inbox, const std::vector<std::string>& endpoints);
   ~End() override;
 
   int rank() const override { return identity_.rank; }
   int ranks() const override { return identity_.ranks; }
   std::span<std::byte> arena() override { return {}; }
-  base::Result<bool> post(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) override;
+  base::Result<bool> post(int peer, int channel, comm::Tag tag,
+                          std::span<const std::byte> bytes) override;
   base::Result<std::uint64_t> consumed(int peer, int channel) override;
   base::Result<std::optional<comm::Message>> receive(int peer, int channel) override;
   base::Result<void> release(int peer, int channel) override;
@@ -74,11 +75,14 @@ class End final : public Transport {
   };
 
   Peer& peer_at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
-  OutLane& out(int peer, int channel) { return peer_at(peer).out[static_cast<std::size_t>(channel)]; }
+  OutLane& out(int peer, int channel) {
+    return peer_at(peer).out[static_cast<std::size_t>(channel)];
+  }
   InLane& in(int peer, int channel) { return peer_at(peer).in[static_cast<std::size_t>(channel)]; }
   base::Result<void> check(int peer, int channel);
   base::Result<void> check_post(int peer, comm::Tag tag, std::size_t bytes) const;
-  base::Problem problem_with(int peer, const std::string& what, const std::string& advice = "") const;
+  base::Problem problem_with(int peer, const std::string& what,
+                             const std::string& advice = "") const;
   base::Problem gone(int peer, const std::string& what) const;
   FrameHeader header(FrameKind kind, int peer) const;
 

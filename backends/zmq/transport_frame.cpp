@@ -12,7 +12,8 @@ namespace {
 constexpr std::uint32_t kMagic = 0x59445254;  // "TRDY"
 constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kCheckedBytes = kFrameHeaderBytes - sizeof(std::uint32_t);
-static_assert(std::endian::native == std::endian::little, "the frame is little-endian and copied as it lies");
+static_assert(std::endian::native == std::endian::little,
+              "the frame is little-endian and copied as it lies");
 
 class Writer {
  public:
@@ -46,8 +47,9 @@ class Reader {
 
 std::array<std::byte, kFrameHeaderBytes> encode(const FrameHeader& header) {
   std::array<std::byte, kFrameHeaderBytes> frame{};
-  Writer(frame.data()) << kMagic << kVersion << header.kind << header.run_key << header.generation << header.from << header.to << header.channel
-                       << header.sequence << header.step << header.op << header.payload_bytes;
+  Writer(frame.data()) << kMagic << kVersion << header.kind << header.run_key << header.generation
+                       << header.from << header.to << header.channel << header.sequence
+                       << header.step << header.op << header.payload_bytes;
   Writer(frame.data() + kCheckedBytes) << base::crc32c(std::span(frame).first(kCheckedBytes));
   return frame;
 }
@@ -57,8 +59,9 @@ std::optional<FrameHeader> decode(std::span<const std::byte> frame) {
   FrameHeader header;
   std::uint32_t found_magic = 0, checksum = 0;
   std::uint16_t found_version = 0;
-  Reader(frame.data()) >> found_magic >> found_version >> header.kind >> header.run_key >> header.generation >> header.from >> header.to >> header.channel >>
-      header.sequence >> header.step >> header.op >> header.payload_bytes;
+  Reader(frame.data()) >> found_magic >> found_version >> header.kind >> header.run_key >>
+      header.generation >> header.from >> header.to >> header.channel >> header.sequence >>
+      header.step >> header.op >> header.payload_bytes;
   Reader(frame.data() + kCheckedBytes) >> checksum;
   const bool known_kind = header.kind >= FrameKind::data && header.kind <= FrameKind::leave;
   if (found_magic != kMagic || found_version != kVersion || !known_kind) return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The header frame of the data plane: 64 bytes, little-endian, closed by a CRC-32C of the 60 before it.
+// The header frame of the data plane: 64 bytes, little-endian, closed by a CRC-32C of the 60 before
+// it.
 #pragma once
 
 #include <array>
@@ -12,7 +13,9 @@ namespace trainyard::zmq {
 
 enum class FrameKind : std::uint16_t { data = 1, consumed = 2, abort = 3, leave = 4 };
 
-constexpr bool has_payload(FrameKind kind) { return kind == FrameKind::data || kind == FrameKind::abort; }
+constexpr bool has_payload(FrameKind kind) {
+  return kind == FrameKind::data || kind == FrameKind::abort;
+}
 
 struct FrameHeader {
   FrameKind kind = FrameKind::data;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What one rank knows of its lanes: a lane is a peer, a channel and a direction. No more than `kWindowMessages` are on the
-// way or unread in a lane, so a slow reader holds up its writer and not the memory of the host.
+// What one rank knows of its lanes: a lane is a peer, a channel and a direction. No more than
+// `kWindowMessages` are on the way or unread in a lane, so a slow reader holds up its writer and
+// not the memory of the host.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ struct OutLane {
   comm::LaneCounters counters;
 
   bool has_room(std::uint64_t bytes, std::uint64_t window_bytes) const {
-    return posted == consumed || (posted - consumed < kWindowMessages && bytes_on_the_way + bytes <= window_bytes);
+    return posted == consumed ||
+           (posted - consumed < kWindowMessages && bytes_on_the_way + bytes <= window_bytes);
   }
   void add(std::uint64_t bytes) {
     sizes[posted++ % kWindowMessages] = bytes;

@@ -15,17 +15,21 @@ constexpr int kLingerMilliseconds = 1000;
 
 int in_milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
 
-// A message that borrows its bytes: with no function to free them, ZeroMQ takes them as constant and copies nothing.
+// A message that borrows its bytes: with no function to free them, ZeroMQ takes them as constant
+// and copies nothing.
 ::zmq::message_t borrow(std::span<const std::byte> bytes) {
-  return {const_cast<std::byte*>(bytes.data()), bytes.size(), static_cast<::zmq::free_fn*>(nullptr)};
+  return {const_cast<std::byte*>(bytes.data()), bytes.size(),
+          static_cast<::zmq::free_fn*>(nullptr)};
 }
 
 }  // namespace
 
 void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(std::max(options.maximum_payload_bytes, comm::kMaximumProblemBytes)));
-  // Every lane may have a full window of messages and as many acknowledgements on the way; the rest is for abort and leave.
+  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(std::max(options.maximum_payload_bytes,
+                                                                     comm::kMaximumProblemBytes)));
+  // Every lane may have a full window of messages and as many acknowledgements on the way; the rest
+  // is for abort and leave.
   const int most = 2 * static_cast<int>(kWindowMessages) * options.channels + 16;
   socket.set(sockopt::sndhwm, most);
   socket.set(sockopt::rcvhwm, most);
@@ -38,21 +42,29 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   socket.set(sockopt::heartbeat_ttl, in_milliseconds(options.heartbeat_limit));
 }
 
-Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer, const TransportOptions& options)
-    : endpoint_(endpoint), monitor_(context, ::zmq::socket_type::pair), socket_(context, ::zmq::socket_type::push) {
+Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
+           const TransportOptions& options)
+    : endpoint_(endpoint),
+      monitor_(context, ::zmq::socket_type::pair),
+      socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
-  // Nothing is queued for a peer that is not there: what is posted is on its way, and leaving never waits for the gone.
+  // Nothing is queued for a peer that is not there: what is posted is on its way, and leaving never
+  // waits for the gone.
   socket_.set(::zmq::sockopt::immediate, 1);
   socket_.set(::zmq::sockopt::reconnect_ivl, 20);
   socket_.set(::zmq::sockopt::reconnect_ivl_max, 500);
   const std::string monitor_endpoint = "inproc://monitor-" + std::to_string(peer);
-  if (zmq_socket_monitor(socket_.handle(), monitor_endpoint.c_str(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0) throw ::zmq::error_t();
+  if (zmq_socket_monitor(socket_.handle(), monitor_endpoint.c_str(),
+                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0)
+    throw ::zmq::error_t();
   monitor_.set(::zmq::sockopt::linger, 0);
   monitor_.connect(monitor_endpoint);
   socket_.connect(endpoint);
 }
 
-bool Link::send(const FrameHeader& header, std::span<const std::byte> payload) { return send_parts(header, borrow(payload)); }
+bool Link::send(const FrameHeader& header, std::span<const std::byte> payload) {
+  return send_parts(header, borrow(payload));
+}
 
 bool Link::send_copy(const FrameHeader& header, std::span<const std::byte> payload) {
   return send_parts(header, ::zmq::message_t(payload.data(), payload.size()));
@@ -63,8 +75,8 @@ bool Link::send_parts(const FrameHeader& header, ::zmq::message_t body) {
   ::zmq::message_t head(frame.data(), frame.size());
   const bool more = has_payload(header.kind);
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
-  // A send looks for news of its connection only now and then; asking for events always does. Without, a fresh connection
-  // could go unseen, and nothing would tell of it again.
+  // A send looks for news of its connection only now and then; asking for events always does.
+  // Without, a fresh connection could go unseen, and nothing would tell of it again.
   if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) {
     if ((socket_.get(::zmq::sockopt::events) & ZMQ_POLLOUT) == 0) return false;
     if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) return false;
@@ -74,7 +86,8 @@ bool Link::send_parts(const FrameHeader& header, ::zmq::message_t body) {
   return zmq_msg_send(body.handle(), socket_.handle(), ZMQ_DONTWAIT) >= 0;
 }
 
-// An event is two frames: a 16-bit number with a 32-bit value, and the address (zmq_socket_monitor(3)).
+// An event is two frames: a 16-bit number with a 32-bit value, and the address
+// (zmq_socket_monitor(3)).
 bool Link::watch() {
   bool changed = false;
   ::zmq::message_t event, address;
@@ -83,7 +96,8 @@ bool Link::watch() {
     if (event.size() >= sizeof number) std::memcpy(&number, event.data(), sizeof number);
     if (event.more()) zmq_msg_recv(address.handle(), monitor_.handle(), ZMQ_DONTWAIT);
     if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) connected_ = true;
-    if (number == ZMQ_EVENT_DISCONNECTED && connected_ && lost_since_ == 0) lost_since_ = base::now_nanoseconds();
+    if (number == ZMQ_EVENT_DISCONNECTED && connected_ && lost_since_ == 0)
+      lost_since_ = base::now_nanoseconds();
     changed = true;
   }
   return changed;

@@ -17,10 +17,12 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options);
 class Link {
  public:
   // Starts to connect; throws ::zmq::error_t.
-  Link(::zmq::context_t& context, const std::string& endpoint, int peer, const TransportOptions& options);
+  Link(::zmq::context_t& context, const std::string& endpoint, int peer,
+       const TransportOptions& options);
 
   const std::string& endpoint() const { return endpoint_; }
-  // False: not connected yet, or no room. The payload must stay until the peer has it, or the link is destroyed.
+  // False: not connected yet, or no room. The payload must stay until the peer has it, or the link
+  // is destroyed.
   bool send(const FrameHeader& header, std::span<const std::byte> payload = {});
   // The same with a copy of the payload.
   bool send_copy(const FrameHeader& header, std::span<const std::byte> payload);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What comes in: frames, the health of links, and waiting for either. Whatever a frame holds, it is taken, dropped and
-// counted, or ends the transport with a Problem.
+// What comes in: frames, the health of links, and waiting for either. Whatever a frame holds, it is
+// taken, dropped and counted, or ends the transport with a Problem.
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -19,9 +19,11 @@ namespace {
 constexpr int kFramesAtOnce = 256;  // a flood of frames does not keep the owner from its own work
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kWatchEvery = 10 * kMillisecond;
-// A peer's last frames and the end of its connection come by different ways; its leave may be read a little later.
+// A peer's last frames and the end of its connection come by different ways; its leave may be read
+// a little later.
 constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
-// As long as a peer takes for a few messages: a thread that sleeps is some 50 us late where the core went to sleep with it.
+// As long as a peer takes for a few messages: a thread that sleeps is some 50 us late where the
+// core went to sleep with it.
 constexpr std::int64_t kYieldsFor = kMillisecond / 2;
 constexpr std::int64_t kLongestSleep = 50 * kMillisecond;
 
@@ -60,7 +62,8 @@ bool End::take_frame() {
   const auto header = decode({static_cast<const std::byte*>(head.data()), head.size()});
   bool whole = header && head.more() == has_payload(header->kind);
   if (whole && head.more()) {
-    whole = zmq_msg_recv(payload.handle(), inbox_.handle(), ZMQ_DONTWAIT) >= 0 && !payload.more() && payload.size() == header->payload_bytes;
+    whole = zmq_msg_recv(payload.handle(), inbox_.handle(), ZMQ_DONTWAIT) >= 0 && !payload.more() &&
+            payload.size() == header->payload_bytes;
   }
   if (inbox_.get(::zmq::sockopt::rcvmore)) drop_rest();
   if (whole) accept(*header, std::move(payload));
@@ -76,8 +79,10 @@ void End::drop_rest() {
 }
 
 void End::accept(const FrameHeader& header, ::zmq::message_t payload) {
-  const bool addressed = header.run_key == options_.run_key && header.to == static_cast<std::uint32_t>(rank()) &&
-                         header.from < static_cast<std::uint32_t>(ranks()) && header.channel < static_cast<std::uint32_t>(options_.channels);
+  const bool addressed = header.run_key == options_.run_key &&
+                         header.to == static_cast<std::uint32_t>(rank()) &&
+                         header.from < static_cast<std::uint32_t>(ranks()) &&
+                         header.channel < static_cast<std::uint32_t>(options_.channels);
   if (!addressed || peers_[header.from].link == nullptr) return reject();
   Peer& peer = peers_[header.from];
   if (header.generation < peer.generation) return peer.stale.add(1);
@@ -86,7 +91,10 @@ void End::accept(const FrameHeader& header, ::zmq::message_t payload) {
   switch (header.kind) {
     case FrameKind::data: return accept_data(header, std::move(payload));
     case FrameKind::consumed: return accept_consumed(header);
-    case FrameKind::abort: return accept_abort(peer, comm::problem_from_bytes({static_cast<const std::byte*>(payload.data()), payload.size()}));
+    case FrameKind::abort:
+      return accept_abort(peer,
+                          comm::problem_from_bytes(
+                              {static_cast<const std::byte*>(payload.data()), payload.size()}));
     case FrameKind::leave: peer.left = true;
   }
 }
@@ -95,9 +103,10 @@ void End::accept_data(const FrameHeader& header, ::zmq::message_t payload) {
   InLane& lane = peers_[header.from].in[header.channel];
   if (header.sequence < lane.arrived || lane.full()) return reject();
   if (header.sequence > lane.arrived)
-    return abort(problem_with(static_cast<int>(header.from), "sent message " + std::to_string(header.sequence) + " of channel " +
-                                                                 std::to_string(header.channel) + ", but message " + std::to_string(lane.arrived) +
-                                                                 " never came"));
+    return abort(problem_with(static_cast<int>(header.from),
+                              "sent message " + std::to_string(header.sequence) + " of channel " +
+                                  std::to_string(header.channel) + ", but message " +
+                                  std::to_string(lane.arrived) + " never came"));
   lane.counters.add_message(payload.size(), kFrameHeaderBytes);
   InLane::Slot& slot = lane.slots[lane.arrived++ % kWindowMessages];
   slot.tag = {header.generation, header.step, header.op};
@@ -110,7 +119,8 @@ void End::accept_consumed(const FrameHeader& header) {
   peer.in[header.channel].counters.header_bytes.add(kFrameHeaderBytes);
 }
 
-// Told on, so that whoever sees this rank leave has heard why first: the frames of one peer keep their order.
+// Told on, so that whoever sees this rank leave has heard why first: the frames of one peer keep
+// their order.
 void End::accept_abort(Peer& from, const base::Problem& reason) {
   from.told_abort = true;
   abort(reason);
@@ -132,10 +142,13 @@ void End::judge(int peer, std::int64_t now) {
   const bool lost = link.lost_since() != 0 && now - link.lost_since() > kGraceAfterLoss;
   if (lost && peer_at(peer).may_be_lost) changed_ = peer_at(peer).left = true;
   else if (lost)
-    abort(problem_with(peer, "is lost: its connection at " + link.endpoint() + " ended",
-                       "See the log of that rank: its process ended, or its host cannot be reached"));
-  else if (!link.was_connected() && !peer_at(peer).may_be_lost && now - started_ > options_.connect_limit.count() * kMillisecond)
-    abort(problem_with(peer, "cannot be reached at " + link.endpoint(), "Check that it runs, and that no firewall closes the port"));
+    abort(
+        problem_with(peer, "is lost: its connection at " + link.endpoint() + " ended",
+                     "See the log of that rank: its process ended, or its host cannot be reached"));
+  else if (!link.was_connected() && !peer_at(peer).may_be_lost &&
+           now - started_ > options_.connect_limit.count() * kMillisecond)
+    abort(problem_with(peer, "cannot be reached at " + link.endpoint(),
+                       "Check that it runs, and that no firewall closes the port"));
 }
 
 bool End::wait(std::chrono::microseconds limit) {
@@ -160,12 +173,14 @@ bool End::spin(std::int64_t end) {
 
 bool End::ready() { return (inbox_.get(::zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
 
-// A descriptor of ZeroMQ tells only changes: what is there already must be asked for first (ZMQ_FD, zmq_getsockopt(3)).
+// A descriptor of ZeroMQ tells only changes: what is there already must be asked for first (ZMQ_FD,
+// zmq_getsockopt(3)).
 void End::sleep(std::int64_t end) {
   if (ready()) return;
   for (Peer& peer : peers_)
     if (peer.link != nullptr && peer.link->events_waiting()) return void(next_watch_ = 0);
-  const std::int64_t span = std::clamp<std::int64_t>(end - base::now_nanoseconds(), 0, kLongestSleep);
+  const std::int64_t span =
+      std::clamp<std::int64_t>(end - base::now_nanoseconds(), 0, kLongestSleep);
   const timespec limit{span / 1'000'000'000, span % 1'000'000'000};
   ::ppoll(polled_.data(), polled_.size(), &limit, nullptr);
   next_watch_ = 0;

@@ -5,7 +5,8 @@
 
 namespace trainyard::base {
 
-// fp16 (IEEE 754 binary16) and bf16 are of what travels or passes between layers, byte of what travels alone; all sums are made in the others.
+// fp16 (IEEE 754 binary16) and bf16 are of what travels or passes between layers, byte of what
+// travels alone; all sums are made in the others.
 enum class DType : std::uint8_t { fp32, fp64, int32, fp16, bf16, byte };
 
 constexpr std::int64_t size_of(DType dtype) {
@@ -20,8 +21,9 @@ constexpr std::int64_t size_of(DType dtype) {
 
 template <>
 struct Names<DType> {
-  static constexpr std::pair<DType, std::string_view> table[] = {{DType::fp32, "fp32"}, {DType::fp64, "fp64"}, {DType::int32, "int32"},
-                                                                 {DType::fp16, "fp16"}, {DType::bf16, "bf16"}, {DType::byte, "byte"}};
+  static constexpr std::pair<DType, std::string_view> table[] = {
+      {DType::fp32, "fp32"}, {DType::fp64, "fp64"}, {DType::int32, "int32"},
+      {DType::fp16, "fp16"}, {DType::bf16, "bf16"}, {DType::byte, "byte"}};
 };
 
 }  // namespace trainyard::base

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Field tables. A document type lists its fields once (name, member, unit, range, help); JSON, JSON Schema, --set,
-// validation and the inspector all follow from that list.
+// Field tables. A document type lists its fields once (name, member, unit, range, help); JSON, JSON
+// Schema, --set, validation and the inspector all follow from that list.
 //
 //   template <> struct base::Fields<Training> {
 //     static constexpr std::string_view title = "Training";
@@ -9,8 +9,8 @@
 //     }
 //   };
 //
-// A member may be bool, an integer, double, std::string, an enum with `Names`, another document, or a std::vector of
-// these. The default is the member's value in a default-constructed document.
+// A member may be bool, an integer, double, std::string, an enum with `Names`, another document, or
+// a std::vector of these. The default is the member's value in a default-constructed document.
 #pragma once
 
 #include <limits>
@@ -30,7 +30,8 @@ struct Range {
 };
 
 template <class Document>
-struct Fields;  // specialise: `title`, `table()`, and where a part has no use for a field that it cannot know of itself `hides(document, part, field)`
+struct Fields;  // specialise: `title`, `table()`, and where a part has no use for a field that it
+                // cannot know of itself `hides(document, part, field)`
 
 template <class Owner, class Value>
 struct Field {
@@ -40,11 +41,13 @@ struct Field {
   std::string_view unit;
   Range range;
   std::string_view help;
-  bool (*used)(const Owner&) = nullptr;  // null: always. Else: whether the value matters, given the others (kind, ...)
+  bool (*used)(const Owner&) =
+      nullptr;  // null: always. Else: whether the value matters, given the others (kind, ...)
 };
 
 template <class Owner, class Value>
-constexpr Field<Owner, Value> field(std::string_view name, Value Owner::*member, std::string_view unit, Range range, std::string_view help,
+constexpr Field<Owner, Value> field(std::string_view name, Value Owner::*member,
+                                    std::string_view unit, Range range, std::string_view help,
                                     std::type_identity_t<bool (*)(const Owner&)> used = nullptr) {
   range.unit = unit;
   return {name, member, unit, range, help, used};

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kLongestName = 64;  // longer words are not compared with the known ones
 
 std::string number_text(double value) {
-  if (std::fabs(value) < 1e15 && value == std::floor(value)) return std::to_string(static_cast<std::int64_t>(value));
+  if (std::fabs(value) < 1e15 && value == std::floor(value))
+    return std::to_string(static_cast<std::int64_t>(value));
   return Json(value).dump();
 }
 
@@ -23,34 +24,44 @@ std::string number_text(double value) {
 bool is_bound(double value) { return std::fabs(value) < 9e18; }
 
 // Of what is counted in many.
-bool takes_prefix(std::string_view unit) { return unit == "B" || unit == "B/s" || unit == "bit/s" || unit == "flop/s"; }
+bool takes_prefix(std::string_view unit) {
+  return unit == "B" || unit == "B/s" || unit == "bit/s" || unit == "flop/s";
+}
 
 std::string range_text(const Range& range) {
   const bool low = is_bound(range.low), high = is_bound(range.high);
-  const auto text = [&](double bound) { return takes_prefix(range.unit) ? with_unit(bound, std::string(range.unit).c_str()) : number_text(bound); };
+  const auto text = [&](double bound) {
+    return takes_prefix(range.unit) ? with_unit(bound, std::string(range.unit).c_str())
+                                    : number_text(bound);
+  };
   if (low && high) return text(range.low) + " to " + text(range.high);
   if (low) return "at least " + text(range.low);
   if (high) return "at most " + text(range.high);
   return "any";
 }
 
-// 1e6 is as whole as 1000000, as JSON Schema has it; above 2^53 a double no longer tells neighbours apart.
+// 1e6 is as whole as 1000000, as JSON Schema has it; above 2^53 a double no longer tells neighbours
+// apart.
 bool is_whole(const Json& value) {
   if (!value.is_number_float()) return value.is_number_integer();
   const double number = value.get<double>();
   return std::abs(number) <= 9007199254740992.0 && std::trunc(number) == number;
 }
 
-// Letters put in, left out, replaced, or two of them swapped (optimal string alignment: Boytsov 2011).
+// Letters put in, left out, replaced, or two of them swapped (optimal string alignment: Boytsov
+// 2011).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);  // of a's first i - 2, i - 1 and i letters
+  std::vector<std::size_t> before, last(b.size() + 1),
+      row(b.size() + 1);  // of a's first i - 2, i - 1 and i letters
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
     before = std::exchange(last, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+      row[j] =
+          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
@@ -73,7 +84,9 @@ void add_bounds(Json& schema, const FieldDescription& d) {
   const bool numeric = d.kind == FieldKind::integer || d.kind == FieldKind::number;
   const char* low = numeric ? "minimum" : d.kind == FieldKind::list ? "minItems" : "minLength";
   const char* high = numeric ? "maximum" : d.kind == FieldKind::list ? "maxItems" : "maxLength";
-  const auto bound = [&](double value) { return d.kind == FieldKind::number ? Json(value) : Json(static_cast<std::int64_t>(value)); };
+  const auto bound = [&](double value) {
+    return d.kind == FieldKind::number ? Json(value) : Json(static_cast<std::int64_t>(value));
+  };
   if (std::isfinite(d.range.low)) schema[low] = bound(d.range.low);
   if (std::isfinite(d.range.high)) schema[high] = bound(d.range.high);
 }
@@ -88,16 +101,21 @@ std::string join_names(const std::vector<std::string>& names) {
   return text;
 }
 
-void report(Problems& problems, const std::string& path, std::string what, std::string accepted, std::string advice) {
-  problems.push_back({ProblemCode::bad_input, path, std::move(what), std::move(accepted), std::move(advice)});
+void report(Problems& problems, const std::string& path, std::string what, std::string accepted,
+            std::string advice) {
+  problems.push_back(
+      {ProblemCode::bad_input, path, std::move(what), std::move(accepted), std::move(advice)});
 }
 
 std::size_t characters(std::string_view utf8) {
-  return static_cast<std::size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return !continues_character(c); }));
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return !continues_character(c); }));
 }
 
 std::string found(const Json& value) {
-  std::string text = value.is_structured() ? "" : shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  std::string text = value.is_structured()
+                         ? ""
+                         : shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace));
   switch (value.type()) {
     case Json::value_t::null: return "null";
     case Json::value_t::object: return "an object";
@@ -111,7 +129,8 @@ std::string found(const Json& value) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   if (word.size() > kLongestName) return best;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3);  // of short words, a letter: else any would be near
+  std::size_t least = std::max<std::size_t>(
+      1, word.size() / 3);  // of short words, a letter: else any would be near
   for (const std::string& candidate : candidates)
     if (const std::size_t distance = edit_distance(word, candidate); distance <= least) {
       best = candidate;
@@ -120,30 +139,40 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-bool check_number(const Json& value, bool whole, const Range& range, const std::string& path, Problems& problems) {
+bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
+                  Problems& problems) {
   if (!value.is_number() || (whole && !is_whole(value))) {
-    report(problems, path, std::string("expected a ") + (whole ? "whole number" : "number") + ", found " + found(value), range_text(range));
+    report(problems, path,
+           std::string("expected a ") + (whole ? "whole number" : "number") + ", found " +
+               found(value),
+           range_text(range));
     return false;
   }
   const double number = value.get<double>();
-  const bool beyond_int64 = whole && value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62;
-  if (std::isfinite(number) && number >= range.low && number <= range.high && !beyond_int64) return true;
+  const bool beyond_int64 =
+      whole && value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62;
+  if (std::isfinite(number) && number >= range.low && number <= range.high && !beyond_int64)
+    return true;
   report(problems, path, found(value) + " is out of range", range_text(range));
   return false;
 }
 
-bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path, Problems& problems) {
+bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path,
+                  Problems& problems) {
   const auto size = static_cast<double>(length);
   if (size >= range.low && size <= range.high) return true;
-  report(problems, path, "has " + std::to_string(length) + " " + unit, range_text(range) + " " + unit);
+  report(problems, path, "has " + std::to_string(length) + " " + unit,
+         range_text(range) + " " + unit);
   return false;
 }
 
-void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& path, Problems& problems) {
+void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& path,
+                Problems& problems) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string guess = nearest(key, known);
-    report(problems, child(path, shortened(key)), "unknown key", join_names(known), guess.empty() ? "Remove it." : "Did you mean \"" + guess + "\"?");
+    report(problems, child(path, shortened(key)), "unknown key", join_names(known),
+           guess.empty() ? "Remove it." : "Did you mean \"" + guess + "\"?");
   }
 }
 
@@ -151,13 +180,17 @@ void check_keys(const Json& object, const std::vector<std::string>& known, const
 
 Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title) {
   Json schema = {{"type", "object"}};
-  if (!title.empty()) schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}, {"type", "object"}};
+  if (!title.empty())
+    schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+              {"title", title},
+              {"type", "object"}};
   schema["additionalProperties"] = false;
   Json& properties = schema["properties"] = Json::object();
   for (const FieldDescription& d : fields) {
     Json property = schema_of_kind(d.kind, d);
     property["description"] = d.unit.empty() ? d.help : d.help + " [" + d.unit + "]";
-    if (d.kind != FieldKind::document && d.kind != FieldKind::list) property["default"] = d.default_value;
+    if (d.kind != FieldKind::document && d.kind != FieldKind::list)
+      property["default"] = d.default_value;
     add_bounds(property, d);
     properties[d.name] = std::move(property);
   }

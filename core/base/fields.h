@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What follows from field tables (core/base/field_table.h): a document as JSON, read and written, its JSON Schema, and what a form
-// needs to know.
+// What follows from field tables (core/base/field_table.h): a document as JSON, read and written,
+// its JSON Schema, and what a form needs to know.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,9 @@ struct FieldDescription {
   Range range;
   std::string help;
   Json default_value;
-  std::vector<std::string> choices;         // FieldKind::choice
-  std::vector<FieldDescription> fields;     // of a document, or of a list's elements when they are documents
+  std::vector<std::string> choices;  // FieldKind::choice
+  std::vector<FieldDescription>
+      fields;  // of a document, or of a list's elements when they are documents
   FieldKind element = FieldKind::document;  // FieldKind::list
   bool used = true;                         // given the document that `describe` was asked about
 };
@@ -39,46 +40,64 @@ struct FieldDescription {
 namespace detail {
 
 std::string join_names(const std::vector<std::string>& names);
-void report(Problems& problems, const std::string& path, std::string what, std::string accepted, std::string advice = "");
-std::string found(const Json& value);                                                    // "the text \"fast\"", "the number 3.5"
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);  // "" when none is near
-bool check_number(const Json& value, bool whole, const Range& range, const std::string& path, Problems& problems);
-bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path, Problems& problems);
-void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& path, Problems& problems);
+void report(Problems& problems, const std::string& path, std::string what, std::string accepted,
+            std::string advice = "");
+std::string found(const Json& value);  // "the text \"fast\"", "the number 3.5"
+std::string nearest(std::string_view word,
+                    const std::vector<std::string>& candidates);  // "" when none is near
+bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
+                  Problems& problems);
+bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path,
+                  Problems& problems);
+void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& path,
+                Problems& problems);
 std::size_t characters(std::string_view utf8);
 
 // What `range` and the type of the member both allow.
 template <class Number>
 Range narrowed(const Range& range) {
   using Limits = std::numeric_limits<Number>;
-  return {std::max(range.low, static_cast<double>(Limits::lowest())), std::min(range.high, static_cast<double>(Limits::max())), range.unit};
+  return {std::max(range.low, static_cast<double>(Limits::lowest())),
+          std::min(range.high, static_cast<double>(Limits::max())), range.unit};
 }
 
-inline std::string child(const std::string& path, std::string_view key) { return path.empty() ? std::string(key) : path + "." + std::string(key); }
+inline std::string child(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
+}
 
 }  // namespace detail
 
 template <class T>
 Json write_value(const T& value);
 template <class T>
-void read_value(const Json& json, T& value, const Range& range, const std::string& path, Problems& problems);
+void read_value(const Json& json, T& value, const Range& range, const std::string& path,
+                Problems& problems);
 
 // The document as JSON, every field present, in table order.
 template <IsDocument Document>
 Json write_document(const Document& document) {
   Json json = Json::object();
-  std::apply([&](const auto&... f) { ((json[std::string(f.name)] = write_value(document.*(f.member))), ...); }, Fields<Document>::table());
+  std::apply(
+      [&](const auto&... f) {
+        ((json[std::string(f.name)] = write_value(document.*(f.member))), ...);
+      },
+      Fields<Document>::table());
   return json;
 }
 
-// Reads what is there over what `document` holds; appends every problem found (unknown keys, types, ranges) and goes on.
+// Reads what is there over what `document` holds; appends every problem found (unknown keys, types,
+// ranges) and goes on.
 template <IsDocument Document>
-void read_document(const Json& json, Document& document, const std::string& path, Problems& problems) {
-  if (!json.is_object()) return detail::report(problems, path, "expected an object, found " + detail::found(json), "{...}");
+void read_document(const Json& json, Document& document, const std::string& path,
+                   Problems& problems) {
+  if (!json.is_object())
+    return detail::report(problems, path, "expected an object, found " + detail::found(json),
+                          "{...}");
   std::vector<std::string> known;
   const auto read_one = [&](const auto& f) {
     known.emplace_back(f.name);
-    if (const auto at = json.find(std::string(f.name)); at != json.end()) read_value(*at, document.*(f.member), f.range, detail::child(path, f.name), problems);
+    if (const auto at = json.find(std::string(f.name)); at != json.end())
+      read_value(*at, document.*(f.member), f.range, detail::child(path, f.name), problems);
   };
   std::apply([&](const auto&... f) { (read_one(f), ...); }, Fields<Document>::table());
   detail::check_keys(json, known, path, problems);
@@ -100,7 +119,8 @@ Json write_value(const T& value) {
 }
 
 template <class T>
-void read_value(const Json& json, T& value, const Range& range, const std::string& path, Problems& problems) {
+void read_value(const Json& json, T& value, const Range& range, const std::string& path,
+                Problems& problems) {
   if constexpr (IsDocument<T>) {
     read_document(json, value, path, problems);
   } else if constexpr (IsNamed<T>) {
@@ -108,21 +128,35 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
     if (json.is_string())
       for (const auto& [candidate, word] : Names<T>::table)
         if (json.get_ref<const std::string&>() == word) return void(value = candidate);
-    const std::string guess = json.is_string() ? detail::nearest(json.get_ref<const std::string&>(), names) : "";
-    detail::report(problems, path, "unknown value: " + detail::found(json), detail::join_names(names), guess.empty() ? "" : "Did you mean \"" + guess + "\"?");
+    const std::string guess =
+        json.is_string() ? detail::nearest(json.get_ref<const std::string&>(), names) : "";
+    detail::report(problems, path, "unknown value: " + detail::found(json),
+                   detail::join_names(names),
+                   guess.empty() ? "" : "Did you mean \"" + guess + "\"?");
   } else if constexpr (IsVector<T>::value) {
-    if (!json.is_array()) return detail::report(problems, path, "expected a list, found " + detail::found(json), "[...]");
+    if (!json.is_array())
+      return detail::report(problems, path, "expected a list, found " + detail::found(json),
+                            "[...]");
     if (!detail::check_length(json.size(), range, "entries", path, problems)) return;
     value.assign(json.size(), {});
-    for (std::size_t i = 0; i < json.size(); ++i) read_value(json[i], value[i], {}, path + "[" + std::to_string(i) + "]", problems);
+    for (std::size_t i = 0; i < json.size(); ++i)
+      read_value(json[i], value[i], {}, path + "[" + std::to_string(i) + "]", problems);
   } else if constexpr (std::is_same_v<T, bool>) {
-    if (!json.is_boolean()) return detail::report(problems, path, "expected true or false, found " + detail::found(json), "true, false");
+    if (!json.is_boolean())
+      return detail::report(problems, path, "expected true or false, found " + detail::found(json),
+                            "true, false");
     value = json.get<bool>();
   } else if constexpr (std::is_arithmetic_v<T>) {
-    if (detail::check_number(json, std::is_integral_v<T>, detail::narrowed<T>(range), path, problems)) value = json.get<T>();
+    if (detail::check_number(json, std::is_integral_v<T>, detail::narrowed<T>(range), path,
+                             problems))
+      value = json.get<T>();
   } else {
-    if (!json.is_string()) return detail::report(problems, path, "expected a text, found " + detail::found(json), "\"...\"");
-    if (detail::check_length(detail::characters(json.get_ref<const std::string&>()), range, "characters", path, problems)) value = json.get<std::string>();
+    if (!json.is_string())
+      return detail::report(problems, path, "expected a text, found " + detail::found(json),
+                            "\"...\"");
+    if (detail::check_length(detail::characters(json.get_ref<const std::string&>()), range,
+                             "characters", path, problems))
+      value = json.get<std::string>();
   }
 }
 
@@ -143,23 +177,33 @@ std::vector<FieldDescription> describe(const Document& document) {
   std::vector<FieldDescription> descriptions;
   const Document defaults{};
   const auto one = [&]<class Value>(const Field<Document, Value>& f) {
-    FieldDescription d{std::string(f.name), kind_of<Value>(), std::string(f.unit), f.range, std::string(f.help), write_value(defaults.*(f.member)), {}, {}};
+    FieldDescription d{std::string(f.name),
+                       kind_of<Value>(),
+                       std::string(f.unit),
+                       f.range,
+                       std::string(f.help),
+                       write_value(defaults.*(f.member)),
+                       {},
+                       {}};
     if constexpr (IsNamed<Value>) d.choices = all_names<Value>();
     if constexpr (IsDocument<Value>) d.fields = describe(document.*(f.member));
     if constexpr (IsVector<Value>::value) {
       d.element = kind_of<typename Value::value_type>();
-      if constexpr (IsDocument<typename Value::value_type>) d.fields = describe(typename Value::value_type{});
+      if constexpr (IsDocument<typename Value::value_type>)
+        d.fields = describe(typename Value::value_type{});
     }
     d.used = f.used == nullptr || f.used(document);
     if constexpr (requires { Fields<Document>::hides(document, f.name, f.name); })
-      for (FieldDescription& inner : d.fields) inner.used = inner.used && !Fields<Document>::hides(document, f.name, inner.name);
+      for (FieldDescription& inner : d.fields)
+        inner.used = inner.used && !Fields<Document>::hides(document, f.name, inner.name);
     descriptions.push_back(std::move(d));
   };
   std::apply([&](const auto&... f) { (one(f), ...); }, Fields<Document>::table());
   return descriptions;
 }
 
-// Places of what is set to another value than the default, but matters to nobody, given the other values.
+// Places of what is set to another value than the default, but matters to nobody, given the other
+// values.
 template <IsDocument Document>
 std::vector<std::string> without_effect(const Document& document, const std::string& path = "") {
   std::vector<std::string> places;
@@ -178,7 +222,8 @@ std::vector<std::string> without_effect(const Document& document, const std::str
     if constexpr (IsDocument<Value>) take(value, place);
     if constexpr (IsVector<Value>::value)
       if constexpr (IsDocument<typename Value::value_type>)
-        for (std::size_t i = 0; i < value.size(); ++i) take(value[i], place + "[" + std::to_string(i) + "]");
+        for (std::size_t i = 0; i < value.size(); ++i)
+          take(value[i], place + "[" + std::to_string(i) + "]");
   };
   std::apply([&](const auto&... f) { (one(f), ...); }, Fields<Document>::table());
   return places;
@@ -187,8 +232,8 @@ std::vector<std::string> without_effect(const Document& document, const std::str
 // JSON Schema (draft 2020-12) of the described fields.
 Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title);
 
-// A place in a document: "topology.hosts[0].name". Reading what is not there, or writing below a text, is a Problem.
-// Writing makes the objects on the way; a write that fails changes nothing.
+// A place in a document: "topology.hosts[0].name". Reading what is not there, or writing below a
+// text, is a Problem. Writing makes the objects on the way; a write that fails changes nothing.
 Result<Json> value_at(const Json& document, const std::string& path);
 Result<void> set_value_at(Json& document, const std::string& path, Json value);
 

@@ -24,7 +24,8 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
-// Reads to the end of the file, or `most` bytes. The end is where read() says, for files of the kernel have no size.
+// Reads to the end of the file, or `most` bytes. The end is where read() says, for files of the
+// kernel have no size.
 bool read_up_to(int fd, std::string& content, std::size_t most) {
   std::size_t at = 0;
   while (at < most) {
@@ -63,15 +64,20 @@ void keep_permissions(int fd, const std::filesystem::path& old) {
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t maximum_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe without a writer must not hold us
+  const Descriptor file(
+      ::open(path.c_str(),
+             O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe without a writer must not hold us
   if (file.get() < 0) return fail(system_problem(path.string(), "cannot open the file", errno));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "", ""});
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "", ""});
   std::string content(std::min(static_cast<std::size_t>(status.st_size), maximum_bytes) + 1, '\0');
-  if (!read_up_to(file.get(), content, maximum_bytes + 1)) return fail(system_problem(path.string(), "cannot read the file", errno));
+  if (!read_up_to(file.get(), content, maximum_bytes + 1))
+    return fail(system_problem(path.string(), "cannot read the file", errno));
   if (content.size() <= maximum_bytes) return content;
   const auto size = std::max(content.size(), static_cast<std::size_t>(status.st_size));
-  return fail({ProblemCode::bad_input, path.string(), "is " + std::to_string(size) + " bytes long", "at most " + std::to_string(maximum_bytes) + " bytes", ""});
+  return fail({ProblemCode::bad_input, path.string(), "is " + std::to_string(size) + " bytes long",
+               "at most " + std::to_string(maximum_bytes) + " bytes", ""});
 }
 
 std::filesystem::path behind_links(const std::filesystem::path& path) {
@@ -88,7 +94,9 @@ bool is_something_else(const std::filesystem::path& path) {
 
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content) {
   const std::filesystem::path path = behind_links(name);
-  if (is_something_else(path)) return fail({ProblemCode::failed, path.string(), "is not a regular file, and is not replaced", "", "Choose another name."});
+  if (is_something_else(path))
+    return fail({ProblemCode::failed, path.string(), "is not a regular file, and is not replaced",
+                 "", "Choose another name."});
   std::string temporary;
   {
     const Descriptor file = open_beside(path, temporary);
@@ -97,20 +105,23 @@ Result<void> write_file_atomically(const std::filesystem::path& name, std::strin
     if (!write_all(file.get(), content) || ::fsync(file.get()) != 0) {
       const int reason = errno;
       ::unlink(temporary.c_str());
-      return fail(system_problem(path.string(), "cannot write the file; the old one is untouched", reason));
+      return fail(
+          system_problem(path.string(), "cannot write the file; the old one is untouched", reason));
     }
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     const int reason = errno;
     ::unlink(temporary.c_str());
-    return fail(system_problem(path.string(), "cannot put the new file in place; the old one is untouched", reason));
+    return fail(system_problem(
+        path.string(), "cannot put the new file in place; the old one is untouched", reason));
   }
   sync_directory(path.parent_path());
   return {};
 }
 
 void sync_directory(const std::filesystem::path& directory) {
-  const Descriptor file(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor file(
+      ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (file.is_open()) ::fsync(file.get());
 }
 

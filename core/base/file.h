@@ -19,9 +19,10 @@ std::filesystem::path behind_links(const std::filesystem::path& path);
 // A directory, a device, a pipe: never to be replaced by a file.
 bool is_something_else(const std::filesystem::path& path);
 
-// Writes beside `path`, fsyncs, renames over it and fsyncs the directory: after a crash either the old or the new
-// content is there, whole. Permissions are kept, and a link stays a link. A full disk or a read-only directory is a Problem and leaves the
-// old content; so is a name that belongs to no regular file (a directory, a device, a pipe).
+// Writes beside `path`, fsyncs, renames over it and fsyncs the directory: after a crash either the
+// old or the new content is there, whole. Permissions are kept, and a link stays a link. A full
+// disk or a read-only directory is a Problem and leaves the old content; so is a name that belongs
+// to no regular file (a directory, a device, a pipe).
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content);
 
 // Brings names that were made or removed in it to disk, as far as the file system can.

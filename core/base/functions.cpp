@@ -8,7 +8,9 @@
 namespace trainyard::base {
 
 Functions::Functions(std::string file, std::string advice)
-    : file_(std::move(file)), advice_(std::move(advice)), opened_(::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    : file_(std::move(file)),
+      advice_(std::move(advice)),
+      opened_(::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (opened_ == nullptr) wrong_ = std::string("cannot be opened: ") + ::dlerror();
 }
 
@@ -17,9 +19,13 @@ Result<void> Functions::state() const {
   return fail(unavailable(wrong_));
 }
 
-Problem Functions::unavailable(const std::string& what) const { return {ProblemCode::unavailable, file_, what, "", advice_}; }
+Problem Functions::unavailable(const std::string& what) const {
+  return {ProblemCode::unavailable, file_, what, "", advice_};
+}
 
 // Of no library dlsym would look through this program.
-void* Functions::look_for(const char* name) const { return opened_ == nullptr ? nullptr : ::dlsym(opened_, name); }
+void* Functions::look_for(const char* name) const {
+  return opened_ == nullptr ? nullptr : ::dlsym(opened_, name);
+}
 
 }  // namespace trainyard::base

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Functions of a library that is opened at run time, so that programs start where it is not installed. It is never closed: what it made has its code there.
+// Functions of a library that is opened at run time, so that programs start where it is not
+// installed. It is never closed: what it made has its code there.
 #pragma once
 
 #include <string>

@@ -19,7 +19,8 @@ constexpr auto make_tables() {
     tables[0][i] = crc;
   }
   for (std::size_t t = 1; t < 8; ++t)
-    for (std::size_t i = 0; i < 256; ++i) tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 0xFF];
+    for (std::size_t i = 0; i < 256; ++i)
+      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 0xFF];
   return tables;
 }
 constexpr auto kTables = make_tables();
@@ -27,7 +28,9 @@ constexpr auto kTables = make_tables();
 }  // namespace
 
 std::uint64_t xxh64(std::span<const std::byte> data) { return XXH64(data.data(), data.size(), 0); }
-std::uint64_t xxh64(std::string_view text) { return xxh64(std::as_bytes(std::span(text.data(), text.size()))); }
+std::uint64_t xxh64(std::string_view text) {
+  return xxh64(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 std::string hex(std::uint64_t value) {
   std::string text(16, '0');
@@ -40,13 +43,15 @@ std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t previous) {
   while (data.size() >= 8) {
     std::uint32_t next = 0;
     for (std::size_t i = 0; i < 8; ++i) {
-      const auto byte = std::to_integer<std::uint32_t>(data[i]) ^ (i < 4 ? (crc >> (8 * i)) & 0xFF : 0);
+      const auto byte =
+          std::to_integer<std::uint32_t>(data[i]) ^ (i < 4 ? (crc >> (8 * i)) & 0xFF : 0);
       next ^= kTables[7 - i][byte];
     }
     crc = next;
     data = data.subspan(8);
   }
-  for (const std::byte byte : data) crc = (crc >> 8) ^ kTables[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
+  for (const std::byte byte : data)
+    crc = (crc >> 8) ^ kTables[0][(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
   return ~crc;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two hashes: xxHash64 to tell contents apart, CRC-32C (Castagnoli, RFC 3720 B.4) to catch damage in frames.
+// Two hashes: xxHash64 to tell contents apart, CRC-32C (Castagnoli, RFC 3720 B.4) to catch damage
+// in frames.
 #pragma once
 
 #include <cstddef>

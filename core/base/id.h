@@ -24,5 +24,7 @@ struct Id {
 
 template <class Tag>
 struct std::hash<trainyard::base::Id<Tag>> {
-  std::size_t operator()(trainyard::base::Id<Tag> id) const noexcept { return std::hash<std::int32_t>{}(id.value); }
+  std::size_t operator()(trainyard::base::Id<Tag> id) const noexcept {
+    return std::hash<std::int32_t>{}(id.value);
+  }
 };

@@ -22,7 +22,8 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const auto start = before.rfind('\n');
-  return "line " + std::to_string(line) + ", column " + std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
+  return "line " + std::to_string(line) + ", column " +
+         std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
 }
 
 // What strict parsing leaves open: depth, the number of keys, and keys given twice.
@@ -42,13 +43,17 @@ class Bounds {
 
  private:
   void open() {
-    if (keys_.size() == kMaximumDepth) throw std::length_error("nested deeper than " + std::to_string(kMaximumDepth) + " levels");
+    if (keys_.size() == kMaximumDepth)
+      throw std::length_error("nested deeper than " + std::to_string(kMaximumDepth) + " levels");
     keys_.emplace_back();
   }
 
   void add_key(const std::string& key) {
-    if (!keys_.back().insert(key).second) throw std::invalid_argument("the key \"" + shortened(key) + "\" is given twice in one object");
-    if (keys_.back().size() > most_keys_) throw std::length_error("an object with more than " + std::to_string(most_keys_) + " keys");
+    if (!keys_.back().insert(key).second)
+      throw std::invalid_argument("the key \"" + shortened(key) +
+                                  "\" is given twice in one object");
+    if (keys_.back().size() > most_keys_)
+      throw std::length_error("an object with more than " + std::to_string(most_keys_) + " keys");
   }
 
   std::size_t most_keys_;
@@ -75,14 +80,17 @@ class Stop : public Json::json_sax_t {
   bool end_object() override { return true; }
   bool start_array(std::size_t) override { return true; }
   bool end_array() override { return true; }
-  bool parse_error(std::size_t byte, const std::string&, const Json::exception&) override { return byte_ = byte, false; }
+  bool parse_error(std::size_t byte, const std::string&, const Json::exception&) override {
+    return byte_ = byte, false;
+  }
 
  private:
   std::size_t byte_ = 0;
 };
 
 Problem bad_path(const std::string& path, std::string what) {
-  return {ProblemCode::bad_input, path, std::move(what), "a path such as training.batch_per_rank or topology.hosts[0].name", ""};
+  return {ProblemCode::bad_input, path, std::move(what),
+          "a path such as training.batch_per_rank or topology.hosts[0].name", ""};
 }
 
 using Step = std::variant<std::string, std::size_t>;  // a key or an index
@@ -111,7 +119,9 @@ bool take_key(const std::string& path, std::size_t& at, std::vector<Step>& steps
 Result<std::vector<Step>> split_path(const std::string& path) {
   std::vector<Step> steps;
   for (std::size_t at = 0; at < path.size();) {
-    if (steps.size() == kMaximumDepth) return fail(bad_path(path.substr(0, 40) + "...", "the path is longer than any document is deep"));
+    if (steps.size() == kMaximumDepth)
+      return fail(
+          bad_path(path.substr(0, 40) + "...", "the path is longer than any document is deep"));
     const bool taken = path[at] == '[' ? take_index(path, at, steps) : take_key(path, at, steps);
     if (!taken) return fail(bad_path(path, "cannot read this path"));
   }
@@ -134,31 +144,39 @@ Json* step_into(Json& parent, const Step& step) {
 
 Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t most_keys) {
   const auto bad = [&](std::string what) {
-    return fail({ProblemCode::bad_input, where, std::move(what), "one JSON document", "Mend the file there, or start from an example."});
+    return fail({ProblemCode::bad_input, where, std::move(what), "one JSON document",
+                 "Mend the file there, or start from an example."});
   };
   if (text.size() > kMaximumBytes) return bad("is larger than 64 MiB");
   Bounds bounds(most_keys);
   try {
-    return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) { return bounds.follow(event, parsed), true; });
+    return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) {
+      return bounds.follow(event, parsed), true;
+    });
   } catch (const Json::parse_error& error) {
     std::string reason = error.what();
-    if (const auto colon = reason.rfind("; "); colon != std::string::npos) reason = reason.substr(colon + 2);
+    if (const auto colon = reason.rfind("; "); colon != std::string::npos)
+      reason = reason.substr(colon + 2);
     return bad("not JSON at " + line_and_column(text, error.byte) + ": " + reason);
   } catch (const Json::out_of_range&) {  // of the parser's, only numbers are
-    return bad("not acceptable JSON: a number is too large at " + line_and_column(text, Stop::in(text)));
+    return bad("not acceptable JSON: a number is too large at " +
+               line_and_column(text, Stop::in(text)));
   } catch (const std::exception& error) {
     return bad(std::string("not acceptable JSON: ") + error.what());
   }
 }
 
-std::string to_text(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+std::string to_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
 
 Result<Json> value_at(const Json& document, const std::string& path) {
   const auto steps = split_path(path);
   if (!steps) return fail(steps.error());
   Json* at = const_cast<Json*>(&document);
   for (const Step& step : *steps)
-    if (at = step_into(*at, step); at == nullptr) return fail(bad_path(path, "there is no such place in the document"));
+    if (at = step_into(*at, step); at == nullptr)
+      return fail(bad_path(path, "there is no such place in the document"));
   return *at;
 }
 
@@ -169,8 +187,10 @@ Result<void> set_value_at(Json& document, const std::string& path, Json value) {
   Json* at = &changed;
   for (std::size_t i = 0; i < steps->size(); ++i) {
     const auto* key = std::get_if<std::string>(&(*steps)[i]);
-    if (key != nullptr && at->is_object() && !at->contains(*key)) (*at)[*key] = i + 1 < steps->size() ? Json::object() : Json();
-    if (at = step_into(*at, (*steps)[i]); at == nullptr) return fail(bad_path(path, "there is no such place in the document"));
+    if (key != nullptr && at->is_object() && !at->contains(*key))
+      (*at)[*key] = i + 1 < steps->size() ? Json::object() : Json();
+    if (at = step_into(*at, (*steps)[i]); at == nullptr)
+      return fail(bad_path(path, "there is no such place in the document"));
   }
   *at = std::move(value);
   document = std::move(changed);
@@ -178,7 +198,9 @@ Result<void> set_value_at(Json& document, const std::string& path, Json value) {
 }
 
 Result<Json> read_json(const std::filesystem::path& path) {
-  return read_file(path, kMaximumBytes).and_then([&](const std::string& text) { return parse_json(text, path.string()); });
+  return read_file(path, kMaximumBytes).and_then([&](const std::string& text) {
+    return parse_json(text, path.string());
+  });
 }
 
 }  // namespace trainyard::base

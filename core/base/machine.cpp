@@ -48,7 +48,8 @@ double quota_cores(const std::filesystem::path& root, const std::string& group) 
   };
   std::filesystem::path here = root;  // in a container, itself a group of the host's
   regard(quota_here(here));
-  for (const auto& name : std::filesystem::path(group).relative_path()) regard(quota_here(here /= name));
+  for (const auto& name : std::filesystem::path(group).relative_path())
+    regard(quota_here(here /= name));
   return least;
 }
 

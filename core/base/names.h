@@ -10,7 +10,8 @@
 
 namespace trainyard::base {
 
-// The words of an enum, in order of declaration; specialise with `static constexpr std::pair<Enum, std::string_view> table[]`.
+// The words of an enum, in order of declaration; specialise with `static constexpr std::pair<Enum,
+// std::string_view> table[]`.
 template <class Enum>
 struct Names;
 

@@ -20,9 +20,11 @@ struct Remedy {
 constexpr Remedy kRemedies[] = {
     {ENOSPC, "Free space there, or choose a place on another disk."},
     {EDQUOT, "Free space within your quota there, or choose a place on another disk."},
-    {EFBIG, "Raise the limit on the size of a file (ulimit -f), or choose a place on another disk."},
+    {EFBIG,
+     "Raise the limit on the size of a file (ulimit -f), or choose a place on another disk."},
     {EROFS, "Choose a place on another disk: this one is read-only."},
-    {EIO, "Choose a place on another disk, and look at this one: the kernel's log (dmesg) says more."},
+    {EIO,
+     "Choose a place on another disk, and look at this one: the kernel's log (dmesg) says more."},
     {EACCES, "Change its permissions (chmod), or choose another place."},
     {EPERM, "Change its permissions or owner (chmod, chown), or choose another place."},
     {ENOENT, "Check the path: something on it is not there."},
@@ -44,8 +46,11 @@ constexpr Remedy kRemedies[] = {
 };
 
 const char* advice_on(int error_number) {
-  const auto* known = std::find_if(std::begin(kRemedies), std::end(kRemedies), [=](const Remedy& remedy) { return remedy.error_number == error_number; });
-  return known != std::end(kRemedies) ? known->advice : "Put right what the system says, and try again.";
+  const auto* known =
+      std::find_if(std::begin(kRemedies), std::end(kRemedies),
+                   [=](const Remedy& remedy) { return remedy.error_number == error_number; });
+  return known != std::end(kRemedies) ? known->advice
+                                      : "Put right what the system says, and try again.";
 }
 
 }  // namespace
@@ -76,9 +81,12 @@ std::string to_string(const Problems& problems) {
 }
 
 Problem system_problem(std::string where, std::string what, int error_number) {
-  return {ProblemCode::failed, std::move(where), std::move(what) + ": " + std::strerror(error_number), "", advice_on(error_number)};
+  return {ProblemCode::failed, std::move(where),
+          std::move(what) + ": " + std::strerror(error_number), "", advice_on(error_number)};
 }
 
-Problem out_of_memory(std::string where) { return {ProblemCode::unavailable, std::move(where), "ran out of memory", "", kUseLessMemory}; }
+Problem out_of_memory(std::string where) {
+  return {ProblemCode::unavailable, std::move(where), "ran out of memory", "", kUseLessMemory};
+}
 
 }  // namespace trainyard::base

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Errors as values. The same Problem is shown by validation, the command line, the workbench and the wire.
+// Errors as values. The same Problem is shown by validation, the command line, the workbench and
+// the wire.
 #pragma once
 
 #include <string>
@@ -40,7 +41,9 @@ std::string to_string(const Problems& problems);  // one a line
 template <class T>
 using Result = tl::expected<T, Problem>;
 
-inline tl::unexpected<Problem> fail(Problem problem) { return tl::unexpected<Problem>(std::move(problem)); }
+inline tl::unexpected<Problem> fail(Problem problem) {
+  return tl::unexpected<Problem>(std::move(problem));
+}
 
 // A failed system call, in words: `what` says what was tried, errno says why.
 Problem system_problem(std::string where, std::string what, int error_number);

@@ -6,7 +6,9 @@
 
 namespace trainyard::base {
 
-inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }  // UTF-8
+inline bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}  // UTF-8
 
 // At most 60 bytes. What is longer ends in "...", after a whole character.
 inline std::string shortened(const std::string& text) {

@@ -12,12 +12,25 @@ struct Prefix {
   double scale;
   const char* symbol;
 };
-constexpr std::array<Prefix, 9> kPrefixes{{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}}};
+constexpr std::array<Prefix, 9> kPrefixes{{{1e15, "P"},
+                                           {1e12, "T"},
+                                           {1e9, "G"},
+                                           {1e6, "M"},
+                                           {1e3, "k"},
+                                           {1, ""},
+                                           {1e-3, "m"},
+                                           {1e-6, "µ"},
+                                           {1e-9, "n"}}};
 
 std::string three_digits(double value) {
   std::array<char, 32> text{};
   const double size = std::fabs(value);
-  std::snprintf(text.data(), text.size(), size >= 99.95 ? "%.0f" : size >= 9.995 ? "%.1f" : size >= 0.1 ? "%.2f" : "%.3g", value);
+  std::snprintf(text.data(), text.size(),
+                size >= 99.95   ? "%.0f"
+                : size >= 9.995 ? "%.1f"
+                : size >= 0.1   ? "%.2f"
+                                : "%.3g",
+                value);
   std::string result = text.data();
   if (result.find('.') != std::string::npos && result.find('e') == std::string::npos) {
     while (result.back() == '0') result.pop_back();
@@ -29,9 +42,11 @@ std::string three_digits(double value) {
 }  // namespace
 
 std::string with_unit(double value, const char* unit) {
-  if (value == 0 || !std::isfinite(value)) return (value == 0 ? std::string("0") : std::to_string(value)) + " " + unit;
+  if (value == 0 || !std::isfinite(value))
+    return (value == 0 ? std::string("0") : std::to_string(value)) + " " + unit;
   for (const Prefix& prefix : kPrefixes)
-    if (std::fabs(value) >= 0.9995 * prefix.scale) return three_digits(value / prefix.scale) + " " + prefix.symbol + unit;
+    if (std::fabs(value) >= 0.9995 * prefix.scale)
+      return three_digits(value / prefix.scale) + " " + prefix.symbol + unit;
   return three_digits(value / kPrefixes.back().scale) + " " + kPrefixes.back().symbol + unit;
 }
 

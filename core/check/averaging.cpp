@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Averaging, by symbolic execution: what ranks with parameters of their own have after a step by which they meet. With x_i what the update of that step left on
-// rank i, and c what the buffer "centre" held before it, every parameter of every rank ends as one weighted sum of these, in whole numbers, of that very
-// element: without a centre as the mean of all x_i; with one as x_i moved towards c by one share for all ranks, and c by as many such shares as there are ranks
-// towards the mean of all x_i, and no further. That a sum over ranks is there when it is read, each rank's part once, meaning.cpp proves: here it is taken to
-// be.
+// Averaging, by symbolic execution: what ranks with parameters of their own have after a step by
+// which they meet. With x_i what the update of that step left on rank i, and c what the buffer
+// "centre" held before it, every parameter of every rank ends as one weighted sum of these, in
+// whole numbers, of that very element: without a centre as the mean of all x_i; with one as x_i
+// moved towards c by one share for all ranks, and c by as many such shares as there are ranks
+// towards the mean of all x_i, and no further. That a sum over ranks is there when it is read, each
+// rank's part once, meaning.cpp proves: here it is taken to be.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -21,14 +23,21 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-constexpr const char* kAccepted = "the mean of all ranks' parameters after the step, or their moves to a centre and its to their mean";
+constexpr const char* kAccepted =
+    "the mean of all ranks' parameters after the step, or their moves to a centre and its to their "
+    "mean";
 constexpr int kUnknown = -1;
 
-// One program of all ranks. Sources of values are rows: first x_i, by rank, then c, then what is summed of them.
+// One program of all ranks. Sources of values are rows: first x_i, by rank, then c, then what is
+// summed of them.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
-      : scope_(scope), program_(std::move(program)), findings_(findings), ranks_(static_cast<int>(scope.ranks.size())), buckets_(buckets_of(scope, program_)) {
+      : scope_(scope),
+        program_(std::move(program)),
+        findings_(findings),
+        ranks_(static_cast<int>(scope.ranks.size())),
+        buckets_(buckets_of(scope, program_)) {
     for (int i = 0; i <= ranks_; ++i) {
       rows_.push_back(nothing());
       rows_.back().numerators[static_cast<std::size_t>(i)] = 1;
@@ -36,7 +45,8 @@ class Execution {
     for (const plan::RankPlan& rank : scope.ranks)
       for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
         const bool centre = b == rank.buffer("centre").index() && rank.buffer("centre").valid();
-        contents_[{rank.rank, static_cast<std::int32_t>(b)}] = std::make_unique<Contents>(rank.buffers[b].elements, Value{centre ? ranks_ : kUnknown, 0});
+        contents_[{rank.rank, static_cast<std::int32_t>(b)}] = std::make_unique<Contents>(
+            rank.buffers[b].elements, Value{centre ? ranks_ : kUnknown, 0});
       }
   }
 
@@ -46,7 +56,9 @@ class Execution {
     if (op.kind == OpKind::mix) return mix(event.at, op);
     const bool updates = op.kind == OpKind::update;
     for (const Access& write : op.writes)
-      at(event.at.rank, write.buffer).set(write.first, write.count, {updates && &write == op.writes.data() ? event.at.rank : kUnknown, 0});
+      at(event.at.rank, write.buffer)
+          .set(write.first, write.count,
+               {updates && &write == op.writes.data() ? event.at.rank : kUnknown, 0});
   }
 
   void finish() {
@@ -67,17 +79,24 @@ class Execution {
     findings_.add(Proof::averaging, Spot{rank, program_, -1}, what, kAccepted, std::move(advice));
   }
 
-  Row nothing() const { return {std::vector<std::int64_t>(static_cast<std::size_t>(ranks_) + 1, 0), 1}; }
-  Contents& at(std::int32_t rank, plan::BufferId buffer) { return *contents_.at({rank, buffer.value}); }
+  Row nothing() const {
+    return {std::vector<std::int64_t>(static_cast<std::size_t>(ranks_) + 1, 0), 1};
+  }
+  Contents& at(std::int32_t rank, plan::BufferId buffer) {
+    return *contents_.at({rank, buffer.value});
+  }
 
   // Where the parts of what is read lie: of what is summed, those of all members.
   std::vector<std::pair<std::int32_t, Access>> parts(std::int32_t rank, const Access& access) {
     for (auto& [key, bucket] : buckets_) {
       const Bucket::Home* home = bucket.home_in(rank, access.buffer);
-      if (home == nullptr || access.first < home->first || access.first + access.count > home->end) continue;
+      if (home == nullptr || access.first < home->first || access.first + access.count > home->end)
+        continue;
       std::vector<std::pair<std::int32_t, Access>> list;
       for (const auto& [member, of_member] : bucket.homes)
-        list.push_back({member, {of_member.buffer, of_member.first + access.first - home->first, access.count}});
+        list.push_back(
+            {member,
+             {of_member.buffer, of_member.first + access.first - home->first, access.count}});
       return list;
     }
     return {{rank, access}};
@@ -89,13 +108,15 @@ class Execution {
     std::set<std::int64_t> cuts{0, write.count};
     for (const Access& read : op.reads)
       for (const auto& [rank, part] : parts(where.rank, read))
-        for (const Piece& piece : at(rank, part.buffer).of(part.first, part.count)) cuts.insert(piece.first - part.first);
+        for (const Piece& piece : at(rank, part.buffer).of(part.first, part.count))
+          cuts.insert(piece.first - part.first);
     std::vector<std::pair<std::int64_t, Value>> made;
     for (const std::int64_t offset : cuts)
       if (offset < write.count) made.emplace_back(offset, sum(where.rank, op, offset));
     for (std::size_t i = 0; i < made.size(); ++i) {
       const std::int64_t end = i + 1 < made.size() ? made[i + 1].first : write.count;
-      at(where.rank, write.buffer).set(write.first + made[i].first, end - made[i].first, made[i].second);
+      at(where.rank, write.buffer)
+          .set(write.first + made[i].first, end - made[i].first, made[i].second);
     }
   }
 
@@ -107,9 +128,13 @@ class Execution {
       for (const auto& [member, part] : parts(rank, op.reads[i])) {
         const std::int64_t place = part.first + offset;
         const Value& value = at(member, part.buffer).at(place);
-        if (value.source == kUnknown || element.value_or(place + value.shift) != place + value.shift) return {kUnknown, 0};
+        if (value.source == kUnknown ||
+            element.value_or(place + value.shift) != place + value.shift)
+          return {kUnknown, 0};
         element = place + value.shift;
-        if (!row.add(rows_[static_cast<std::size_t>(value.source)], op.weights.numerators[i], op.weights.denominator)) return {kUnknown, 0};
+        if (!row.add(rows_[static_cast<std::size_t>(value.source)], op.weights.numerators[i],
+                     op.weights.denominator))
+          return {kUnknown, 0};
       }
     return {entered(std::move(row)), *element - (op.writes.front().first + offset)};
   }
@@ -121,7 +146,8 @@ class Execution {
     return static_cast<int>(rows_.size()) - 1;
   }
 
-  // The one sum that all elements of a buffer hold, each of its own element; of a buffer that is not there, nothing of anything.
+  // The one sum that all elements of a buffer hold, each of its own element; of a buffer that is
+  // not there, nothing of anything.
   std::optional<Row> row_of(const plan::RankPlan& rank, const char* buffer) {
     const plan::BufferId id = rank.buffer(buffer);
     if (!id.valid()) return nothing();
@@ -129,46 +155,60 @@ class Execution {
     for (const Piece& piece : at(rank.rank, id).of(0, rank.buffers[id.index()].elements)) {
       const std::string span = range_text(rank, {id, piece.first, piece.count});
       if (piece.value.source == kUnknown || piece.value.shift != 0)
-        return report(rank.rank, "ends with " + span + " that are no weighted sum of these parameters", "Update, then add up, then mix, and that all of them."),
+        return report(rank.rank,
+                      "ends with " + span + " that are no weighted sum of these parameters",
+                      "Update, then add up, then mix, and that all of them."),
                std::nullopt;
       if (one.value_or(piece.value.source) != piece.value.source)
-        return report(rank.rank, "mixes " + span + " by other weights than what is before them"), std::nullopt;
+        return report(rank.rank, "mixes " + span + " by other weights than what is before them"),
+               std::nullopt;
       one = piece.value.source;
     }
     return one ? rows_[static_cast<std::size_t>(*one)] : nothing();
   }
 
-  std::string in_words(const Row& row, int source) const { return fraction(row.numerators[static_cast<std::size_t>(source)], row.denominator); }
+  std::string in_words(const Row& row, int source) const {
+    return fraction(row.numerators[static_cast<std::size_t>(source)], row.denominator);
+  }
   bool counts(const Row& row, int source, std::int64_t numerator, std::int64_t denominator) const {
-    return same_fraction(row.numerators[static_cast<std::size_t>(source)], row.denominator, numerator, denominator);
+    return same_fraction(row.numerators[static_cast<std::size_t>(source)], row.denominator,
+                         numerator, denominator);
   }
 
   void are_means(const std::vector<Row>& rows) {
     for (int i = 0; i < ranks_; ++i)
       for (int j = 0; j < ranks_; ++j)
         if (!counts(rows[static_cast<std::size_t>(i)], j, 1, ranks_))
-          return report(i, "counts rank " + std::to_string(j) + " for " + in_words(rows[static_cast<std::size_t>(i)], j) + ", and a mean of " +
-                               std::to_string(ranks_) + " has 1/" + std::to_string(ranks_) + " of each");
+          return report(i, "counts rank " + std::to_string(j) + " for " +
+                               in_words(rows[static_cast<std::size_t>(i)], j) + ", and a mean of " +
+                               std::to_string(ranks_) + " has 1/" + std::to_string(ranks_) +
+                               " of each");
   }
 
   // By one share of the way, 0 to 1/n, for all; the centre by n such shares.
   void move_to_centre(const std::vector<Row>& rows, const std::vector<Row>& centres) {
     const std::int64_t share = rows.front().numerators.back(), of = rows.front().denominator;
     if (share <= 0 || share > of / ranks_)
-      return report(0, "moves by " + fraction(share, of) + " of the way to the centre", "Take more than 0, up to 1/" + std::to_string(ranks_) + ".");
+      return report(0, "moves by " + fraction(share, of) + " of the way to the centre",
+                    "Take more than 0, up to 1/" + std::to_string(ranks_) + ".");
     for (int i = 0; i < ranks_; ++i) {
-      const Row &row = rows[static_cast<std::size_t>(i)], &centre = centres[static_cast<std::size_t>(i)];
+      const Row &row = rows[static_cast<std::size_t>(i)],
+                &centre = centres[static_cast<std::size_t>(i)];
       if (!counts(row, ranks_, share, of))
-        return report(i, "moves by " + in_words(row, ranks_) + " of the way to the centre, and rank 0 by " + fraction(share, of));
+        return report(i, "moves by " + in_words(row, ranks_) +
+                             " of the way to the centre, and rank 0 by " + fraction(share, of));
       if (!counts(centre, ranks_, of - ranks_ * share, of))
-        return report(i, "leaves " + in_words(centre, ranks_) + " of the centre, and " + std::to_string(ranks_) + " ranks that move by " + fraction(share, of) +
+        return report(i, "leaves " + in_words(centre, ranks_) + " of the centre, and " +
+                             std::to_string(ranks_) + " ranks that move by " + fraction(share, of) +
                              " leave " + fraction(of - ranks_ * share, of));
       for (int j = 0; j < ranks_; ++j) {
         if (!counts(row, j, j == i ? of - share : 0, of))
-          return report(i, "counts rank " + std::to_string(j) + " for " + in_words(row, j) + " in its own parameters");
+          return report(i, "counts rank " + std::to_string(j) + " for " + in_words(row, j) +
+                               " in its own parameters");
         if (!counts(centre, j, share, of))
-          return report(
-              i, "counts rank " + std::to_string(j) + " for " + in_words(centre, j) + " in the centre, which moves by " + fraction(share, of) + " of each");
+          return report(i, "counts rank " + std::to_string(j) + " for " + in_words(centre, j) +
+                               " in the centre, which moves by " + fraction(share, of) +
+                               " of each");
       }
     }
   }
@@ -179,14 +219,16 @@ class Execution {
   int ranks_;
   Buckets buckets_;
   std::vector<Row> rows_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Contents>> contents_;  // by rank and buffer
+  std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Contents>>
+      contents_;  // by rank and buffer
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
   const auto wanted = first_instances(scope, program);
   Execution execution(scope, program, findings);
   for (const plan::Rehearsal::Event& event : scope.run.events)
-    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)]) execution.step(event);
+    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)])
+      execution.step(event);
   execution.finish();
 }
 

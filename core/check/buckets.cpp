@@ -18,7 +18,8 @@ const plan::Program* program_of(const plan::RankPlan& rank, const std::string& p
 }
 
 void add_home(Bucket& bucket, std::int32_t rank, const Access& span) {
-  const auto [home, added] = bucket.homes.try_emplace(rank, Bucket::Home{span.buffer, span.first, span.first + span.count, {}});
+  const auto [home, added] = bucket.homes.try_emplace(
+      rank, Bucket::Home{span.buffer, span.first, span.first + span.count, {}});
   if (added || span.count == 0) return;
   home->second.first = std::min(home->second.first, span.first);
   home->second.end = std::max(home->second.end, span.first + span.count);
@@ -31,7 +32,8 @@ Bucket& bucket_of(Buckets& buckets, std::int32_t group, std::int32_t number) {
   return bucket;
 }
 
-void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program& program, const Elsewhere& others) {
+void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program& program,
+               const Elsewhere& others) {
   for (const plan::Wanted& wanted : program.wanted) {
     if (wanted.kind == OpKind::mix || others.proves(rank, wanted.kind, wanted.span)) continue;
     Bucket& bucket = bucket_of(buckets, wanted.group, wanted.bucket);
@@ -39,7 +41,9 @@ void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program
     add_home(bucket, rank.rank, wanted.span);
   }
   for (const Op& op : program.ops) {
-    if (!plan::communicates(op.kind) || is_of_neighbours(program, op) || others.proves(rank, collective_of(program, op), span_of(op))) continue;
+    if (!plan::communicates(op.kind) || is_of_neighbours(program, op) ||
+        others.proves(rank, collective_of(program, op), span_of(op)))
+      continue;
     Bucket& bucket = bucket_of(buckets, op.group, op.bucket);
     if (plan::coarse(op.kind)) bucket.wanted = op.kind, bucket.root = op.peer, bucket.row = op.row;
     add_home(bucket, rank.rank, span_of(op));
@@ -55,7 +59,8 @@ void cut_shares(Bucket& bucket, std::size_t members) {
 void cut(Buckets& buckets, std::int32_t rank, const Access& access) {
   for (auto& [key, bucket] : buckets)
     if (const Bucket::Home* home = bucket.home_in(rank, access.buffer))
-      bucket.cuts.insert(bucket.cuts.end(), {home->offset(access.first), home->offset(access.first + access.count)});
+      bucket.cuts.insert(bucket.cuts.end(),
+                         {home->offset(access.first), home->offset(access.first + access.count)});
 }
 
 void cut(Buckets& buckets, std::int32_t rank, const plan::Program& program) {
@@ -79,20 +84,25 @@ std::optional<Flaw> flaw_of_member(const Bucket& bucket, std::int32_t member) {
   if (at == bucket.homes.end()) return Flaw{member, "takes no part in " + name + " of its group"};
   const std::int64_t length = at->second.length(), expected = first.length();
   if (length == expected) return std::nullopt;
-  return Flaw{member, name + " has " + std::to_string(length) + " elements here and " + std::to_string(expected) + " on rank " + std::to_string(first_rank)};
+  return Flaw{member, name + " has " + std::to_string(length) + " elements here and " +
+                          std::to_string(expected) + " on rank " + std::to_string(first_rank)};
 }
 
 bool updates(const plan::RankPlan& rank, const std::string& program) {
   const plan::Program* p = program_of(rank, program);
-  return p != nullptr && std::any_of(p->ops.begin(), p->ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
+  return p != nullptr && std::any_of(p->ops.begin(), p->ops.end(),
+                                     [](const Op& op) { return op.kind == OpKind::update; });
 }
 
 // A step that ranks take without each other.
-bool is_local(const plan::Schedule& schedule, const std::string& program) { return schedule.local_steps > 0 && !plan::Schedule::is_averaging(program); }
+bool is_local(const plan::Schedule& schedule, const std::string& program) {
+  return schedule.local_steps > 0 && !plan::Schedule::is_averaging(program);
+}
 
 bool hands_on(OpKind kind) { return plan::coarse(kind) && !reduces(kind); }
 
-// A group whose every collective, in whatever program, only hands on what one rank has need not have any.
+// A group whose every collective, in whatever program, only hands on what one rank has need not
+// have any.
 bool only_hands_on(const Scope& scope, std::int32_t group) {
   int handing = 0, others = 0;
   const auto count = [&](std::int32_t of, OpKind kind) {
@@ -109,8 +119,10 @@ bool only_hands_on(const Scope& scope, std::int32_t group) {
 
 // Sums that sharding.cpp proves.
 bool scatters(const plan::Program& program, std::int32_t group) {
-  return std::any_of(program.ops.begin(), program.ops.end(),
-                     [&](const Op& op) { return plan::communicates(op.kind) && op.group == group && collective_of(program, op) == OpKind::reduce_scatter; });
+  return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+    return plan::communicates(op.kind) && op.group == group &&
+           collective_of(program, op) == OpKind::reduce_scatter;
+  });
 }
 
 // By the names of buffers, by which binding goes too.
@@ -119,28 +131,38 @@ bool is_of_layers(const plan::RankPlan& rank, const Access& span) {
   return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
 }
 
-// A group that works on nothing but what passes through layers has nothing to do where none of it has samples.
+// A group that works on nothing but what passes through layers has nothing to do where none of it
+// has samples.
 bool has_no_samples(const Scope& scope, std::int32_t group, const std::string& name) {
   int of_layers = 0, others = 0;
   for (const std::int32_t member : scope.groups[static_cast<std::size_t>(group)].ranks) {
     const plan::RankPlan& rank = scope.rank(member);
     for (const plan::Program& program : rank.programs) {
-      const auto passes = [](const Op& op) { return op.kind == OpKind::forward || op.kind == OpKind::partial; };
-      if (program.name == name && std::any_of(program.ops.begin(), program.ops.end(), passes)) return false;
+      const auto passes = [](const Op& op) {
+        return op.kind == OpKind::forward || op.kind == OpKind::partial;
+      };
+      if (program.name == name && std::any_of(program.ops.begin(), program.ops.end(), passes))
+        return false;
       for (const plan::Wanted& wanted : program.wanted)
         if (wanted.group == group) ++(is_of_layers(rank, wanted.span) ? of_layers : others);
       for (const Op& op : program.ops)
-        if (plan::communicates(op.kind) && op.group == group) ++(is_of_layers(rank, span_of(op)) ? of_layers : others);
+        if (plan::communicates(op.kind) && op.group == group)
+          ++(is_of_layers(rank, span_of(op)) ? of_layers : others);
     }
   }
   return of_layers > 0 && others == 0;
 }
 
-std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const plan::Program& program, const Buckets& buckets) {
+std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank,
+                                   const plan::Program& program, const Buckets& buckets) {
   for (std::size_t g = 0; g < scope.groups.size(); ++g) {
-    const bool used = std::any_of(buckets.begin(), buckets.end(), [&](const auto& entry) { return entry.first.first == static_cast<std::int32_t>(g); });
-    if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used && !scatters(program, static_cast<std::int32_t>(g)) &&
-        !only_hands_on(scope, static_cast<std::int32_t>(g)) && !has_no_samples(scope, static_cast<std::int32_t>(g), program.name))
+    const bool used = std::any_of(buckets.begin(), buckets.end(), [&](const auto& entry) {
+      return entry.first.first == static_cast<std::int32_t>(g);
+    });
+    if (scope.groups[g].ranks.size() > 1 && scope.groups[g].position(rank) >= 0 && !used &&
+        !scatters(program, static_cast<std::int32_t>(g)) &&
+        !only_hands_on(scope, static_cast<std::int32_t>(g)) &&
+        !has_no_samples(scope, static_cast<std::int32_t>(g), program.name))
       return Flaw{rank, "updates parameters, but group " + std::to_string(g) + " sums nothing"};
   }
   return std::nullopt;
@@ -148,16 +170,24 @@ std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank, const 
 
 }  // namespace
 
-std::int64_t Bucket::Home::offset(std::int64_t element) const { return std::clamp(element, first, end) - first; }
+std::int64_t Bucket::Home::offset(std::int64_t element) const {
+  return std::clamp(element, first, end) - first;
+}
 
-std::size_t Bucket::cell(std::int64_t offset) const { return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), offset) - cuts.begin()); }
+std::size_t Bucket::cell(std::int64_t offset) const {
+  return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), offset) -
+                                  cuts.begin());
+}
 
-std::pair<std::int64_t, std::int64_t> Bucket::chunk(std::size_t members, std::size_t position) const {
+std::pair<std::int64_t, std::int64_t> Bucket::chunk(std::size_t members,
+                                                    std::size_t position) const {
   return chunk(homes.begin()->second.length(), members, position);
 }
 
-std::pair<std::int64_t, std::int64_t> Bucket::chunk(std::int64_t length, std::size_t members, std::size_t position) const {
-  const auto [first, count] = collective::part(length / row, static_cast<int>(members), static_cast<int>(position));
+std::pair<std::int64_t, std::int64_t> Bucket::chunk(std::int64_t length, std::size_t members,
+                                                    std::size_t position) const {
+  const auto [first, count] =
+      collective::part(length / row, static_cast<int>(members), static_cast<int>(position));
   return {first * row, count * row};
 }
 
@@ -167,33 +197,45 @@ Bucket::Home* Bucket::home_in(std::int32_t rank, plan::BufferId buffer) {
 }
 
 bool mixes(const plan::Program& program) {
-  return std::any_of(program.wanted.begin(), program.wanted.end(), [](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix; });
+  return std::any_of(program.wanted.begin(), program.wanted.end(),
+                     [](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix; });
 }
 
 bool is_of_neighbours(const plan::Program& program, const Op& op) {
-  return std::any_of(program.wanted.begin(), program.wanted.end(),
-                     [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix && wanted.group == op.group && wanted.bucket == op.bucket; });
+  return std::any_of(program.wanted.begin(), program.wanted.end(), [&](const plan::Wanted& wanted) {
+    return wanted.kind == OpKind::mix && wanted.group == op.group && wanted.bucket == op.bucket;
+  });
 }
 
 OpKind collective_of(const plan::Program& program, const Op& op) {
   if (plan::coarse(op.kind)) return op.kind;
-  const auto at = std::find_if(program.wanted.begin(), program.wanted.end(),
-                               [&](const plan::Wanted& wanted) { return wanted.group == op.group && wanted.bucket == op.bucket; });
+  const auto at =
+      std::find_if(program.wanted.begin(), program.wanted.end(), [&](const plan::Wanted& wanted) {
+        return wanted.group == op.group && wanted.bucket == op.bucket;
+      });
   return at == program.wanted.end() ? OpKind::all_reduce : at->kind;
 }
 
 bool Elsewhere::proves(const plan::RankPlan& rank, OpKind collective, const Access& span) const {
   if (collective == OpKind::broadcast) return broadcasts;
-  if (!shards || (collective != OpKind::all_gather && collective != OpKind::reduce_scatter)) return false;
+  if (!shards || (collective != OpKind::all_gather && collective != OpKind::reduce_scatter))
+    return false;
   const std::string& name = rank.buffers[span.buffer.index()].name;
   return name == "params" || name == "grads";
 }
 
-Elsewhere elsewhere(const Scope& scope, const std::string& program) { return {splits_layers(scope, program), shares_parameters(scope)}; }
+Elsewhere elsewhere(const Scope& scope, const std::string& program) {
+  return {splits_layers(scope, program), shares_parameters(scope)};
+}
 
-const Access& span_of(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front() : op.writes.front(); }
+const Access& span_of(const Op& op) {
+  return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front()
+                                                                   : op.writes.front();
+}
 
-bool reduces(OpKind kind) { return kind == OpKind::all_reduce || kind == OpKind::reduce_scatter || kind == OpKind::reduce; }
+bool reduces(OpKind kind) {
+  return kind == OpKind::all_reduce || kind == OpKind::reduce_scatter || kind == OpKind::reduce;
+}
 
 Buckets buckets_of(const Scope& scope, const std::string& program) {
   Buckets buckets;
@@ -217,19 +259,24 @@ std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const Access&
   for (auto& [key, bucket] : buckets) {
     Bucket::Home* home = bucket.home_in(rank, access.buffer);
     if (home == nullptr) continue;
-    const std::int64_t first = home->offset(access.first), end = home->offset(access.first + access.count);
+    const std::int64_t first = home->offset(access.first),
+                       end = home->offset(access.first + access.count);
     if (first < end) list.push_back({&bucket, home, bucket.cell(first), bucket.cell(end)});
   }
   return list;
 }
 
-std::optional<Flaw> first_flaw(const Scope& scope, const std::string& program, const Buckets& buckets) {
+std::optional<Flaw> first_flaw(const Scope& scope, const std::string& program,
+                               const Buckets& buckets) {
   for (const auto& [key, bucket] : buckets)
     for (const std::int32_t member : scope.groups[static_cast<std::size_t>(bucket.group)].ranks)
       if (auto flaw = flaw_of_member(bucket, member)) return flaw;
   for (const plan::RankPlan& rank : scope.ranks) {
-    if (!updates(rank, program) || mixes(*program_of(rank, program)) || !rank.pairs.empty() || is_local(scope.schedule, program)) continue;
-    if (auto flaw = flaw_of_groups(scope, rank.rank, *program_of(rank, program), buckets)) return flaw;
+    if (!updates(rank, program) || mixes(*program_of(rank, program)) || !rank.pairs.empty() ||
+        is_local(scope.schedule, program))
+      continue;
+    if (auto flaw = flaw_of_groups(scope, rank.rank, *program_of(rank, program), buckets))
+      return flaw;
   }
   return std::nullopt;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Casting, program by program, in the order of its ops. CAST makes numbers of another format of as many; whoever reads any of these reads all that one CAST of
-// this program has made, of what nothing in the program has overwritten since, and so computes by what it would have read there. The other proofs take it for
-// that. Where the loss is scaled, whatever reads the scale comes before SCALE changes it, and what is updated goes by a factor from which it is taken again.
+// Casting, program by program, in the order of its ops. CAST makes numbers of another format of as
+// many; whoever reads any of these reads all that one CAST of this program has made, of what
+// nothing in the program has overwritten since, and so computes by what it would have read there.
+// The other proofs take it for that. Where the loss is scaled, whatever reads the scale comes
+// before SCALE changes it, and what is updated goes by a factor from which it is taken again.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +20,8 @@ using plan::Program;
 using plan::RankPlan;
 
 bool casts(const Program& program) {
-  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::cast; });
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [](const Op& op) { return op.kind == OpKind::cast; });
 }
 // What a CAST made, and of what.
 struct Made {
@@ -29,12 +32,16 @@ class Casts {
  public:
   // Where `read` was made, of what is still there.
   const Access* source_of(const Access& read) const {
-    const auto at = std::find_if(made_.begin(), made_.end(), [&](const Made& made) { return made.halves == read; });
+    const auto at = std::find_if(made_.begin(), made_.end(),
+                                 [&](const Made& made) { return made.halves == read; });
     return at == made_.end() ? nullptr : &at->source;
   }
 
   void pass(const Op& op) {
-    for (const Access& write : op.writes) std::erase_if(made_, [&](const Made& made) { return overlap(made.halves, write) || overlap(made.source, write); });
+    for (const Access& write : op.writes)
+      std::erase_if(made_, [&](const Made& made) {
+        return overlap(made.halves, write) || overlap(made.source, write);
+      });
     if (op.kind == OpKind::cast) made_.push_back({op.writes.front(), op.reads.front()});
   }
 
@@ -47,13 +54,15 @@ std::vector<bool> made_buffers(const RankPlan& rank) {
   std::vector<bool> made(rank.buffers.size(), false);
   for (const Program& program : rank.programs)
     for (const Op& op : program.ops)
-      if (op.kind == OpKind::cast && !op.writes.empty()) made[op.writes.front().buffer.index()] = true;
+      if (op.kind == OpKind::cast && !op.writes.empty())
+        made[op.writes.front().buffer.index()] = true;
   return made;
 }
 
 class Casting {
  public:
-  Casting(const RankPlan& rank, Findings& findings) : rank_(rank), made_(made_buffers(rank)), findings_(findings) {}
+  Casting(const RankPlan& rank, Findings& findings)
+      : rank_(rank), made_(made_buffers(rank)), findings_(findings) {}
 
   void judge(const Program& program) {
     Casts casts;
@@ -72,18 +81,23 @@ class Casting {
   }
 
   bool makes_as_many(const Op& op) {
-    const bool fits = op.reads.size() == 1 && op.writes.size() == 1 && op.reads.front().count == op.writes.front().count &&
+    const bool fits = op.reads.size() == 1 && op.writes.size() == 1 &&
+                      op.reads.front().count == op.writes.front().count &&
                       op.reads.front().buffer != op.writes.front().buffer;
-    return fits || report("casts spans of different lengths, or in place", "one span, into one as long of another buffer", "");
+    return fits || report("casts spans of different lengths, or in place",
+                          "one span, into one as long of another buffer", "");
   }
 
   bool reads_what_was_made(const Op& op, const Casts& casts) {
     for (const Access& read : op.reads)
       if (made_[read.buffer.index()] && casts.source_of(read) == nullptr)
-        return report("reads " + range_text(rank_, read) + ", which no CAST of the program has made of what is there now", "what one CAST made",
+        return report("reads " + range_text(rank_, read) +
+                          ", which no CAST of the program has made of what is there now",
+                      "what one CAST made",
                       "Cast it before, and again after what it was made of has changed.");
     for (const Access& write : op.writes)
-      if (made_[write.buffer.index()]) return report("writes " + range_text(rank_, write), "CAST alone", "Compute beside it.");
+      if (made_[write.buffer.index()])
+        return report("writes " + range_text(rank_, write), "CAST alone", "Compute beside it.");
     return true;
   }
 
@@ -103,18 +117,23 @@ class Scaling {
     bool changed = false, found = false;
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       const Op& op = program_.ops[i];
-      const bool reads = std::any_of(op.reads.begin(), op.reads.end(), [&](const Access& read) { return read.buffer == scale_; });
+      const bool reads = std::any_of(op.reads.begin(), op.reads.end(),
+                                     [&](const Access& read) { return read.buffer == scale_; });
       if (op.kind == OpKind::scale) changed = true;
-      else if (reads && changed && !plan::communicates(op.kind)) return report(i, "reads the scale of the next step");
-      else if (op.kind == OpKind::clip && !reads) return report(i, "judges gradients as if the loss were not scaled");
+      else if (reads && changed && !plan::communicates(op.kind))
+        return report(i, "reads the scale of the next step");
+      else if (op.kind == OpKind::clip && !reads)
+        return report(i, "judges gradients as if the loss were not scaled");
       else if (op.kind == OpKind::clip) found = true;
-      else if (op.kind == OpKind::update && !found) return report(i, "updates by gradients that are still scaled");
+      else if (op.kind == OpKind::update && !found)
+        return report(i, "updates by gradients that are still scaled");
     }
   }
 
  private:
   void report(std::size_t op, const std::string& what) {
-    findings_.add(Proof::casting, Spot{rank_.rank, program_.name, static_cast<int>(op)}, what, "one scale in LOSS and in CLIP, before updates and SCALE", "");
+    findings_.add(Proof::casting, Spot{rank_.rank, program_.name, static_cast<int>(op)}, what,
+                  "one scale in LOSS and in CLIP, before updates and SCALE", "");
   }
 
   const RankPlan& rank_;
@@ -131,9 +150,11 @@ void look_through(RankPlan& rank) {
     Casts casts;
     for (Op& op : program.ops) {
       for (Access& read : op.reads)
-        if (const Access* source = made[read.buffer.index()] ? casts.source_of(read) : nullptr) read = *source;
+        if (const Access* source = made[read.buffer.index()] ? casts.source_of(read) : nullptr)
+          read = *source;
       casts.pass(op);
-      if (scale.valid() && !plan::communicates(op.kind)) std::erase_if(op.reads, [&](const Access& read) { return read.buffer == scale; });
+      if (scale.valid() && !plan::communicates(op.kind))
+        std::erase_if(op.reads, [&](const Access& read) { return read.buffer == scale; });
     }
   }
 }
@@ -141,8 +162,9 @@ void look_through(RankPlan& rank) {
 }  // namespace
 
 bool has_casting(const Scope& scope) {
-  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
-                     [](const RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), casts); });
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const RankPlan& rank) {
+    return std::any_of(rank.programs.begin(), rank.programs.end(), casts);
+  });
 }
 
 void prove_casting(const Scope& scope, Findings& findings) {

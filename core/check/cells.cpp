@@ -27,7 +27,10 @@ std::vector<std::vector<std::int64_t>> cuts_of(const plan::RankPlan& rank) {
 }
 
 // A coarse op names its span twice; the root of a broadcast or scatter changes nothing of it.
-bool only_hands_out(const Op& op, std::int32_t rank) { return (op.kind == plan::OpKind::broadcast || op.kind == plan::OpKind::scatter) && op.peer == rank; }
+bool only_hands_out(const Op& op, std::int32_t rank) {
+  return (op.kind == plan::OpKind::broadcast || op.kind == plan::OpKind::scatter) &&
+         op.peer == rank;
+}
 
 }  // namespace
 
@@ -35,19 +38,26 @@ Cells::Cells(const plan::RankPlan& rank) : cuts_(cuts_of(rank)), spans_(rank.pro
   const Cell untouched{-1, -1, std::vector<std::int64_t>(rank.lanes.size(), -1)};
   for (const auto& cuts : cuts_) cells_.emplace_back(cuts.size(), untouched);
   for (std::size_t p = 0; p < rank.programs.size(); ++p)
-    for (const Op& op : rank.programs[p].ops) spans_[p].push_back({spans(op.reads), only_hands_out(op, rank.rank) ? std::vector<Span>() : spans(op.writes)});
+    for (const Op& op : rank.programs[p].ops)
+      spans_[p].push_back({spans(op.reads),
+                           only_hands_out(op, rank.rank) ? std::vector<Span>() : spans(op.writes)});
 }
 
 Access Cells::range(std::size_t buffer, std::size_t number) const {
-  return {plan::BufferId(buffer), cuts_[buffer][number], cuts_[buffer][number + 1] - cuts_[buffer][number]};
+  return {plan::BufferId(buffer), cuts_[buffer][number],
+          cuts_[buffer][number + 1] - cuts_[buffer][number]};
 }
 
 std::vector<Span> Cells::spans(const std::vector<Access>& accesses) const {
   std::vector<Span> list;
   for (const Access& access : accesses) {
     const auto& cuts = cuts_[access.buffer.index()];
-    const auto number = [&](std::int64_t element) { return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), element) - cuts.begin()); };
-    list.push_back({access.buffer.index(), number(access.first), number(access.first + access.count)});
+    const auto number = [&](std::int64_t element) {
+      return static_cast<std::size_t>(std::lower_bound(cuts.begin(), cuts.end(), element) -
+                                      cuts.begin());
+    };
+    list.push_back(
+        {access.buffer.index(), number(access.first), number(access.first + access.count)});
   }
   return list;
 }

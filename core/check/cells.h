@@ -26,7 +26,9 @@ class Cells {
  public:
   explicit Cells(const plan::RankPlan& rank);
 
-  const OpSpans& of(int program, int op) const { return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)]; }
+  const OpSpans& of(int program, int op) const {
+    return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
+  }
   Cell& cell(std::size_t buffer, std::size_t number) { return cells_[buffer][number]; }
   plan::Access range(std::size_t buffer, std::size_t number) const;  // the elements of a cell
 

@@ -8,10 +8,12 @@
 namespace trainyard::check {
 namespace {
 
-// Which program a step runs in the rehearsal, where ranks meet after every third of their steps at the latest.
+// Which program a step runs in the rehearsal, where ranks meet after every third of their steps at
+// the latest.
 class Steps {
  public:
-  explicit Steps(const plan::Schedule& schedule) : period_(std::min<std::int64_t>(schedule.local_steps, 3)) {}
+  explicit Steps(const plan::Schedule& schedule)
+      : period_(std::min<std::int64_t>(schedule.local_steps, 3)) {}
   std::string next(const std::string& stretch) {
     if (period_ == 0 || ++taken_ % period_ > 0) return stretch;
     return plan::Schedule::averaging(stretch);
@@ -21,20 +23,24 @@ class Steps {
   std::int64_t period_, taken_ = 0;
 };
 
-// The start, then instances that show every pair of programs that can follow each other, and three like steps in a row. Evaluation runs each
-// of its programs at most twice; a rank may have nothing to evaluate, but trains as often as all.
-std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& schedule, bool evaluates) {
+// The start, then instances that show every pair of programs that can follow each other, and three
+// like steps in a row. Evaluation runs each of its programs at most twice; a rank may have nothing
+// to evaluate, but trains as often as all.
+std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& schedule,
+                           bool evaluates) {
   std::vector<int> list;
   Steps steps(schedule);
   const auto run = [&](const std::string& name, int times) {
     for (int i = 0; i < times; ++i) {
-      const int program = rank.program(plan::purpose(name) == plan::Purpose::training ? steps.next(name) : name);
+      const int program =
+          rank.program(plan::purpose(name) == plan::Purpose::training ? steps.next(name) : name);
       if (program >= 0) list.push_back(program);
     }
   };
   run("start", 1);
   const auto run_tails = [&] {
-    for (std::size_t t = 0; t < schedule.tails.size(); ++t) run(plan::Schedule::tail_name(t), schedule.tails[t] > 1 || schedule.local_steps > 0 ? 3 : 1);
+    for (std::size_t t = 0; t < schedule.tails.size(); ++t)
+      run(plan::Schedule::tail_name(t), schedule.tails[t] > 1 || schedule.local_steps > 0 ? 3 : 1);
   };
   const bool tail = !schedule.tails.empty();
   const std::string first = schedule.full_steps_per_epoch > 0 || !tail ? "train" : "tail";
@@ -42,10 +48,12 @@ std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& sch
   run_tails();
   run("average", 1);
   const int evaluate = rank.program("evaluate");
-  if (evaluate >= 0) run("evaluate", rank.programs[static_cast<std::size_t>(evaluate)].repeats > 1 ? 2 : 1);
+  if (evaluate >= 0)
+    run("evaluate", rank.programs[static_cast<std::size_t>(evaluate)].repeats > 1 ? 2 : 1);
   run("evaluate_tail", 1);
   run("average", schedule.average_every_steps > 0 ? 1 : 0);
-  if (tail || evaluates || schedule.average_every_steps > 0 || schedule.local_steps > 0) run(first, 2);
+  if (tail || evaluates || schedule.average_every_steps > 0 || schedule.local_steps > 0)
+    run(first, 2);
   if (tail) run_tails(), run(first, 1);
   run("average", 1);
   run("end", 1);
@@ -53,10 +61,13 @@ std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& sch
 }
 
 void rehearse(Scope& scope) {
-  const auto has_evaluation = [](const plan::RankPlan& rank) { return rank.program("evaluate") >= 0 || rank.program("evaluate_tail") >= 0; };
+  const auto has_evaluation = [](const plan::RankPlan& rank) {
+    return rank.program("evaluate") >= 0 || rank.program("evaluate_tail") >= 0;
+  };
   const bool evaluates = std::any_of(scope.ranks.begin(), scope.ranks.end(), has_evaluation);
   std::vector<std::vector<int>> all;
-  for (const plan::RankPlan& rank : scope.ranks) all.push_back(instances(rank, scope.schedule, evaluates));
+  for (const plan::RankPlan& rank : scope.ranks)
+    all.push_back(instances(rank, scope.schedule, evaluates));
   scope.run = plan::rehearse(scope.ranks, scope.groups, std::move(all));
 }
 
@@ -99,7 +110,8 @@ void prove(Scope& scope, Findings& findings) {
 std::string marked_grid(const Scope& scope, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings)
     if (finding.mark && finding.proof != Proof::structure)
-      return plan::grid(plan::from_ranks(scope.groups, scope.schedule, scope.ranks), finding.program, finding.mark);
+      return plan::grid(plan::from_ranks(scope.groups, scope.schedule, scope.ranks),
+                        finding.program, finding.mark);
   return "";
 }
 
@@ -135,12 +147,14 @@ base::Problems Report::problems() const {
 
 Report examine(const plan::Plan& plan) {
   Scope scope{plan.groups, plan.schedule, {}, {}};
-  for (std::int32_t rank = 0; rank < plan.ranks; ++rank) scope.ranks.push_back(plan.rank_plan(rank));
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
+    scope.ranks.push_back(plan.rank_plan(rank));
   Findings findings(scope);
   prove(scope, findings);
   Report report;
   report.proofs = has_servers(scope) ? std::vector{Proof::structure, Proof::serving}
-                                     : std::vector{Proof::structure, Proof::order, Proof::deadlock, Proof::matching, Proof::races, Proof::meaning};
+                                     : std::vector{Proof::structure, Proof::order, Proof::deadlock,
+                                                   Proof::matching,  Proof::races, Proof::meaning};
   if (has_casting(scope)) report.proofs.push_back(Proof::casting);
   if (has_mixing(scope)) report.proofs.push_back(Proof::mixing);
   if (has_pairs(scope)) report.proofs.push_back(Proof::pairing);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves a plan before it runs, expanded to chunks or coarse. A few instances of its programs are rehearsed in a row, as the
-// schedule orders them, so that what reaches into earlier steps is proved too. Needs the programs of all ranks in memory.
+// Proves a plan before it runs, expanded to chunks or coarse. A few instances of its programs are
+// rehearsed in a row, as the schedule orders them, so that what reaches into earlier steps is
+// proved too. Needs the programs of all ranks in memory.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +16,41 @@
 namespace trainyard::check {
 
 enum class Proof {
-  structure,    // numbers in range, accesses inside their buffers, reachable dependencies, kinds on lanes that fit
-  order,        // members of groups use them, and the buckets in them, in one order
-  deadlock,     // all comes to an end with zero capacity
-  matching,     // a send and the receive it meets mean the same bucket, round, chunk, bytes
-  races,        // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until a send completes
-  casting,      // of parameters in another number format: who reads them reads what was made of those that are there
-  meaning,      // updates read the sum over all members, each once, added in the same order on all ranks
-  mixing,       // of neighbours: every parameter becomes the weighted sum that one symmetric, doubly stochastic matrix says, of what ranks had before the step
-  averaging,    // of ranks that meet now and then: every parameter becomes the mean of all, or moves to a centre, and that to the mean
-  pairing,      // of neighbours that average in pairs: each joins a rank that asks and one that answers, which waits for nobody, half and half
-  passing,      // of layers on several ranks: each computes by what those before it made of the same micro-batch, and learns by the whole gradient of it
-  sharding,     // of parameters in parts: passes compute by all of them as they were, every part is updated once by the gradient of all ranks, and all are
-  recomputing,  // of outputs that are made again: each from what its own forward pass had, and so the same; and the backward pass finds it
-  versions,     // of updates after every micro-batch: it goes back by the parameters that it went forward by, and updates come in order
+  structure,  // numbers in range, accesses inside their buffers, reachable dependencies, kinds on
+              // lanes that fit
+  order,      // members of groups use them, and the buckets in them, in one order
+  deadlock,   // all comes to an end with zero capacity
+  matching,   // a send and the receive it meets mean the same bucket, round, chunk, bytes
+  races,  // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until
+          // a send completes
+  casting,    // of parameters in another number format: who reads them reads what was made of those
+              // that are there
+  meaning,    // updates read the sum over all members, each once, added in the same order on all
+              // ranks
+  mixing,     // of neighbours: every parameter becomes the weighted sum that one symmetric, doubly
+              // stochastic matrix says, of what ranks had before the step
+  averaging,  // of ranks that meet now and then: every parameter becomes the mean of all, or moves
+              // to a centre, and that to the mean
+  pairing,    // of neighbours that average in pairs: each joins a rank that asks and one that
+              // answers, which waits for nobody, half and half
+  passing,    // of layers on several ranks: each computes by what those before it made of the same
+              // micro-batch, and learns by the whole gradient of it
+  sharding,   // of parameters in parts: passes compute by all of them as they were, every part is
+              // updated once by the gradient of all ranks, and all are
+  recomputing,  // of outputs that are made again: each from what its own forward pass had, and so
+                // the same; and the backward pass finds it
+  versions,     // of updates after every micro-batch: it goes back by the parameters that it went
+                // forward by, and updates come in order
   swapping,     // of what is put aside: what comes back is what went, before anybody asks for it
-  serving,      // of workers and servers: every parameter lies on one server, both ends agree, and the rule lets everybody go on
+  serving,  // of workers and servers: every parameter lies on one server, both ends agree, and the
+            // rule lets everybody go on
 };
 std::string_view name(Proof proof);
 
 struct Finding {
   Proof proof = Proof::structure;
-  base::Problem problem;           // where: rank, program, op; what begins with the name of the proof
-  std::string program;             // empty: of the whole plan or rank
+  base::Problem problem;  // where: rank, program, op; what begins with the name of the proof
+  std::string program;    // empty: of the whole plan or rank
   std::optional<plan::Mark> mark;  // the op, where there is one
 };
 
@@ -64,11 +77,14 @@ struct Memory {
 };
 
 struct Report {
-  std::vector<Proof> proofs;            // that this plan asks for: of one with servers structure and serving, else the others, mixing where neighbours mix
-  std::vector<Finding> findings;        // empty: proved. A proof that others build on stops them when it fails
-  std::vector<ProgramTraffic> traffic;  // by program, in the order of rank 0. Empty when the structure is bad, as below
-  std::vector<Memory> memory;           // by rank
-  std::string grid;                     // rank x time, the op of the first finding marked; empty where there is none
+  std::vector<Proof> proofs;  // that this plan asks for: of one with servers structure and serving,
+                              // else the others, mixing where neighbours mix
+  std::vector<Finding>
+      findings;  // empty: proved. A proof that others build on stops them when it fails
+  std::vector<ProgramTraffic>
+      traffic;  // by program, in the order of rank 0. Empty when the structure is bad, as below
+  std::vector<Memory> memory;  // by rank
+  std::string grid;  // rank x time, the op of the first finding marked; empty where there is none
   base::Problems problems() const;
 };
 

@@ -20,7 +20,9 @@ class LaneClocks {
   explicit LaneClocks(std::size_t lanes) { complete_.emplace_back(lanes, 0); }
 
   // What is known once the first `count` ops are complete.
-  const Clock& after(std::int64_t count) const { return complete_[static_cast<std::size_t>(count - first_)]; }
+  const Clock& after(std::int64_t count) const {
+    return complete_[static_cast<std::size_t>(count - first_)];
+  }
   Clock& start(std::int64_t sequence) { return pending(sequence).clock; }
 
   void finish(std::int64_t sequence, Clock clock, std::size_t lane);  // `lane`: its own number

@@ -46,7 +46,8 @@ bool Elements::any_of(std::int64_t first, std::int64_t end) const {
   return at != ranges_.begin() && std::prev(at)->second > first;
 }
 
-Coding::Coding(const Scope& scope, const std::string& program, Buckets& buckets) : buckets_(buckets) {
+Coding::Coding(const Scope& scope, const std::string& program, Buckets& buckets)
+    : buckets_(buckets) {
   for (const plan::RankPlan& rank : scope.ranks) {
     const int number = rank.program(program);
     if (number < 0) continue;
@@ -54,7 +55,8 @@ Coding::Coding(const Scope& scope, const std::string& program, Buckets& buckets)
       if (op.kind != OpKind::encode && op.kind != OpKind::decode) continue;
       for (const auto* accesses : {&op.reads, &op.writes})
         for (const Access& access : *accesses)
-          for (const Overlap& o : overlaps(buckets, rank.rank, access)) coded_.insert({o.bucket->group, o.bucket->number});
+          for (const Overlap& o : overlaps(buckets, rank.rank, access))
+            coded_.insert({o.bucket->group, o.bucket->number});
       const auto& gradient = op.kind == OpKind::encode ? op.reads : op.writes;
       if (!gradient.empty()) gradients_.insert({rank.rank, gradient.front().buffer.value});
     }
@@ -63,7 +65,8 @@ Coding::Coding(const Scope& scope, const std::string& program, Buckets& buckets)
 
 void Coding::read_encoded(std::int32_t rank, const Op& op) {
   for (const Access& access : op.reads)
-    if (!overlaps(buckets_, rank, access).empty()) read_[{rank, access.buffer.value}].add(access.first, access.first + access.count);
+    if (!overlaps(buckets_, rank, access).empty())
+      read_[{rank, access.buffer.value}].add(access.first, access.first + access.count);
 }
 
 void Coding::encode(std::int32_t rank, const Op& op) {
@@ -90,7 +93,8 @@ bool Coding::write(std::int32_t rank, const Access& access) {
 
 bool Coding::is_decoded(std::int32_t rank, const Access& access) const {
   const auto at = decoded_.find({rank, access.buffer.value});
-  return access.count == 0 || (at != decoded_.end() && at->second.all_of(access.first, access.first + access.count));
+  return access.count == 0 ||
+         (at != decoded_.end() && at->second.all_of(access.first, access.first + access.count));
 }
 
 bool Coding::is_read(const Bucket& bucket, std::int32_t rank) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the proof of the meaning asks where gradients are compressed, besides sums: every rank's part of a bucket is what it encoded of its
-// gradient, after the last change of that; every bucket is decoded on every rank; and what is updated was decoded.
+// What the proof of the meaning asks where gradients are compressed, besides sums: every rank's
+// part of a bucket is what it encoded of its gradient, after the last change of that; every bucket
+// is decoded on every rank; and what is updated was decoded.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,13 @@ class Coding {
   Coding(const Scope& scope, const std::string& program, Buckets& buckets);
 
   // Whether what stands in the bucket is encoded.
-  bool is_coded(const Bucket& bucket) const { return coded_.contains({bucket.group, bucket.number}); }
+  bool is_coded(const Bucket& bucket) const {
+    return coded_.contains({bucket.group, bucket.number});
+  }
   // Whether a buffer of the rank holds gradients that are encoded, and come back by decoding.
-  bool is_gradient(std::int32_t rank, plan::BufferId buffer) const { return gradients_.contains({rank, buffer.value}); }
+  bool is_gradient(std::int32_t rank, plan::BufferId buffer) const {
+    return gradients_.contains({rank, buffer.value});
+  }
 
   void encode(std::int32_t rank, const plan::Op& op);
   void decode(std::int32_t rank, const plan::Op& op);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// No deadlock: the rehearsal has zero capacity and nothing in a plan chooses, so when it comes to its end, every run does.
-// When it does not, says who waits for whom, up to where the chain closes or nobody comes.
+// No deadlock: the rehearsal has zero capacity and nothing in a plan chooses, so when it comes to
+// its end, every run does. When it does not, says who waits for whom, up to where the chain closes
+// or nobody comes.
 #include <algorithm>
 #include <set>
 
@@ -18,12 +19,13 @@ class Chain {
  public:
   explicit Chain(const Scope& scope) : scope_(scope), run_(scope.run) {}
 
-  // Follows the waiting from the first lane that does not come to its end. The op that is returned is on the cycle, or the
-  // one that waits in vain.
+  // Follows the waiting from the first lane that does not come to its end. The op that is returned
+  // is on the cycle, or the one that waits in vain.
   At follow() {
     At at = first_stuck();
     std::vector<At> seen;
-    while (std::none_of(seen.begin(), seen.end(), [&](const At& s) { return s.rank == at.rank && s.lane == at.lane; })) {
+    while (std::none_of(seen.begin(), seen.end(),
+                        [&](const At& s) { return s.rank == at.rank && s.lane == at.lane; })) {
       seen.push_back(at);
       text_ += (text_.empty() ? "" : ", which") + (" waits for " + reason(at));
       if (!next_) return at;
@@ -38,12 +40,17 @@ class Chain {
  private:
   // The first op of a lane that is not complete; its sequence is the lane's length when all are.
   At head(std::int32_t rank, std::int32_t lane) const {
-    const auto& places = run_.places[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)];
-    const auto at = std::find_if(places.begin(), places.end(), [](const auto& place) { return place.end < 0; });
+    const auto& places =
+        run_.places[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)];
+    const auto at =
+        std::find_if(places.begin(), places.end(), [](const auto& place) { return place.end < 0; });
     return {rank, lane, at - places.begin()};
   }
   bool exists(const At& at) const {
-    return at.sequence < static_cast<std::int64_t>(run_.places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)].size());
+    return at.sequence <
+           static_cast<std::int64_t>(
+               run_.places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)]
+                   .size());
   }
 
   // Prefers an op that waits for a peer: it tells more than one that waits for a lane.
@@ -59,7 +66,9 @@ class Chain {
     return found;
   }
 
-  std::string named(const At& at) const { return "rank " + std::to_string(at.rank) + " " + plan::token(scope_.op(at)); }
+  std::string named(const At& at) const {
+    return "rank " + std::to_string(at.rank) + " " + plan::token(scope_.op(at));
+  }
   std::string go(const At& at, const std::string& text) {
     next_ = at;
     return text + " (" + named(at) + ")";
@@ -73,9 +82,11 @@ class Chain {
     if (run_.place(at).begin >= 0) return peer_reason(at);
     const Op& op = scope_.op(at);
     for (const plan::Dependency& dependency : op.after)
-      if (const auto blocking = blocker(at, dependency)) return go(*blocking, "lane " + scope_.rank(at.rank).lanes[dependency.lane.index()].name);
+      if (const auto blocking = blocker(at, dependency))
+        return go(*blocking, "lane " + scope_.rank(at.rank).lanes[dependency.lane.index()].name);
     for (std::size_t l = 0; l < run_.places[static_cast<std::size_t>(at.rank)].size(); ++l)
-      if (const At other = head(at.rank, static_cast<std::int32_t>(l)); exists(other) && run_.place(other).instance < run_.place(at).instance)
+      if (const At other = head(at.rank, static_cast<std::int32_t>(l));
+          exists(other) && run_.place(other).instance < run_.place(at).instance)
         return go(other, "an earlier step to end");
     return nobody("its turn");
   }
@@ -85,41 +96,54 @@ class Chain {
     if (target < 0) return std::nullopt;
     const auto lane = dependency.lane.index();
     const auto& bases = run_.base[static_cast<std::size_t>(at.rank)];
-    const auto all = static_cast<std::int64_t>(run_.places[static_cast<std::size_t>(at.rank)][lane].size());
+    const auto all =
+        static_cast<std::int64_t>(run_.places[static_cast<std::size_t>(at.rank)][lane].size());
     const std::int64_t base = bases[static_cast<std::size_t>(target)][lane];
-    const std::int64_t next = static_cast<std::size_t>(target) + 1 < bases.size() ? bases[static_cast<std::size_t>(target) + 1][lane] : all;
-    const std::int64_t wanted = dependency.sequence == plan::Dependency::end ? next : std::min(next, base + dependency.sequence);
+    const std::int64_t next = static_cast<std::size_t>(target) + 1 < bases.size()
+                                  ? bases[static_cast<std::size_t>(target) + 1][lane]
+                                  : all;
+    const std::int64_t wanted = dependency.sequence == plan::Dependency::end
+                                    ? next
+                                    : std::min(next, base + dependency.sequence);
     const At first = head(at.rank, dependency.lane.value);
     return first.sequence < wanted ? std::optional(first) : std::nullopt;
   }
 
   std::string peer_reason(const At& at) {
     const Op& op = scope_.op(at);
-    const LaneKind wanted = plan::coarse(op.kind) ? LaneKind::comm : op.kind == OpKind::send ? LaneKind::recv : LaneKind::send;
-    const std::string verb = plan::coarse(op.kind) ? " to join" : op.kind == OpKind::send ? " to receive" : " to send";
+    const LaneKind wanted = plan::coarse(op.kind)     ? LaneKind::comm
+                            : op.kind == OpKind::send ? LaneKind::recv
+                                                      : LaneKind::send;
+    const std::string verb = plan::coarse(op.kind)     ? " to join"
+                             : op.kind == OpKind::send ? " to receive"
+                                                       : " to send";
     const std::int32_t peer = op.peer >= 0 && !plan::coarse(op.kind) ? op.peer : absent(at, wanted);
     const At there = lane_head(peer, op.group, wanted);
-    if (there.lane < 0 || !exists(there)) return nobody("rank " + std::to_string(peer) + verb + ", which it never does");
+    if (there.lane < 0 || !exists(there))
+      return nobody("rank " + std::to_string(peer) + verb + ", which it never does");
     return go(there, "rank " + std::to_string(peer) + verb);
   }
 
   At lane_head(std::int32_t rank, std::int32_t group, LaneKind kind) const {
     const auto& lanes = scope_.rank(rank).lanes;
     for (std::size_t l = 0; l < lanes.size(); ++l)
-      if (lanes[l].kind == kind && lanes[l].group == group) return head(rank, static_cast<std::int32_t>(l));
+      if (lanes[l].kind == kind && lanes[l].group == group)
+        return head(rank, static_cast<std::int32_t>(l));
     return {};
   }
 
   // A member whose part of the op has not started.
   std::int32_t absent(const At& at, LaneKind kind) const {
     const Op& op = scope_.op(at);
-    for (const std::int32_t member :
-         op.kind == OpKind::reduce_many ? plan::summands(op, scope_.groups) : scope_.groups[static_cast<std::size_t>(op.group)].ranks)
+    for (const std::int32_t member : op.kind == OpKind::reduce_many
+                                         ? plan::summands(op, scope_.groups)
+                                         : scope_.groups[static_cast<std::size_t>(op.group)].ranks)
       if (member != at.rank && !under_way(member, at, kind)) return member;
     return at.rank;
   }
   bool under_way(std::int32_t member, const At& at, LaneKind kind) const {
-    for (At there = lane_head(member, scope_.op(at).group, kind); there.lane >= 0 && exists(there) && run_.place(there).begin >= 0; ++there.sequence) {
+    for (At there = lane_head(member, scope_.op(at).group, kind);
+         there.lane >= 0 && exists(there) && run_.place(there).begin >= 0; ++there.sequence) {
       const Op& op = scope_.op(there);
       if (run_.place(there).end < 0 && (plan::coarse(op.kind) || op.peer == at.rank)) return true;
     }
@@ -138,8 +162,11 @@ void prove_no_deadlock(const Scope& scope, Findings& findings) {
   if (scope.run.complete) return;
   Chain chain(scope);
   const At start = chain.start(), bad = chain.follow();
-  findings.add(Proof::deadlock, bad, "rank " + std::to_string(start.rank) + " " + plan::token(scope.op(start)) + chain.text(), "",
-               "A send completes with the receive that matches it: see that both ends come to it in the same order.");
+  findings.add(
+      Proof::deadlock, bad,
+      "rank " + std::to_string(start.rank) + " " + plan::token(scope.op(start)) + chain.text(), "",
+      "A send completes with the receive that matches it: see that both ends come to it in the "
+      "same order.");
 }
 
 }  // namespace trainyard::check

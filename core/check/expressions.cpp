@@ -22,7 +22,8 @@ int Expressions::enter(Members members) {
 
 std::optional<int> Expressions::add(int a, int b) {
   const auto [low, high] = std::minmax(a, b);
-  const std::uint64_t key = (static_cast<std::uint64_t>(low) << 32) | static_cast<std::uint64_t>(high);
+  const std::uint64_t key =
+      (static_cast<std::uint64_t>(low) << 32) | static_cast<std::uint64_t>(high);
   if (const auto known = additions_.find(key); known != additions_.end()) return known->second;
   Members members = members_[static_cast<std::size_t>(a)];
   const Members& other = members_[static_cast<std::size_t>(b)];
@@ -49,14 +50,18 @@ std::optional<int> Expressions::sum(const std::vector<int>& summands) {
 
 int Expressions::count(int expression) const {
   int count = 0;
-  for (const std::uint64_t word : members_[static_cast<std::size_t>(expression)]) count += std::popcount(word);
+  for (const std::uint64_t word : members_[static_cast<std::size_t>(expression)])
+    count += std::popcount(word);
   return count;
 }
 
 bool Expressions::holds_exactly(int expression, const std::vector<std::int32_t>& ranks) const {
   const Members& members = members_[static_cast<std::size_t>(expression)];
-  const auto held = [&](std::int32_t rank) { return ((members[static_cast<std::size_t>(rank) / 64] >> (rank % 64)) & 1) != 0; };
-  return count(expression) == static_cast<int>(ranks.size()) && std::all_of(ranks.begin(), ranks.end(), held);
+  const auto held = [&](std::int32_t rank) {
+    return ((members[static_cast<std::size_t>(rank) / 64] >> (rank % 64)) & 1) != 0;
+  };
+  return count(expression) == static_cast<int>(ranks.size()) &&
+         std::all_of(ranks.begin(), ranks.end(), held);
 }
 
 }  // namespace trainyard::check

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums of ranks' contributions as trees, each tree kept once, so that equal trees have equal numbers. A binary addition of
-// floating-point numbers commutes bit for bit but does not associate, so trees are equal up to the order of two summands.
+// Sums of ranks' contributions as trees, each tree kept once, so that equal trees have equal
+// numbers. A binary addition of floating-point numbers commutes bit for bit but does not associate,
+// so trees are equal up to the order of two summands.
 #pragma once
 
 #include <cstdint>

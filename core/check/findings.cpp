@@ -13,7 +13,8 @@ std::string where(const Scope& scope, const Spot& spot) {
   text += ", program " + spot.program;
   if (spot.op < 0) return text;
   const plan::RankPlan& rank = scope.rank(spot.rank);
-  const plan::Program& program = rank.programs[static_cast<std::size_t>(rank.program(spot.program))];
+  const plan::Program& program =
+      rank.programs[static_cast<std::size_t>(rank.program(spot.program))];
   const auto op = static_cast<std::size_t>(spot.op);
   return op < program.ops.size() ? text + ", op " + plan::token(program.ops[op]) : text;
 }
@@ -25,17 +26,23 @@ bool Findings::full(Proof proof) const {
   return at != counts_.end() && at->second >= kMostOfAProof;
 }
 
-void Findings::add(Proof proof, const Spot& spot, const std::string& what, std::string accepted, std::string advice) {
+void Findings::add(Proof proof, const Spot& spot, const std::string& what, std::string accepted,
+                   std::string advice) {
   const bool room = !full(proof);
   ++counts_[proof];
   if (!room) return;
-  base::Problem problem{base::ProblemCode::bad_input, where(scope_, spot), std::string(name(proof)) + ": " + what, std::move(accepted), std::move(advice)};
+  base::Problem problem{base::ProblemCode::bad_input, where(scope_, spot),
+                        std::string(name(proof)) + ": " + what, std::move(accepted),
+                        std::move(advice)};
   const bool has_op = spot.rank >= 0 && spot.op >= 0;
-  list_.push_back({proof, std::move(problem), spot.program, has_op ? std::optional(plan::Mark{spot.rank, spot.op}) : std::nullopt});
+  list_.push_back({proof, std::move(problem), spot.program,
+                   has_op ? std::optional(plan::Mark{spot.rank, spot.op}) : std::nullopt});
 }
 
-void Findings::add(Proof proof, const plan::Rehearsal::At& at, const std::string& what, std::string accepted, std::string advice) {
-  add(proof, Spot{at.rank, scope_.program(at).name, scope_.run.place(at).op}, what, std::move(accepted), std::move(advice));
+void Findings::add(Proof proof, const plan::Rehearsal::At& at, const std::string& what,
+                   std::string accepted, std::string advice) {
+  add(proof, Spot{at.rank, scope_.program(at).name, scope_.run.place(at).op}, what,
+      std::move(accepted), std::move(advice));
 }
 
 std::vector<Finding> Findings::take() {
@@ -43,7 +50,8 @@ std::vector<Finding> Findings::take() {
     if (count <= kMostOfAProof) continue;
     for (auto last = list_.rbegin(); last != list_.rend(); ++last)
       if (last->proof == proof) {
-        last->problem.what += " (and " + std::to_string(count - kMostOfAProof) + " more of the kind)";
+        last->problem.what +=
+            " (and " + std::to_string(count - kMostOfAProof) + " more of the kind)";
         break;
       }
   }
@@ -61,12 +69,14 @@ std::vector<std::int32_t> first_instances(const Scope& scope, const std::string&
 }
 
 std::string range_text(const plan::RankPlan& rank, const plan::Access& access) {
-  return rank.buffers[access.buffer.index()].name + "[" + std::to_string(access.first) + ":" + std::to_string(access.first + access.count) + "]";
+  return rank.buffers[access.buffer.index()].name + "[" + std::to_string(access.first) + ":" +
+         std::to_string(access.first + access.count) + "]";
 }
 
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses) {
   std::int64_t bytes = 0;
-  for (const plan::Access& access : accesses) bytes += access.count * base::size_of(rank.buffers[access.buffer.index()].dtype);
+  for (const plan::Access& access : accesses)
+    bytes += access.count * base::size_of(rank.buffers[access.buffer.index()].dtype);
   return bytes;
 }
 

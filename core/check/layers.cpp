@@ -11,7 +11,8 @@ using plan::Op;
 using plan::OpKind;
 
 bool has_part(const Op& op) {
-  return op.columns.any() && (op.kind == OpKind::partial || op.kind == OpKind::forward || op.kind == OpKind::backward_input || op.kind == OpKind::softmax);
+  return op.columns.any() && (op.kind == OpKind::partial || op.kind == OpKind::forward ||
+                              op.kind == OpKind::backward_input || op.kind == OpKind::softmax);
 }
 
 // By the name of a buffer, by which binding goes too.
@@ -30,13 +31,16 @@ Layers::Layers(const Scope& scope, const std::string& program, Buckets& buckets)
       }
   if (!split_) return;
   for (const plan::RankPlan& rank : scope.ranks)
-    if (const int number = rank.program(program); number >= 0) find(rank, rank.programs[static_cast<std::size_t>(number)], buckets);
+    if (const int number = rank.program(program); number >= 0)
+      find(rank, rank.programs[static_cast<std::size_t>(number)], buckets);
   for (const auto& [part, made] : made_) judge_columns(part, made), judge_members(part, made);
 }
 
 void Layers::find(const plan::RankPlan& rank, const plan::Program& program, Buckets& buckets) {
   for (const Op& op : program.ops)
-    if (has_part(op)) made_[{op.kind, op.segment, op.micro, find_buckets(rank, op, buckets)}].push_back({rank.rank, op.columns});
+    if (has_part(op))
+      made_[{op.kind, op.segment, op.micro, find_buckets(rank, op, buckets)}].push_back(
+          {rank.rank, op.columns});
 }
 
 // The group of the buckets that what it makes is in; -1: it makes no part of a sum.
@@ -51,8 +55,9 @@ std::int32_t Layers::find_buckets(const plan::RankPlan& rank, const Op& op, Buck
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
     }
     if (covered < written.count)
-      fail(rank.rank, "makes its part of " + range_text(rank, written) + " in " + plan::token(op) + ", which is " +
-                          (op.kind == OpKind::softmax ? "gathered" : "summed") + " by nobody");
+      fail(rank.rank, "makes its part of " + range_text(rank, written) + " in " + plan::token(op) +
+                          ", which is " + (op.kind == OpKind::softmax ? "gathered" : "summed") +
+                          " by nobody");
   }
   return group;
 }
@@ -70,34 +75,44 @@ bool Layers::of_its_micro_step(std::int32_t rank, const Bucket& bucket, std::int
 namespace {
 
 std::string in_words(OpKind kind, std::int32_t segment) {
-  return std::string(plan::word(kind)) + (segment < 0 ? " of the loss" : " of segment " + std::to_string(segment));
+  return std::string(plan::word(kind)) +
+         (segment < 0 ? " of the loss" : " of segment " + std::to_string(segment));
 }
 
 }  // namespace
 
 // Of those that nobody sums as many of each, as there may be several replicas.
 void Layers::judge_columns(const Part& part, std::vector<Made> made) {
-  std::stable_sort(made.begin(), made.end(), [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });
+  std::stable_sort(made.begin(), made.end(),
+                   [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });
   const auto alike = [&](const Made& one) { return one.columns.first == 0; };
-  const std::size_t times = part.group >= 0 ? 1 : static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, std::count_if(made.begin(), made.end(), alike)));
+  const std::size_t times = part.group >= 0
+                                ? 1
+                                : static_cast<std::size_t>(std::max<std::ptrdiff_t>(
+                                      1, std::count_if(made.begin(), made.end(), alike)));
   const std::string of = in_words(part.kind, part.segment);
   std::int64_t next = 0;
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Made& one = made[i];
     const std::int64_t first = i % times == 0 ? next : made[i - 1].columns.first;
-    if (one.columns.first != first || one.columns.of != made.front().columns.of || (i % times > 0 && one.columns.count != made[i - 1].columns.count))
-      return fail(one.rank, "has in " + of + " columns from " + std::to_string(one.columns.first) + " on of " + std::to_string(one.columns.of) +
-                                ", where those from " + std::to_string(first) + " on of " + std::to_string(made.front().columns.of) + " are wanted");
+    if (one.columns.first != first || one.columns.of != made.front().columns.of ||
+        (i % times > 0 && one.columns.count != made[i - 1].columns.count))
+      return fail(one.rank, "has in " + of + " columns from " + std::to_string(one.columns.first) +
+                                " on of " + std::to_string(one.columns.of) + ", where those from " +
+                                std::to_string(first) + " on of " +
+                                std::to_string(made.front().columns.of) + " are wanted");
     next = one.columns.first + one.columns.count;
   }
   if (next != made.front().columns.of || made.size() % times != 0)
-    return fail(made.back().rank, "has in " + of + " columns up to " + std::to_string(next - 1) + ", and nobody has those after them");
+    return fail(made.back().rank, "has in " + of + " columns up to " + std::to_string(next - 1) +
+                                      ", and nobody has those after them");
 }
 
 void Layers::judge_members(const Part& part, const std::vector<Made>& made) {
   if (part.group < 0) return;
   for (const std::int32_t rank : scope_.groups[static_cast<std::size_t>(part.group)].ranks)
-    if (std::count_if(made.begin(), made.end(), [&](const Made& one) { return one.rank == rank; }) != 1)
+    if (std::count_if(made.begin(), made.end(),
+                      [&](const Made& one) { return one.rank == rank; }) != 1)
       return fail(rank, "has no part of its own in " + in_words(part.kind, part.segment));
 }
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Meaning, by symbolic execution. A rank's own ops write its contribution, a leaf, into the spans of its buckets; receives
-// replace or add what the sender holds. In the end every element of a bucket is what its collective is to make of it: after an
-// all-reduce a tree that holds every member exactly once, equal on all members. An update or norm reads nothing else of a
-// buffer that is reduced. A leaf says whose values these are, not of which step. What is encoded has a leaf only once its rank has encoded
-// it; until then it is of nobody (see coding.h).
+// Meaning, by symbolic execution. A rank's own ops write its contribution, a leaf, into the spans
+// of its buckets; receives replace or add what the sender holds. In the end every element of a
+// bucket is what its collective is to make of it: after an all-reduce a tree that holds every
+// member exactly once, equal on all members. An update or norm reads nothing else of a buffer that
+// is reduced. A leaf says whose values these are, not of which step. What is encoded has a leaf
+// only once its rank has encoded it; until then it is of nobody (see coding.h).
 //
-// Where parameters are averaged, a step finds the sum of the one before in them; forward, backward and update read nothing else.
-// What an update leaves is a contribution once it is weighed, and no sooner. Sums of synchronised batch normalisation have no leaf until their op
-// makes them (see statistics.h), nor have rows that are exchanged in the midst of the passes (see vertical.h), and what ranks make of a layer each in
-// part (see layers.h).
+// Where parameters are averaged, a step finds the sum of the one before in them; forward, backward
+// and update read nothing else. What an update leaves is a contribution once it is weighed, and no
+// sooner. Sums of synchronised batch normalisation have no leaf until their op makes them (see
+// statistics.h), nor have rows that are exchanged in the midst of the passes (see vertical.h), and
+// what ranks make of a layer each in part (see layers.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -34,7 +36,10 @@ using plan::OpKind;
 bool updates(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
 bool codes(OpKind kind) { return kind == OpKind::encode || kind == OpKind::decode; }
 bool uses_sum(OpKind kind) { return updates(kind) || codes(kind) || kind == OpKind::mix; }
-bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool passes(OpKind kind) {
+  return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
+         kind == OpKind::backward_weight;
+}
 
 // One program of all ranks.
 class Execution {
@@ -53,7 +58,8 @@ class Execution {
         layers_(scope, program_, buckets_),
         replicas_(scope, program_) {
     for (auto& [key, bucket] : buckets_)
-      for (auto& [rank, home] : bucket.homes) home.cells.assign(bucket.cuts.size(), before(bucket, rank));
+      for (auto& [rank, home] : bucket.homes)
+        home.cells.assign(bucket.cuts.size(), before(bucket, rank));
   }
 
   bool sensible() {
@@ -63,13 +69,16 @@ class Execution {
     return !flaw || report(flaw->rank, -1, flaw->what);
   }
 
-  // What an event of this program means. False: a finding was made, and what follows would be noise.
+  // What an event of this program means. False: a finding was made, and what follows would be
+  // noise.
   bool step(const plan::Rehearsal::Event& event) {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
     if (!plan::communicates(op.kind)) return local(event.at, op);
     if (is_of_neighbours(scope_.program(event.at), op)) return true;
-    if (elsewhere_.proves(scope_.rank(event.at.rank), collective_of(scope_.program(event.at), op), span_of(op))) return hands_on_sums(event.at, op);
+    if (elsewhere_.proves(scope_.rank(event.at.rank), collective_of(scope_.program(event.at), op),
+                          span_of(op)))
+      return hands_on_sums(event.at, op);
     return plan::coarse(op.kind) ? whole(event) : receive(event, op);
   }
 
@@ -82,7 +91,8 @@ class Execution {
         }
         if (!as_it_should(bucket, rank)) return;
         if (coding_.is_coded(bucket) && !coding_.is_read(bucket, rank)) {
-          report(rank, last_op(rank, bucket), "brings bucket " + std::to_string(bucket.number) + ", which is not decoded whole");
+          report(rank, last_op(rank, bucket),
+                 "brings bucket " + std::to_string(bucket.number) + ", which is not decoded whole");
           return;
         }
       }
@@ -90,11 +100,14 @@ class Execution {
 
  private:
   bool report(const At& at, const std::string& what, std::string advice) {
-    findings_.add(Proof::meaning, at, what, "the sum over all members, each once, added alike on all ranks", std::move(advice));
+    findings_.add(Proof::meaning, at, what,
+                  "the sum over all members, each once, added alike on all ranks",
+                  std::move(advice));
     return false;
   }
   bool report(std::int32_t rank, int op, const std::string& what) {
-    findings_.add(Proof::meaning, Spot{rank, program_, op}, what, "the sum over all members, each once, added alike on all ranks", "");
+    findings_.add(Proof::meaning, Spot{rank, program_, op}, what,
+                  "the sum over all members, each once, added alike on all ranks", "");
     return false;
   }
 
@@ -105,7 +118,8 @@ class Execution {
   int before(const Bucket& bucket, std::int32_t rank) {
     if (statistics_.is_summed(bucket)) return expressions_.nothing();
     if (layers_.is_summed(bucket)) return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
-    if (vertical_.is_exchanged(bucket)) return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
+    if (vertical_.is_exchanged(bucket))
+      return reduces(bucket.wanted) ? expressions_.nothing() : nobody_;
     if (!bucket.weighed) return coding_.is_coded(bucket) ? nobody_ : expressions_.leaf(rank);
     std::vector<int> leaves;
     for (const std::int32_t member : members(bucket)) leaves.push_back(expressions_.leaf(member));
@@ -114,21 +128,29 @@ class Execution {
 
   // Whoever hands on what ranks sum waits for the sum.
   bool hands_on_sums(const At& at, const Op& op) {
-    const bool hands_on = op.kind == OpKind::send || (op.kind == OpKind::broadcast && op.peer == at.rank);
-    for (const Overlap& o : hands_on ? overlaps(buckets_, at.rank, op.reads.front()) : std::vector<Overlap>{})
+    const bool hands_on =
+        op.kind == OpKind::send || (op.kind == OpKind::broadcast && op.peer == at.rank);
+    for (const Overlap& o :
+         hands_on ? overlaps(buckets_, at.rank, op.reads.front()) : std::vector<Overlap>{})
       for (std::size_t c = o.first; c < o.last && layers_.is_summed(*o.bucket); ++c)
-        if (!settled(*o.bucket, at.rank, c)) return report(at, "hands on " + unsettled(*o.bucket, at.rank, c), "Let it wait for the parts of all ranks.");
+        if (!settled(*o.bucket, at.rank, c))
+          return report(at, "hands on " + unsettled(*o.bucket, at.rank, c),
+                        "Let it wait for the parts of all ranks.");
     return true;
   }
 
-  // Where layers are on several ranks, what each is to be summed over: with its replicas, if there are any.
-  bool knows_replicas() const { return !elsewhere_.shards && (layers_.split() || elsewhere_.broadcasts); }
+  // Where layers are on several ranks, what each is to be summed over: with its replicas, if there
+  // are any.
+  bool knows_replicas() const {
+    return !elsewhere_.shards && (layers_.split() || elsewhere_.broadcasts);
+  }
 
   // Of the gradient that an update goes by.
   bool is_of_all_replicas(const At& at, const Op& op) {
     if (op.kind != OpKind::update || !knows_replicas()) return true;
     const auto found = overlaps(buckets_, at.rank, op.reads.front());
-    const auto flaw = replicas_.flaw(at.rank, op.segment, found.empty() ? std::vector{at.rank} : members(*found.front().bucket));
+    const auto flaw = replicas_.flaw(
+        at.rank, op.segment, found.empty() ? std::vector{at.rank} : members(*found.front().bucket));
     return !flaw || report(at, *flaw, "Sum what is learnt over all replicas, each once.");
   }
 
@@ -136,8 +158,11 @@ class Execution {
     if (!is_of_all_replicas(at, op)) return false;
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
-      const bool adds = op.kind == OpKind::mix && access == op.writes.front();  // to what the rank itself has
-      if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) && !reads_sum(at, access)) return false;
+      const bool adds =
+          op.kind == OpKind::mix && access == op.writes.front();  // to what the rank itself has
+      if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) &&
+          !reads_sum(at, access))
+        return false;
       if (passes(op.kind) && !reads_average(at, access)) return false;
       if (!reads_layer(at, op, access)) return false;
     }
@@ -153,8 +178,9 @@ class Execution {
 
   bool writes(const At& at, const Op& op, const Access& access) {
     if (!codes(op.kind) && !coding_.write(at.rank, access))
-      return report(at, "changes " + range_text(scope_.rank(at.rank), access) + ", which is encoded already",
-                    "Encode a gradient after the last op that writes it.");
+      return report(
+          at, "changes " + range_text(scope_.rank(at.rank), access) + ", which is encoded already",
+          "Encode a gradient after the last op that writes it.");
     if (op.kind == OpKind::weigh && !is_summed(at, access)) return false;
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
       if (layers_.is_summed(*o.bucket)) {
@@ -163,7 +189,8 @@ class Execution {
       }
       if (op.kind == OpKind::weigh && !finds_an_update(at, o)) return false;
       const bool contributes = !o.bucket->weighed || op.kind == OpKind::weigh;
-      std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first), o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
+      std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first),
+                o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
                 contributes ? expressions_.leaf(at.rank) : expressions_.nothing());
     }
     return true;
@@ -173,10 +200,13 @@ class Execution {
   bool writes_layer(const At& at, const Op& op, const Access& access, const Overlap& o) {
     if (!layers_.makes(at.rank, op, access))
       return std::find(op.reads.begin(), op.reads.end(), access) != op.reads.end() ||
-             report(at, "writes " + range_text(scope_.rank(at.rank), access) + ", of which each rank is to make a part",
+             report(at,
+                    "writes " + range_text(scope_.rank(at.rank), access) +
+                        ", of which each rank is to make a part",
                     "Let only what makes a part, or changes the sum, write there.");
     layers_.write(at.rank, *o.bucket, op.micro);
-    std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first), o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
+    std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first),
+              o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
               expressions_.leaf(at.rank));
     return true;
   }
@@ -185,24 +215,33 @@ class Execution {
     for (const Overlap& o : overlaps(buckets_, at.rank, access)) {
       if (!layers_.is_summed(*o.bucket)) continue;
       if (!layers_.of_its_micro_step(at.rank, *o.bucket, op.micro))
-        return report(at, "reads " + range_text(scope_.rank(at.rank), access) + " of another micro-step", "Let it follow its own.");
+        return report(
+            at, "reads " + range_text(scope_.rank(at.rank), access) + " of another micro-step",
+            "Let it follow its own.");
       for (std::size_t c = o.first; c < o.last; ++c)
-        if (!settled(*o.bucket, at.rank, c)) return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it wait for the parts of all ranks.");
+        if (!settled(*o.bucket, at.rank, c))
+          return report(at, "reads " + unsettled(*o.bucket, at.rank, c),
+                        "Let it wait for the parts of all ranks.");
     }
     return true;
   }
 
   bool is_summed(const At& at, const Access& access) {
     std::int64_t covered = 0;
-    for (const Overlap& o : overlaps(buckets_, at.rank, access)) covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
+    for (const Overlap& o : overlaps(buckets_, at.rank, access))
+      covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
     return covered == access.count ||
-           report(at, "weighs " + range_text(scope_.rank(at.rank), access) + ", which nobody sums", "Cover all parameters with buckets.");
+           report(at, "weighs " + range_text(scope_.rank(at.rank), access) + ", which nobody sums",
+                  "Cover all parameters with buckets.");
   }
 
   bool finds_an_update(const At& at, const Overlap& o) {
     for (std::size_t c = o.first; c < o.last; ++c)
       if (o.home->cells[c] != expressions_.nothing())
-        return report(at, "weighs elements of bucket " + std::to_string(o.bucket->number) + " that no update has left so", "Weigh once, after the update.");
+        return report(at,
+                      "weighs elements of bucket " + std::to_string(o.bucket->number) +
+                          " that no update has left so",
+                      "Weigh once, after the update.");
     return true;
   }
 
@@ -210,49 +249,69 @@ class Execution {
     for (const Overlap& o : overlaps(buckets_, at.rank, access))
       for (std::size_t c = o.first; c < o.last && o.bucket->weighed; ++c)
         if (!settled(*o.bucket, at.rank, c))
-          return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it read the average, before its own update or after the collective.");
+          return report(at, "reads " + unsettled(*o.bucket, at.rank, c),
+                        "Let it read the average, before its own update or after the collective.");
     return true;
   }
 
   bool reads_statistics(const At& at, const Op& op) {
     if (statistics_.lacks_gradient_sums(at.rank, op))
-      return report(at, "reads no sums of gradients, which its own depend on", "Let it read what its backward-weight op sums, added up over all ranks.");
+      return report(at, "reads no sums of gradients, which its own depend on",
+                    "Let it read what its backward-weight op sums, added up over all ranks.");
     const auto wanted = statistics_.wanted(at.rank, op);
-    return std::all_of(wanted.begin(), wanted.end(), [&](const Access& sums) { return reads_sums_of_all(at, op, sums); });
+    return std::all_of(wanted.begin(), wanted.end(),
+                       [&](const Access& sums) { return reads_sums_of_all(at, op, sums); });
   }
 
   bool reads_sums_of_all(const At& at, const Op& op, const Access& sums) {
     const std::string name = range_text(scope_.rank(at.rank), sums);
     if (std::find(op.reads.begin(), op.reads.end(), sums) == op.reads.end())
-      return report(at, "does not read " + name, "Normalise by the sums over the samples of all ranks.");
-    if (!statistics_.of_its_micro_step(at.rank, op, sums)) return report(at, "reads " + name + " of another micro-step", "Let it follow its own sums.");
+      return report(at, "does not read " + name,
+                    "Normalise by the sums over the samples of all ranks.");
+    if (!statistics_.of_its_micro_step(at.rank, op, sums))
+      return report(at, "reads " + name + " of another micro-step", "Let it follow its own sums.");
     std::int64_t covered = 0;
     for (const Overlap& o : overlaps(buckets_, at.rank, sums)) {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
       if (!statistics_.over_all(members(*o.bucket), op.segment))
-        return report(at, "reads " + name + ", summed over a group without some ranks that normalise by it", "Sum it over all of them.");
+        return report(
+            at, "reads " + name + ", summed over a group without some ranks that normalise by it",
+            "Sum it over all of them.");
       for (std::size_t c = o.first; c < o.last; ++c)
-        if (!settled(*o.bucket, at.rank, c)) return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it wait for the collective of its sums.");
+        if (!settled(*o.bucket, at.rank, c))
+          return report(at, "reads " + unsettled(*o.bucket, at.rank, c),
+                        "Let it wait for the collective of its sums.");
     }
-    return covered == sums.count || report(at, "reads " + name + " of its own samples alone", "Add it up over all ranks first.");
+    return covered == sums.count || report(at, "reads " + name + " of its own samples alone",
+                                           "Add it up over all ranks first.");
   }
 
-  // Of the first layer by columns: F the sum over all columns in the rank's own rows, W the gradients of all rows.
+  // Of the first layer by columns: F the sum over all columns in the rank's own rows, W the
+  // gradients of all rows.
   bool reads_rows(const At& at, const Op& op) {
     const auto reading = vertical_.reading(op);
     if (!reading) return true;
     const Bucket* bucket = reading->bucket;
     if (bucket == nullptr || !bucket->homes.contains(at.rank))
-      return report(at, op.kind == OpKind::forward ? "reads the products of its own columns alone" : "reads the gradients of its own rows alone",
-                    "Exchange rows first: reduce-scatter what PART makes, all-gather what B makes.");
+      return report(
+          at,
+          op.kind == OpKind::forward ? "reads the products of its own columns alone"
+                                     : "reads the gradients of its own rows alone",
+          "Exchange rows first: reduce-scatter what PART makes, all-gather what B makes.");
     const Access rows = rows_wanted(*bucket, at.rank);
     const std::string name = range_text(scope_.rank(at.rank), rows);
     if (std::find(op.reads.begin(), op.reads.end(), rows) == op.reads.end())
-      return report(at, "does not read " + name, "Let it read the rank's rows of the sum, or the gradients of all rows.");
-    if (!vertical_.of_its_micro_step(at.rank, *bucket, op.micro)) return report(at, "reads " + name + " of another micro-step", "Let it follow its own rows.");
+      return report(at, "does not read " + name,
+                    "Let it read the rank's rows of the sum, or the gradients of all rows.");
+    if (!vertical_.of_its_micro_step(at.rank, *bucket, op.micro))
+      return report(at, "reads " + name + " of another micro-step", "Let it follow its own rows.");
     const Bucket::Home& home = bucket->homes.at(at.rank);
-    for (std::size_t c = bucket->cell(rows.first - home.first), end = bucket->cell(rows.first - home.first + rows.count); c < end; ++c)
-      if (!settled(*bucket, at.rank, c)) return report(at, "reads " + unsettled(*bucket, at.rank, c), "Let it wait for the collective of its rows.");
+    for (std::size_t c = bucket->cell(rows.first - home.first),
+                     end = bucket->cell(rows.first - home.first + rows.count);
+         c < end; ++c)
+      if (!settled(*bucket, at.rank, c))
+        return report(at, "reads " + unsettled(*bucket, at.rank, c),
+                      "Let it wait for the collective of its rows.");
     vertical_.read(at.rank, *bucket);
     return true;
   }
@@ -272,12 +331,17 @@ class Execution {
 
   bool rows_were_read(const Bucket& bucket, std::int32_t rank) {
     return rows_wanted(bucket, rank).count == 0 || vertical_.is_read(rank, bucket) ||
-           report(rank, last_op(rank, bucket), "brings rows of bucket " + std::to_string(bucket.number) + ", which nobody reads");
+           report(
+               rank, last_op(rank, bucket),
+               "brings rows of bucket " + std::to_string(bucket.number) + ", which nobody reads");
   }
 
   bool reads_decoded(const At& at, const Access& access) {
     return !coding_.is_gradient(at.rank, access.buffer) || coding_.is_decoded(at.rank, access) ||
-           report(at, "reads " + range_text(scope_.rank(at.rank), access) + ", of which not all is decoded", "Decode every bucket of it first.");
+           report(at,
+                  "reads " + range_text(scope_.rank(at.rank), access) +
+                      ", of which not all is decoded",
+                  "Decode every bucket of it first.");
   }
 
   bool reads_sum(const At& at, const Access& access) {
@@ -286,29 +350,42 @@ class Execution {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
       for (std::size_t c = o.first; c < o.last; ++c)
         if (!has_in_the_end(*o.bucket, at.rank, c) || !settled(*o.bucket, at.rank, c))
-          return report(at, "reads " + unsettled(*o.bucket, at.rank, c), "Let it wait for the collective of its bucket, and read only what that gives it.");
+          return report(
+              at, "reads " + unsettled(*o.bucket, at.rank, c),
+              "Let it wait for the collective of its bucket, and read only what that gives it.");
     }
-    const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](auto& entry) { return entry.second.home_in(at.rank, access.buffer) != nullptr; });
+    const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](auto& entry) {
+      return entry.second.home_in(at.rank, access.buffer) != nullptr;
+    });
     return !reduced || covered == access.count || (covered == 0 && knows_replicas()) ||
            report(at,
-                  "reads " + range_text(scope_.rank(at.rank), access) + ", of which " + std::to_string(access.count - covered) + " elements are in no bucket",
+                  "reads " + range_text(scope_.rank(at.rank), access) + ", of which " +
+                      std::to_string(access.count - covered) + " elements are in no bucket",
                   "Cover the whole gradient with buckets.");
   }
 
-  const std::vector<std::int32_t>& members(const Bucket& bucket) const { return scope_.groups[static_cast<std::size_t>(bucket.group)].ranks; }
+  const std::vector<std::int32_t>& members(const Bucket& bucket) const {
+    return scope_.groups[static_cast<std::size_t>(bucket.group)].ranks;
+  }
 
   // Whether a rank holds what the collective of the bucket is to give it.
   bool settled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const int value = held(bucket, rank, cell);
-    return reduces(bucket.wanted) ? expressions_.holds_exactly(value, members(bucket))
-                                  : value != nobody_ && value == held(bucket, source_of(bucket, cell), cell);
+    return reduces(bucket.wanted)
+               ? expressions_.holds_exactly(value, members(bucket))
+               : value != nobody_ && value == held(bucket, source_of(bucket, cell), cell);
   }
   std::string unsettled(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const std::string number = std::to_string(bucket.number);
     if (held(bucket, rank, cell) == nobody_)
-      return "elements of bucket " + number + " that nobody has " + (vertical_.is_exchanged(bucket) || layers_.is_summed(bucket) ? "handed out" : "encoded");
-    if (!reduces(bucket.wanted)) return "other elements of bucket " + number + " than rank " + std::to_string(source_of(bucket, cell)) + " has";
-    return "elements of bucket " + number + " that hold " + std::to_string(expressions_.count(held(bucket, rank, cell))) + " of " +
+      return "elements of bucket " + number + " that nobody has " +
+             (vertical_.is_exchanged(bucket) || layers_.is_summed(bucket) ? "handed out"
+                                                                          : "encoded");
+    if (!reduces(bucket.wanted))
+      return "other elements of bucket " + number + " than rank " +
+             std::to_string(source_of(bucket, cell)) + " has";
+    return "elements of bucket " + number + " that hold " +
+           std::to_string(expressions_.count(held(bucket, rank, cell))) + " of " +
            std::to_string(members(bucket).size()) + " members";
   }
 
@@ -319,30 +396,41 @@ class Execution {
     const std::int64_t first = span.first - bucket.homes.at(at.rank).first;
     for (const At& source : scope_.run.sources_of(event)) {
       const Op& send = scope_.op(source);
-      if (const std::int64_t from = span_of(send).first - bucket.homes.at(source.rank).first; from != first)
+      if (const std::int64_t from = span_of(send).first - bucket.homes.at(source.rank).first;
+          from != first)
         return report(at,
-                      "puts elements from " + std::to_string(from) + " on of bucket " + std::to_string(op.bucket) + ", sent by " + plan::token(send) +
-                          " of rank " + std::to_string(source.rank) + ", to " + std::to_string(first),
+                      "puts elements from " + std::to_string(from) + " on of bucket " +
+                          std::to_string(op.bucket) + ", sent by " + plan::token(send) +
+                          " of rank " + std::to_string(source.rank) + ", to " +
+                          std::to_string(first),
                       "Give the chunk one range at both ends.");
     }
     Bucket::Home& home = bucket.homes.at(at.rank);
     const bool puts_aside = op.writes.front().buffer != home.buffer;
-    for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last; ++c) {
+    for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last;
+         ++c) {
       const auto value = received(event, op, bucket, c);
       if (!value && op.kind == OpKind::copy)
-        return report(at, "takes what was not put aside for these elements", "Copy what the sum wrote, and where it belongs.");
-      if (!value) return report(at, "adds a contribution that is in the sum already", "Send and add every chunk once.");
-      if (puts_aside) aside_[beside(at.rank, op.writes.front(), bucket.cuts[c] - first)] = {&bucket, c, *value};
+        return report(at, "takes what was not put aside for these elements",
+                      "Copy what the sum wrote, and where it belongs.");
+      if (!value)
+        return report(at, "adds a contribution that is in the sum already",
+                      "Send and add every chunk once.");
+      if (puts_aside)
+        aside_[beside(at.rank, op.writes.front(), bucket.cuts[c] - first)] = {&bucket, c, *value};
       else home.cells[c] = *value;
     }
     return true;
   }
 
-  std::optional<int> received(const plan::Rehearsal::Event& event, const Op& op, const Bucket& bucket, std::size_t cell) {
+  std::optional<int> received(const plan::Rehearsal::Event& event, const Op& op,
+                              const Bucket& bucket, std::size_t cell) {
     if (op.kind == OpKind::copy) return taken_back(event.at.rank, op, bucket, cell);
-    if (op.kind == OpKind::reduce_many) return sum_over(bucket, plan::summands(op, scope_.groups), cell);
+    if (op.kind == OpKind::reduce_many)
+      return sum_over(bucket, plan::summands(op, scope_.groups), cell);
     const int incoming = held(bucket, scope_.run.sources_of(event).front().rank, cell);
-    return op.kind == OpKind::recv ? std::optional(incoming) : expressions_.add(held(bucket, event.at.rank, cell), incoming);
+    return op.kind == OpKind::recv ? std::optional(incoming)
+                                   : expressions_.add(held(bucket, event.at.rank, cell), incoming);
   }
 
   // A sum that was put aside: of which cell, and where it lies, by rank, buffer and element.
@@ -352,16 +440,25 @@ class Execution {
     int value = 0;
   };
   using Place = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
-  static Place beside(std::int32_t rank, const Access& span, std::int64_t offset) { return {rank, span.buffer.value, span.first + offset}; }
-  std::optional<int> taken_back(std::int32_t rank, const Op& op, const Bucket& bucket, std::size_t cell) const {
-    const std::int64_t offset = bucket.cuts[cell] - (op.writes.front().first - bucket.homes.at(rank).first);
+  static Place beside(std::int32_t rank, const Access& span, std::int64_t offset) {
+    return {rank, span.buffer.value, span.first + offset};
+  }
+  std::optional<int> taken_back(std::int32_t rank, const Op& op, const Bucket& bucket,
+                                std::size_t cell) const {
+    const std::int64_t offset =
+        bucket.cuts[cell] - (op.writes.front().first - bucket.homes.at(rank).first);
     const auto at = aside_.find(beside(rank, op.reads.front(), offset));
-    return at == aside_.end() || at->second.bucket != &bucket || at->second.cell != cell ? std::nullopt : std::optional(at->second.value);
+    return at == aside_.end() || at->second.bucket != &bucket || at->second.cell != cell
+               ? std::nullopt
+               : std::optional(at->second.value);
   }
 
-  static int held(const Bucket& bucket, std::int32_t rank, std::size_t cell) { return bucket.homes.at(rank).cells[cell]; }
+  static int held(const Bucket& bucket, std::int32_t rank, std::size_t cell) {
+    return bucket.homes.at(rank).cells[cell];
+  }
 
-  std::optional<int> sum_over(const Bucket& bucket, const std::vector<std::int32_t>& ranks, std::size_t cell) {
+  std::optional<int> sum_over(const Bucket& bucket, const std::vector<std::int32_t>& ranks,
+                              std::size_t cell) {
     std::vector<int> summands;
     summands.reserve(ranks.size());
     for (const std::int32_t rank : ranks) summands.push_back(held(bucket, rank, cell));
@@ -371,11 +468,17 @@ class Execution {
   // A collective in one: what every member is to have then, it has.
   bool whole(const plan::Rehearsal::Event& event) {
     Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
-    const Access& span = span_of(scope_.op(event.at));  // of a micro-step with few samples not all of the bucket
+    const Access& span =
+        span_of(scope_.op(event.at));  // of a micro-step with few samples not all of the bucket
     const std::int64_t first = span.first - bucket.homes.at(event.at.rank).first;
-    for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last; ++c) {
-      const auto sum = reduces(bucket.wanted) ? sum_over(bucket, members(bucket), c) : held(bucket, source_of(bucket, c, first, span.count), c);
-      if (!sum) return report(event.at, "adds a contribution that is in the sum already", "Reduce every bucket once.");
+    for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last;
+         ++c) {
+      const auto sum = reduces(bucket.wanted)
+                           ? sum_over(bucket, members(bucket), c)
+                           : held(bucket, source_of(bucket, c, first, span.count), c);
+      if (!sum)
+        return report(event.at, "adds a contribution that is in the sum already",
+                      "Reduce every bucket once.");
       for (auto& [rank, home] : bucket.homes)
         if (has_in_the_end(bucket, rank, c)) home.cells[c] = *sum;
     }
@@ -383,18 +486,27 @@ class Execution {
   }
 
   // The member whose chunk a cell is in, of so many elements from `first` on.
-  std::int32_t owner(const Bucket& bucket, std::size_t cell, std::int64_t first, std::int64_t count) const {
+  std::int32_t owner(const Bucket& bucket, std::size_t cell, std::int64_t first,
+                     std::int64_t count) const {
     const auto& ranks = members(bucket);
     for (std::size_t p = 0; p + 1 < ranks.size(); ++p)
-      if (bucket.cuts[cell] - first < bucket.chunk(count, ranks.size(), p + 1).first) return ranks[p];
+      if (bucket.cuts[cell] - first < bucket.chunk(count, ranks.size(), p + 1).first)
+        return ranks[p];
     return ranks.back();
   }
-  std::int32_t owner(const Bucket& bucket, std::size_t cell) const { return owner(bucket, cell, 0, bucket.homes.begin()->second.length()); }
-  // Where nothing is summed: the member that has a cell from the beginning.
-  std::int32_t source_of(const Bucket& bucket, std::size_t cell, std::int64_t first, std::int64_t count) const {
-    return bucket.wanted == OpKind::broadcast || bucket.wanted == OpKind::scatter ? bucket.root : owner(bucket, cell, first, count);
+  std::int32_t owner(const Bucket& bucket, std::size_t cell) const {
+    return owner(bucket, cell, 0, bucket.homes.begin()->second.length());
   }
-  std::int32_t source_of(const Bucket& bucket, std::size_t cell) const { return source_of(bucket, cell, 0, bucket.homes.begin()->second.length()); }
+  // Where nothing is summed: the member that has a cell from the beginning.
+  std::int32_t source_of(const Bucket& bucket, std::size_t cell, std::int64_t first,
+                         std::int64_t count) const {
+    return bucket.wanted == OpKind::broadcast || bucket.wanted == OpKind::scatter
+               ? bucket.root
+               : owner(bucket, cell, first, count);
+  }
+  std::int32_t source_of(const Bucket& bucket, std::size_t cell) const {
+    return source_of(bucket, cell, 0, bucket.homes.begin()->second.length());
+  }
   bool has_in_the_end(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     switch (bucket.wanted) {
       case OpKind::reduce:
@@ -409,17 +521,21 @@ class Execution {
     const std::int32_t first = bucket.homes.begin()->first;
     for (std::size_t c = 0; c + 1 < bucket.cuts.size(); ++c) {
       if (!has_in_the_end(bucket, rank, c)) continue;
-      if (!settled(bucket, rank, c)) return report(rank, last_op(rank, bucket), "ends with " + unsettled(bucket, rank, c));
+      if (!settled(bucket, rank, c))
+        return report(rank, last_op(rank, bucket), "ends with " + unsettled(bucket, rank, c));
       if (bucket.wanted == OpKind::all_reduce && held(bucket, rank, c) != held(bucket, first, c))
-        return report(rank, last_op(rank, bucket), "adds up bucket " + std::to_string(bucket.number) + " in another order than rank " + std::to_string(first));
+        return report(rank, last_op(rank, bucket),
+                      "adds up bucket " + std::to_string(bucket.number) +
+                          " in another order than rank " + std::to_string(first));
     }
     return true;
   }
   int last_op(std::int32_t rank, const Bucket& bucket) const {
     const plan::RankPlan& whole = scope_.rank(rank);
     const auto& ops = whole.programs[static_cast<std::size_t>(whole.program(program_))].ops;
-    const auto at = std::find_if(ops.rbegin(), ops.rend(),
-                                 [&](const Op& op) { return plan::communicates(op.kind) && op.group == bucket.group && op.bucket == bucket.number; });
+    const auto at = std::find_if(ops.rbegin(), ops.rend(), [&](const Op& op) {
+      return plan::communicates(op.kind) && op.group == bucket.group && op.bucket == bucket.number;
+    });
     return static_cast<int>(ops.rend() - at) - 1;
   }
 
@@ -441,9 +557,13 @@ class Execution {
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
   const auto wanted = first_instances(scope, program);
   Execution execution(scope, program, findings);
-  if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; }) || !execution.sensible()) return;
+  if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; }) ||
+      !execution.sensible())
+    return;
   for (const plan::Rehearsal::Event& event : scope.run.events)
-    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] && !execution.step(event)) return;
+    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] &&
+        !execution.step(event))
+      return;
   execution.finish();
 }
 

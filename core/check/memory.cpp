@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory: what a rank needs at once. A buffer is scratch when one lane alone touches it, copies aside, no peer does, and every program that
-// reads it has written it before; scratch takes room while what stands in it matters (core/plan/lives.h). All else lives all the time. The
-// peak is the most that lives at any op; alignment and gaps of a layout come on top.
+// Memory: what a rank needs at once. A buffer is scratch when one lane alone touches it, copies
+// aside, no peer does, and every program that reads it has written it before; scratch takes room
+// while what stands in it matters (core/plan/lives.h). All else lives all the time. The peak is the
+// most that lives at any op; alignment and gaps of a layout come on top.
 #include <algorithm>
 
 #include "core/check/proofs.h"
@@ -12,8 +13,10 @@ namespace {
 
 class Measured {
  public:
-  explicit Measured(const plan::RankPlan& rank) : rank_(rank), lives_(rank), scratch_(rank.buffers.size()), lane_(rank.buffers.size(), -1) {
-    for (std::size_t b = 0; b < scratch_.size(); ++b) scratch_[b] = !rank.buffers[b].shared && is_here(b) && lives_.begins_anew(b);
+  explicit Measured(const plan::RankPlan& rank)
+      : rank_(rank), lives_(rank), scratch_(rank.buffers.size()), lane_(rank.buffers.size(), -1) {
+    for (std::size_t b = 0; b < scratch_.size(); ++b)
+      scratch_[b] = !rank.buffers[b].shared && is_here(b) && lives_.begins_anew(b);
     for (const plan::Program& program : rank.programs)
       for (const plan::Op& op : program.ops)
         for (const auto* accesses : {&op.reads, &op.writes})
@@ -39,7 +42,9 @@ class Measured {
   }
 
  private:
-  bool is_here(std::size_t buffer) const { return rank_.buffers[buffer].place == plan::Place::device; }
+  bool is_here(std::size_t buffer) const {
+    return rank_.buffers[buffer].place == plan::Place::device;
+  }
 
   void touch(std::size_t buffer, plan::LaneId lane) {
     if (rank_.lanes[lane.index()].kind == plan::LaneKind::copy) return;

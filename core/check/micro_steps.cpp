@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Micro-steps: a rank's own gradient, before any other rank's is added, is the sum over all micro-steps of the step, each once. In the
-// order of the compute lane, every element of a gradient is followed: what writes it without reading it replaces what was there, what
-// reads it too adds. An update or a norm reads nothing but what holds every micro-step in which samples passed the rank, or where
-// what is learnt are columns, that any were loaded for; an update of a micro-step of its own (UPD.s0.m1) that micro-step and no other. Where several segments
-// learn the same parameters, each of them adds its part. Programs of one micro-step and of no such parameters have nothing to prove.
+// Micro-steps: a rank's own gradient, before any other rank's is added, is the sum over all
+// micro-steps of the step, each once. In the order of the compute lane, every element of a gradient
+// is followed: what writes it without reading it replaces what was there, what reads it too adds.
+// An update or a norm reads nothing but what holds every micro-step in which samples passed the
+// rank, or where what is learnt are columns, that any were loaded for; an update of a micro-step of
+// its own (UPD.s0.m1) that micro-step and no other. Where several segments learn the same
+// parameters, each of them adds its part. Programs of one micro-step and of no such parameters have
+// nothing to prove.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -26,22 +29,28 @@ bool uses_gradient(OpKind kind) { return kind == OpKind::update || kind == OpKin
 // Whether two segments learn the same in a micro-step.
 bool shares_parameters(const Program& program) {
   std::map<std::int64_t, const Op*> by_first;  // of what they learn
-  const auto learns = [](const Op& op) { return op.kind == OpKind::backward_weight && op.micro == 0 && !op.writes.empty(); };
+  const auto learns = [](const Op& op) {
+    return op.kind == OpKind::backward_weight && op.micro == 0 && !op.writes.empty();
+  };
   for (const Op& op : program.ops) {
     if (!learns(op)) continue;
     const auto [at, fresh] = by_first.emplace(op.writes.front().first, &op);
-    if (!fresh && at->second->segment != op.segment && overlap(at->second->writes.front(), op.writes.front())) return true;
+    if (!fresh && at->second->segment != op.segment &&
+        overlap(at->second->writes.front(), op.writes.front()))
+      return true;
   }
   return false;
 }
 
 bool accumulates(const Program& program) {
-  return shares_parameters(program) || std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.micro > 0; });
+  return shares_parameters(program) || std::any_of(program.ops.begin(), program.ops.end(),
+                                                   [](const Op& op) { return op.micro > 0; });
 }
 
 // Whether a rank has but some features of the samples of others, besides its own.
 bool has_columns(const Program& program) {
-  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
 }
 
 // Whether a rank has samples of its own in a micro-step, and not but columns of those of others.
@@ -50,7 +59,8 @@ bool passes_own(const Op& op, bool has_columns) {
   return passes && op.micro >= 0 && !op.writes.empty() && op.writes.front().count > 0;
 }
 
-using Part = std::pair<std::int32_t, std::int32_t>;  // what a segment learns in a micro-step: that, and the segment
+using Part = std::pair<std::int32_t, std::int32_t>;  // what a segment learns in a micro-step: that,
+                                                     // and the segment
 
 // What one element holds.
 struct Sum {
@@ -63,7 +73,11 @@ struct Sum {
 class MicroSteps {
  public:
   MicroSteps(const RankPlan& rank, int program, Cells& cells, Findings& findings)
-      : rank_(rank), program_(rank.programs[static_cast<std::size_t>(program)]), number_(program), cells_(cells), findings_(findings) {
+      : rank_(rank),
+        program_(rank.programs[static_cast<std::size_t>(program)]),
+        number_(program),
+        cells_(cells),
+        findings_(findings) {
     for (const Op& op : program_.ops) {
       if (op.kind == OpKind::load && op.micro >= 0) all_.insert(op.micro);
       if (passes_own(op, has_columns(program_))) own_.insert(op.micro);
@@ -89,7 +103,9 @@ class MicroSteps {
   void add_gradients(const Op& writer) {
     for (const plan::Access& write : writer.writes)
       for (const Op& op : program_.ops)
-        if (uses_gradient(op.kind) && std::any_of(op.reads.begin(), op.reads.end(), [&](const plan::Access& read) { return read.buffer == write.buffer; }))
+        if (uses_gradient(op.kind) &&
+            std::any_of(op.reads.begin(), op.reads.end(),
+                        [&](const plan::Access& read) { return read.buffer == write.buffer; }))
           gradients_.insert(write.buffer.index());
   }
 
@@ -98,7 +114,8 @@ class MicroSteps {
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       if (program_.ops[i].kind != OpKind::backward_weight) continue;
       for (const Span& span : cells_.of(number_, static_cast<int>(i)).writes)
-        for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) learners_[{span.buffer, c}].insert(program_.ops[i].segment);
+        for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c)
+          learners_[{span.buffer, c}].insert(program_.ops[i].segment);
     }
   }
 
@@ -111,7 +128,8 @@ class MicroSteps {
         const Place place{span.buffer, c};
         Sum& sum = sums_[place];
         if (!read.contains(place)) sum = {{}, op.columns.any(), false, false};
-        if (op.kind == OpKind::zero) sum.parts = of_all_learners(updates_each_ ? std::set{op.micro} : own_, place);
+        if (op.kind == OpKind::zero)
+          sum.parts = of_all_learners(updates_each_ ? std::set{op.micro} : own_, place);
         else sum.twice |= !sum.parts.insert({op.micro, op.segment}).second;
       }
   }
@@ -121,14 +139,22 @@ class MicroSteps {
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
         const Sum& sum = sums_[{span.buffer, c}];
         const std::int32_t micro = program_.ops[static_cast<std::size_t>(op)].micro;
-        const std::set<Part> wanted = of_all_learners(micro >= 0 ? std::set{micro} : sum.columns ? all_ : own_, {span.buffer, c});
+        const std::set<Part> wanted = of_all_learners(micro >= 0    ? std::set{micro}
+                                                      : sum.columns ? all_
+                                                                    : own_,
+                                                      {span.buffer, c});
         if (!sum.old && !sum.twice && sum.parts == wanted) continue;
         findings_.add(Proof::meaning, Spot{rank_.rank, program_.name, op},
-                      "reads " + range_text(rank_, cells_.range(span.buffer, c)) + in_words(sum, wanted.size()),
-                      micro >= 0 ? "the gradient of micro-step " + std::to_string(micro) + ", of all segments that learn it, each once"
-                                 : "the sum over all micro-steps of the step, and all segments that learn it, each once",
-                      micro >= 0 ? "Let the backward pass of each micro-step overwrite the gradient, and the update follow it."
-                                 : "Let the first backward pass overwrite the gradient, and each later one add to it.");
+                      "reads " + range_text(rank_, cells_.range(span.buffer, c)) +
+                          in_words(sum, wanted.size()),
+                      micro >= 0 ? "the gradient of micro-step " + std::to_string(micro) +
+                                       ", of all segments that learn it, each once"
+                                 : "the sum over all micro-steps of the step, and all segments "
+                                   "that learn it, each once",
+                      micro >= 0 ? "Let the backward pass of each micro-step overwrite the "
+                                   "gradient, and the update follow it."
+                                 : "Let the first backward pass overwrite the gradient, and each "
+                                   "later one add to it.");
         return false;
       }
     return true;
@@ -137,14 +163,17 @@ class MicroSteps {
   static std::string in_words(const Sum& sum, std::size_t wanted) {
     if (sum.old) return ", which still holds what was there before the step";
     if (sum.twice) return ", to which a micro-step was added twice";
-    return ", which holds " + std::to_string(sum.parts.size()) + " of " + std::to_string(wanted) + " micro-steps";
+    return ", which holds " + std::to_string(sum.parts.size()) + " of " + std::to_string(wanted) +
+           " micro-steps";
   }
 
   std::set<Part> of_all_learners(const std::set<std::int32_t>& micros, const Place& place) const {
     std::set<Part> parts;
     const auto learners = learners_.find(place);
     for (const std::int32_t micro : micros)
-      for (const std::int32_t segment : learners != learners_.end() ? learners->second : std::set<std::int32_t>{-1}) parts.insert({micro, segment});
+      for (const std::int32_t segment :
+           learners != learners_.end() ? learners->second : std::set<std::int32_t>{-1})
+        parts.insert({micro, segment});
     return parts;
   }
 
@@ -153,9 +182,9 @@ class MicroSteps {
   int number_;
   Cells& cells_;
   Findings& findings_;
-  bool updates_each_ = false;                         // micro-step by itself
-  std::set<std::int32_t> all_, own_;                  // micro-steps: with samples, with such of the rank itself
-  std::set<std::size_t> gradients_;                   // buffers
+  bool updates_each_ = false;         // micro-step by itself
+  std::set<std::int32_t> all_, own_;  // micro-steps: with samples, with such of the rank itself
+  std::set<std::size_t> gradients_;   // buffers
   std::map<Place, std::set<std::int32_t>> learners_;  // segments
   std::map<Place, Sum> sums_;
 };
@@ -167,7 +196,8 @@ void prove_micro_steps(const Scope& scope, Findings& findings) {
     if (std::none_of(rank.programs.begin(), rank.programs.end(), accumulates)) continue;
     Cells cells(rank);
     for (std::size_t p = 0; p < rank.programs.size(); ++p)
-      if (accumulates(rank.programs[p])) MicroSteps(rank, static_cast<int>(p), cells, findings).run();
+      if (accumulates(rank.programs[p]))
+        MicroSteps(rank, static_cast<int>(p), cells, findings).run();
   }
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixing, by symbolic execution: where neighbours exchange parameters, every one becomes the weighted sum that one matrix says, less a step. A value is what a
-// rank had before the step, or a weighted sum of such; whatever else an op writes is neither. In the end every element of a rank's parameters comes of
-// one and the same sum, its row; the rows of all ranks are a symmetric, doubly stochastic matrix that joins them all, in whole numbers. Passes
-// compute by what the rank had before. What ranks add to their mean counts one n-th.
+// Mixing, by symbolic execution: where neighbours exchange parameters, every one becomes the
+// weighted sum that one matrix says, less a step. A value is what a rank had before the step, or a
+// weighted sum of such; whatever else an op writes is neither. In the end every element of a rank's
+// parameters comes of one and the same sum, its row; the rows of all ranks are a symmetric, doubly
+// stochastic matrix that joins them all, in whole numbers. Passes compute by what the rank had
+// before. What ranks add to their mean counts one n-th.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -22,25 +24,35 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-constexpr const char* kAccepted = "what one symmetric, doubly stochastic matrix says of the parameters before the step";
+constexpr const char* kAccepted =
+    "what one symmetric, doubly stochastic matrix says of the parameters before the step";
 
-bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool passes(OpKind kind) {
+  return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
+         kind == OpKind::backward_weight;
+}
 
 // One program of all ranks, of which at least one mixes.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
-      : scope_(scope), program_(std::move(program)), findings_(findings), ranks_(static_cast<int>(scope.ranks.size())) {}
+      : scope_(scope),
+        program_(std::move(program)),
+        findings_(findings),
+        ranks_(static_cast<int>(scope.ranks.size())) {}
 
   bool begin() {
     for (const plan::RankPlan& rank : scope_.ranks) {
       const int number = rank.program(program_);
-      if (number < 0 || !mixes(rank.programs[static_cast<std::size_t>(number)])) return report({rank.rank, "", -1}, "has no parameters to mix, as others do");
-      const plan::BufferId parameters = parameters_of(rank.programs[static_cast<std::size_t>(number)]);
+      if (number < 0 || !mixes(rank.programs[static_cast<std::size_t>(number)]))
+        return report({rank.rank, "", -1}, "has no parameters to mix, as others do");
+      const plan::BufferId parameters =
+          parameters_of(rank.programs[static_cast<std::size_t>(number)]);
       parameters_.push_back(parameters);
       for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
         const bool own = b == parameters.index();
-        contents_[{rank.rank, static_cast<std::int32_t>(b)}] = std::make_unique<Contents>(rank.buffers[b].elements, Value{own ? rank.rank : unknown(), 0});
+        contents_[{rank.rank, static_cast<std::int32_t>(b)}] = std::make_unique<Contents>(
+            rank.buffers[b].elements, Value{own ? rank.rank : unknown(), 0});
       }
     }
     return true;
@@ -50,12 +62,14 @@ class Execution {
   bool step(const plan::Rehearsal::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
-    if (op.kind == OpKind::recv && is_of_neighbours(scope_.program(event.at), op)) return receive(event, op);
+    if (op.kind == OpKind::recv && is_of_neighbours(scope_.program(event.at), op))
+      return receive(event, op);
     if (plan::communicates(op.kind)) return true;
     if (passes(op.kind) && !reads_old(event.at, op)) return false;
     if (op.kind == OpKind::mix) return mix(event.at, op);
     if (op.kind == OpKind::update) return update(event.at, op);
-    for (const Access& write : op.writes) at(event.at.rank, write).set(write.first, write.count, {unknown(), 0});
+    for (const Access& write : op.writes)
+      at(event.at.rank, write).set(write.first, write.count, {unknown(), 0});
     return true;
   }
 
@@ -82,22 +96,33 @@ class Execution {
   int unknown() const { return ranks_; }
   bool is_sum(const Value& value) const { return value.source > ranks_; }
   bool is_old(const Value& value) const { return value.source < ranks_; }
-  const Row& sum(const Value& value) const { return sums_[static_cast<std::size_t>(value.source - ranks_ - 1)]; }
+  const Row& sum(const Value& value) const {
+    return sums_[static_cast<std::size_t>(value.source - ranks_ - 1)];
+  }
 
   static plan::BufferId parameters_of(const plan::Program& program) {
-    const auto at = std::find_if(program.wanted.begin(), program.wanted.end(), [](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix; });
+    const auto at =
+        std::find_if(program.wanted.begin(), program.wanted.end(),
+                     [](const plan::Wanted& wanted) { return wanted.kind == OpKind::mix; });
     return at->span.buffer;
   }
-  plan::BufferId parameters_of(std::int32_t rank) const { return parameters_[static_cast<std::size_t>(rank)]; }
-  Contents& at(std::int32_t rank, const Access& access) { return *contents_.at({rank, access.buffer.value}); }
-  std::vector<Piece> held(std::int32_t rank, const Access& access) { return at(rank, access).of(access.first, access.count); }
+  plan::BufferId parameters_of(std::int32_t rank) const {
+    return parameters_[static_cast<std::size_t>(rank)];
+  }
+  Contents& at(std::int32_t rank, const Access& access) {
+    return *contents_.at({rank, access.buffer.value});
+  }
+  std::vector<Piece> held(std::int32_t rank, const Access& access) {
+    return at(rank, access).of(access.first, access.count);
+  }
 
   bool receive(const plan::Rehearsal::Event& event, const Op& op) {
     const At& source = scope_.run.sources_of(event).front();
     const Access &from = scope_.op(source).reads.front(), &to = op.writes.front();
     for (const Piece& piece : held(source.rank, from)) {
       const std::int64_t first = piece.first - from.first + to.first;
-      at(event.at.rank, to).set(first, piece.count, {piece.value.source, piece.value.shift + piece.first - first});
+      at(event.at.rank, to)
+          .set(first, piece.count, {piece.value.source, piece.value.shift + piece.first - first});
     }
     return true;
   }
@@ -106,7 +131,10 @@ class Execution {
     for (const Access& read : op.reads)
       for (const Piece& piece : held(where.rank, read))
         if (read.buffer == parameters_of(where.rank) && !is_old(piece.value))
-          return report(where, "computes by " + range_text(scope_.rank(where.rank), read) + ", which are new already", "Update after the passes.");
+          return report(where,
+                        "computes by " + range_text(scope_.rank(where.rank), read) +
+                            ", which are new already",
+                        "Update after the passes.");
     return true;
   }
 
@@ -130,15 +158,20 @@ class Execution {
       const std::string span = range_text(scope_.rank(where.rank), op.reads[i]);
       known = known && is_old(value);
       if (i < op.summands.size() && value.source != op.summands[i])
-        return report(where, "weighs " + span + " as parameters of rank " + std::to_string(op.summands[i]) + ", and there " + in_words(value),
+        return report(where,
+                      "weighs " + span + " as parameters of rank " +
+                          std::to_string(op.summands[i]) + ", and there " + in_words(value),
                       "Let it wait for what the neighbour sends, and read where that was put.");
       if (!known) continue;
-      if (element.value_or(first + value.shift) != first + value.shift) return report(where, "adds up different parameters", "Give all spans one range.");
+      if (element.value_or(first + value.shift) != first + value.shift)
+        return report(where, "adds up different parameters", "Give all spans one range.");
       element = first + value.shift;
       row.numerators[static_cast<std::size_t>(value.source)] += op.weights.numerators[i];
     }
     const std::int64_t to = op.writes.front().first + offset;
-    at(where.rank, op.writes.front()).set(to, count, known ? Value{entered(std::move(row)), *element - to} : Value{unknown(), 0});
+    at(where.rank, op.writes.front())
+        .set(to, count,
+             known ? Value{entered(std::move(row)), *element - to} : Value{unknown(), 0});
     return true;
   }
 
@@ -162,12 +195,17 @@ class Execution {
         at(where.rank, write).set(write.first, write.count, {unknown(), 0});
         continue;
       }
-      const auto origin = std::find_if(op.reads.begin(), op.reads.end(), [&](const Access& read) { return holds_sums(where.rank, read); });
+      const auto origin = std::find_if(op.reads.begin(), op.reads.end(), [&](const Access& read) {
+        return holds_sums(where.rank, read);
+      });
       if (origin == op.reads.end() || origin->count != write.count)
-        return report(where, "takes its step from what is no average over neighbours", "Let it read what MIX writes, after that.");
+        return report(where, "takes its step from what is no average over neighbours",
+                      "Let it read what MIX writes, after that.");
       for (const Piece& piece : held(where.rank, *origin)) {
         const std::int64_t to = piece.first - origin->first + write.first;
-        if (piece.first + piece.value.shift != to) return report(where, "takes its step from the average of other parameters", "Give both one range.");
+        if (piece.first + piece.value.shift != to)
+          return report(where, "takes its step from the average of other parameters",
+                        "Give both one range.");
         at(where.rank, write).set(to, piece.count, {piece.value.source, 0});
       }
     }
@@ -175,7 +213,8 @@ class Execution {
   }
   bool holds_sums(std::int32_t rank, const Access& access) {
     const auto pieces = held(rank, access);
-    return access.count > 0 && std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) { return is_sum(piece.value); });
+    return access.count > 0 && std::all_of(pieces.begin(), pieces.end(),
+                                           [&](const Piece& piece) { return is_sum(piece.value); });
   }
 
   // The one sum that all parameters of a rank come of.
@@ -185,9 +224,14 @@ class Execution {
     std::optional<Value> first;
     for (const Piece& piece : held(rank.rank, all)) {
       const std::string span = range_text(rank, {parameters, piece.first, piece.count});
-      if (!is_sum(piece.value)) return report({rank.rank, program_, -1}, "ends with " + span + " as they were, mixed with nobody's"), std::nullopt;
+      if (!is_sum(piece.value))
+        return report({rank.rank, program_, -1},
+                      "ends with " + span + " as they were, mixed with nobody's"),
+               std::nullopt;
       if (first.value_or(piece.value).source != piece.value.source)
-        return report({rank.rank, program_, -1}, "averages " + span + " by other weights than what is before them"), std::nullopt;
+        return report({rank.rank, program_, -1},
+                      "averages " + span + " by other weights than what is before them"),
+               std::nullopt;
       first = piece.value;
     }
     if (!first) return Row{};
@@ -197,22 +241,30 @@ class Execution {
   void is_sound(const std::vector<Row>& rows) {
     for (int i = 0; i < ranks_; ++i) {
       const Row& row = rows[static_cast<std::size_t>(i)];
-      if (const auto total = std::accumulate(row.numerators.begin(), row.numerators.end(), std::int64_t{0}); total != row.denominator)
-        return void(
-            report({i, program_, -1}, "averages by weights that sum to " + fraction(total, row.denominator), "Let the weights of every rank sum to 1."));
+      if (const auto total =
+              std::accumulate(row.numerators.begin(), row.numerators.end(), std::int64_t{0});
+          total != row.denominator)
+        return void(report({i, program_, -1},
+                           "averages by weights that sum to " + fraction(total, row.denominator),
+                           "Let the weights of every rank sum to 1."));
       for (int j = 0; j < ranks_; ++j) {
         const Row& other = rows[static_cast<std::size_t>(j)];
-        const std::int64_t own = row.numerators[static_cast<std::size_t>(j)], back = other.numerators[static_cast<std::size_t>(i)];
-        if (own < 0) return void(report({i, program_, -1}, "counts what rank " + std::to_string(j) + " has less than nothing"));
+        const std::int64_t own = row.numerators[static_cast<std::size_t>(j)],
+                           back = other.numerators[static_cast<std::size_t>(i)];
+        if (own < 0)
+          return void(report({i, program_, -1},
+                             "counts what rank " + std::to_string(j) + " has less than nothing"));
         if (!same_fraction(own, row.denominator, back, other.denominator))
-          return void(report(
-              {i, program_, -1},
-              "counts rank " + std::to_string(j) + " for " + fraction(own, row.denominator) + ", which counts it for " + fraction(back, other.denominator),
-              "Give two ranks one weight, both ways."));
+          return void(report({i, program_, -1},
+                             "counts rank " + std::to_string(j) + " for " +
+                                 fraction(own, row.denominator) + ", which counts it for " +
+                                 fraction(back, other.denominator),
+                             "Give two ranks one weight, both ways."));
       }
     }
     if (const int lost = first_unreached(rows); lost >= 0)
-      report({lost, program_, -1}, "never hears of rank 0, however long it goes on", "Join all ranks, by whatever neighbours.");
+      report({lost, program_, -1}, "never hears of rank 0, however long it goes on",
+             "Join all ranks, by whatever neighbours.");
   }
 
   int first_unreached(const std::vector<Row>& rows) const {
@@ -221,7 +273,9 @@ class Execution {
       const int i = open.back();
       open.pop_back();
       for (int j = 0; j < ranks_; ++j)
-        if (rows[static_cast<std::size_t>(i)].numerators[static_cast<std::size_t>(j)] > 0 && reached.insert(j).second) open.push_back(j);
+        if (rows[static_cast<std::size_t>(i)].numerators[static_cast<std::size_t>(j)] > 0 &&
+            reached.insert(j).second)
+          open.push_back(j);
     }
     for (int i = 0; i < ranks_; ++i)
       if (!reached.contains(i)) return i;
@@ -232,18 +286,22 @@ class Execution {
   std::string program_;
   Findings& findings_;
   int ranks_;
-  std::vector<plan::BufferId> parameters_;                                               // by rank
-  std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Contents>> contents_;  // by rank and buffer
+  std::vector<plan::BufferId> parameters_;  // by rank
+  std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Contents>>
+      contents_;  // by rank and buffer
   std::vector<Row> sums_;
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
   const auto wanted = first_instances(scope, program);
-  if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t instance) { return instance < 0; })) return;
+  if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t instance) { return instance < 0; }))
+    return;
   Execution execution(scope, program, findings);
   if (!execution.begin()) return;
   for (const plan::Rehearsal::Event& event : scope.run.events)
-    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] && !execution.step(event)) return;
+    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] &&
+        !execution.step(event))
+      return;
   execution.finish();
 }
 
@@ -260,23 +318,33 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
       if (ops[i].kind != OpKind::mix) continue;
       for (const Overlap& overlap : overlaps(buckets, rank.rank, ops[i].writes.front())) {
         added += overlap.bucket->cuts[overlap.last] - overlap.bucket->cuts[overlap.first];
-        const std::int64_t members = std::ssize(scope.groups[static_cast<std::size_t>(overlap.bucket->group)].ranks);
-        if (ops[i].weights.numerators.size() == 1 && same_fraction(ops[i].weights.numerators.front(), ops[i].weights.denominator, 1, members)) continue;
-        return findings.add(proof, Spot{rank.rank, name, static_cast<int>(i)}, "adds to a mean of " + std::to_string(members) + " ranks by other weights",
-                            "1/" + std::to_string(members) + " of what the rank has", "");
+        const std::int64_t members =
+            std::ssize(scope.groups[static_cast<std::size_t>(overlap.bucket->group)].ranks);
+        if (ops[i].weights.numerators.size() == 1 &&
+            same_fraction(ops[i].weights.numerators.front(), ops[i].weights.denominator, 1,
+                          members))
+          continue;
+        return findings.add(
+            proof, Spot{rank.rank, name, static_cast<int>(i)},
+            "adds to a mean of " + std::to_string(members) + " ranks by other weights",
+            "1/" + std::to_string(members) + " of what the rank has", "");
       }
     }
     for (const auto& [key, bucket] : buckets)
-      if (const auto home = bucket.homes.find(rank.rank); home != bucket.homes.end()) whole += home->second.length();
+      if (const auto home = bucket.homes.find(rank.rank); home != bucket.homes.end())
+        whole += home->second.length();
     if (added != whole)
-      return findings.add(proof, Spot{rank.rank, name, -1}, "adds " + std::to_string(added) + " of " + std::to_string(whole) + " elements to the mean",
+      return findings.add(proof, Spot{rank.rank, name, -1},
+                          "adds " + std::to_string(added) + " of " + std::to_string(whole) +
+                              " elements to the mean",
                           "each once", "");
   }
 }
 
 bool has_mixing(const Scope& scope) {
-  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
-                     [](const plan::RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), mixes); });
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const plan::RankPlan& rank) {
+    return std::any_of(rank.programs.begin(), rank.programs.end(), mixes);
+  });
 }
 
 void prove_mixing(const Scope& scope, Findings& findings) {
@@ -287,7 +355,9 @@ void prove_mixing(const Scope& scope, Findings& findings) {
       if (program.name == "average") averaging.insert(program.name);
     }
   for (const std::string& name : mixing) prove_program(scope, name, findings);
-  const Proof proof = has_pairs(scope) ? Proof::pairing : mixing.empty() ? Proof::averaging : Proof::mixing;
+  const Proof proof = has_pairs(scope) ? Proof::pairing
+                      : mixing.empty() ? Proof::averaging
+                                       : Proof::mixing;
   for (const std::string& name : averaging) prove_mean(scope, name, proof, findings);
 }
 

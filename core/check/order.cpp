@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Order: the members of a group start its buckets in the same order. Between groups order is the ranks' own: whoever has lanes for each goes on with all of
-// them, and where an engine has one lane for all, deadlock.cpp shows whether it comes to an end.
+// Order: the members of a group start its buckets in the same order. Between groups order is the
+// ranks' own: whoever has lanes for each goes on with all of them, and where an engine has one lane
+// for all, deadlock.cpp shows whether it comes to an end.
 #include <algorithm>
 #include <set>
 
@@ -29,17 +30,22 @@ std::vector<Use> uses(const plan::Program& program) {
 
 class Comparison {
  public:
-  Comparison(const Scope& scope, std::string program, Findings& findings) : scope_(scope), program_(std::move(program)), findings_(findings) {
+  Comparison(const Scope& scope, std::string program, Findings& findings)
+      : scope_(scope), program_(std::move(program)), findings_(findings) {
     for (const plan::RankPlan& rank : scope.ranks) {
       const int number = rank.program(program_);
-      uses_.push_back(number < 0 ? std::vector<Use>{} : uses(rank.programs[static_cast<std::size_t>(number)]));
+      uses_.push_back(number < 0 ? std::vector<Use>{}
+                                 : uses(rank.programs[static_cast<std::size_t>(number)]));
     }
   }
 
   void run() {
     for (std::size_t g = 0; g < scope_.groups.size(); ++g)
       for (const std::int32_t member : scope_.groups[g].ranks)
-        if (!compare(static_cast<std::int32_t>(g), static_cast<std::size_t>(scope_.groups[g].ranks.front()), static_cast<std::size_t>(member))) return;
+        if (!compare(static_cast<std::int32_t>(g),
+                     static_cast<std::size_t>(scope_.groups[g].ranks.front()),
+                     static_cast<std::size_t>(member)))
+          return;
   }
 
  private:
@@ -53,14 +59,20 @@ class Comparison {
   bool compare(std::int32_t group, std::size_t a, std::size_t b) {
     const auto first = uses_in(group, a), second = uses_in(group, b);
     const auto [x, y] =
-        std::mismatch(first.begin(), first.end(), second.begin(), second.end(), [](const Use& u, const Use& v) { return u.bucket == v.bucket; });
+        std::mismatch(first.begin(), first.end(), second.begin(), second.end(),
+                      [](const Use& u, const Use& v) { return u.bucket == v.bucket; });
     if (x == first.end() && y == second.end()) return true;
     const auto text = [](auto at, auto end) {
-      return at == end ? std::string("nothing more") : "bucket " + std::to_string(at->bucket) + " of group " + std::to_string(at->group);
+      return at == end ? std::string("nothing more")
+                       : "bucket " + std::to_string(at->bucket) + " of group " +
+                             std::to_string(at->group);
     };
     const Spot spot{static_cast<std::int32_t>(b), program_, y == second.end() ? -1 : y->op};
-    findings_.add(Proof::order, spot, "starts " + text(y, second.end()) + " where rank " + std::to_string(a) + " starts " + text(x, first.end()),
-                  "one order on all members of a group", "Give both ranks their buckets in the same order.");
+    findings_.add(Proof::order, spot,
+                  "starts " + text(y, second.end()) + " where rank " + std::to_string(a) +
+                      " starts " + text(x, first.end()),
+                  "one order on all members of a group",
+                  "Give both ranks their buckets in the same order.");
     return false;
   }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pairing: neighbours that average one pair at a time, each rank on its own clock. That none waits for ever, and that the mean stays, follows from what is
-// proved here rank by rank (plan/pairing.h): a rank asks or answers, and never both; who asks and who answers say the same of each other, and all are joined;
-// a rank that answers waits for nobody within its step, and computes by what it put aside, at one go, before all else; one that asks offers all its
-// parameters once, and takes its step from what comes back; and both ends of an average are half of one and half of the other.
+// Pairing: neighbours that average one pair at a time, each rank on its own clock. That none waits
+// for ever, and that the mean stays, follows from what is proved here rank by rank
+// (plan/pairing.h): a rank asks or answers, and never both; who asks and who answers say the same
+// of each other, and all are joined; a rank that answers waits for nobody within its step, and
+// computes by what it put aside, at one go, before all else; one that asks offers all its
+// parameters once, and takes its step from what comes back; and both ends of an average are half of
+// one and half of the other.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -20,12 +23,16 @@ using plan::Program;
 using plan::RankPlan;
 
 const Pairing* pairing_of(const RankPlan& rank, std::int32_t active) {
-  const auto at = std::find_if(rank.pairs.begin(), rank.pairs.end(), [&](const Pairing& pairing) { return pairing.active == active; });
+  const auto at = std::find_if(rank.pairs.begin(), rank.pairs.end(),
+                               [&](const Pairing& pairing) { return pairing.active == active; });
   return at == rank.pairs.end() ? nullptr : &*at;
 }
 
 std::string of_rank(std::int32_t rank) { return "rank " + std::to_string(rank); }
-bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool passes(OpKind kind) {
+  return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
+         kind == OpKind::backward_weight;
+}
 
 class Examination {
  public:
@@ -39,34 +46,48 @@ class Examination {
     if (!joined()) return;
     for (const RankPlan& rank : scope_.ranks)
       for (const Program& program : rank.programs)
-        if (plan::purpose(program.name) == plan::Purpose::training && !(rank.answers() ? waits_for_nobody(rank, program) : asks_once(rank, program))) return;
+        if (plan::purpose(program.name) == plan::Purpose::training &&
+            !(rank.answers() ? waits_for_nobody(rank, program) : asks_once(rank, program)))
+          return;
     for (const RankPlan& rank : scope_.ranks)
       if (rank.answers() && !answers_all(rank)) return;
   }
 
  private:
-  bool report(const Spot& spot, const std::string& what, std::string accepted, std::string advice = "") {
+  bool report(const Spot& spot, const std::string& what, std::string accepted,
+              std::string advice = "") {
     findings_.add(Proof::pairing, spot, what, std::move(accepted), std::move(advice));
     return false;
   }
 
-  bool is_there(std::int32_t rank) const { return rank >= 0 && static_cast<std::size_t>(rank) < scope_.ranks.size(); }
+  bool is_there(std::int32_t rank) const {
+    return rank >= 0 && static_cast<std::size_t>(rank) < scope_.ranks.size();
+  }
 
   // Active: one pairing, its own. Passive: those of others, each once, in all of which it is.
   bool has_a_half(const RankPlan& rank) {
     const Spot spot{rank.rank, "", -1};
-    if (rank.pairs.empty()) return report(spot, "has nobody to average with, as others do", "a neighbour");
+    if (rank.pairs.empty())
+      return report(spot, "has nobody to average with, as others do", "a neighbour");
     std::set<std::int32_t> askers;
     for (const Pairing& pairing : rank.pairs) {
       const std::set<std::int32_t> asked(pairing.passive.begin(), pairing.passive.end());
-      const bool there = is_there(pairing.active) && std::all_of(asked.begin(), asked.end(), [&](std::int32_t one) { return is_there(one); });
-      if (!there || asked.empty() || asked.size() != pairing.passive.size() || !askers.insert(pairing.active).second)
-        return report(spot, "is paired with ranks that are not there, or repeat, or with none", "different ranks of the plan");
-      if (asked.contains(pairing.active)) return report(spot, of_rank(pairing.active) + " would ask itself", "other ranks");
-      if (pairing.active != rank.rank && !asked.contains(rank.rank)) return report(spot, of_rank(pairing.active) + " never asks it", "pairs of its own");
+      const bool there =
+          is_there(pairing.active) &&
+          std::all_of(asked.begin(), asked.end(), [&](std::int32_t one) { return is_there(one); });
+      if (!there || asked.empty() || asked.size() != pairing.passive.size() ||
+          !askers.insert(pairing.active).second)
+        return report(spot, "is paired with ranks that are not there, or repeat, or with none",
+                      "different ranks of the plan");
+      if (asked.contains(pairing.active))
+        return report(spot, of_rank(pairing.active) + " would ask itself", "other ranks");
+      if (pairing.active != rank.rank && !asked.contains(rank.rank))
+        return report(spot, of_rank(pairing.active) + " never asks it", "pairs of its own");
     }
     if (askers.contains(rank.rank) && rank.pairs.size() > 1)
-      return report(spot, "both asks and answers, so that ranks may wait for each other in a circle", "one of them", "Give neighbours different halves.");
+      return report(spot,
+                    "both asks and answers, so that ranks may wait for each other in a circle",
+                    "one of them", "Give neighbours different halves.");
     return true;
   }
 
@@ -78,9 +99,13 @@ class Examination {
       for (const std::int32_t other : others) {
         const Pairing* there = pairing_of(scope_.rank(other), pairing.active);
         if (there == nullptr)
-          return report({other, "", -1}, "knows nothing of " + of_rank(rank.rank) + ", with which it is paired", "both ends of a pair alike");
+          return report({other, "", -1},
+                        "knows nothing of " + of_rank(rank.rank) + ", with which it is paired",
+                        "both ends of a pair alike");
         if (*there != pairing)
-          return report({other, "", -1}, "has other partners, or another seed, for " + of_rank(pairing.active) + " than " + of_rank(rank.rank) + " has",
+          return report({other, "", -1},
+                        "has other partners, or another seed, for " + of_rank(pairing.active) +
+                            " than " + of_rank(rank.rank) + " has",
                         "both ends of a pair alike");
       }
     }
@@ -102,12 +127,14 @@ class Examination {
     }
     for (const RankPlan& rank : scope_.ranks)
       if (!reached.contains(rank.rank))
-        return report({rank.rank, "", -1}, "never hears of rank 0, however long it goes on", "one graph", "Join all ranks, by whatever neighbours.");
+        return report({rank.rank, "", -1}, "never hears of rank 0, however long it goes on",
+                      "one graph", "Join all ranks, by whatever neighbours.");
     return true;
   }
 
   static bool touches(const std::vector<Access>& accesses, plan::BufferId buffer) {
-    return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) { return access.buffer == buffer; });
+    return std::any_of(accesses.begin(), accesses.end(),
+                       [&](const Access& access) { return access.buffer == buffer; });
   }
   Access parameters_of(const RankPlan& rank) const {
     const plan::BufferId parameters = rank.buffer("params");
@@ -122,13 +149,20 @@ class Examination {
       const Op& op = program.ops[i];
       const Spot spot{rank.rank, program.name, static_cast<int>(i)};
       if (plan::communicates(op.kind) || plan::pairs_up(op.kind))
-        return report(spot, "may wait for another rank, though those that it answers may wait for this one", "no op that communicates in a step of it");
-      const bool keeps = op.kind == OpKind::mix && op.reads == std::vector{all} && op.weights.numerators == std::vector{op.weights.denominator};
+        return report(
+            spot, "may wait for another rank, though those that it answers may wait for this one",
+            "no op that communicates in a step of it");
+      const bool keeps = op.kind == OpKind::mix && op.reads == std::vector{all} &&
+                         op.weights.numerators == std::vector{op.weights.denominator};
       if (keeps && !aside.valid()) aside = op.writes.front().buffer;
-      else if (aside.valid() && touches(op.writes, aside)) return report(spot, "changes what the passes of the step compute by", "none that does");
+      else if (aside.valid() && touches(op.writes, aside))
+        return report(spot, "changes what the passes of the step compute by", "none that does");
       if (passes(op.kind) && touches(op.reads, all.buffer))
-        return report(spot, "computes by parameters that an answer may change meanwhile", "what was put aside", "Put all of them aside first, in one op.");
-      if (passes(op.kind) && !aside.valid()) return report(spot, "computes by what was not put aside in this step", "all parameters, in one op before it");
+        return report(spot, "computes by parameters that an answer may change meanwhile",
+                      "what was put aside", "Put all of them aside first, in one op.");
+      if (passes(op.kind) && !aside.valid())
+        return report(spot, "computes by what was not put aside in this step",
+                      "all parameters, in one op before it");
     }
     return true;
   }
@@ -139,30 +173,45 @@ class Examination {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
       const Spot spot{rank.rank, program.name, static_cast<int>(i)};
-      if (plan::communicates(op.kind)) return report(spot, "may wait for another rank than its partner", "OFFER and AGREE alone");
-      if (op.kind == OpKind::offer && std::exchange(offer, &op) != nullptr) return report(spot, "offers a second time in one step", "one offer a step");
-      if (op.kind == OpKind::offer && op.reads.front() != all) return report(spot, "offers a part of its parameters", "all of them");
-      if (op.kind == OpKind::agree && std::exchange(agree, &op) != nullptr) return report(spot, "takes a second answer in one step", "one answer a step");
-      if (op.kind == OpKind::agree && op.writes.front().count != all.count) return report(spot, "takes a part of the answer", "all of it");
-      if (op.kind == OpKind::update && touches(op.writes, all.buffer) && !takes_answer(op, agree, all.buffer))
-        return report(spot, "takes its step from what is no average of two", "the same elements of what AGREE brings", "Let it read them.");
+      if (plan::communicates(op.kind))
+        return report(spot, "may wait for another rank than its partner", "OFFER and AGREE alone");
+      if (op.kind == OpKind::offer && std::exchange(offer, &op) != nullptr)
+        return report(spot, "offers a second time in one step", "one offer a step");
+      if (op.kind == OpKind::offer && op.reads.front() != all)
+        return report(spot, "offers a part of its parameters", "all of them");
+      if (op.kind == OpKind::agree && std::exchange(agree, &op) != nullptr)
+        return report(spot, "takes a second answer in one step", "one answer a step");
+      if (op.kind == OpKind::agree && op.writes.front().count != all.count)
+        return report(spot, "takes a part of the answer", "all of it");
+      if (op.kind == OpKind::update && touches(op.writes, all.buffer) &&
+          !takes_answer(op, agree, all.buffer))
+        return report(spot, "takes its step from what is no average of two",
+                      "the same elements of what AGREE brings", "Let it read them.");
     }
-    if (offer == nullptr || agree == nullptr) return report({rank.rank, program.name, -1}, "offers or takes nothing", "one OFFER and one AGREE a step");
+    if (offer == nullptr || agree == nullptr)
+      return report({rank.rank, program.name, -1}, "offers or takes nothing",
+                    "one OFFER and one AGREE a step");
     return true;
   }
 
   static bool takes_answer(const Op& update, const Op* agree, plan::BufferId parameters) {
     if (agree == nullptr || agree->writes.front().first != 0) return false;
-    const auto own = std::find_if(update.writes.begin(), update.writes.end(), [&](const Access& write) { return write.buffer == parameters; });
-    return std::find(update.reads.begin(), update.reads.end(), Access{agree->writes.front().buffer, own->first, own->count}) != update.reads.end();
+    const auto own = std::find_if(update.writes.begin(), update.writes.end(),
+                                  [&](const Access& write) { return write.buffer == parameters; });
+    return std::find(update.reads.begin(), update.reads.end(),
+                     Access{agree->writes.front().buffer, own->first, own->count}) !=
+           update.reads.end();
   }
 
   // An answer for each that may ask, in the order of the pairs.
   bool answers_all(const RankPlan& rank) {
     const int number = rank.program("answer");
-    const auto& ops = number < 0 ? std::vector<Op>{} : rank.programs[static_cast<std::size_t>(number)].ops;
+    const auto& ops =
+        number < 0 ? std::vector<Op>{} : rank.programs[static_cast<std::size_t>(number)].ops;
     if (ops.size() != rank.pairs.size())
-      return report({rank.rank, "answer", -1}, "has " + std::to_string(ops.size()) + " answers for " + std::to_string(rank.pairs.size()) + " that may ask",
+      return report({rank.rank, "answer", -1},
+                    "has " + std::to_string(ops.size()) + " answers for " +
+                        std::to_string(rank.pairs.size()) + " that may ask",
                     "one for each");
     const Access all = parameters_of(rank);
     std::set<std::int32_t> replies{all.buffer.value};
@@ -170,13 +219,20 @@ class Examination {
       const Op& op = ops[i];
       const Spot spot{rank.rank, "answer", static_cast<int>(i)};
       if (op.kind != OpKind::answer || op.peer != rank.pairs[i].active)
-        return report(spot, "is no answer to " + of_rank(rank.pairs[i].active), "ANSWER<r" + std::to_string(rank.pairs[i].active));
+        return report(spot, "is no answer to " + of_rank(rank.pairs[i].active),
+                      "ANSWER<r" + std::to_string(rank.pairs[i].active));
       if (op.weights.numerators != std::vector<std::int64_t>{1, 1} || op.weights.denominator != 2)
-        return report(spot, "averages other than half and half, so that the mean of all would drift", "weights 1:1/2");
-      if (op.reads.front() != all || op.writes.front() != all || op.writes.back().count != all.count)
-        return report(spot, "averages a part of the parameters", "all of them, to itself and to who asked");
+        return report(spot,
+                      "averages other than half and half, so that the mean of all would drift",
+                      "weights 1:1/2");
+      if (op.reads.front() != all || op.writes.front() != all ||
+          op.writes.back().count != all.count)
+        return report(spot, "averages a part of the parameters",
+                      "all of them, to itself and to who asked");
       if (!replies.insert(op.writes.back().buffer.value).second)
-        return report(spot, "answers from where another answer may still be read, or from its parameters", "a buffer of its own for each");
+        return report(spot,
+                      "answers from where another answer may still be read, or from its parameters",
+                      "a buffer of its own for each");
     }
     return true;
   }
@@ -188,7 +244,8 @@ class Examination {
 }  // namespace
 
 bool has_pairs(const Scope& scope) {
-  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const RankPlan& rank) { return !rank.pairs.empty(); });
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
+                     [](const RankPlan& rank) { return !rank.pairs.empty(); });
 }
 
 void prove_pairing(const Scope& scope, Findings& findings) {

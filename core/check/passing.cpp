@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Passing, by symbolic execution, where layers are on several ranks. A place in a buffer holds what was made of one micro-batch: samples, the output of a
-// segment, sums of its batch normalisation, or the gradient at it, of which it holds the parts that later segments have added so far. F writes an output, LOSS
-// and B parts of a gradient, a broadcast puts what the sender holds where the receiver reads it. What belongs where follows from the names of buffers, by which
-// binding goes too (act.s1, grad.s1, ...). An op of a micro-batch reads nothing of another one; of its own segment's gradient it reads all parts. And all
-// segments take every micro-batch of their replica, each once each way: each rank that has one all of them, or callers of others, which take each its own,
-// together.
+// Passing, by symbolic execution, where layers are on several ranks. A place in a buffer holds what
+// was made of one micro-batch: samples, the output of a segment, sums of its batch normalisation,
+// or the gradient at it, of which it holds the parts that later segments have added so far. F
+// writes an output, LOSS and B parts of a gradient, a broadcast puts what the sender holds where
+// the receiver reads it. What belongs where follows from the names of buffers, by which binding
+// goes too (act.s1, grad.s1, ...). An op of a micro-batch reads nothing of another one; of its own
+// segment's gradient it reads all parts. And all segments take every micro-batch of their replica,
+// each once each way: each rank that has one all of them, or callers of others, which take each its
+// own, together.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -26,8 +29,8 @@ using plan::OpKind;
 constexpr std::int32_t kLoss = -1;  // as a part of a gradient
 
 bool is_pass(OpKind kind) {
-  return kind == OpKind::forward || kind == OpKind::partial || kind == OpKind::recompute || kind == OpKind::loss || kind == OpKind::backward_input ||
-         kind == OpKind::backward_weight;
+  return kind == OpKind::forward || kind == OpKind::partial || kind == OpKind::recompute ||
+         kind == OpKind::loss || kind == OpKind::backward_input || kind == OpKind::backward_weight;
 }
 
 enum class Role { other, samples, output, sums, gradient };
@@ -40,8 +43,10 @@ struct Use {
 
 Use use_of(const std::string& name) {
   if (name == "input" || name == "labels" || name == "sample_numbers") return {Role::samples, -1};
-  for (const auto& [prefix, role] : {std::pair{"act.s", Role::output}, {"sums.s", Role::sums}, {"grad.s", Role::gradient}})
-    if (name.starts_with(prefix)) return {role, std::stoi(name.substr(std::string_view(prefix).size()))};
+  for (const auto& [prefix, role] :
+       {std::pair{"act.s", Role::output}, {"sums.s", Role::sums}, {"grad.s", Role::gradient}})
+    if (name.starts_with(prefix))
+      return {role, std::stoi(name.substr(std::string_view(prefix).size()))};
   return {};
 }
 
@@ -50,22 +55,28 @@ struct Held {
   Use use;
   std::int32_t micro = -1;       // -1: nothing of this step
   std::set<std::int32_t> parts;  // of a gradient: of these segments, and kLoss
-  plan::Columns columns = {};    // of an output, where it is that of some columns of its layer, or of one before it
+  plan::Columns columns =
+      {};  // of an output, where it is that of some columns of its layer, or of one before it
 };
 
 // One program of all ranks.
 class Passing {
  public:
   Passing(const Scope& scope, std::string program, Findings& findings)
-      : scope_(scope), program_(std::move(program)), findings_(findings), replicas_(scope, program_) {
+      : scope_(scope),
+        program_(std::move(program)),
+        findings_(findings),
+        replicas_(scope, program_) {
     for (const plan::RankPlan& rank : scope.ranks) {
       cells_.emplace_back(rank);
       auto& uses = uses_.emplace_back();
       for (const plan::Buffer& buffer : rank.buffers) uses.push_back(use_of(buffer.name));
-      if (const int number = rank.program(program_); number >= 0) learn_parts(rank, rank.programs[static_cast<std::size_t>(number)]);
+      if (const int number = rank.program(program_); number >= 0)
+        learn_parts(rank, rank.programs[static_cast<std::size_t>(number)]);
     }
     for (const plan::RankPlan& rank : scope.ranks)
-      last_micro_of_replica_[replicas_.of(rank.rank)] = std::max(last_micro_of(rank.rank), last_micros_[rank.rank]);
+      last_micro_of_replica_[replicas_.of(rank.rank)] =
+          std::max(last_micro_of(rank.rank), last_micros_[rank.rank]);
   }
 
   bool step(const plan::Rehearsal::Event& event) {
@@ -73,19 +84,25 @@ class Passing {
     const Op& op = scope_.op(event.at);
     if (op.kind == OpKind::load) return take_in(event.at, op);
     if (is_pass(op.kind)) return pass(event.at, op);
-    if (plan::communicates(op.kind) && is_of_broadcast(scope_.program(event.at), op)) return hand_on(event, op);
+    if (plan::communicates(op.kind) && is_of_broadcast(scope_.program(event.at), op))
+      return hand_on(event, op);
     return true;
   }
 
   // Whether nothing was left out.
   void finish() {
     for (const auto& [pass, micros] : taken_)
-      if (const auto all = static_cast<std::size_t>(last_micro_of(pass.rank)) + 1; taken_together(pass) < all)
-        return findings_.add(Proof::passing, Spot{pass.rank, program_, -1},
-                             "takes " + std::to_string(micros.size()) + " of " + std::to_string(all) + " micro-batches " +
-                                 (pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward" : "back") + " through segment " +
-                                 std::to_string(pass.segment),
-                             "all of them, each once", "Let the schedule take every micro-batch through every stage.");
+      if (const auto all = static_cast<std::size_t>(last_micro_of(pass.rank)) + 1;
+          taken_together(pass) < all)
+        return findings_.add(
+            Proof::passing, Spot{pass.rank, program_, -1},
+            "takes " + std::to_string(micros.size()) + " of " + std::to_string(all) +
+                " micro-batches " +
+                (pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward"
+                                                                              : "back") +
+                " through segment " + std::to_string(pass.segment),
+            "all of them, each once",
+            "Let the schedule take every micro-batch through every stage.");
   }
 
  private:
@@ -93,59 +110,80 @@ class Passing {
     std::int32_t rank = 0;
     OpKind kind = OpKind::forward;
     std::int32_t segment = 0;
-    bool operator<(const Pass& other) const { return std::tie(rank, kind, segment) < std::tie(other.rank, other.kind, other.segment); }
+    bool operator<(const Pass& other) const {
+      return std::tie(rank, kind, segment) < std::tie(other.rank, other.kind, other.segment);
+    }
   };
 
-  // Micro-batches of a segment that its rank has taken one way, and those that have none in common with it: who has some, but not the same, has left some out.
+  // Micro-batches of a segment that its rank has taken one way, and those that have none in common
+  // with it: who has some, but not the same, has left some out.
   std::size_t taken_together(const Pass& pass) const {
     std::set<std::int32_t> all = taken_.at(pass);
     const std::set<std::int32_t> own = all;
     for (const auto& [other, micros] : taken_) {
-      if (other.kind != pass.kind || other.segment != pass.segment || replicas_.of(other.rank) != replicas_.of(pass.rank)) continue;
-      const bool apart = std::none_of(micros.begin(), micros.end(), [&](std::int32_t micro) { return own.contains(micro); });
+      if (other.kind != pass.kind || other.segment != pass.segment ||
+          replicas_.of(other.rank) != replicas_.of(pass.rank))
+        continue;
+      const bool apart = std::none_of(micros.begin(), micros.end(),
+                                      [&](std::int32_t micro) { return own.contains(micro); });
       if (apart) all.insert(micros.begin(), micros.end());
       else if (micros != own) return std::min(micros.size(), own.size());
     }
     return all.size();
   }
 
-  const Use& use(std::int32_t rank, plan::BufferId buffer) const { return uses_[static_cast<std::size_t>(rank)][buffer.index()]; }
+  const Use& use(std::int32_t rank, plan::BufferId buffer) const {
+    return uses_[static_cast<std::size_t>(rank)][buffer.index()];
+  }
   const OpSpans& spans(const At& at) const {
     const auto& place = scope_.run.place(at);
-    return cells_[static_cast<std::size_t>(at.rank)].of(scope_.run.program(at.rank, place), place.op);
+    return cells_[static_cast<std::size_t>(at.rank)].of(scope_.run.program(at.rank, place),
+                                                        place.op);
   }
-  Held& held(std::int32_t rank, std::size_t buffer, std::size_t cell) { return held_[{rank, buffer, cell}]; }
-  std::int32_t last_micro_of(std::int32_t rank) { return last_micro_of_replica_[replicas_.of(rank)]; }
+  Held& held(std::int32_t rank, std::size_t buffer, std::size_t cell) {
+    return held_[{rank, buffer, cell}];
+  }
+  std::int32_t last_micro_of(std::int32_t rank) {
+    return last_micro_of_replica_[replicas_.of(rank)];
+  }
 
   bool report(const At& at, const std::string& what, const std::string& advice) {
-    findings_.add(Proof::passing, at, what, "what was made of its own micro-batch, all of it", advice);
+    findings_.add(Proof::passing, at, what, "what was made of its own micro-batch, all of it",
+                  advice);
     return false;
   }
   std::string name(const At& at, const Span& span) const {
-    return range_text(scope_.rank(at.rank), cells_[static_cast<std::size_t>(at.rank)].range(span.buffer, span.first));
+    return range_text(scope_.rank(at.rank),
+                      cells_[static_cast<std::size_t>(at.rank)].range(span.buffer, span.first));
   }
 
-  // What a replica with fewer samples than another does in the micro-batches that it has none for too.
+  // What a replica with fewer samples than another does in the micro-batches that it has none for
+  // too.
   static bool without_samples(const Op& op) {
-    if (op.kind == OpKind::rate || op.kind == OpKind::stash || op.kind == OpKind::update) return true;
+    if (op.kind == OpKind::rate || op.kind == OpKind::stash || op.kind == OpKind::update)
+      return true;
     const auto is_empty = [](const Access& write) { return write.count == 0; };
-    return op.kind == OpKind::zero || (op.kind == OpKind::load && std::all_of(op.writes.begin(), op.writes.end(), is_empty));
+    return op.kind == OpKind::zero ||
+           (op.kind == OpKind::load && std::all_of(op.writes.begin(), op.writes.end(), is_empty));
   }
 
   // Which segments have a part in a gradient.
   void learn_parts(const plan::RankPlan& rank, const plan::Program& program) {
     for (const Op& op : program.ops) {
-      if (!without_samples(op)) last_micros_[rank.rank] = std::max(last_micros_[rank.rank], op.micro);
+      if (!without_samples(op))
+        last_micros_[rank.rank] = std::max(last_micros_[rank.rank], op.micro);
       if (op.kind != OpKind::loss && op.kind != OpKind::backward_input) continue;
       for (const Access& write : op.writes)
-        if (const Use& use = this->use(rank.rank, write.buffer); use.role == Role::gradient && use.segment != op.segment)
+        if (const Use& use = this->use(rank.rank, write.buffer);
+            use.role == Role::gradient && use.segment != op.segment)
           parts_[use.segment].insert(op.kind == OpKind::loss ? kLoss : op.segment);
     }
   }
 
   bool take_in(const At& at, const Op& op) {
     for (const Span& span : spans(at).writes)
-      for (std::size_t c = span.first; c < span.last; ++c) held(at.rank, span.buffer, c) = {{Role::samples, -1}, op.micro, {}};
+      for (std::size_t c = span.first; c < span.last; ++c)
+        held(at.rank, span.buffer, c) = {{Role::samples, -1}, op.micro, {}};
     return true;
   }
 
@@ -159,8 +197,10 @@ class Passing {
       for (std::size_t c = span.first; c < span.last; ++c)
         if (!write(at, op, span, c, read.contains({span.buffer, c}))) return false;
     const OpKind way = op.kind == OpKind::loss ? OpKind::forward : op.kind;
-    return op.kind == OpKind::loss || op.kind == OpKind::recompute || taken_[{at.rank, way, op.segment}].insert(op.micro).second ||
-           report(at, "takes a micro-batch that its segment has taken", "Take every micro-batch once.");
+    return op.kind == OpKind::loss || op.kind == OpKind::recompute ||
+           taken_[{at.rank, way, op.segment}].insert(op.micro).second ||
+           report(at, "takes a micro-batch that its segment has taken",
+                  "Take every micro-batch once.");
   }
 
   bool reads_its_own(const At& at, const Op& op, const Span& span) {
@@ -169,16 +209,18 @@ class Passing {
     for (std::size_t c = span.first; c < span.last; ++c) {
       const Held& h = held(at.rank, span.buffer, c);
       if (h.micro != op.micro || h.use.role != use.role || h.use.segment != use.segment)
-        return report(at, "reads " + name(at, span) + ", which holds " + in_words(h),
-                      "Let it wait for what its micro-batch brings, in a place that nothing else takes.");
+        return report(
+            at, "reads " + name(at, span) + ", which holds " + in_words(h),
+            "Let it wait for what its micro-batch brings, in a place that nothing else takes.");
       if (op.kind == OpKind::partial && h.columns.any() && !(h.columns == op.columns))
-        return report(at, "reads " + name(at, span) + ", which are other columns than its own", "Hand on columns to who has the rows for them.");
+        return report(at, "reads " + name(at, span) + ", which are other columns than its own",
+                      "Hand on columns to who has the rows for them.");
       const bool own = use.role == Role::gradient && use.segment == op.segment;
       if (own && h.parts != parts_[use.segment])
-        return report(
-            at,
-            "reads " + name(at, span) + ", to which " + std::to_string(h.parts.size()) + " of " + std::to_string(parts_[use.segment].size()) + " have added",
-            "Let it wait for the gradients of all that compute by the output.");
+        return report(at,
+                      "reads " + name(at, span) + ", to which " + std::to_string(h.parts.size()) +
+                          " of " + std::to_string(parts_[use.segment].size()) + " have added",
+                      "Let it wait for the gradients of all that compute by the output.");
     }
     return true;
   }
@@ -199,19 +241,26 @@ class Passing {
     if (use.role == Role::other) return true;
     Held& h = held(at.rank, span.buffer, cell);
     const bool adds = use.role == Role::gradient && use.segment != op.segment;
-    if (!adds && use.role == Role::gradient) return true;  // that before the activation, in the place of that after it
+    if (!adds && use.role == Role::gradient)
+      return true;  // that before the activation, in the place of that after it
     std::set<std::int32_t> parts = adds && was_read ? h.parts : std::set<std::int32_t>{};
     if (adds && !parts.insert(op.kind == OpKind::loss ? kLoss : op.segment).second)
-      return report(at, "adds to " + name(at, span) + " what is in it already", "Add every part once.");
-    h = {use, op.micro, std::move(parts), use.role == Role::output ? columns_of(at, op) : plan::Columns{}};
+      return report(at, "adds to " + name(at, span) + " what is in it already",
+                    "Add every part once.");
+    h = {use, op.micro, std::move(parts),
+         use.role == Role::output ? columns_of(at, op) : plan::Columns{}};
     return true;
   }
 
-  // Those that it makes, or else of what it computes by; of a sum, or what is made of all columns, none.
+  // Those that it makes, or else of what it computes by; of a sum, or what is made of all columns,
+  // none.
   plan::Columns columns_of(const At& at, const Op& op) {
-    if (op.columns.any()) return op.kind == OpKind::forward || op.kind == OpKind::recompute ? op.columns : plan::Columns{};
+    if (op.columns.any())
+      return op.kind == OpKind::forward || op.kind == OpKind::recompute ? op.columns
+                                                                        : plan::Columns{};
     for (const Span& span : spans(at).reads)
-      if (const Use& use = uses_[static_cast<std::size_t>(at.rank)][span.buffer]; use.role == Role::output && use.segment == op.segment - 1)
+      if (const Use& use = uses_[static_cast<std::size_t>(at.rank)][span.buffer];
+          use.role == Role::output && use.segment == op.segment - 1)
         return held(at.rank, span.buffer, span.first).columns;
     return {};
   }
@@ -222,10 +271,14 @@ class Passing {
     std::vector<At> members(sources.begin(), sources.end());
     if (plan::coarse(op.kind)) {
       members.push_back(event.at);
-      const auto root = std::find_if(members.begin(), members.end(), [&](const At& member) { return member.rank == op.peer; });
-      return std::all_of(members.begin(), members.end(), [&](const At& member) { return member.rank == root->rank || copy(member, *root); });
+      const auto root = std::find_if(members.begin(), members.end(),
+                                     [&](const At& member) { return member.rank == op.peer; });
+      return std::all_of(members.begin(), members.end(), [&](const At& member) {
+        return member.rank == root->rank || copy(member, *root);
+      });
     }
-    return std::all_of(members.begin(), members.end(), [&](const At& source) { return copy(event.at, source); });
+    return std::all_of(members.begin(), members.end(),
+                       [&](const At& source) { return copy(event.at, source); });
   }
 
   bool copy(const At& to, const At& sender) {
@@ -233,15 +286,17 @@ class Passing {
     const Access &place = scope_.op(to).writes.front(), &source = scope_.op(sender).reads.front();
     const Use &here = use(to.rank, place.buffer), &there = use(from, source.buffer);
     if (here.role != there.role || here.segment != there.segment)
-      return report(
-          to,
-          "puts into " + range_text(scope_.rank(to.rank), place) + " what rank " + std::to_string(from) + " has in " + range_text(scope_.rank(from), source),
-          "Give both ends of a transfer one output, or one gradient.");
+      return report(to,
+                    "puts into " + range_text(scope_.rank(to.rank), place) + " what rank " +
+                        std::to_string(from) + " has in " + range_text(scope_.rank(from), source),
+                    "Give both ends of a transfer one output, or one gradient.");
     const Cells& own = cells_[static_cast<std::size_t>(to.rank)];
     for (const Span& span : spans(to).writes)
       for (std::size_t c = span.first; c < span.last; ++c) {
         const std::int64_t offset = own.range(span.buffer, c).first - place.first;
-        held(to.rank, span.buffer, c) = held(from, source.buffer.index(), cell_at(from, source.buffer.index(), source.first + offset));
+        held(to.rank, span.buffer, c) =
+            held(from, source.buffer.index(),
+                 cell_at(from, source.buffer.index(), source.first + offset));
       }
     return true;
   }
@@ -249,7 +304,9 @@ class Passing {
   std::size_t cell_at(std::int32_t rank, std::size_t buffer, std::int64_t element) const {
     const Cells& cells = cells_[static_cast<std::size_t>(rank)];
     std::size_t c = 0;
-    for (Access range = cells.range(buffer, 0); range.first + range.count <= element; range = cells.range(buffer, c)) ++c;
+    for (Access range = cells.range(buffer, 0); range.first + range.count <= element;
+         range = cells.range(buffer, c))
+      ++c;
     return c;
   }
 
@@ -259,10 +316,12 @@ class Passing {
   std::vector<Cells> cells_;            // by rank
   std::vector<std::vector<Use>> uses_;  // by rank, by buffer
   std::map<std::int32_t, std::set<std::int32_t>> parts_;
-  std::map<std::tuple<std::int32_t, std::size_t, std::size_t>, Held> held_;  // by rank, buffer, cell
-  std::map<Pass, std::set<std::int32_t>> taken_;                             // micro-batches
+  std::map<std::tuple<std::int32_t, std::size_t, std::size_t>, Held>
+      held_;                                      // by rank, buffer, cell
+  std::map<Pass, std::set<std::int32_t>> taken_;  // micro-batches
   Replicas replicas_;
-  std::map<std::int32_t, std::int32_t> last_micros_, last_micro_of_replica_;  // by rank, and by replica
+  std::map<std::int32_t, std::int32_t> last_micros_,
+      last_micro_of_replica_;  // by rank, and by replica
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
@@ -270,7 +329,9 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
   if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; })) return;
   Passing passing(scope, program, findings);
   for (const plan::Rehearsal::Event& event : scope.run.events)
-    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] && !passing.step(event)) return;
+    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] &&
+        !passing.step(event))
+      return;
   passing.finish();
 }
 
@@ -285,7 +346,8 @@ std::set<std::string> split_programs(const Scope& scope) {
 // Whether it computes a segment, or learns of it.
 bool has_segment(const plan::Program& program, std::int32_t segment) {
   return std::any_of(program.ops.begin(), program.ops.end(), [segment](const Op& op) {
-    return op.segment == segment && (op.kind == OpKind::forward || op.kind == OpKind::partial || op.kind == OpKind::backward_weight);
+    return op.segment == segment && (op.kind == OpKind::forward || op.kind == OpKind::partial ||
+                                     op.kind == OpKind::backward_weight);
   });
 }
 
@@ -293,12 +355,16 @@ bool has_segment(const plan::Program& program, std::int32_t segment) {
 bool is_handed_output(const plan::RankPlan& rank, const plan::Program& program) {
   const auto is_handed = [&](OpKind kind, std::int32_t root, const Access& span) {
     const Use use = use_of(rank.buffers[span.buffer.index()].name);
-    return kind == OpKind::broadcast && root != rank.rank && use.role == Role::output && !has_segment(program, use.segment);
+    return kind == OpKind::broadcast && root != rank.rank && use.role == Role::output &&
+           !has_segment(program, use.segment);
   };
   return std::any_of(program.wanted.begin(), program.wanted.end(),
-                     [&](const plan::Wanted& wanted) { return is_handed(wanted.kind, wanted.root, wanted.span); }) ||
-         std::any_of(program.ops.begin(), program.ops.end(),
-                     [&](const Op& op) { return !op.writes.empty() && is_handed(op.kind, op.peer, op.writes.front()); });
+                     [&](const plan::Wanted& wanted) {
+                       return is_handed(wanted.kind, wanted.root, wanted.span);
+                     }) ||
+         std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+           return !op.writes.empty() && is_handed(op.kind, op.peer, op.writes.front());
+         });
 }
 
 }  // namespace

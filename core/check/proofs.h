@@ -15,11 +15,15 @@ struct Scope {
   std::vector<plan::RankPlan> ranks;
   plan::Rehearsal run;  // once the structure is proved
 
-  const plan::RankPlan& rank(std::int32_t number) const { return ranks[static_cast<std::size_t>(number)]; }
+  const plan::RankPlan& rank(std::int32_t number) const {
+    return ranks[static_cast<std::size_t>(number)];
+  }
   const plan::Program& program(const plan::Rehearsal::At& at) const {
     return rank(at.rank).programs[static_cast<std::size_t>(run.program(at.rank, run.place(at)))];
   }
-  const plan::Op& op(const plan::Rehearsal::At& at) const { return program(at).ops[static_cast<std::size_t>(run.place(at).op)]; }
+  const plan::Op& op(const plan::Rehearsal::At& at) const {
+    return program(at).ops[static_cast<std::size_t>(run.place(at).op)];
+  }
 };
 
 // Where a finding is.
@@ -33,8 +37,10 @@ struct Spot {
 class Findings {
  public:
   explicit Findings(const Scope& scope) : scope_(scope) {}
-  void add(Proof proof, const Spot& spot, const std::string& what, std::string accepted, std::string advice);
-  void add(Proof proof, const plan::Rehearsal::At& at, const std::string& what, std::string accepted, std::string advice);
+  void add(Proof proof, const Spot& spot, const std::string& what, std::string accepted,
+           std::string advice);
+  void add(Proof proof, const plan::Rehearsal::At& at, const std::string& what,
+           std::string accepted, std::string advice);
   bool empty() const { return list_.empty(); }
   bool any(Proof proof) const { return counts_.contains(proof); }
   bool full(Proof proof) const;
@@ -46,7 +52,9 @@ class Findings {
   std::map<Proof, int> counts_;
 };
 
-std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);  // by rank, of a program its first number; -1: none
+std::vector<std::int32_t> first_instances(
+    const Scope& scope,
+    const std::string& program);  // by rank, of a program its first number; -1: none
 
 std::string range_text(const plan::RankPlan& rank, const plan::Access& access);  // "grads[100:200]"
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses);
@@ -58,13 +66,15 @@ void prove_matching(const Scope& scope, Findings& findings);
 void prove_no_races(const Scope& scope, Findings& findings);
 bool has_casting(const Scope& scope);
 void prove_casting(const Scope& scope, Findings& findings);
-Scope through_casts(Scope scope);  // as the proofs after it see it: whoever reads what was cast reads what it was made of
+Scope through_casts(Scope scope);  // as the proofs after it see it: whoever reads what was cast
+                                   // reads what it was made of
 void prove_meaning(const Scope& scope, Findings& findings);
 void prove_micro_steps(const Scope& scope, Findings& findings);
 bool has_mixing(const Scope& scope);
 void prove_mixing(const Scope& scope, Findings& findings);
 void prove_averaging(const Scope& scope, Findings& findings);
-// Of ranks with parameters of their own: what each adds to a mean, in the program of this name, is one n-th of what it has, and that of every element.
+// Of ranks with parameters of their own: what each adds to a mean, in the program of this name, is
+// one n-th of what it has, and that of every element.
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
@@ -80,7 +90,8 @@ void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
 bool has_swapping(const Scope& scope);
-void prove_copies(const Scope& scope, Findings& findings);  // their structure, once every number is in range
+void prove_copies(const Scope& scope,
+                  Findings& findings);  // their structure, once every number is in range
 void prove_swapping(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);

@@ -2,10 +2,11 @@
 // Races, by vector clocks over the lanes of all ranks. The start of an op knows
 //   what the ends of the ops knew that it depends on, and the ends of its lane before it, its own round excepted;
 //   for a receive, what the start of its send knew: it touches nothing before that.
-// The end of an op knows what its start knew; that of a send also what the end of its receive knew; that of a collective what
-// the starts of all members knew, but not that it has ended on any other: each ends by itself. Two ops of a rank race
-// when they touch one element, one of them writes, and the start of the later one in the rehearsal does not know the end of
-// the other. A send reads its span from start to end, since the peer reads it in place. Peers touch nothing else, so only ops
+// The end of an op knows what its start knew; that of a send also what the end of its receive knew;
+// that of a collective what the starts of all members knew, but not that it has ended on any other:
+// each ends by itself. Two ops of a rank race when they touch one element, one of them writes, and
+// the start of the later one in the rehearsal does not know the end of the other. A send reads its
+// span from start to end, since the peer reads it in place. Peers touch nothing else, so only ops
 // of one rank are compared.
 #include <algorithm>
 #include <cmath>
@@ -30,14 +31,16 @@ struct RankState {
   explicit RankState(const RankPlan& rank) : cells(rank) {}
   std::size_t first_lane = 0;  // number of its lane 0 among those of all ranks
   Cells cells;
-  std::vector<std::vector<std::int64_t>> round_start;  // by lane, by sequence: the first of its round
-  std::vector<std::int32_t> instance;                  // by lane: of the next op
+  std::vector<std::vector<std::int64_t>>
+      round_start;                     // by lane, by sequence: the first of its round
+  std::vector<std::int32_t> instance;  // by lane: of the next op
   std::int32_t steps_back = 0, forgotten = 0;
 };
 
 class Races {
  public:
-  Races(const Scope& scope, Findings& findings) : scope_(scope), run_(scope.run), findings_(findings) {
+  Races(const Scope& scope, Findings& findings)
+      : scope_(scope), run_(scope.run), findings_(findings) {
     std::size_t lanes = 0;
     for (std::size_t r = 0; r < scope.ranks.size(); ++r) {
       RankState& state = ranks_.emplace_back(scope.ranks[r]);
@@ -60,7 +63,8 @@ class Races {
     const RankPlan& rank = scope_.ranks[r];
     for (const plan::Program& program : rank.programs)
       for (const Op& op : program.ops)
-        for (const Dependency& dependency : op.after) state.steps_back = std::max(state.steps_back, dependency.steps_back);
+        for (const Dependency& dependency : op.after)
+          state.steps_back = std::max(state.steps_back, dependency.steps_back);
     state.instance.assign(rank.lanes.size(), 0);
     for (std::size_t l = 0; l < rank.lanes.size(); ++l) {
       auto& starts = state.round_start.emplace_back();
@@ -72,13 +76,19 @@ class Races {
   }
   bool one_round(const At& a, const At& b) const {
     const Op &x = scope_.op(a), &y = scope_.op(b);
-    return plan::communicates(x.kind) && plan::communicates(y.kind) && x.round >= 0 && x.round == y.round && x.bucket == y.bucket &&
+    return plan::communicates(x.kind) && plan::communicates(y.kind) && x.round >= 0 &&
+           x.round == y.round && x.bucket == y.bucket &&
            run_.place(a).instance == run_.place(b).instance;
   }
 
   RankState& state(const At& at) { return ranks_[static_cast<std::size_t>(at.rank)]; }
-  std::size_t number(const At& at) { return state(at).first_lane + static_cast<std::size_t>(at.lane); }
-  std::int64_t round_start(const At& at) { return state(at).round_start[static_cast<std::size_t>(at.lane)][static_cast<std::size_t>(at.sequence)]; }
+  std::size_t number(const At& at) {
+    return state(at).first_lane + static_cast<std::size_t>(at.lane);
+  }
+  std::int64_t round_start(const At& at) {
+    return state(at)
+        .round_start[static_cast<std::size_t>(at.lane)][static_cast<std::size_t>(at.sequence)];
+  }
 
   Clock start_clock(const At& at) {
     Clock clock = clocks_[number(at)].after(round_start(at));
@@ -87,10 +97,16 @@ class Races {
       const std::int64_t target = run_.place(at).instance - dependency.steps_back;
       if (target < 0) continue;
       const std::size_t lane = dependency.lane.index();
-      const auto all = static_cast<std::int64_t>(run_.places[static_cast<std::size_t>(at.rank)][lane].size());
+      const auto all =
+          static_cast<std::int64_t>(run_.places[static_cast<std::size_t>(at.rank)][lane].size());
       const std::int64_t base = bases[static_cast<std::size_t>(target)][lane];
-      const std::int64_t next = static_cast<std::size_t>(target) + 1 < bases.size() ? bases[static_cast<std::size_t>(target) + 1][lane] : all;
-      join(clock, clocks_[state(at).first_lane + lane].after(dependency.sequence == Dependency::end ? next : std::min(next, base + dependency.sequence)));
+      const std::int64_t next = static_cast<std::size_t>(target) + 1 < bases.size()
+                                    ? bases[static_cast<std::size_t>(target) + 1][lane]
+                                    : all;
+      join(clock, clocks_[state(at).first_lane + lane].after(
+                      dependency.sequence == Dependency::end
+                          ? next
+                          : std::min(next, base + dependency.sequence)));
     }
     return clock;
   }
@@ -105,19 +121,25 @@ class Races {
     const At& at = event.at;
     const bool posted = plan::coarse(scope_.op(at).kind);
     Clock clock = posted ? clocks_[number(at)].start(at.sequence) : start_clock(at);
-    for (const At& source : run_.sources_of(event)) join(clock, clocks_[number(source)].start(source.sequence));
+    for (const At& source : run_.sources_of(event))
+      join(clock, clocks_[number(source)].start(source.sequence));
     if (!posted) touch(at, clock);
-    if (!posted && round_start(at) == at.sequence) clock[number(at)] = static_cast<std::int32_t>(at.sequence + 1);
+    if (!posted && round_start(at) == at.sequence)
+      clock[number(at)] = static_cast<std::int32_t>(at.sequence + 1);
     for (const At& source : run_.sources_of(event)) finish(source, clock);
     finish(at, std::move(clock));
   }
 
   void finish(const At& at, Clock clock) {
     clocks_[number(at)].finish(at.sequence, std::move(clock), number(at));
-    const auto& places = run_.places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)];
+    const auto& places =
+        run_.places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)];
     const auto next = static_cast<std::size_t>(at.sequence) + 1;
     std::int32_t& instance = state(at).instance[static_cast<std::size_t>(at.lane)];
-    const std::int32_t now = next < places.size() ? places[next].instance : static_cast<std::int32_t>(run_.base[static_cast<std::size_t>(at.rank)].size());
+    const std::int32_t now =
+        next < places.size()
+            ? places[next].instance
+            : static_cast<std::int32_t>(run_.base[static_cast<std::size_t>(at.rank)].size());
     if (now <= instance) return;
     instance = now;
     forget(state(at), at.rank);
@@ -126,10 +148,12 @@ class Races {
   // Clocks of instances that no lane of the rank can look back to.
   void forget(RankState& state, std::int32_t rank) {
     const auto& bases = run_.base[static_cast<std::size_t>(rank)];
-    const std::int32_t oldest = *std::min_element(state.instance.begin(), state.instance.end()) - state.steps_back - 1;
+    const std::int32_t oldest =
+        *std::min_element(state.instance.begin(), state.instance.end()) - state.steps_back - 1;
     if (oldest <= state.forgotten) return;
     state.forgotten = oldest;
-    for (std::size_t l = 0; l < state.instance.size(); ++l) clocks_[state.first_lane + l].forget_before(bases[static_cast<std::size_t>(oldest)][l]);
+    for (std::size_t l = 0; l < state.instance.size(); ++l)
+      clocks_[state.first_lane + l].forget_before(bases[static_cast<std::size_t>(oldest)][l]);
   }
 
   void touch(const At& at, const Clock& clock) {
@@ -142,14 +166,16 @@ class Races {
       for (std::size_t c = span.first; c < span.last; ++c) write(s, at, clock, span.buffer, c);
   }
 
-  void read(RankState& s, const At& at, const Clock& clock, std::size_t buffer, std::size_t number) {
+  void read(RankState& s, const At& at, const Clock& clock, std::size_t buffer,
+            std::size_t number) {
     Cell& cell = s.cells.cell(buffer, number);
     compare(s, at, clock, cell.write_lane, cell.write, buffer, number);
     std::int64_t& last = cell.reads[static_cast<std::size_t>(at.lane)];
     last = std::max(last, at.sequence);
   }
 
-  void write(RankState& s, const At& at, const Clock& clock, std::size_t buffer, std::size_t number) {
+  void write(RankState& s, const At& at, const Clock& clock, std::size_t buffer,
+             std::size_t number) {
     Cell& cell = s.cells.cell(buffer, number);
     compare(s, at, clock, cell.write_lane, cell.write, buffer, number);
     for (std::size_t l = 0; l < cell.reads.size(); ++l) {
@@ -160,21 +186,33 @@ class Races {
     cell.write = at.sequence;
   }
 
-  void compare(const RankState& s, const At& at, const Clock& clock, std::int32_t lane, std::int64_t sequence, std::size_t buffer, std::size_t number) {
-    if (sequence < 0 || clock[s.first_lane + static_cast<std::size_t>(lane)] > sequence || (lane == at.lane && sequence == at.sequence)) return;
+  void compare(const RankState& s, const At& at, const Clock& clock, std::int32_t lane,
+               std::int64_t sequence, std::size_t buffer, std::size_t number) {
+    if (sequence < 0 || clock[s.first_lane + static_cast<std::size_t>(lane)] > sequence ||
+        (lane == at.lane && sequence == at.sequence))
+      return;
     report(at, {at.rank, lane, sequence}, s.cells.range(buffer, number));
   }
 
   void report(const At& at, const At& other, const Access& range) {
     const auto &place = run_.place(at), &before = run_.place(other);
-    if (!reported_.insert({at.rank, run_.program(at.rank, place), place.op, run_.program(at.rank, before), before.op}).second) return;
+    if (!reported_
+             .insert({at.rank, run_.program(at.rank, place), place.op,
+                      run_.program(at.rank, before), before.op})
+             .second)
+      return;
     const int apart = place.instance - before.instance;
-    const std::string when = apart == 0 ? "" : " of " + std::to_string(std::abs(apart)) + (apart > 0 ? " step before" : " step later");
-    const std::string lanes = "lanes " + scope_.rank(at.rank).lanes[static_cast<std::size_t>(at.lane)].name + " and " +
-                              scope_.rank(at.rank).lanes[static_cast<std::size_t>(other.lane)].name;
+    const std::string when = apart == 0 ? ""
+                                        : " of " + std::to_string(std::abs(apart)) +
+                                              (apart > 0 ? " step before" : " step later");
+    const std::string lanes =
+        "lanes " + scope_.rank(at.rank).lanes[static_cast<std::size_t>(at.lane)].name + " and " +
+        scope_.rank(at.rank).lanes[static_cast<std::size_t>(other.lane)].name;
     findings_.add(Proof::races, at,
-                  "touches " + range_text(scope_.rank(at.rank), range) + " while " + plan::token(scope_.op(other)) + when + " may be under way (" + lanes + ")",
-                  "an order between accesses that overlap, unless both read", "Let the later op wait for the other's lane.");
+                  "touches " + range_text(scope_.rank(at.rank), range) + " while " +
+                      plan::token(scope_.op(other)) + when + " may be under way (" + lanes + ")",
+                  "an order between accesses that overlap, unless both read",
+                  "Let the later op wait for the other's lane.");
   }
 
   const Scope& scope_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recomputing, by symbolic execution of a rank's program. Every op leaves values of its own in what it writes. R finds in what it reads the values that the
-// forward pass of its segment and micro-step found there or left, reads all that this was computed by, and so leaves the same output again, bit for bit, and
-// nothing else: what forward changes, as running statistics, it does not change once more. The backward pass and the loss find the values of the forward pass
-// of their segment and micro-step too, whether those were kept or made again. Parameters that come and go, are put aside, or are a server's, others follow
-// (sharding.cpp, versions.cpp, serving.cpp).
+// Recomputing, by symbolic execution of a rank's program. Every op leaves values of its own in what
+// it writes. R finds in what it reads the values that the forward pass of its segment and
+// micro-step found there or left, reads all that this was computed by, and so leaves the same
+// output again, bit for bit, and nothing else: what forward changes, as running statistics, it does
+// not change once more. The backward pass and the loss find the values of the forward pass of their
+// segment and micro-step too, whether those were kept or made again. Parameters that come and go,
+// are put aside, or are a server's, others follow (sharding.cpp, versions.cpp, serving.cpp).
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -18,12 +20,16 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-bool goes_back(OpKind kind) { return kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool goes_back(OpKind kind) {
+  return kind == OpKind::backward_input || kind == OpKind::backward_weight;
+}
 bool recomputes(const plan::Program& program) {
-  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::recompute; });
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [](const Op& op) { return op.kind == OpKind::recompute; });
 }
 
-// What a cell holds: of what one op wrote the elements from `shift` on; 0: what was there before the program.
+// What a cell holds: of what one op wrote the elements from `shift` on; 0: what was there before
+// the program.
 struct HeldValue {
   std::int64_t op = 0, shift = 0;
   bool operator==(const HeldValue&) const = default;
@@ -39,7 +45,8 @@ struct Touched {
 // One program of one rank.
 class Recomputing {
  public:
-  Recomputing(const plan::RankPlan& rank, int program, const Cells& cells, bool follows_parameters, Findings& findings)
+  Recomputing(const plan::RankPlan& rank, int program, const Cells& cells, bool follows_parameters,
+              Findings& findings)
       : rank_(rank),
         number_(program),
         cells_(cells),
@@ -56,13 +63,16 @@ class Recomputing {
   bool step(int number) {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
-    if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in) return true;  // as if nothing were put aside (swapping.cpp)
+    if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in)
+      return true;  // as if nothing were put aside (swapping.cpp)
     if (op.kind == OpKind::recompute) return make_again(op);
     if ((goes_back(op.kind) || op.kind == OpKind::loss) && !finds_what_was(op)) return false;
     Touched touched;
     if (op.kind == OpKind::forward) touched.reads = reads_of(op);
     leave(op);
-    if (op.kind == OpKind::forward) touched.writes = all_of(op.writes, cells_.of(number_, op_).writes), seen_[{op.segment, op.micro}] = std::move(touched);
+    if (op.kind == OpKind::forward)
+      touched.writes = all_of(op.writes, cells_.of(number_, op_).writes),
+      seen_[{op.segment, op.micro}] = std::move(touched);
     return true;
   }
 
@@ -71,33 +81,41 @@ class Recomputing {
   const std::string& name(std::size_t buffer) const { return rank_.buffers[buffer].name; }
 
   bool report(const std::string& what, const std::string& advice) {
-    findings_.add(Proof::recomputing, Spot{rank_.rank, program().name, op_}, what, "what the forward pass of its segment and micro-step had, and made", advice);
+    findings_.add(Proof::recomputing, Spot{rank_.rank, program().name, op_}, what,
+                  "what the forward pass of its segment and micro-step had, and made", advice);
     return false;
   }
 
   Values values_of(const Access& access, const Span& span) {
     Values values;
-    for (std::size_t c = span.first; c < span.last; ++c) values.emplace_back(cells_.range(span.buffer, c).first - access.first, held(span.buffer, c));
+    for (std::size_t c = span.first; c < span.last; ++c)
+      values.emplace_back(cells_.range(span.buffer, c).first - access.first, held(span.buffer, c));
     return values;
   }
 
-  std::map<std::size_t, Values> all_of(const std::vector<Access>& accesses, const std::vector<Span>& spans) {
+  std::map<std::size_t, Values> all_of(const std::vector<Access>& accesses,
+                                       const std::vector<Span>& spans) {
     std::map<std::size_t, Values> all;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       const Values values = values_of(accesses[i], spans[i]);
-      Values& of_buffer = all[stash_.valid() && spans[i].buffer == stash_.index() ? parameters_.index() : spans[i].buffer];
+      Values& of_buffer =
+          all[stash_.valid() && spans[i].buffer == stash_.index() ? parameters_.index()
+                                                                  : spans[i].buffer];
       of_buffer.insert(of_buffer.end(), values.begin(), values.end());
     }
     return all;
   }
 
-  std::map<std::size_t, Values> reads_of(const Op& op) { return all_of(op.reads, cells_.of(number_, op_).reads); }
+  std::map<std::size_t, Values> reads_of(const Op& op) {
+    return all_of(op.reads, cells_.of(number_, op_).reads);
+  }
 
   void leave(const Op& op) {
     const auto& writes = cells_.of(number_, op_).writes;
     for (std::size_t i = 0; i < writes.size(); ++i)
       for (std::size_t c = writes[i].first; c < writes[i].last; ++c)
-        held(writes[i].buffer, c) = {op_ + 1, cells_.range(writes[i].buffer, c).first - op.writes[i].first};
+        held(writes[i].buffer, c) = {op_ + 1,
+                                     cells_.range(writes[i].buffer, c).first - op.writes[i].first};
   }
 
   HeldValue& held(std::size_t buffer, std::size_t cell) {
@@ -106,25 +124,34 @@ class Recomputing {
     return of_buffer[cell];
   }
 
-  // What a forward op leaves of a buffer, or has found there, one where the other is not; null: it touches it neither way.
+  // What a forward op leaves of a buffer, or has found there, one where the other is not; null: it
+  // touches it neither way.
   enum class First { found, left };
   static const Values* of_forward(const Touched& forward, std::size_t buffer, First first) {
-    for (const auto* touched : {first == First::found ? &forward.reads : &forward.writes, first == First::found ? &forward.writes : &forward.reads})
+    for (const auto* touched : {first == First::found ? &forward.reads : &forward.writes,
+                                first == First::found ? &forward.writes : &forward.reads})
       if (const auto at = touched->find(buffer); at != touched->end()) return &at->second;
     return nullptr;
   }
-  bool is_followed(std::size_t buffer) const { return follows_parameters_ || !parameters_.valid() || buffer != parameters_.index(); }
+  bool is_followed(std::size_t buffer) const {
+    return follows_parameters_ || !parameters_.valid() || buffer != parameters_.index();
+  }
 
   bool finds_what_was(const Op& op) {
     const bool is_loss = op.kind == OpKind::loss;
     const auto forward = seen_.find({is_loss ? last_ : op.segment, op.micro});
     if (forward == seen_.end()) return true;  // on another rank, or of other ranks' samples
     for (const auto& [buffer, values] : reads_of(op)) {
-      const Values* wanted = is_followed(buffer) ? of_forward(forward->second, buffer, First::left) : nullptr;
+      const Values* wanted =
+          is_followed(buffer) ? of_forward(forward->second, buffer, First::left) : nullptr;
       if (wanted == nullptr) continue;
-      const auto is_there = [&, &read = values](const auto& value) { return std::find(read.begin(), read.end(), value) != read.end(); };
-      if (is_loss ? std::all_of(wanted->begin(), wanted->end(), is_there) : *wanted == values) continue;
-      return report("reads " + name(buffer) + ", which is not as the forward pass of its micro-step had or left it",
+      const auto is_there = [&, &read = values](const auto& value) {
+        return std::find(read.begin(), read.end(), value) != read.end();
+      };
+      if (is_loss ? std::all_of(wanted->begin(), wanted->end(), is_there) : *wanted == values)
+        continue;
+      return report("reads " + name(buffer) +
+                        ", which is not as the forward pass of its micro-step had or left it",
                     "Keep it from there on, or make it again before.");
     }
     return true;
@@ -132,19 +159,26 @@ class Recomputing {
 
   bool make_again(const Op& op) {
     const auto known = seen_.find({op.segment, op.micro});
-    if (known == seen_.end()) return report("makes again what no forward pass of its micro-step has made", "Let it follow its forward pass.");
+    if (known == seen_.end())
+      return report("makes again what no forward pass of its micro-step has made",
+                    "Let it follow its forward pass.");
     const Touched& forward = known->second;
     const auto reads = reads_of(op);
     for (const auto& [buffer, values] : reads) {
       const Values* wanted = of_forward(forward, buffer, First::found);
-      if (wanted == nullptr) return report("reads " + name(buffer) + ", by which its forward pass did not compute", "Let it read what that read.");
+      if (wanted == nullptr)
+        return report("reads " + name(buffer) + ", by which its forward pass did not compute",
+                      "Let it read what that read.");
       if (is_followed(buffer) && *wanted != values)
-        return report("reads " + name(buffer) + ", which is not as the forward pass of its micro-step had or left it",
-                      "Keep what comes into a run until its backward pass, and make outputs again in their order, before any update.");
+        return report("reads " + name(buffer) +
+                          ", which is not as the forward pass of its micro-step had or left it",
+                      "Keep what comes into a run until its backward pass, and make outputs again "
+                      "in their order, before any update.");
     }
     for (const auto& [buffer, values] : forward.reads)
       if (!forward.writes.contains(buffer) && !reads.contains(buffer))
-        return report("does not read " + name(buffer) + ", by which its forward pass computed", "Let it read all that that read.");
+        return report("does not read " + name(buffer) + ", by which its forward pass computed",
+                      "Let it read all that that read.");
     return leave_again(forward, reads);
   }
 
@@ -153,9 +187,14 @@ class Recomputing {
     std::map<std::size_t, std::size_t> written;  // cells by buffer
     for (const Span& span : writes) {
       const auto made = forward.writes.find(span.buffer);
-      if (made == forward.writes.end() || forward.reads.contains(span.buffer) || reads.contains(span.buffer) || made->second.size() != span.last - span.first)
-        return report("changes " + name(span.buffer) + ", which its forward pass alone may, or more or less of it than that made", "Let it write the output.");
-      for (std::size_t c = span.first; c < span.last; ++c) held(span.buffer, c) = made->second[c - span.first].second;
+      if (made == forward.writes.end() || forward.reads.contains(span.buffer) ||
+          reads.contains(span.buffer) || made->second.size() != span.last - span.first)
+        return report(
+            "changes " + name(span.buffer) +
+                ", which its forward pass alone may, or more or less of it than that made",
+            "Let it write the output.");
+      for (std::size_t c = span.first; c < span.last; ++c)
+        held(span.buffer, c) = made->second[c - span.first].second;
       written[span.buffer] += span.last - span.first;
     }
     for (const auto& [buffer, values] : forward.writes)
@@ -168,24 +207,30 @@ class Recomputing {
   int number_, op_ = 0;
   const Cells& cells_;
   Findings& findings_;
-  plan::BufferId parameters_, stash_;                              // the latter invalid where none are put aside
-  bool follows_parameters_;                                        // else others do
-  std::int32_t last_ = -1;                                         // segment of the rank
-  std::vector<std::vector<HeldValue>> held_;                       // by buffer, by cell; what is not there was before the program
-  std::map<std::pair<std::int32_t, std::int32_t>, Touched> seen_;  // of forward ops, by segment and micro-step
+  plan::BufferId parameters_, stash_;  // the latter invalid where none are put aside
+  bool follows_parameters_;            // else others do
+  std::int32_t last_ = -1;             // segment of the rank
+  std::vector<std::vector<HeldValue>>
+      held_;  // by buffer, by cell; what is not there was before the program
+  std::map<std::pair<std::int32_t, std::int32_t>, Touched>
+      seen_;  // of forward ops, by segment and micro-step
 };
 
-// Ops as they come to their end in the first instance of the program; of ranks that go by what arrives, in the order of the program.
+// Ops as they come to their end in the first instance of the program; of ranks that go by what
+// arrives, in the order of the program.
 std::vector<int> order_of(const Scope& scope, std::int32_t rank, const std::string& program) {
   std::vector<int> order;
   if (has_servers(scope)) {
     const plan::RankPlan& own = scope.rank(rank);
-    for (int i = 0; i < std::ssize(own.programs[static_cast<std::size_t>(own.program(program))].ops); ++i) order.push_back(i);
+    for (int i = 0;
+         i < std::ssize(own.programs[static_cast<std::size_t>(own.program(program))].ops); ++i)
+      order.push_back(i);
     return order;
   }
   const std::int32_t instance = first_instances(scope, program)[static_cast<std::size_t>(rank)];
   const auto add = [&](const plan::Rehearsal::At& at) {
-    if (at.rank == rank && scope.run.place(at).instance == instance) order.push_back(scope.run.place(at).op);
+    if (at.rank == rank && scope.run.place(at).instance == instance)
+      order.push_back(scope.run.place(at).op);
   };
   for (const plan::Rehearsal::Event& event : scope.run.events) {
     if (!event.completes || instance < 0) continue;
@@ -198,12 +243,14 @@ std::vector<int> order_of(const Scope& scope, std::int32_t rank, const std::stri
 }  // namespace
 
 bool has_recomputation(const Scope& scope) {
-  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
-                     [](const plan::RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), recomputes); });
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const plan::RankPlan& rank) {
+    return std::any_of(rank.programs.begin(), rank.programs.end(), recomputes);
+  });
 }
 
 void prove_recomputing(const Scope& scope, Findings& findings) {
-  const bool follows_parameters = !has_servers(scope) && !shares_parameters(scope) && !has_versions(scope);
+  const bool follows_parameters =
+      !has_servers(scope) && !shares_parameters(scope) && !has_versions(scope);
   for (const plan::RankPlan& rank : scope.ranks) {
     if (std::none_of(rank.programs.begin(), rank.programs.end(), recomputes)) continue;
     const Cells cells(rank);

@@ -33,16 +33,20 @@ Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(sc
       learn_columns(rank, one);
       learn_micro_batches(rank, one);
       for (const Op& op : one.ops)
-        if (one.name == program && learns(rank, op)) learners_[learnt_by(rank.rank, op.segment)].push_back(rank.rank);
+        if (one.name == program && learns(rank, op))
+          learners_[learnt_by(rank.rank, op.segment)].push_back(rank.rank);
     }
 }
 
 // Where outputs go from rank to rank, or sums of them.
-void Replicas::join_members(const Scope& scope, const plan::RankPlan& rank, const plan::Program& program) {
+void Replicas::join_members(const Scope& scope, const plan::RankPlan& rank,
+                            const plan::Program& program) {
   for (const Op& op : program.ops) {
     const auto& spans = op.writes.empty() ? op.reads : op.writes;
-    if (plan::communicates(op.kind) && op.group >= 0 && !spans.empty() && is_passed(rank, spans.front()))
-      for (const std::int32_t member : scope.groups[static_cast<std::size_t>(op.group)].ranks) join(rank.rank, member);
+    if (plan::communicates(op.kind) && op.group >= 0 && !spans.empty() &&
+        is_passed(rank, spans.front()))
+      for (const std::int32_t member : scope.groups[static_cast<std::size_t>(op.group)].ranks)
+        join(rank.rank, member);
   }
 }
 
@@ -56,7 +60,8 @@ void Replicas::find_learnt(const plan::RankPlan& rank, const plan::Program& prog
   for (const Op& update : program.ops) {
     if (update.kind != OpKind::update) continue;
     for (const Op& op : program.ops)
-      if (op.kind == OpKind::backward_weight && op.segment != update.segment && op.writes.front() == update.reads.front())
+      if (op.kind == OpKind::backward_weight && op.segment != update.segment &&
+          op.writes.front() == update.reads.front())
         learnt_[{rank.rank, op.segment}] = update.segment;
   }
 }
@@ -68,12 +73,14 @@ std::int32_t Replicas::learnt_by(std::int32_t rank, std::int32_t segment) const 
 
 void Replicas::learn_columns(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& op : program.ops)
-    if (op.columns.any() && (op.kind == OpKind::forward || op.kind == OpKind::partial)) columns_[{rank.rank, learnt_by(rank.rank, op.segment)}] = op.columns;
+    if (op.columns.any() && (op.kind == OpKind::forward || op.kind == OpKind::partial))
+      columns_[{rank.rank, learnt_by(rank.rank, op.segment)}] = op.columns;
 }
 
 void Replicas::learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& op : program.ops)
-    if (op.kind == OpKind::backward_weight) passed_[{rank.rank, learnt_by(rank.rank, op.segment)}].emplace(op.segment, op.micro);
+    if (op.kind == OpKind::backward_weight)
+      passed_[{rank.rank, learnt_by(rank.rank, op.segment)}].emplace(op.segment, op.micro);
 }
 
 Replicas::Source Replicas::source(std::int32_t rank, std::int32_t segment) const {
@@ -86,19 +93,22 @@ plan::Columns Replicas::columns(std::int32_t rank, std::int32_t segment) const {
   return at == columns_.end() ? plan::Columns{} : at->second;
 }
 
-std::optional<std::string> Replicas::flaw(std::int32_t rank, std::int32_t segment, const std::vector<std::int32_t>& members) const {
+std::optional<std::string> Replicas::flaw(std::int32_t rank, std::int32_t segment,
+                                          const std::vector<std::int32_t>& members) const {
   std::set<Source> wanted, found;
   if (const auto learners = learners_.find(segment); learners != learners_.end())
     for (const std::int32_t learner : learners->second) wanted.insert(source(learner, segment));
   for (const std::int32_t member : members) {
     if (!(columns(member, segment) == columns(rank, segment)))
-      return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) + ", which has other columns of it";
+      return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) +
+             ", which has other columns of it";
     if (!found.insert(source(member, segment)).second)
-      return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) + ", which has learnt from the same samples";
+      return "sums segment " + std::to_string(segment) + " with rank " + std::to_string(member) +
+             ", which has learnt from the same samples";
   }
   if (found == wanted) return std::nullopt;
-  return "has of segment " + std::to_string(segment) + " what " + std::to_string(found.size()) + " of " + std::to_string(wanted.size()) +
-         " replicas have learnt";
+  return "has of segment " + std::to_string(segment) + " what " + std::to_string(found.size()) +
+         " of " + std::to_string(wanted.size()) + " replicas have learnt";
 }
 
 }  // namespace trainyard::check

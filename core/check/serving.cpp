@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Serving: workers and servers that go by what arrives. Every element of the parameters lies on one server; what a worker pushes and pulls is what that
-// server takes and gives, of tables the rows of one list; all servers have one rule, and by it nobody waits for ever, which is tried out with workers of unlike
-// speeds.
+// Serving: workers and servers that go by what arrives. Every element of the parameters lies on one
+// server; what a worker pushes and pulls is what that server takes and gives, of tables the rows of
+// one list; all servers have one rule, and by it nobody waits for ever, which is tried out with
+// workers of unlike speeds.
 //
-// That no pull is torn, and no gradient overwritten while it is read, is the server's to see to: a push is complete when the server has taken
-// it, an answer is of a version that is not written while it is read (run/server.h).
+// That no pull is torn, and no gradient overwritten while it is read, is the server's to see to: a
+// push is complete when the server has taken it, an answer is of a version that is not written
+// while it is read (run/server.h).
 #include <algorithm>
 #include <queue>
 
@@ -20,7 +22,7 @@ using plan::RankPlan;
 // How the one end of a share speaks of it.
 struct End {
   std::int64_t pushed = -1, pulled = -1;  // elements; a server takes and gives as many
-  std::int64_t named = 0;                 // rows of a table that are named at most, where only such are carried
+  std::int64_t named = 0;  // rows of a table that are named at most, where only such are carried
   std::int64_t row = 1;
   plan::Access span;  // of the worker's parameters
 };
@@ -35,17 +37,26 @@ template <class Visit>
 void for_each_share(const RankPlan& rank, std::string_view program, OpKind kind, Visit visit) {
   if (const plan::Program* found = program_of(rank, program))
     for (const Op& op : found->ops)
-      if (op.kind == kind && op.bucket >= 0 && plan::carried(op) != nullptr) visit(op, *plan::carried(op));
+      if (op.kind == kind && op.bucket >= 0 && plan::carried(op) != nullptr)
+        visit(op, *plan::carried(op));
 }
 
 Ends ends_of_worker(const RankPlan& rank, std::string_view trains) {
   Ends ends;
-  for_each_share(rank, trains, OpKind::push, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pushed = span.count; });
-  for_each_share(rank, trains, OpKind::pack,
-                 [&](const Op& op, const plan::Access&) { ends[op.bucket].pushed = op.reads.front().count; });  // what is packed is pushed
-  for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pulled = span.count, ends[op.bucket].span = span; });
-  for_each_share(rank, "turn", OpKind::push, [&](const Op& op, const plan::Access& list) { ends[op.bucket].named = list.count - plan::kListHeadSent; });
-  for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access&) { ends[op.bucket].row = op.row; });
+  for_each_share(rank, trains, OpKind::push, [&](const Op& op, const plan::Access& span) {
+    ends[op.bucket].pushed = span.count;
+  });
+  for_each_share(rank, trains, OpKind::pack, [&](const Op& op, const plan::Access&) {
+    ends[op.bucket].pushed = op.reads.front().count;
+  });  // what is packed is pushed
+  for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access& span) {
+    ends[op.bucket].pulled = span.count, ends[op.bucket].span = span;
+  });
+  for_each_share(rank, "turn", OpKind::push, [&](const Op& op, const plan::Access& list) {
+    ends[op.bucket].named = list.count - plan::kListHeadSent;
+  });
+  for_each_share(rank, "turn", OpKind::pull,
+                 [&](const Op& op, const plan::Access&) { ends[op.bucket].row = op.row; });
   return ends;
 }
 
@@ -53,24 +64,35 @@ Ends ends_of_servers(const Scope& scope) {
   Ends ends;
   for (const RankPlan& rank : scope.ranks) {
     const std::int64_t lists = rank.rule ? std::max(1, rank.rule->workers) : 1;
-    for_each_share(rank, "arrival", OpKind::take, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pushed = span.count; });
-    for_each_share(rank, "answer", OpKind::give, [&](const Op& op, const plan::Access& span) { ends[op.bucket].pulled = span.count; });
-    for_each_share(rank, "named", OpKind::give,
-                   [&](const Op& op, const plan::Access& span) { ends[op.bucket].pulled = span.count, ends[op.bucket].row = op.row; });
-    for_each_share(rank, "named", OpKind::take, [&](const Op& op, const plan::Access& list) { ends[op.bucket].named = list.count / lists - plan::kListHead; });
+    for_each_share(rank, "arrival", OpKind::take, [&](const Op& op, const plan::Access& span) {
+      ends[op.bucket].pushed = span.count;
+    });
+    for_each_share(rank, "answer", OpKind::give, [&](const Op& op, const plan::Access& span) {
+      ends[op.bucket].pulled = span.count;
+    });
+    for_each_share(rank, "named", OpKind::give, [&](const Op& op, const plan::Access& span) {
+      ends[op.bucket].pulled = span.count, ends[op.bucket].row = op.row;
+    });
+    for_each_share(rank, "named", OpKind::take, [&](const Op& op, const plan::Access& list) {
+      ends[op.bucket].named = list.count / lists - plan::kListHead;
+    });
   }
   return ends;
 }
 
 std::string words(const End& end) {
-  const auto said = [](std::int64_t elements) { return elements < 0 ? std::string("nothing") : std::to_string(elements) + " elements"; };
-  const std::string rows = end.named > 0 ? ", " + std::to_string(end.named) + " rows of " + std::to_string(end.row) + " at most" : "";
+  const auto said = [](std::int64_t elements) {
+    return elements < 0 ? std::string("nothing") : std::to_string(elements) + " elements";
+  };
+  const std::string rows = end.named > 0 ? ", " + std::to_string(end.named) + " rows of " +
+                                               std::to_string(end.row) + " at most"
+                                         : "";
   return "pushes " + said(end.pushed) + " and pulls " + said(end.pulled) + rows;
 }
 
 bool agree(const End& worker, const End& server) {
-  return worker.pushed == server.pushed && worker.pulled == server.pulled && worker.pushed == worker.pulled && worker.named == server.named &&
-         worker.row == server.row;
+  return worker.pushed == server.pushed && worker.pulled == server.pulled &&
+         worker.pushed == worker.pulled && worker.named == server.named && worker.row == server.row;
 }
 
 // What of a list travels.
@@ -79,32 +101,45 @@ plan::Access sent_part(plan::Access list) {
   return {list.buffer, list.first + kStays, list.count - kStays};
 }
 
-// Of a worker: rows are pulled and packed by a list that the samples of a turn make, and that their server is sent; and what is packed is what is pushed, of
-// the same share of the gradient.
-void prove_named(const RankPlan& rank, const plan::Program& program, const Op& op, Findings& findings) {
-  const auto expect_one = [&](const plan::Program* where, OpKind kind, const auto& fits, const char* said, const char* expected) {
-    const auto is = [&](const Op& other) { return other.kind == kind && other.bucket == op.bucket && fits(other); };
+// Of a worker: rows are pulled and packed by a list that the samples of a turn make, and that their
+// server is sent; and what is packed is what is pushed, of the same share of the gradient.
+void prove_named(const RankPlan& rank, const plan::Program& program, const Op& op,
+                 Findings& findings) {
+  const auto expect_one = [&](const plan::Program* where, OpKind kind, const auto& fits,
+                              const char* said, const char* expected) {
+    const auto is = [&](const Op& other) {
+      return other.kind == kind && other.bucket == op.bucket && fits(other);
+    };
     if (where == nullptr || std::ranges::count_if(where->ops, is) != 1)
-      findings.add(Proof::serving, Spot{rank.rank, program.name, static_cast<int>(&op - program.ops.data())}, said, expected, "");
+      findings.add(Proof::serving,
+                   Spot{rank.rank, program.name, static_cast<int>(&op - program.ops.data())}, said,
+                   expected, "");
   };
   const plan::Program* turn = program_of(rank, "turn");
   const plan::Access &first = op.reads.front(), &list = op.reads.back();
   if (op.kind == OpKind::pull || op.kind == OpKind::pack)
     expect_one(
-        turn, OpKind::rows, [&](const Op& rows) { return rows.writes == std::vector{list}; }, "goes by a list of rows that no turn makes",
+        turn, OpKind::rows, [&](const Op& rows) { return rows.writes == std::vector{list}; },
+        "goes by a list of rows that no turn makes",
         "one that ROWS of the same share writes, once a turn");
   if (op.kind == OpKind::pull)
     expect_one(
-        &program, OpKind::push, [&](const Op& push) { return !push.named && push.reads.front() == sent_part(list); },
+        &program, OpKind::push,
+        [&](const Op& push) { return !push.named && push.reads.front() == sent_part(list); },
         "goes by a list of rows that its server is not sent", "a PUSH of the same list, once");
   if (op.kind == OpKind::pack)
     expect_one(
-        turn, OpKind::pull, [&](const Op& pull) { return pull.writes.front().first == first.first && pull.writes.front().count == first.count; },
-        "packs rows of what is not pulled", "the share of the gradient whose parameters are pulled");
+        turn, OpKind::pull,
+        [&](const Op& pull) {
+          return pull.writes.front().first == first.first &&
+                 pull.writes.front().count == first.count;
+        },
+        "packs rows of what is not pulled",
+        "the share of the gradient whose parameters are pulled");
   if (op.kind == OpKind::push)
     expect_one(
-        &program, OpKind::pack, [&](const Op& pack) { return pack.writes.front() == first; }, "pushes rows that nobody packs",
-        "what PACK of the same share writes");
+        &program, OpKind::pack, [&](const Op& pack) { return pack.writes.front() == first; },
+        "pushes rows that nobody packs", "what PACK of the same share writes");
 }
 
 void prove_lists(const RankPlan& rank, Findings& findings) {
@@ -113,17 +148,20 @@ void prove_lists(const RankPlan& rank, Findings& findings) {
       if (op.named) prove_named(rank, program, op, findings);
 }
 
-void match(const RankPlan& rank, std::string_view program, const Ends& servers, Findings& findings) {
+void match(const RankPlan& rank, std::string_view program, const Ends& servers,
+           Findings& findings) {
   const Ends ends = ends_of_worker(rank, program);
   for (const auto& [bucket, at_server] : servers) {
     const auto at = ends.find(bucket);
     const End end = at == ends.end() ? End{} : at->second;
     if (agree(end, at_server)) continue;
-    findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1}, words(end) + " of share " + std::to_string(bucket), words(at_server), "");
+    findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1},
+                 words(end) + " of share " + std::to_string(bucket), words(at_server), "");
   }
   for (const auto& [bucket, end] : ends)
     if (!servers.contains(bucket))
-      findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1}, "share " + std::to_string(bucket) + " is on no server",
+      findings.add(Proof::serving, Spot{rank.rank, std::string(program), -1},
+                   "share " + std::to_string(bucket) + " is on no server",
                    "shares that a server keeps", "");
 }
 
@@ -131,12 +169,14 @@ void match(const RankPlan& rank, std::string_view program, const Ends& servers, 
 void cover(const RankPlan& rank, Findings& findings) {
   std::vector<plan::Access> spans;
   for (const auto& [bucket, end] : ends_of_worker(rank, "train")) spans.push_back(end.span);
-  std::sort(spans.begin(), spans.end(), [](const plan::Access& a, const plan::Access& b) { return a.first < b.first; });
+  std::sort(spans.begin(), spans.end(),
+            [](const plan::Access& a, const plan::Access& b) { return a.first < b.first; });
   std::int64_t end = 0;
   for (const plan::Access& span : spans) {
     if (span.first != end)
       return findings.add(Proof::serving, Spot{rank.rank, "turn", -1},
-                          "pulls parameters " + std::to_string(std::min(span.first, end)) + " to " + std::to_string(std::max(span.first, end)) +
+                          "pulls parameters " + std::to_string(std::min(span.first, end)) + " to " +
+                              std::to_string(std::max(span.first, end)) +
                               (span.first > end ? " from nowhere" : " twice"),
                           "each once", "");
     end += span.count;
@@ -144,11 +184,14 @@ void cover(const RankPlan& rank, Findings& findings) {
   const plan::BufferId parameters = rank.buffer("params");
   const std::int64_t all = parameters.valid() ? rank.buffers[parameters.index()].elements : 0;
   if (end != all)
-    findings.add(Proof::serving, Spot{rank.rank, "turn", -1}, "pulls " + std::to_string(end) + " of " + std::to_string(all) + " parameters", "all", "");
+    findings.add(Proof::serving, Spot{rank.rank, "turn", -1},
+                 "pulls " + std::to_string(end) + " of " + std::to_string(all) + " parameters",
+                 "all", "");
 }
 
 bool sound(const plan::ArrivalRule& rule) {
-  return rule.workers >= 1 && rule.gradients_per_update >= 1 && rule.gradients_per_update <= rule.workers &&
+  return rule.workers >= 1 && rule.gradients_per_update >= 1 &&
+         rule.gradients_per_update <= rule.workers &&
          (rule.clock_bound < 0 || !rule.answers_after_update);
 }
 
@@ -156,10 +199,13 @@ bool sound(const plan::ArrivalRule& rule) {
 bool comes_to_an_end(const plan::ArrivalRule& rule) {
   plan::Arrivals arrivals(rule);
   arrivals.allow(20L * rule.workers);
-  std::priority_queue<std::pair<std::int64_t, int>, std::vector<std::pair<std::int64_t, int>>, std::greater<>> busy;
+  std::priority_queue<std::pair<std::int64_t, int>, std::vector<std::pair<std::int64_t, int>>,
+                      std::greater<>>
+      busy;
   std::int64_t now = 0;
   const auto answer = [&] {
-    while (const auto given = arrivals.answer()) busy.emplace(now + 10 + 3 * given->worker, given->worker);
+    while (const auto given = arrivals.answer())
+      busy.emplace(now + 10 + 3 * given->worker, given->worker);
   };
   for (int worker = 0; worker < rule.workers; ++worker) arrivals.join(worker);
   for (answer(); !busy.empty(); answer()) {
@@ -177,21 +223,28 @@ void judge_rules(const Scope& scope, int workers, Findings& findings) {
     if (!rank.rule) continue;
     if (first == nullptr) first = &rank;
     if (*rank.rule != *first->rule)
-      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "has another rule than rank " + std::to_string(first->rank), "one rule", "");
+      findings.add(Proof::serving, Spot{rank.rank, "", -1},
+                   "has another rule than rank " + std::to_string(first->rank), "one rule", "");
     if (rank.rule->workers != workers)
-      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "counts " + std::to_string(rank.rule->workers) + " workers", std::to_string(workers), "");
+      findings.add(Proof::serving, Spot{rank.rank, "", -1},
+                   "counts " + std::to_string(rank.rule->workers) + " workers",
+                   std::to_string(workers), "");
     else if (!sound(*rank.rule))
-      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "makes an update of " + std::to_string(rank.rule->gradients_per_update) + " gradients",
-                   "1 to " + std::to_string(workers), "");
+      findings.add(
+          Proof::serving, Spot{rank.rank, "", -1},
+          "makes an update of " + std::to_string(rank.rule->gradients_per_update) + " gradients",
+          "1 to " + std::to_string(workers), "");
     else if (!comes_to_an_end(*rank.rule))
-      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "lets workers wait for ever", "a rule by which somebody may always go on", "");
+      findings.add(Proof::serving, Spot{rank.rank, "", -1}, "lets workers wait for ever",
+                   "a rule by which somebody may always go on", "");
   }
 }
 
 }  // namespace
 
 bool has_servers(const Scope& scope) {
-  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const RankPlan& rank) { return rank.rule.has_value(); });
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
+                     [](const RankPlan& rank) { return rank.rule.has_value(); });
 }
 
 void prove_serving(const Scope& scope, Findings& findings) {
@@ -201,7 +254,8 @@ void prove_serving(const Scope& scope, Findings& findings) {
     if (rank.rule || plan::evaluates_alone(rank)) continue;
     ++workers;
     for (const plan::Program& program : rank.programs)
-      if (plan::purpose(program.name) == plan::Purpose::training) match(rank, program.name, servers, findings);
+      if (plan::purpose(program.name) == plan::Purpose::training)
+        match(rank, program.name, servers, findings);
     cover(rank, findings);
     prove_lists(rank, findings);
   }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sharding, by symbolic execution, where ranks update but a part of the parameters each. What lasts of these is in the buffer "shard" of every rank, or, where
-// there is none, in "params" of all. An element of another buffer holds one of what lasts, as it was before the step or as an update has left it; or a gradient
-// at one, of which it holds the parts that segments have learnt in micro-steps of ranks. Passes compute by parameters from before the step, of which every rank
-// has the same element in the same place of a segment; what a segment learns is the gradient at these. An update reads the gradient at what it writes, with all
-// parts of all ranks, each once. In the end all that lasts is updated, on all ranks. Of a mesh this holds of each part of the model by itself, among the ranks
-// between which its parameters and gradients travel; these are one of every replica.
+// Sharding, by symbolic execution, where ranks update but a part of the parameters each. What lasts
+// of these is in the buffer "shard" of every rank, or, where there is none, in "params" of all. An
+// element of another buffer holds one of what lasts, as it was before the step or as an update has
+// left it; or a gradient at one, of which it holds the parts that segments have learnt in
+// micro-steps of ranks. Passes compute by parameters from before the step, of which every rank has
+// the same element in the same place of a segment; what a segment learns is the gradient at these.
+// An update reads the gradient at what it writes, with all parts of all ranks, each once. In the
+// end all that lasts is updated, on all ranks. Of a mesh this holds of each part of the model by
+// itself, among the ranks between which its parameters and gradients travel; these are one of every
+// replica.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -29,15 +33,25 @@ using plan::OpKind;
 class Sharding {
  public:
   Sharding(const Scope& scope, std::string program, Findings& findings)
-      : scope_(scope), program_(std::move(program)), findings_(findings), replicas_(scope, program_) {
+      : scope_(scope),
+        program_(std::move(program)),
+        findings_(findings),
+        replicas_(scope, program_) {
     for (const plan::RankPlan& rank : scope.ranks) {
       auto& contents = contents_.emplace_back();
-      for (const plan::Buffer& buffer : rank.buffers) contents.emplace_back(std::max<std::int64_t>(buffer.elements, 1), Value{things_.number({}), 0});
-      const plan::BufferId shard = rank.buffer("shard"), lasts = shard.valid() ? shard : rank.buffer("params");
+      for (const plan::Buffer& buffer : rank.buffers)
+        contents.emplace_back(std::max<std::int64_t>(buffer.elements, 1),
+                              Value{things_.number({}), 0});
+      const plan::BufferId shard = rank.buffer("shard"),
+                           lasts = shard.valid() ? shard : rank.buffer("params");
       const std::int32_t group = gathering_group(rank);
       share(rank);
-      lasts_.push_back({lasts, shard.valid() && group >= 0 ? scope.groups[static_cast<std::size_t>(group)].position(rank.rank) : kAllOfThem});
-      set(rank.rank, all_of(rank, lasts), {things_.number({Thing::before, lasts_.back().position}), 0});
+      lasts_.push_back(
+          {lasts, shard.valid() && group >= 0
+                      ? scope.groups[static_cast<std::size_t>(group)].position(rank.rank)
+                      : kAllOfThem});
+      set(rank.rank, all_of(rank, lasts),
+          {things_.number({Thing::before, lasts_.back().position}), 0});
     }
     for (const plan::RankPlan& rank : scope.ranks) learn_parts(rank);
   }
@@ -45,7 +59,8 @@ class Sharding {
   bool step(const plan::Rehearsal::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
-    if (plan::communicates(op.kind)) return plan::coarse(op.kind) ? whole(event, op) : receive(event, op);
+    if (plan::communicates(op.kind))
+      return plan::coarse(op.kind) ? whole(event, op) : receive(event, op);
     switch (op.kind) {
       case OpKind::forward:
       case OpKind::partial:
@@ -64,10 +79,15 @@ class Sharding {
     for (const plan::RankPlan& rank : scope_.ranks) {
       const Lasting& lasts = lasts_[static_cast<std::size_t>(rank.rank)];
       for (const Piece& piece : of(rank.rank, all_of(rank, lasts.buffer)))
-        if (const Thing& thing = things_[piece.value.source]; thing.kind != Thing::after || thing.position != lasts.position || piece.value.shift != 0)
+        if (const Thing& thing = things_[piece.value.source]; thing.kind != Thing::after ||
+                                                              thing.position != lasts.position ||
+                                                              piece.value.shift != 0)
           return findings_.add(Proof::sharding, Spot{rank.rank, program_, -1},
-                               "ends with " + range_text(rank, {lasts.buffer, piece.first, piece.count}) + " that no update of this step has left there",
-                               "all parameters updated, on all ranks", "Update every part, and gather what others keep.");
+                               "ends with " +
+                                   range_text(rank, {lasts.buffer, piece.first, piece.count}) +
+                                   " that no update of this step has left there",
+                               "all parameters updated, on all ranks",
+                               "Update every part, and gather what others keep.");
     }
   }
 
@@ -77,7 +97,8 @@ class Sharding {
     std::int32_t position = kAllOfThem;
   };
 
-  using Of = std::pair<std::int32_t, std::int32_t>;  // one of the ranks among which parameters and gradients travel, and a segment
+  using Of = std::pair<std::int32_t, std::int32_t>;  // one of the ranks among which parameters and
+                                                     // gradients travel, and a segment
 
   // Whose parameters and gradients meet.
   void share(const plan::RankPlan& rank) {
@@ -88,14 +109,20 @@ class Sharding {
     for (const plan::Program& program : rank.programs)
       for (const Op& op : program.ops)
         if (plan::communicates(op.kind) && travels(rank, span_of(op)))
-          for (const std::int32_t member : scope_.groups[static_cast<std::size_t>(op.group)].ranks) join(rank.rank, member);
+          for (const std::int32_t member : scope_.groups[static_cast<std::size_t>(op.group)].ranks)
+            join(rank.rank, member);
   }
   static bool travels(const plan::RankPlan& rank, const Access& span) {
     const std::string& name = rank.buffers[span.buffer.index()].name;
     return name == "params" || name == "grads" || name == "shard" || name == "grad_shard";
   }
-  void join(std::int32_t a, std::int32_t b) { std::replace(together_.begin(), together_.end(), std::int32_t{together_of(b)}, std::int32_t{together_of(a)}); }
-  std::int32_t together_of(std::int32_t rank) const { return together_[static_cast<std::size_t>(rank)]; }
+  void join(std::int32_t a, std::int32_t b) {
+    std::replace(together_.begin(), together_.end(), std::int32_t{together_of(b)},
+                 std::int32_t{together_of(a)});
+  }
+  std::int32_t together_of(std::int32_t rank) const {
+    return together_[static_cast<std::size_t>(rank)];
+  }
   std::vector<std::int32_t> sharing_with(std::int32_t rank) const {
     std::vector<std::int32_t> ranks;
     for (std::int32_t other = 0; other < static_cast<std::int32_t>(together_.size()); ++other)
@@ -103,23 +130,31 @@ class Sharding {
     return ranks;
   }
 
-  static Access all_of(const plan::RankPlan& rank, plan::BufferId buffer) { return {buffer, 0, rank.buffers[buffer.index()].elements}; }
-  Contents& contents(std::int32_t rank, plan::BufferId buffer) { return contents_[static_cast<std::size_t>(rank)][buffer.index()]; }
-  std::vector<Piece> of(std::int32_t rank, const Access& span) { return contents(rank, span.buffer).of(span.first, span.count); }
+  static Access all_of(const plan::RankPlan& rank, plan::BufferId buffer) {
+    return {buffer, 0, rank.buffers[buffer.index()].elements};
+  }
+  Contents& contents(std::int32_t rank, plan::BufferId buffer) {
+    return contents_[static_cast<std::size_t>(rank)][buffer.index()];
+  }
+  std::vector<Piece> of(std::int32_t rank, const Access& span) {
+    return contents(rank, span.buffer).of(span.first, span.count);
+  }
   void set(std::int32_t rank, const Access& span, const Value& value) {
     if (span.count > 0) contents(rank, span.buffer).set(span.first, span.count, value);
   }
   void set(std::int32_t rank, plan::BufferId buffer, const std::vector<Piece>& pieces) {
-    for (const Piece& piece : pieces) contents(rank, buffer).set(piece.first, piece.count, piece.value);
+    for (const Piece& piece : pieces)
+      contents(rank, buffer).set(piece.first, piece.count, piece.value);
   }
 
-  bool report(const At& at, const std::string& what, const std::string& accepted, const std::string& advice) {
+  bool report(const At& at, const std::string& what, const std::string& accepted,
+              const std::string& advice) {
     findings_.add(Proof::sharding, at, what, accepted, advice);
     return false;
   }
   bool twice(const At& at) {
-    return report(at, "adds what a micro-step has learnt to a sum that it is in already", "every part of a gradient, once",
-                  "Add up every unit once a micro-step.");
+    return report(at, "adds what a micro-step has learnt to a sum that it is in already",
+                  "every part of a gradient, once", "Add up every unit once a micro-step.");
   }
   std::string name(const At& at, plan::BufferId buffer, const Piece& piece) const {
     return range_text(scope_.rank(at.rank), {buffer, piece.first, piece.count});
@@ -129,12 +164,14 @@ class Sharding {
   void learn_parts(const plan::RankPlan& rank) {
     if (const int number = rank.program(program_); number >= 0)
       for (const Op& op : rank.programs[static_cast<std::size_t>(number)].ops)
-        if (op.kind == OpKind::backward_weight) parts_[{together_of(rank.rank), op.segment}].insert({rank.rank, op.micro, op.segment});
+        if (op.kind == OpKind::backward_weight)
+          parts_[{together_of(rank.rank), op.segment}].insert({rank.rank, op.micro, op.segment});
   }
 
   const Access* parameters_read(std::int32_t rank, const Op& op) const {
     const plan::BufferId parameters = scope_.rank(rank).buffer("params");
-    const auto at = std::find_if(op.reads.begin(), op.reads.end(), [&](const Access& read) { return read.buffer == parameters; });
+    const auto at = std::find_if(op.reads.begin(), op.reads.end(),
+                                 [&](const Access& read) { return read.buffer == parameters; });
     return at == op.reads.end() ? nullptr : &*at;
   }
 
@@ -144,14 +181,23 @@ class Sharding {
     const std::vector<Piece> pieces = of(at.rank, *read);
     for (const Piece& piece : pieces)
       if (things_[piece.value.source].kind != Thing::before)
-        return report(at, "reads " + name(at, read->buffer, piece) + ", which holds " + in_words(piece), "parameters as they were before the step",
-                      "Gather a unit before its passes, into a place that none takes until they are over.");
-    const auto [known, fresh] = computed_by_.try_emplace(Of{together_of(at.rank), op.segment}, moved(pieces, read->first, 0));
-    const auto same = [](const Piece& a, const Piece& b) { return a.first == b.first && a.count == b.count && a.value == b.value; };
+        return report(
+            at, "reads " + name(at, read->buffer, piece) + ", which holds " + in_words(piece),
+            "parameters as they were before the step",
+            "Gather a unit before its passes, into a place that none takes until they are over.");
+    const auto [known, fresh] = computed_by_.try_emplace(Of{together_of(at.rank), op.segment},
+                                                         moved(pieces, read->first, 0));
+    const auto same = [](const Piece& a, const Piece& b) {
+      return a.first == b.first && a.count == b.count && a.value == b.value;
+    };
     const std::vector<Piece> now = moved(pieces, read->first, 0);
-    if (!fresh && !std::equal(now.begin(), now.end(), known->second.begin(), known->second.end(), same))
-      return report(at, "reads in " + range_text(scope_.rank(at.rank), *read) + " other parameters than a pass of its segment before it",
-                    "the same ones on all ranks, forward and backward", "Gather the unit of the segment.");
+    if (!fresh &&
+        !std::equal(now.begin(), now.end(), known->second.begin(), known->second.end(), same))
+      return report(at,
+                    "reads in " + range_text(scope_.rank(at.rank), *read) +
+                        " other parameters than a pass of its segment before it",
+                    "the same ones on all ranks, forward and backward",
+                    "Gather the unit of the segment.");
     return overwrites(at, op);
   }
 
@@ -160,9 +206,12 @@ class Sharding {
     const bool adds = std::find(op.reads.begin(), op.reads.end(), write) != op.reads.end();
     const std::vector<Piece> before = adds ? of(at.rank, write) : std::vector<Piece>{};
     if (!overwrites(at, op)) return false;
-    for (const Piece& piece : moved(computed_by_[{together_of(at.rank), op.segment}], 0, write.first)) {
-      const Thing learnt{Thing::gradient, things_[piece.value.source].position, {{at.rank, op.micro, op.segment}}};
-      set(at.rank, {write.buffer, piece.first, piece.count}, {things_.number(learnt), piece.value.shift});
+    for (const Piece& piece :
+         moved(computed_by_[{together_of(at.rank), op.segment}], 0, write.first)) {
+      const Thing learnt{
+          Thing::gradient, things_[piece.value.source].position, {{at.rank, op.micro, op.segment}}};
+      set(at.rank, {write.buffer, piece.first, piece.count},
+          {things_.number(learnt), piece.value.shift});
     }
     return !adds || add(at, write, before);
   }
@@ -172,10 +221,16 @@ class Sharding {
     std::vector<Piece> sums;
     for (const Piece& more : added)
       for (const Piece& own : of(at.rank, {to.buffer, more.first, more.count})) {
-        const bool zero = things_[own.value.source].kind == Thing::zero || things_[more.value.source].kind == Thing::zero;
-        const auto sum = zero || own.value.shift == more.value.shift ? things_.sum(own.value.source, more.value.source) : things_.number({});
+        const bool zero = things_[own.value.source].kind == Thing::zero ||
+                          things_[more.value.source].kind == Thing::zero;
+        const auto sum = zero || own.value.shift == more.value.shift
+                             ? things_.sum(own.value.source, more.value.source)
+                             : things_.number({});
         if (!sum) return twice(at);
-        sums.push_back({own.first, own.count, {*sum, things_[own.value.source].kind == Thing::zero ? more.value.shift : own.value.shift}});
+        sums.push_back({own.first,
+                        own.count,
+                        {*sum, things_[own.value.source].kind == Thing::zero ? more.value.shift
+                                                                             : own.value.shift}});
       }
     set(at.rank, to.buffer, sums);
     return true;
@@ -183,29 +238,36 @@ class Sharding {
 
   bool mixes(const At& at, const Op& op) {
     const Access& write = op.writes.front();
-    const bool sums = std::all_of(op.weights.numerators.begin(), op.weights.numerators.end(), [&](std::int64_t n) { return n == op.weights.denominator; });
+    const bool sums = std::all_of(op.weights.numerators.begin(), op.weights.numerators.end(),
+                                  [&](std::int64_t n) { return n == op.weights.denominator; });
     std::vector<std::vector<Piece>> read;
-    for (const Access& access : op.reads) read.push_back(moved(of(at.rank, access), access.first, write.first));
+    for (const Access& access : op.reads)
+      read.push_back(moved(of(at.rank, access), access.first, write.first));
     if (!overwrites(at, op) || !sums) return true;
     set(at.rank, write.buffer, read.front());
-    return std::all_of(read.begin() + 1, read.end(), [&](const auto& more) { return add(at, write, more); });
+    return std::all_of(read.begin() + 1, read.end(),
+                       [&](const auto& more) { return add(at, write, more); });
   }
 
   bool updates(const At& at, const Op& op) {
     const Access &gradient = op.reads.front(), &to = op.writes.front();
     const Lasting& lasts = lasts_[static_cast<std::size_t>(at.rank)];
     if (to.buffer != lasts.buffer)
-      return report(at, "updates " + range_text(scope_.rank(at.rank), to) + ", which does not last", "the rank's own part", "Update what is gathered from.");
+      return report(at, "updates " + range_text(scope_.rank(at.rank), to) + ", which does not last",
+                    "the rank's own part", "Update what is gathered from.");
     for (const Piece& piece : of(at.rank, to))
       if (things_[piece.value.source].kind != Thing::before)
-        return report(at, "updates " + name(at, to.buffer, piece) + " once more", "one update a step", "Let every part be updated once.");
+        return report(at, "updates " + name(at, to.buffer, piece) + " once more",
+                      "one update a step", "Let every part be updated once.");
     for (const Piece& piece : moved(of(at.rank, gradient), gradient.first, to.first))
       if (!is_whole(together_of(at.rank), piece, lasts.position))
-        return report(at, "updates " + name(at, to.buffer, piece) + " by " + in_words(piece),
-                      "the gradient at it, with what all ranks have learnt, each part once",
-                      "Sum every unit over all ranks before the update, and keep the rank's own part.");
+        return report(
+            at, "updates " + name(at, to.buffer, piece) + " by " + in_words(piece),
+            "the gradient at it, with what all ranks have learnt, each part once",
+            "Sum every unit over all ranks before the update, and keep the rank's own part.");
     if (const auto flaw = replicas_.flaw(at.rank, op.segment, sharing_with(at.rank)))
-      return report(at, *flaw, "what all replicas have learnt", "Let all replicas share a unit out, or sum the parts of those that do.");
+      return report(at, *flaw, "what all replicas have learnt",
+                    "Let all replicas share a unit out, or sum the parts of those that do.");
     overwrites(at, op);
     set(at.rank, to, {things_.number({Thing::after, lasts.position}), 0});
     return true;
@@ -214,12 +276,14 @@ class Sharding {
   // Of what stands at the place of a piece, with the parts of all segments that compute by it.
   bool is_whole(std::int32_t together, const Piece& piece, std::int32_t position) {
     const Thing& thing = things_[piece.value.source];
-    if (thing.kind != Thing::gradient || thing.position != position || piece.value.shift != 0) return false;
+    if (thing.kind != Thing::gradient || thing.position != position || piece.value.shift != 0)
+      return false;
     std::set<Learnt> wanted;
     for (const auto& [of, by] : computed_by_)
       for (const Piece& read : of.first == together ? by : std::vector<Piece>{}) {
         const std::int64_t first = read.first + read.value.shift;
-        const bool meets = things_[read.value.source].position == position && first < piece.first + piece.count && piece.first < first + read.count;
+        const bool meets = things_[read.value.source].position == position &&
+                           first < piece.first + piece.count && piece.first < first + read.count;
         if (meets) wanted.insert(parts_[of].begin(), parts_[of].end());
       }
     return thing.parts == wanted;
@@ -231,7 +295,8 @@ class Sharding {
       case Thing::zero: return "zeros";
       case Thing::before: return "parameters from before the step";
       case Thing::after: return "parameters that are updated";
-      case Thing::gradient: return "a gradient with " + std::to_string(thing.parts.size()) + " parts";
+      case Thing::gradient:
+        return "a gradient with " + std::to_string(thing.parts.size()) + " parts";
       default: return "nothing that is known";
     }
   }
@@ -241,8 +306,10 @@ class Sharding {
     const Lasting& lasts = lasts_[static_cast<std::size_t>(at.rank)];
     for (const Access& write : op.writes) {
       if (write.buffer == lasts.buffer && op.kind != OpKind::update)
-        return report(at, "overwrites " + range_text(scope_.rank(at.rank), write), "updates alone", "Compute beside the parameters.");
-      set(at.rank, write, {things_.number({op.kind == OpKind::zero ? Thing::zero : Thing::nothing}), 0});
+        return report(at, "overwrites " + range_text(scope_.rank(at.rank), write), "updates alone",
+                      "Compute beside the parameters.");
+      set(at.rank, write,
+          {things_.number({op.kind == OpKind::zero ? Thing::zero : Thing::nothing}), 0});
     }
     return true;
   }
@@ -256,13 +323,18 @@ class Sharding {
     if (op.kind == OpKind::send) return true;
     const At& at = event.at;
     const Access& write = op.writes.front();
-    if (op.kind == OpKind::copy) return set(at.rank, write.buffer, moved(of(at.rank, op.reads.front()), op.reads.front().first, write.first)), true;
+    if (op.kind == OpKind::copy)
+      return set(at.rank, write.buffer,
+                 moved(of(at.rank, op.reads.front()), op.reads.front().first, write.first)),
+             true;
     const auto sources = scope_.run.sources_of(event);
-    if (op.kind == OpKind::recv) return set(at.rank, write.buffer, sent(sources.front(), write.first)), true;
+    if (op.kind == OpKind::recv)
+      return set(at.rank, write.buffer, sent(sources.front(), write.first)), true;
     if (op.kind == OpKind::recv_reduce) return add(at, write, sent(sources.front(), write.first));
     const Access& own = op.reads.front();
     set(at.rank, write.buffer, moved(of(at.rank, own), own.first, write.first));
-    return std::all_of(sources.begin(), sources.end(), [&](const At& source) { return add(at, write, sent(source, write.first)); });
+    return std::all_of(sources.begin(), sources.end(),
+                       [&](const At& source) { return add(at, write, sent(source, write.first)); });
   }
 
   // All at once, by what each had before.
@@ -271,11 +343,14 @@ class Sharding {
     std::vector<At> members(others.begin(), others.end());
     members.push_back(event.at);
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
-    std::sort(members.begin(), members.end(), [&](const At& a, const At& b) { return group.position(a.rank) < group.position(b.rank); });
+    std::sort(members.begin(), members.end(), [&](const At& a, const At& b) {
+      return group.position(a.rank) < group.position(b.rank);
+    });
     const auto span = [&](const At& member) { return scope_.op(member).writes.front(); };
     std::vector<std::vector<Piece>> had;
     had.reserve(members.size());
-    for (const At& member : members) had.push_back(moved(of(member.rank, span(member)), span(member).first, 0));
+    for (const At& member : members)
+      had.push_back(moved(of(member.rank, span(member)), span(member).first, 0));
     for (std::size_t p = 0; p < members.size(); ++p) {
       const Access own = span(members[p]);
       if (op.kind == OpKind::all_gather) gather(members[p].rank, own, had);
@@ -286,27 +361,33 @@ class Sharding {
 
   void gather(std::int32_t rank, const Access& span, const std::vector<std::vector<Piece>>& had) {
     for (std::size_t p = 0; p < had.size(); ++p) {
-      const auto [first, count] = collective::part(span.count, static_cast<int>(had.size()), static_cast<int>(p));
+      const auto [first, count] =
+          collective::part(span.count, static_cast<int>(had.size()), static_cast<int>(p));
       for (const Piece& piece : had[p]) {
-        const std::int64_t from = std::max(piece.first, first), end = std::min(piece.first + piece.count, first + count);
-        if (from < end) set(rank, {span.buffer, span.first + from, end - from}, {piece.value.source, piece.value.shift - span.first});
+        const std::int64_t from = std::max(piece.first, first),
+                           end = std::min(piece.first + piece.count, first + count);
+        if (from < end)
+          set(rank, {span.buffer, span.first + from, end - from},
+              {piece.value.source, piece.value.shift - span.first});
       }
     }
   }
 
-  // What a member is not given of it means nothing any more; it may hold the sum as well as anything.
+  // What a member is not given of it means nothing any more; it may hold the sum as well as
+  // anything.
   bool sum(const At& at, const Access& span, const std::vector<std::vector<Piece>>& had) {
     set(at.rank, span.buffer, moved(had.front(), 0, span.first));
-    return std::all_of(had.begin() + 1, had.end(), [&](const auto& more) { return add(at, span, moved(more, 0, span.first)); });
+    return std::all_of(had.begin() + 1, had.end(),
+                       [&](const auto& more) { return add(at, span, moved(more, 0, span.first)); });
   }
 
   const Scope& scope_;
   std::string program_;
   Findings& findings_;
   Things things_;
-  std::vector<std::vector<Contents>> contents_;   // by rank, by buffer
-  std::vector<Lasting> lasts_;                    // by rank
-  std::vector<std::int32_t> together_;            // by rank, one of those with which it shares parameters
+  std::vector<std::vector<Contents>> contents_;  // by rank, by buffer
+  std::vector<Lasting> lasts_;                   // by rank
+  std::vector<std::int32_t> together_;  // by rank, one of those with which it shares parameters
   std::map<Of, std::vector<Piece>> computed_by_;  // from the beginning of the segment
   std::map<Of, std::set<Learnt>> parts_;
   Replicas replicas_;
@@ -317,23 +398,32 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
   if (std::all_of(wanted.begin(), wanted.end(), [](std::int32_t i) { return i < 0; })) return;
   Sharding sharding(scope, program, findings);
   for (const plan::Rehearsal::Event& event : scope.run.events)
-    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] && !sharding.step(event)) return;
+    if (scope.run.place(event.at).instance == wanted[static_cast<std::size_t>(event.at.rank)] &&
+        !sharding.step(event))
+      return;
   sharding.finish();
 }
 
 }  // namespace
 
 bool shares_parameters(const Scope& scope) {
-  const auto has_parameters = [](const plan::RankPlan& rank) { return rank.buffer("shard").valid() || rank.buffer("params").valid(); };
+  const auto has_parameters = [](const plan::RankPlan& rank) {
+    return rank.buffer("shard").valid() || rank.buffer("params").valid();
+  };
   if (!std::all_of(scope.ranks.begin(), scope.ranks.end(), has_parameters)) return false;
   const auto scatters = [](const plan::RankPlan& rank, const plan::Program& program) {
     return std::any_of(program.wanted.begin(), program.wanted.end(),
-                       [&](const plan::Wanted& wanted) { return wanted.kind == OpKind::reduce_scatter && is_of_gradients(rank, wanted.span); }) ||
-           std::any_of(program.ops.begin(), program.ops.end(),
-                       [&](const Op& op) { return op.kind == OpKind::reduce_scatter && is_of_gradients(rank, op.writes.front()); });
+                       [&](const plan::Wanted& wanted) {
+                         return wanted.kind == OpKind::reduce_scatter &&
+                                is_of_gradients(rank, wanted.span);
+                       }) ||
+           std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+             return op.kind == OpKind::reduce_scatter && is_of_gradients(rank, op.writes.front());
+           });
   };
   return std::any_of(scope.ranks.begin(), scope.ranks.end(), [&](const plan::RankPlan& rank) {
-    return std::any_of(rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) { return scatters(rank, program); });
+    return std::any_of(rank.programs.begin(), rank.programs.end(),
+                       [&](const plan::Program& program) { return scatters(rank, program); });
   });
 }
 

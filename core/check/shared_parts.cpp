@@ -13,22 +13,28 @@ std::optional<int> Things::sum(int a, int b) {
   const Thing left = (*this)[a], right = (*this)[b];
   if (left.kind == Thing::zero) return b;
   if (right.kind == Thing::zero) return a;
-  if (left.kind != Thing::gradient || right.kind != Thing::gradient || left.position != right.position) return number({});
+  if (left.kind != Thing::gradient || right.kind != Thing::gradient ||
+      left.position != right.position)
+    return number({});
   Thing both = left;
   for (const Learnt& part : right.parts)
     if (!both.parts.insert(part).second) return std::nullopt;
   return number(both);
 }
 
-bool is_of_gradients(const plan::RankPlan& rank, const plan::Access& span) { return rank.buffers[span.buffer.index()].name == "grads"; }
+bool is_of_gradients(const plan::RankPlan& rank, const plan::Access& span) {
+  return rank.buffers[span.buffer.index()].name == "grads";
+}
 
 std::int32_t gathering_group(const plan::RankPlan& rank) {
   const plan::BufferId parameters = rank.buffer("params");
   for (const plan::Program& program : rank.programs) {
     for (const plan::Wanted& wanted : program.wanted)
-      if (wanted.kind == plan::OpKind::all_gather && wanted.span.buffer == parameters) return wanted.group;
+      if (wanted.kind == plan::OpKind::all_gather && wanted.span.buffer == parameters)
+        return wanted.group;
     for (const plan::Op& op : program.ops)
-      if (op.kind == plan::OpKind::all_gather && op.writes.front().buffer == parameters) return op.group;
+      if (op.kind == plan::OpKind::all_gather && op.writes.front().buffer == parameters)
+        return op.group;
   }
   return -1;
 }
@@ -38,7 +44,8 @@ std::vector<Piece> moved(const std::vector<Piece>& pieces, std::int64_t from, st
   for (Piece piece : pieces) {
     piece.first += to - from;
     piece.value.shift += from - to;
-    const bool goes_on = !list.empty() && list.back().value == piece.value && list.back().first + list.back().count == piece.first;
+    const bool goes_on = !list.empty() && list.back().value == piece.value &&
+                         list.back().first + list.back().count == piece.first;
     if (goes_on) list.back().count += piece.count;
     else list.push_back(piece);
   }

@@ -12,7 +12,8 @@ using plan::Op;
 using plan::OpKind;
 
 bool touches(const std::vector<Access>& accesses, BufferId buffer) {
-  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) { return access.buffer == buffer; });
+  return std::any_of(accesses.begin(), accesses.end(),
+                     [&](const Access& access) { return access.buffer == buffer; });
 }
 
 void add_new(std::vector<Access>& list, const Access& access) {
@@ -25,7 +26,8 @@ bool is_between(const plan::Program& program, std::int32_t segment, BufferId buf
   for (const Op& op : program.ops) {
     if (plan::communicates(op.kind)) continue;
     if (op.segment != segment && touches(op.writes, buffer)) return false;
-    read = read || (op.kind == OpKind::backward_input && op.segment == segment && touches(op.reads, buffer));
+    read = read || (op.kind == OpKind::backward_input && op.segment == segment &&
+                    touches(op.reads, buffer));
   }
   return read;
 }
@@ -58,11 +60,14 @@ void Statistics::find(const plan::RankPlan& rank, const plan::Program& program) 
 }
 
 bool Statistics::is_summed(const Bucket& bucket) const {
-  return std::any_of(bucket.homes.begin(), bucket.homes.end(), [&](const auto& entry) { return buffers_.contains({entry.first, entry.second.buffer.value}); });
+  return std::any_of(bucket.homes.begin(), bucket.homes.end(), [&](const auto& entry) {
+    return buffers_.contains({entry.first, entry.second.buffer.value});
+  });
 }
 
 const Statistics::Sums* Statistics::sums_of(std::int32_t rank, const Op& op) const {
-  const bool passes = op.kind == OpKind::forward || op.kind == OpKind::recompute || op.kind == OpKind::backward_weight || op.kind == OpKind::backward_input;
+  const bool passes = op.kind == OpKind::forward || op.kind == OpKind::recompute ||
+                      op.kind == OpKind::backward_weight || op.kind == OpKind::backward_input;
   if (!passes) return nullptr;
   const auto at = sums_.find({rank, op.segment});
   return at == sums_.end() ? nullptr : &at->second;
@@ -72,7 +77,8 @@ std::vector<Access> Statistics::wanted(std::int32_t rank, const Op& op) const {
   const Sums* sums = sums_of(rank, op);
   if (sums == nullptr) return {};
   std::vector<Access> list = sums->of_inputs;
-  if (op.kind == OpKind::backward_input) list.insert(list.end(), sums->of_gradients.begin(), sums->of_gradients.end());
+  if (op.kind == OpKind::backward_input)
+    list.insert(list.end(), sums->of_gradients.begin(), sums->of_gradients.end());
   return list;
 }
 
@@ -84,12 +90,15 @@ bool Statistics::lacks_gradient_sums(std::int32_t rank, const Op& op) const {
 bool Statistics::over_all(const std::vector<std::int32_t>& members, std::int32_t segment) const {
   const auto at = ranks_.find(segment);
   return at == ranks_.end() ||
-         std::all_of(at->second.begin(), at->second.end(), [&](std::int32_t rank) { return std::find(members.begin(), members.end(), rank) != members.end(); });
+         std::all_of(at->second.begin(), at->second.end(), [&](std::int32_t rank) {
+           return std::find(members.begin(), members.end(), rank) != members.end();
+         });
 }
 
 void Statistics::write(std::int32_t rank, const Op& op) {
   for (const Access& access : op.writes)
-    if (buffers_.contains({rank, access.buffer.value})) micro_[{rank, access.buffer.value}] = op.micro;
+    if (buffers_.contains({rank, access.buffer.value}))
+      micro_[{rank, access.buffer.value}] = op.micro;
 }
 
 bool Statistics::of_its_micro_step(std::int32_t rank, const Op& op, const Access& sums) const {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Swapping, by symbolic execution: OUT and IN change nothing. Every op leaves values of its own in what it writes; OUT and IN move values between a device and
-// where they are put aside. Of what has its home on the device every other op finds what it would find if nothing were put aside. What has its home elsewhere,
-// as moments, comes to the device for an update and goes back: that finds what it would find if it worked there; of a segment it is always the same place,
-// of two segments never; and in the end all are back.
+// Swapping, by symbolic execution: OUT and IN change nothing. Every op leaves values of its own in
+// what it writes; OUT and IN move values between a device and where they are put aside. Of what has
+// its home on the device every other op finds what it would find if nothing were put aside. What
+// has its home elsewhere, as moments, comes to the device for an update and goes back: that finds
+// what it would find if it worked there; of a segment it is always the same place, of two segments
+// never; and in the end all are back.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -20,7 +22,8 @@ using plan::OpKind;
 bool swaps(OpKind kind) { return kind == OpKind::swap_out || kind == OpKind::swap_in; }
 bool swaps(const plan::RankPlan& rank) {
   return std::any_of(rank.programs.begin(), rank.programs.end(), [](const plan::Program& program) {
-    return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return swaps(op.kind); });
+    return std::any_of(program.ops.begin(), program.ops.end(),
+                       [](const Op& op) { return swaps(op.kind); });
   });
 }
 
@@ -32,16 +35,20 @@ struct CopiedPiece {
 
 class CopiedContents {
  public:
-  explicit CopiedContents(std::int64_t elements = 0, std::int64_t id = 0) : pieces_{{0, elements, id, 0}} {}
+  explicit CopiedContents(std::int64_t elements = 0, std::int64_t id = 0)
+      : pieces_{{0, elements, id, 0}} {}
 
   // Those of a span, numbered from its beginning; neighbours of one value are one piece.
   std::vector<CopiedPiece> of(const Access& span) const {
     std::vector<CopiedPiece> list;
     for (const CopiedPiece& piece : pieces_) {
-      const std::int64_t first = std::max(piece.first, span.first), end = std::min(piece.end, span.first + span.count);
+      const std::int64_t first = std::max(piece.first, span.first),
+                         end = std::min(piece.end, span.first + span.count);
       if (first >= end) continue;
-      const CopiedPiece part{first - span.first, end - span.first, piece.id, piece.base - span.first};
-      if (!list.empty() && list.back().id == part.id && list.back().base == part.base) list.back().end = part.end;
+      const CopiedPiece part{first - span.first, end - span.first, piece.id,
+                             piece.base - span.first};
+      if (!list.empty() && list.back().id == part.id && list.back().base == part.base)
+        list.back().end = part.end;
       else list.push_back(part);
     }
     return list;
@@ -50,12 +57,16 @@ class CopiedContents {
   void put(const Access& span, const std::vector<CopiedPiece>& parts) {
     std::vector<CopiedPiece> left;
     for (const CopiedPiece& piece : pieces_) {
-      if (piece.first < std::min(piece.end, span.first)) left.push_back({piece.first, std::min(piece.end, span.first), piece.id, piece.base});
+      if (piece.first < std::min(piece.end, span.first))
+        left.push_back({piece.first, std::min(piece.end, span.first), piece.id, piece.base});
       const std::int64_t after = std::max(piece.first, span.first + span.count);
       if (after < piece.end) left.push_back({after, piece.end, piece.id, piece.base});
     }
-    for (const CopiedPiece& part : parts) left.push_back({part.first + span.first, part.end + span.first, part.id, part.base + span.first});
-    std::sort(left.begin(), left.end(), [](const CopiedPiece& a, const CopiedPiece& b) { return a.first < b.first; });
+    for (const CopiedPiece& part : parts)
+      left.push_back(
+          {part.first + span.first, part.end + span.first, part.id, part.base + span.first});
+    std::sort(left.begin(), left.end(),
+              [](const CopiedPiece& a, const CopiedPiece& b) { return a.first < b.first; });
     pieces_ = std::move(left);
   }
 
@@ -66,7 +77,11 @@ class CopiedContents {
 // Of one rank.
 class Swapping {
  public:
-  Swapping(const plan::RankPlan& rank, Findings& findings) : rank_(rank), findings_(findings), is_followed_(rank.buffers.size()), lasts_(rank.buffers.size()) {
+  Swapping(const plan::RankPlan& rank, Findings& findings)
+      : rank_(rank),
+        findings_(findings),
+        is_followed_(rank.buffers.size()),
+        lasts_(rank.buffers.size()) {
     for (const plan::Program& program : rank.programs) find_followed(program);
     for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
       really_.emplace_back(rank.buffers[b].elements, -1 - static_cast<std::int64_t>(b));
@@ -90,7 +105,8 @@ class Swapping {
       const Access all{plan::BufferId(b), 0, rank_.buffers[b].elements};
       if (!lasts_[b] || really_[b].of(all) == without_[b].of(all)) continue;
       spot_ = {rank_.rank, "", -1};
-      report("does not put back all of " + rank_.buffers[b].name + " that was changed", "Let OUT follow every update.");
+      report("does not put back all of " + rank_.buffers[b].name + " that was changed",
+             "Let OUT follow every update.");
       return;
     }
   }
@@ -103,14 +119,18 @@ class Swapping {
       if (!swaps(op.kind)) continue;
       for (const auto* accesses : {&op.reads, &op.writes})
         for (const Access& access : *accesses) is_followed_[access.buffer.index()] = true;
-      for (const Access& write : op.writes) put_aside[write.buffer.index()] = put_aside[write.buffer.index()] || op.kind == OpKind::swap_out;
+      for (const Access& write : op.writes)
+        put_aside[write.buffer.index()] =
+            put_aside[write.buffer.index()] || op.kind == OpKind::swap_out;
       for (const Access& read : op.reads)
-        if (op.kind == OpKind::swap_in && !put_aside[read.buffer.index()]) lasts_[read.buffer.index()] = true;
+        if (op.kind == OpKind::swap_in && !put_aside[read.buffer.index()])
+          lasts_[read.buffer.index()] = true;
     }
   }
 
   bool report(const std::string& what, const std::string& advice) {
-    findings_.add(Proof::swapping, spot_, what, "what would be there if nothing were put aside", advice);
+    findings_.add(Proof::swapping, spot_, what, "what would be there if nothing were put aside",
+                  advice);
     return false;
   }
 
@@ -118,28 +138,33 @@ class Swapping {
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const Access &from = op.reads[i], &to = op.writes[i];
       really_[to.buffer.index()].put(to, really_[from.buffer.index()].of(from));
-      if (op.kind == OpKind::swap_in && lasts_[from.buffer.index()]) home_of_[{to.buffer.index(), to.first}] = from;
+      if (op.kind == OpKind::swap_in && lasts_[from.buffer.index()])
+        home_of_[{to.buffer.index(), to.first}] = from;
     }
     return true;
   }
 
-  // Where an op that touches a span on the device would, if nothing were put aside; null: nothing was brought there as a whole.
+  // Where an op that touches a span on the device would, if nothing were put aside; null: nothing
+  // was brought there as a whole.
   const Access* home(const Access& span) const {
     const auto at = home_of_.find({span.buffer.index(), span.first});
     return at == home_of_.end() || at->second.count != span.count ? nullptr : &at->second;
   }
   bool is_for_guests(std::size_t buffer) const {
-    return std::any_of(home_of_.begin(), home_of_.end(), [&](const auto& entry) { return entry.first.first == buffer; });
+    return std::any_of(home_of_.begin(), home_of_.end(),
+                       [&](const auto& entry) { return entry.first.first == buffer; });
   }
 
   bool reads(const Op& op, const Access& span) {
     const Access* home = this->home(span);
     if (home == nullptr && is_for_guests(span.buffer.index()))
-      return report("reads " + range_text(rank_, span) + ", which was not brought", "Let IN bring it.");
+      return report("reads " + range_text(rank_, span) + ", which was not brought",
+                    "Let IN bring it.");
     const Access& place = home == nullptr ? span : *home;
     if (really_[span.buffer.index()].of(span) != without_[place.buffer.index()].of(place))
       return report("reads " + range_text(rank_, span) + ", which is not what was put aside last",
-                    "Put aside what the next op reads, after it was written, and bring it back before that op.");
+                    "Put aside what the next op reads, after it was written, and bring it back "
+                    "before that op.");
     return home == nullptr || is_its_own(op, *home);
   }
 
@@ -147,13 +172,16 @@ class Swapping {
     const auto known = of_segment_.try_emplace({op.segment, home.buffer.index()}, home.first).first;
     const auto owner = owner_.try_emplace({home.buffer.index(), home.first}, op.segment).first;
     if (known->second == home.first && owner->second == op.segment) return true;
-    return report("works on " + range_text(rank_, home) + ", which belongs to another segment, or is not what it worked on before", "Bring its own.");
+    return report("works on " + range_text(rank_, home) +
+                      ", which belongs to another segment, or is not what it worked on before",
+                  "Bring its own.");
   }
 
   bool writes(const Op&, const Access& span) {
     const Access* home = this->home(span);
     if (home == nullptr && is_for_guests(span.buffer.index()))
-      return report("writes " + range_text(rank_, span) + ", which has no home", "Let IN bring what it changes.");
+      return report("writes " + range_text(rank_, span) + ", which has no home",
+                    "Let IN bring what it changes.");
     const Access& place = home == nullptr ? span : *home;
     const std::vector<CopiedPiece> fresh{{0, span.count, ++values_, 0}};
     really_[span.buffer.index()].put(span, fresh);
@@ -164,11 +192,14 @@ class Swapping {
   const plan::RankPlan& rank_;
   Findings& findings_;
   Spot spot_;
-  std::vector<bool> is_followed_, lasts_;                                    // by buffer: something of it is moved; it is a home of what lasts
-  std::vector<CopiedContents> really_, without_;                             // by buffer: what it holds, and would if nothing were put aside
-  std::map<std::pair<std::size_t, std::int64_t>, Access> home_of_;           // by where it is on the device: buffer and first element
+  std::vector<bool> is_followed_,
+      lasts_;  // by buffer: something of it is moved; it is a home of what lasts
+  std::vector<CopiedContents> really_,
+      without_;  // by buffer: what it holds, and would if nothing were put aside
+  std::map<std::pair<std::size_t, std::int64_t>, Access>
+      home_of_;  // by where it is on the device: buffer and first element
   std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;  // by segment and home
-  std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;       // by home and first element
+  std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;  // by home and first element
   std::int64_t values_ = 0;
 };
 
@@ -179,27 +210,34 @@ class Copies {
 
   void run() {
     for (const plan::Program& program : rank_.programs)
-      for (int i = 0; i < std::ssize(program.ops); ++i) inspect(program.ops[static_cast<std::size_t>(i)], {rank_.rank, program.name, i});
+      for (int i = 0; i < std::ssize(program.ops); ++i)
+        inspect(program.ops[static_cast<std::size_t>(i)], {rank_.rank, program.name, i});
   }
 
  private:
   bool all(const std::vector<Access>& accesses, bool on_device) const {
-    return std::all_of(accesses.begin(), accesses.end(),
-                       [&](const Access& access) { return (rank_.buffers[access.buffer.index()].place == plan::Place::device) == on_device; });
+    return std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+      return (rank_.buffers[access.buffer.index()].place == plan::Place::device) == on_device;
+    });
   }
 
   void inspect(const Op& op, const Spot& spot) {
     const bool out = op.kind == OpKind::swap_out;
     if (!swaps(op.kind)) {
-      if (!all(op.reads, true) || !all(op.writes, true)) findings_.add(Proof::structure, spot, "touches what is put aside", "OUT and IN alone", "");
+      if (!all(op.reads, true) || !all(op.writes, true))
+        findings_.add(Proof::structure, spot, "touches what is put aside", "OUT and IN alone", "");
       return;
     }
-    const bool alike = std::equal(op.reads.begin(), op.reads.end(), op.writes.begin(), op.writes.end(), [&](const Access& a, const Access& b) {
-      return a.count == b.count && rank_.buffers[a.buffer.index()].dtype == rank_.buffers[b.buffer.index()].dtype;
-    });
+    const bool alike =
+        std::equal(op.reads.begin(), op.reads.end(), op.writes.begin(), op.writes.end(),
+                   [&](const Access& a, const Access& b) {
+                     return a.count == b.count && rank_.buffers[a.buffer.index()].dtype ==
+                                                      rank_.buffers[b.buffer.index()].dtype;
+                   });
     if (op.reads.empty() || !alike || !all(op.reads, out) || !all(op.writes, !out))
-      findings_.add(Proof::structure, spot, "does not copy between the device and where things are put aside",
-                    "spans as long as each other, one by one, of the device and of what is not", "");
+      findings_.add(
+          Proof::structure, spot, "does not copy between the device and where things are put aside",
+          "spans as long as each other, one by one, of the device and of what is not", "");
   }
 
   const plan::RankPlan& rank_;
@@ -211,7 +249,8 @@ void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findin
   Swapping proof(rank, findings);
   const auto step = [&](const plan::Rehearsal::At& at) {
     const auto& place = scope.run.place(at);
-    return at.rank != rank.rank || proof.step(scope.op(at), {at.rank, scope.program(at).name, place.op});
+    return at.rank != rank.rank ||
+           proof.step(scope.op(at), {at.rank, scope.program(at).name, place.op});
   };
   for (const plan::Rehearsal::Event& event : scope.run.events) {
     if (!event.completes) continue;
@@ -227,14 +266,16 @@ void prove_programs(const plan::RankPlan& rank, Findings& findings) {
   for (const plan::Program& program : rank.programs) {
     Swapping proof(rank, findings);
     for (int i = 0; i < std::ssize(program.ops); ++i)
-      if (!proof.step(program.ops[static_cast<std::size_t>(i)], {rank.rank, program.name, i})) return;
+      if (!proof.step(program.ops[static_cast<std::size_t>(i)], {rank.rank, program.name, i}))
+        return;
   }
 }
 
 }  // namespace
 
 bool has_swapping(const Scope& scope) {
-  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const plan::RankPlan& rank) { return swaps(rank); });
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
+                     [](const plan::RankPlan& rank) { return swaps(rank); });
 }
 
 void prove_copies(const Scope& scope, Findings& findings) {
@@ -243,7 +284,8 @@ void prove_copies(const Scope& scope, Findings& findings) {
 
 void prove_swapping(const Scope& scope, Findings& findings) {
   for (const plan::RankPlan& rank : scope.ranks)
-    if (swaps(rank)) has_servers(scope) ? prove_programs(rank, findings) : prove_rank(scope, rank, findings);
+    if (swaps(rank))
+      has_servers(scope) ? prove_programs(rank, findings) : prove_rank(scope, rank, findings);
 }
 
 }  // namespace trainyard::check

@@ -11,7 +11,8 @@
 namespace trainyard::check {
 namespace {
 
-// The rounds in which anybody sends, by group and bucket: one in which what arrived is added or copied is none on the wire.
+// The rounds in which anybody sends, by group and bucket: one in which what arrived is added or
+// copied is none on the wire.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
 // Of a table at most as many rows as can be named.
@@ -19,24 +20,32 @@ std::int64_t bytes_pulled(const plan::RankPlan& rank, const plan::Op& op) {
   const std::int64_t all = bytes_of(rank, op.writes);
   if (!op.named) return all;
   const std::int64_t rows = op.reads.back().count - plan::kListHead;
-  return std::min(all, rows * op.row * base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));
+  return std::min(
+      all, rows * op.row * base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));
 }
 
-std::int64_t bytes_pushed(const plan::RankPlan& rank, const plan::Op& op) { return op.named ? bytes_of(rank, {op.reads.front()}) : bytes_of(rank, op.reads); }
+std::int64_t bytes_pushed(const plan::RankPlan& rank, const plan::Op& op) {
+  return op.named ? bytes_of(rank, {op.reads.front()}) : bytes_of(rank, op.reads);
+}
 
-// What is offered goes to one neighbour, now to this and now to that, who sends as much back: to each, and from each, what that comes to in a step.
+// What is offered goes to one neighbour, now to this and now to that, who sends as much back: to
+// each, and from each, what that comes to in a step.
 void count_pair(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::offer && op.kind != plan::OpKind::agree) continue;
     const auto& partners = rank.pairs.front().passive;
     const bool offers = op.kind == plan::OpKind::offer;
-    const std::int64_t of = std::ssize(partners), bytes = (bytes_of(rank, offers ? op.reads : op.writes) + of / 2) / of;
-    for (const std::int32_t partner : partners) traffic.sent.push_back(offers ? Sent{rank.rank, partner, bytes, 1} : Sent{partner, rank.rank, bytes, 1});
+    const std::int64_t of = std::ssize(partners),
+                       bytes = (bytes_of(rank, offers ? op.reads : op.writes) + of / 2) / of;
+    for (const std::int32_t partner : partners)
+      traffic.sent.push_back(offers ? Sent{rank.rank, partner, bytes, 1}
+                                    : Sent{partner, rank.rank, bytes, 1});
   }
 }
 
 // What a server gives has no program of its own: it answers, as often as somebody asks.
-void count_answers(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
+void count_answers(const plan::RankPlan& rank, const plan::Program& program,
+                   ProgramTraffic& traffic) {
   std::map<std::int32_t, Sent> by_server;
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::pull && op.kind != plan::OpKind::turn) continue;
@@ -47,7 +56,8 @@ void count_answers(const plan::RankPlan& rank, const plan::Program& program, Pro
   for (const auto& [server, sent] : by_server) traffic.sent.push_back(sent);
 }
 
-void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic, RoundsSent& rounds) {
+void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic,
+           RoundsSent& rounds) {
   std::map<std::int32_t, Sent> by_peer;
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::send && op.kind != plan::OpKind::push) continue;
@@ -75,12 +85,15 @@ std::vector<ProgramTraffic> traffic(const Scope& scope) {
   std::map<std::string, RoundsSent> rounds;
   for (const plan::RankPlan& rank : scope.ranks)
     for (const plan::Program& program : rank.programs) {
-      auto at = std::find_if(list.begin(), list.end(), [&](const ProgramTraffic& known) { return known.program == program.name; });
+      auto at = std::find_if(list.begin(), list.end(), [&](const ProgramTraffic& known) {
+        return known.program == program.name;
+      });
       if (at == list.end()) at = list.insert(list.end(), {program.name, {}, 0});
       count(rank, program, *at, rounds[program.name]);
     }
   for (ProgramTraffic& one : list)
-    for (const auto& [bucket, sent] : rounds[one.program]) one.rounds = std::max(one.rounds, static_cast<std::int32_t>(sent.size()));
+    for (const auto& [bucket, sent] : rounds[one.program])
+      one.rounds = std::max(one.rounds, static_cast<std::int32_t>(sent.size()));
   return list;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Versions, by symbolic execution of a rank's program, where every micro-batch is an update of its own (UPD.s2.m0). A version of a segment's parameters is how
-// many updates of the step it has seen; STASH puts one aside. A micro-batch goes back, and has outputs made again, by the version that it went forward by. The
-// updates of a segment are those of all its micro-batches, each once, in their order, and each is counted before (RATE.m0). Where replicas learn from different
-// micro-batches of one number, their losses say which part of that update's samples each has (LOSS.m0 weights 4/8), and these are all of it.
+// Versions, by symbolic execution of a rank's program, where every micro-batch is an update of its
+// own (UPD.s2.m0). A version of a segment's parameters is how many updates of the step it has seen;
+// STASH puts one aside. A micro-batch goes back, and has outputs made again, by the version that it
+// went forward by. The updates of a segment are those of all its micro-batches, each once, in their
+// order, and each is counted before (RATE.m0). Where replicas learn from different micro-batches of
+// one number, their losses say which part of that update's samples each has (LOSS.m0 weights 4/8),
+// and these are all of it.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,14 +23,19 @@ using plan::OpKind;
 using plan::Program;
 
 bool updates_each(const Program& program) {
-  return std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::update && op.micro >= 0; });
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [](const Op& op) { return op.kind == OpKind::update && op.micro >= 0; });
 }
 
-bool goes_back(OpKind kind) { return kind == OpKind::backward_input || kind == OpKind::backward_weight || kind == OpKind::recompute; }
+bool goes_back(OpKind kind) {
+  return kind == OpKind::backward_input || kind == OpKind::backward_weight ||
+         kind == OpKind::recompute;
+}
 
 // What a cell of parameters holds.
 struct Version {
-  std::int64_t element = -1;  // of the parameters, where the cell begins; -1: nothing that was put aside in this program
+  std::int64_t element = -1;  // of the parameters, where the cell begins; -1: nothing that was put
+                              // aside in this program
   std::int32_t updates = 0;
   bool operator==(const Version&) const = default;
 };
@@ -37,19 +45,27 @@ using Versions = std::vector<Version>;
 class Following {
  public:
   Following(const plan::RankPlan& rank, int program, const Cells& cells, Findings& findings)
-      : rank_(rank), number_(program), cells_(cells), findings_(findings), parameters_(rank.buffer("params")), stash_(rank.buffer("stash")) {}
+      : rank_(rank),
+        number_(program),
+        cells_(cells),
+        findings_(findings),
+        parameters_(rank.buffer("params")),
+        stash_(rank.buffer("stash")) {}
 
   void run() {
     std::set<std::int32_t> micros;
     for (std::size_t i = 0; i < program().ops.size(); ++i) {
       op_ = static_cast<int>(i);
-      if (const Op& op = program().ops[i]; op.micro >= 0 && (op.kind == OpKind::forward || op.kind == OpKind::rate)) micros.insert(op.micro);
+      if (const Op& op = program().ops[i];
+          op.micro >= 0 && (op.kind == OpKind::forward || op.kind == OpKind::rate))
+        micros.insert(op.micro);
       if (!step(program().ops[i])) return;
     }
     op_ = -1;
     for (const auto& [segment, next] : next_)
       if (std::cmp_not_equal(next, micros.size())) {
-        report("updates segment " + std::to_string(segment) + " by " + std::to_string(next) + " of " + std::to_string(micros.size()) + " micro-batches",
+        report("updates segment " + std::to_string(segment) + " by " + std::to_string(next) +
+                   " of " + std::to_string(micros.size()) + " micro-batches",
                "all of them, each once", "Let an update follow every backward pass.");
         return;
       }
@@ -74,12 +90,14 @@ class Following {
 
   // Of a layer that is split the part is made by them, and its activation by none.
   void go_forward(const Op& op) {
-    if (Versions versions = read_by(op); !versions.empty()) forward_[{op.segment, op.micro}] = std::move(versions);
+    if (Versions versions = read_by(op); !versions.empty())
+      forward_[{op.segment, op.micro}] = std::move(versions);
   }
 
   bool update(const Op& op) {
     if (op.micro != next_[op.segment]++ || op.micro != counted_)
-      return report("is no update in its turn", "those of all micro-batches, in their order, each counted before",
+      return report("is no update in its turn",
+                    "those of all micro-batches, in their order, each counted before",
                     "Let each follow the backward pass of its micro-batch.");
     for (const Span& span : spans().writes)
       if (is(span, parameters_))
@@ -89,10 +107,13 @@ class Following {
 
   bool put_aside(const Op& op) {
     const Versions versions = op.reads.size() == 1 ? read_by(op) : Versions();
-    const bool fits =
-        op.writes.size() == 1 && is(spans().writes.front(), stash_) && spans().writes.front().last - spans().writes.front().first == versions.size();
-    if (!fits || versions.empty()) return report("puts aside no parameters", "a segment's, into a place as large", "Let it copy them all.");
-    for (std::size_t i = 0; i < versions.size(); ++i) aside_[spans().writes.front().first + i] = versions[i];
+    const bool fits = op.writes.size() == 1 && is(spans().writes.front(), stash_) &&
+                      spans().writes.front().last - spans().writes.front().first == versions.size();
+    if (!fits || versions.empty())
+      return report("puts aside no parameters", "a segment's, into a place as large",
+                    "Let it copy them all.");
+    for (std::size_t i = 0; i < versions.size(); ++i)
+      aside_[spans().writes.front().first + i] = versions[i];
     return true;
   }
 
@@ -100,8 +121,10 @@ class Following {
     const Versions found = read_by(op);
     const auto wanted = forward_.find({op.segment, op.micro});
     if (found.empty() || (wanted != forward_.end() && wanted->second == found)) return true;
-    return report("goes back by other parameters than its micro-batch went forward by", "the version of the forward pass",
-                  "Put it aside before the next update, and read it from there until the micro-batch is back.");
+    return report("goes back by other parameters than its micro-batch went forward by",
+                  "the version of the forward pass",
+                  "Put it aside before the next update, and read it from there until the "
+                  "micro-batch is back.");
   }
 
   // Of the parameters that an op reads, as they are or were.
@@ -109,14 +132,17 @@ class Following {
     Versions versions;
     for (const Span& span : spans().reads)
       for (std::size_t c = span.first; c < span.last; ++c) {
-        if (is(span, parameters_)) versions.push_back({cells_.range(span.buffer, c).first, count_of(c)});
+        if (is(span, parameters_))
+          versions.push_back({cells_.range(span.buffer, c).first, count_of(c)});
         if (is(span, stash_)) versions.push_back(aside_of(c));
       }
     return versions;
   }
 
   const OpSpans& spans() const { return cells_.of(number_, op_); }
-  static bool is(const Span& span, plan::BufferId buffer) { return buffer.valid() && span.buffer == buffer.index(); }
+  static bool is(const Span& span, plan::BufferId buffer) {
+    return buffer.valid() && span.buffer == buffer.index();
+  }
   std::int32_t count_of(std::size_t cell) const {
     const auto at = updates_.find(cell);
     return at == updates_.end() ? 0 : at->second;
@@ -134,7 +160,7 @@ class Following {
   std::map<std::size_t, std::int32_t> updates_;                        // by cell of the parameters
   std::map<std::size_t, Version> aside_;                               // by cell of the stash
   std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;  // by segment and micro-batch
-  std::map<std::int32_t, std::int32_t> next_;                          // by segment: the micro-batch to update by
+  std::map<std::int32_t, std::int32_t> next_;  // by segment: the micro-batch to update by
   std::int32_t counted_ = -1;
 };
 
@@ -145,11 +171,15 @@ struct PartsOfUpdate {
   std::set<std::int64_t> of;
 };
 
-void add_parts(const plan::RankPlan& rank, const Program& program, std::map<std::pair<std::string, std::int32_t>, PartsOfUpdate>& parts) {
-  const plan::BufferId metrics = rank.buffer("metrics");  // of parts that share the layers, one tells
+void add_parts(const plan::RankPlan& rank, const Program& program,
+               std::map<std::pair<std::string, std::int32_t>, PartsOfUpdate>& parts) {
+  const plan::BufferId metrics =
+      rank.buffer("metrics");  // of parts that share the layers, one tells
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    const bool tells = std::any_of(op.writes.begin(), op.writes.end(), [&](const plan::Access& write) { return write.buffer == metrics; });
+    const bool tells =
+        std::any_of(op.writes.begin(), op.writes.end(),
+                    [&](const plan::Access& write) { return write.buffer == metrics; });
     if (op.kind != OpKind::loss || !tells) continue;
     PartsOfUpdate& of_update = parts[{program.name, op.micro}];
     of_update.said.push_back({rank.rank, program.name, static_cast<int>(i)});
@@ -164,16 +194,21 @@ void prove_parts_of_updates(const Scope& scope, Findings& findings) {
     for (const Program& program : rank.programs)
       if (updates_each(program)) add_parts(rank, program, parts);
   for (const auto& [number, update] : parts)
-    if ((update.said.size() > 1 || update.samples > 0) && (update.of.size() != 1 || update.samples != *update.of.begin()))
-      return findings.add(Proof::versions, update.said.front(), "counts for another part of the update than the losses of other replicas leave to it",
-                          "parts that are together all samples of the update", "Let the loss of each say how many of all it has.");
+    if ((update.said.size() > 1 || update.samples > 0) &&
+        (update.of.size() != 1 || update.samples != *update.of.begin()))
+      return findings.add(
+          Proof::versions, update.said.front(),
+          "counts for another part of the update than the losses of other replicas leave to it",
+          "parts that are together all samples of the update",
+          "Let the loss of each say how many of all it has.");
 }
 
 }  // namespace
 
 bool has_versions(const Scope& scope) {
-  return std::any_of(scope.ranks.begin(), scope.ranks.end(),
-                     [](const plan::RankPlan& rank) { return std::any_of(rank.programs.begin(), rank.programs.end(), updates_each); });
+  return std::any_of(scope.ranks.begin(), scope.ranks.end(), [](const plan::RankPlan& rank) {
+    return std::any_of(rank.programs.begin(), rank.programs.end(), updates_each);
+  });
 }
 
 void prove_versions(const Scope& scope, Findings& findings) {
@@ -182,7 +217,8 @@ void prove_versions(const Scope& scope, Findings& findings) {
     if (std::none_of(rank.programs.begin(), rank.programs.end(), updates_each)) continue;
     const Cells cells(rank);
     for (std::size_t p = 0; p < rank.programs.size(); ++p)
-      if (updates_each(rank.programs[p])) Following(rank, static_cast<int>(p), cells, findings).run();
+      if (updates_each(rank.programs[p]))
+        Following(rank, static_cast<int>(p), cells, findings).run();
   }
 }
 

@@ -9,14 +9,17 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// Whether a member has rows of its own in a bucket. If it has none, what stands there is of an earlier micro-step.
+// Whether a member has rows of its own in a bucket. If it has none, what stands there is of an
+// earlier micro-step.
 bool has_rows(const Bucket& bucket, const std::vector<std::int32_t>& members, std::int32_t rank) {
-  const auto position = static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
+  const auto position =
+      static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
   return bucket.chunk(members.size(), position).second > 0;
 }
 
 std::string in_words(const plan::Columns& columns) {
-  return "columns " + std::to_string(columns.first) + " to " + std::to_string(columns.first + columns.count - 1);
+  return "columns " + std::to_string(columns.first) + " to " +
+         std::to_string(columns.first + columns.count - 1);
 }
 
 }  // namespace
@@ -36,11 +39,13 @@ Vertical::Vertical(const Scope& scope, const std::string& program, const Buckets
     if (programs[r] != nullptr) judge_columns_of(static_cast<std::int32_t>(r), *programs[r]);
 }
 
-// Of samples of which ranks have but some columns; where layers are split, all ranks have whole ones.
+// Of samples of which ranks have but some columns; where layers are split, all ranks have whole
+// ones.
 void Vertical::find_segments(const std::vector<const plan::Program*>& programs) {
   const auto loads_columns = [](const plan::Program* program) {
     return program != nullptr &&
-           std::any_of(program->ops.begin(), program->ops.end(), [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
+           std::any_of(program->ops.begin(), program->ops.end(),
+                       [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
   };
   if (std::none_of(programs.begin(), programs.end(), loads_columns)) return;
   for (const plan::Program* program : programs)
@@ -48,8 +53,10 @@ void Vertical::find_segments(const std::vector<const plan::Program*>& programs) 
       if (program->ops[i].kind == OpKind::partial) segments_.insert(program->ops[i].segment);
 }
 
-// Who writes into a bucket's buffer last before the bucket is exchanged, in the order of the program; that accesses keep it is proved elsewhere.
-void Vertical::find_makers(std::int32_t rank, const plan::Program& program, const Buckets& buckets) {
+// Who writes into a bucket's buffer last before the bucket is exchanged, in the order of the
+// program; that accesses keep it is proved elsewhere.
+void Vertical::find_makers(std::int32_t rank, const plan::Program& program,
+                           const Buckets& buckets) {
   std::map<std::int32_t, Made> last;  // by buffer
   std::set<std::pair<std::int32_t, std::int32_t>> seen;
   for (const Op& op : program.ops) {
@@ -59,7 +66,8 @@ void Vertical::find_makers(std::int32_t rank, const plan::Program& program, cons
     if (!plan::communicates(op.kind) || !seen.insert({op.group, op.bucket}).second) continue;
     const Bucket& bucket = buckets.at({op.group, op.bucket});
     const auto made = last.find(bucket.homes.at(rank).buffer.value);
-    const bool shares_rows = bucket.wanted == OpKind::reduce_scatter || bucket.wanted == OpKind::all_gather;
+    const bool shares_rows =
+        bucket.wanted == OpKind::reduce_scatter || bucket.wanted == OpKind::all_gather;
     if (shares_rows && made != last.end()) makers_[{op.group, op.bucket}][rank] = made->second;
   }
 }
@@ -75,12 +83,14 @@ void Vertical::judge(const Buckets& buckets, const Scope& scope) {
     (sums ? sums_ : gradients_)[micro] = &bucket;
     for (const auto& [rank, what] : made)
       if (what.micro != micro && (sums || has_rows(bucket, members, rank)))
-        return fail(rank,
-                    "puts micro-step " + std::to_string(what.micro) + " into bucket " + std::to_string(bucket.number) + ", others " + std::to_string(micro));
+        return fail(rank, "puts micro-step " + std::to_string(what.micro) + " into bucket " +
+                              std::to_string(bucket.number) + ", others " + std::to_string(micro));
     if (!sums) continue;
     for (const plan::RankPlan& rank : scope.ranks)
-      if (std::find(members.begin(), members.end(), rank.rank) == members.end() || !made.contains(rank.rank))
-        return fail(rank.rank, "adds no products of its columns to bucket " + std::to_string(bucket.number));
+      if (std::find(members.begin(), members.end(), rank.rank) == members.end() ||
+          !made.contains(rank.rank))
+        return fail(rank.rank,
+                    "adds no products of its columns to bucket " + std::to_string(bucket.number));
     judge_columns(bucket, members);
   }
 }
@@ -89,25 +99,30 @@ void Vertical::judge_columns(const Bucket& bucket, const std::vector<std::int32_
   const auto& made = makers_.at({bucket.group, bucket.number});
   std::vector<std::pair<plan::Columns, std::int32_t>> all;
   for (const std::int32_t rank : members) all.emplace_back(made.at(rank).columns, rank);
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first.first < b.first.first; });
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.first.first < b.first.first; });
   std::int64_t next = 0;
   for (const auto& [columns, rank] : all) {
     if (columns.first != next || columns.of != all.front().first.of)
-      return fail(rank, "has " + in_words(columns) + ", where those from " + std::to_string(next) + " on are wanted");
+      return fail(rank, "has " + in_words(columns) + ", where those from " + std::to_string(next) +
+                            " on are wanted");
     next = columns.first + columns.count;
   }
   if (next != all.front().first.of)
-    fail(all.back().second, "has " + in_words(all.back().first) + ", and nobody has those from " + std::to_string(next) + " on");
+    fail(all.back().second, "has " + in_words(all.back().first) + ", and nobody has those from " +
+                                std::to_string(next) + " on");
 }
 
 // What is loaded, multiplied and learnt are the same columns.
 void Vertical::judge_columns_of(std::int32_t rank, const plan::Program& program) {
   std::optional<plan::Columns> own;
   for (const Op& op : program.ops) {
-    const bool counts = op.kind == OpKind::load || op.kind == OpKind::partial || (op.kind == OpKind::backward_weight && segments_.contains(op.segment));
+    const bool counts = op.kind == OpKind::load || op.kind == OpKind::partial ||
+                        (op.kind == OpKind::backward_weight && segments_.contains(op.segment));
     if (!counts) continue;
     if (!own) own = op.columns;
-    if (*own != op.columns || !op.columns.any()) return fail(rank, "loads, multiplies and learns different columns");
+    if (*own != op.columns || !op.columns.any())
+      return fail(rank, "loads, multiplies and learns different columns");
   }
 }
 
@@ -116,19 +131,24 @@ void Vertical::fail(std::int32_t rank, std::string what) {
 }
 
 std::optional<Vertical::Reading> Vertical::reading(const Op& op) const {
-  if (!segments_.contains(op.segment) || (op.kind != OpKind::forward && op.kind != OpKind::backward_weight)) return std::nullopt;
+  if (!segments_.contains(op.segment) ||
+      (op.kind != OpKind::forward && op.kind != OpKind::backward_weight))
+    return std::nullopt;
   const auto& by_micro = op.kind == OpKind::forward ? sums_ : gradients_;
   const auto at = by_micro.find(op.micro);
   return Reading{at == by_micro.end() ? nullptr : at->second};
 }
 
 void Vertical::write(std::int32_t rank, const Op& op) {
-  if (!segments_.contains(op.segment) || (op.kind != OpKind::partial && op.kind != OpKind::backward_input)) return;
+  if (!segments_.contains(op.segment) ||
+      (op.kind != OpKind::partial && op.kind != OpKind::backward_input))
+    return;
   for (const plan::Access& write : op.writes) stands_[{rank, write.buffer.value}] = op.micro;
 }
 
 // Of a rank that has no rows in it, what stands there may be older.
-bool Vertical::of_its_micro_step(std::int32_t rank, const Bucket& bucket, std::int32_t micro) const {
+bool Vertical::of_its_micro_step(std::int32_t rank, const Bucket& bucket,
+                                 std::int32_t micro) const {
   const auto at = stands_.find({rank, bucket.homes.at(rank).buffer.value});
   if (at == stands_.end()) return bucket.wanted == OpKind::all_gather;
   return at->second == micro || (bucket.wanted == OpKind::all_gather && at->second < micro);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Weighted sums of parameters in whole numbers, and which of them the elements of a buffer hold: what proofs of averaging follow.
+// Weighted sums of parameters in whole numbers, and which of them the elements of a buffer hold:
+// what proofs of averaging follow.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace trainyard::check {
 
-// What an element holds: of `source` the element that stands `shift` further in the parameters. What sources are the proof says.
+// What an element holds: of `source` the element that stands `shift` further in the parameters.
+// What sources are the proof says.
 struct Value {
   int source = 0;
   std::int64_t shift = 0;
@@ -29,7 +31,9 @@ class Contents {
 
   void set(std::int64_t first, std::int64_t count, const Value& value);
   std::vector<Piece> of(std::int64_t first, std::int64_t count) const;
-  const Value& at(std::int64_t element) const { return std::prev(runs_.upper_bound(element))->second; }
+  const Value& at(std::int64_t element) const {
+    return std::prev(runs_.upper_bound(element))->second;
+  }
 
  private:
   void cut(std::int64_t element);
@@ -44,8 +48,9 @@ struct Row {
   std::int64_t denominator = 1;
   bool operator==(const Row&) const = default;
 
-  void reduce();                                                                       // to lowest terms
-  bool add(const Row& other, std::int64_t numerator, std::int64_t denominator_of_it);  // so much of it; false: the numbers would be too large
+  void reduce();  // to lowest terms
+  bool add(const Row& other, std::int64_t numerator,
+           std::int64_t denominator_of_it);  // so much of it; false: the numbers would be too large
 };
 
 bool same_fraction(std::int64_t a, std::int64_t of_a, std::int64_t b, std::int64_t of_b);

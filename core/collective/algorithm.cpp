@@ -34,7 +34,8 @@ int all_reduce_chunks(Algorithm algorithm, const Formation& formation) {
     case Algorithm::star:
     case Algorithm::all_to_all: return 1;
     case Algorithm::double_binary_tree: return 2;
-    case Algorithm::halving_doubling: return static_cast<int>(std::bit_floor(static_cast<unsigned>(formation.members)));
+    case Algorithm::halving_doubling:
+      return static_cast<int>(std::bit_floor(static_cast<unsigned>(formation.members)));
     case Algorithm::leader_hierarchical: return static_cast<int>(formation.hosts.size());
     case Algorithm::ring:
     case Algorithm::direct:
@@ -51,10 +52,12 @@ Algorithm carried_out_as(Collective collective, Algorithm algorithm) {
   switch (collective) {
     case Collective::all_reduce: return algorithm;
     case Collective::reduce_scatter:
-    case Collective::all_gather: return algorithm == Algorithm::ring ? algorithm : Algorithm::direct;
+    case Collective::all_gather:
+      return algorithm == Algorithm::ring ? algorithm : Algorithm::direct;
     case Collective::broadcast:
     case Collective::reduce: {
-      const bool at_once = algorithm == Algorithm::star || algorithm == Algorithm::direct || algorithm == Algorithm::all_to_all;
+      const bool at_once = algorithm == Algorithm::star || algorithm == Algorithm::direct ||
+                           algorithm == Algorithm::all_to_all;
       return at_once ? Algorithm::star : Algorithm::binary_tree;
     }
     case Collective::scatter:
@@ -63,7 +66,8 @@ Algorithm carried_out_as(Collective collective, Algorithm algorithm) {
   return algorithm;
 }
 
-Rounds program(Collective collective, Algorithm algorithm, const Formation& formation, int position, int root) {
+Rounds program(Collective collective, Algorithm algorithm, const Formation& formation, int position,
+               int root) {
   switch (collective) {
     case Collective::all_reduce: return all_reduce(algorithm, formation, position);
     case Collective::reduce_scatter: return reduce_scatter(algorithm, formation, position);
@@ -89,36 +93,58 @@ int segments(std::int64_t elements, int element_bytes, std::int64_t segment_byte
 
 std::string_view description(Algorithm algorithm) {
   switch (algorithm) {
-    case Algorithm::ring: return "Reduce-scatter around a ring, then all-gather around it: least bytes, 2(n-1) rounds";
-    case Algorithm::direct: return "Every rank owns a share: pairwise reduce-scatter, then all-gather: least bytes, 2 rounds, all links at once";
+    case Algorithm::ring:
+      return "Reduce-scatter around a ring, then all-gather around it: least bytes, 2(n-1) rounds";
+    case Algorithm::direct:
+      return "Every rank owns a share: pairwise reduce-scatter, then all-gather: least bytes, 2 "
+             "rounds, all links at once";
     case Algorithm::halving_doubling:
-      return "Reduce-scatter by recursive halving, then all-gather by doubling: least bytes, 2 log2 n rounds; other n than powers of 2 fold";
-    case Algorithm::binary_tree: return "Sums up a binary tree, result down it: 2 log2 n rounds, an inner rank sends 3 times the bucket";
+      return "Reduce-scatter by recursive halving, then all-gather by doubling: least bytes, 2 "
+             "log2 n rounds; other n than powers of 2 fold";
+    case Algorithm::binary_tree:
+      return "Sums up a binary tree, result down it: 2 log2 n rounds, an inner rank sends 3 times "
+             "the bucket";
     case Algorithm::double_binary_tree:
-      return "Half of the bucket over each of two binary trees: 2 log2 n rounds, nobody sends more than about twice the bucket";
-    case Algorithm::star: return "Everybody sends all to one rank, which adds up and sends the result to all (reduce to one device): 2 rounds, one busy rank";
-    case Algorithm::all_to_all: return "Everybody sends everything to everybody, each adds up (naive): 1 round, n/2 times the bytes of the others";
-    case Algorithm::leader_hierarchical: return "Sums on the leader of each host, a ring between leaders, result to the host: few bytes between hosts";
+      return "Half of the bucket over each of two binary trees: 2 log2 n rounds, nobody sends more "
+             "than about twice the bucket";
+    case Algorithm::star:
+      return "Everybody sends all to one rank, which adds up and sends the result to all (reduce "
+             "to one device): 2 rounds, one busy rank";
+    case Algorithm::all_to_all:
+      return "Everybody sends everything to everybody, each adds up (naive): 1 round, n/2 times "
+             "the bytes of the others";
+    case Algorithm::leader_hierarchical:
+      return "Sums on the leader of each host, a ring between leaders, result to the host: few "
+             "bytes between hosts";
     case Algorithm::sharded_hierarchical:
-      return "Reduce-scatter in each host, a ring between hosts for each share, all-gather in each host: every device uses the network";
-    case Algorithm::torus: return "Reduce-scatter along rows of a grid, ring along its columns, all-gather along rows: least bytes, rings of neighbours";
-    case Algorithm::automatic: return "What costs least on the drawn links, for the size of a bucket";
+      return "Reduce-scatter in each host, a ring between hosts for each share, all-gather in each "
+             "host: every device uses the network";
+    case Algorithm::torus:
+      return "Reduce-scatter along rows of a grid, ring along its columns, all-gather along rows: "
+             "least bytes, rings of neighbours";
+    case Algorithm::automatic:
+      return "What costs least on the drawn links, for the size of a bucket";
   }
   return "";
 }
 
 bool fits(Algorithm algorithm, const Formation& formation) {
-  return algorithm != Algorithm::automatic && (algorithm != Algorithm::sharded_hierarchical || formation.even());
+  return algorithm != Algorithm::automatic &&
+         (algorithm != Algorithm::sharded_hierarchical || formation.even());
 }
 
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position) {
   const Circle circle = everyone(formation, position);
-  return carried_out_as(Collective::reduce_scatter, algorithm) == Algorithm::ring ? ring_reduce_scatter(circle) : direct_reduce_scatter(circle);
+  return carried_out_as(Collective::reduce_scatter, algorithm) == Algorithm::ring
+             ? ring_reduce_scatter(circle)
+             : direct_reduce_scatter(circle);
 }
 
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position) {
   const Circle circle = everyone(formation, position);
-  return carried_out_as(Collective::all_gather, algorithm) == Algorithm::ring ? ring_all_gather(circle) : direct_all_gather(circle);
+  return carried_out_as(Collective::all_gather, algorithm) == Algorithm::ring
+             ? ring_all_gather(circle)
+             : direct_all_gather(circle);
 }
 
 Circle everyone(const Formation& formation, int position) {
@@ -127,6 +153,9 @@ Circle everyone(const Formation& formation, int position) {
   return circle;
 }
 
-void append(Rounds& rounds, Rounds more) { rounds.insert(rounds.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end())); }
+void append(Rounds& rounds, Rounds more) {
+  rounds.insert(rounds.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+}
 
 }  // namespace trainyard::collective

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Broadcast and reduce: one chunk, S from or to every member but the root. Down or up a binomial tree: ceil(log2 n) rounds, in which
-// the root sends or receives as many times S. At once, for the algorithms that do everything at once: one round, (n - 1) S.
+// Broadcast and reduce: one chunk, S from or to every member but the root. Down or up a binomial
+// tree: ceil(log2 n) rounds, in which the root sends or receives as many times S. At once, for the
+// algorithms that do everything at once: one round, (n - 1) S.
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {
 namespace {
 
 Tree tree_of(Collective collective, Algorithm algorithm, int members, int root) {
-  return carried_out_as(collective, algorithm) == Algorithm::star ? star_tree(members, root) : binomial_tree(members, root);
+  return carried_out_as(collective, algorithm) == Algorithm::star ? star_tree(members, root)
+                                                                  : binomial_tree(members, root);
 }
 
 }  // namespace

@@ -10,18 +10,28 @@ Choice choice(const std::vector<Offer>& offers, const Work& work) {
   std::vector<const Offer*> by_cost;
   for (const Offer& offer : offers)
     if (offer.unfit.empty()) by_cost.push_back(&offer);
-  std::stable_sort(by_cost.begin(), by_cost.end(), [](const Offer* a, const Offer* b) { return a->cost.seconds < b->cost.seconds; });
+  std::stable_sort(by_cost.begin(), by_cost.end(), [](const Offer* a, const Offer* b) {
+    return a->cost.seconds < b->cost.seconds;
+  });
   const Offer& best = *by_cost[0];
   const auto takes = [](const Offer& offer) { return base::format_seconds(offer.cost.seconds); };
   const auto name = [](const Offer& offer) { return std::string(base::name_of(offer.algorithm)); };
-  // What costs exactly as much is the same program here, or as good as that: it says nothing of the choice.
-  const auto next = std::ranges::find_if(by_cost, [&](const Offer* offer) { return offer->cost.seconds > best.cost.seconds; });
-  return {best.algorithm, name(best) + ": " + takes(best) + " for " + base::format_bytes(static_cast<double>(work.bytes())) + " on this drawing; " +
-                              (next == by_cost.end() ? "no other takes longer" : "the next best, " + name(**next) + ", " + takes(**next))};
+  // What costs exactly as much is the same program here, or as good as that: it says nothing of the
+  // choice.
+  const auto next = std::ranges::find_if(
+      by_cost, [&](const Offer* offer) { return offer->cost.seconds > best.cost.seconds; });
+  return {best.algorithm,
+          name(best) + ": " + takes(best) + " for " +
+              base::format_bytes(static_cast<double>(work.bytes())) + " on this drawing; " +
+              (next == by_cost.end() ? "no other takes longer"
+                                     : "the next best, " + name(**next) + ", " + takes(**next))};
 }
 
-base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work, const topology::Network& network) {
-  return offers(segment_bytes, work, network).map([&](const std::vector<Offer>& all) { return choice(all, work); });
+base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work,
+                            const topology::Network& network) {
+  return offers(segment_bytes, work, network).map([&](const std::vector<Offer>& all) {
+    return choice(all, work);
+  });
 }
 
 }  // namespace trainyard::collective

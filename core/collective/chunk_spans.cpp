@@ -4,7 +4,11 @@
 namespace trainyard::collective {
 
 std::vector<ChunkSpan> chunk_spans(const Exercise& exercise) {
-  const int cuts = shares_out(exercise.collective) ? 1 : segments(exercise.elements, static_cast<int>(base::size_of(exercise.dtype)), exercise.segment_bytes);
+  const int cuts =
+      shares_out(exercise.collective)
+          ? 1
+          : segments(exercise.elements, static_cast<int>(base::size_of(exercise.dtype)),
+                     exercise.segment_bytes);
   const int parts = chunks(exercise.collective, exercise.algorithm, formation(exercise.hosts));
   if (cuts * parts > kMostPlayedChunks) return {};
   std::vector<ChunkSpan> spans;

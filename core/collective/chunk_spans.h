@@ -15,7 +15,8 @@ struct ChunkSpan {
   bool operator==(const ChunkSpan&) const = default;
 };
 
-// By chunk, as the program numbers them. None, where there are more than can be played (kMostPlayedChunks).
+// By chunk, as the program numbers them. None, where there are more than can be played
+// (kMostPlayedChunks).
 std::vector<ChunkSpan> chunk_spans(const Exercise& exercise);
 
 }  // namespace trainyard::collective

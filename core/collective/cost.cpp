@@ -12,17 +12,21 @@ namespace {
 // The routes between positions, each looked for once.
 class Routes {
  public:
-  Routes(const Work& work, const topology::Network& network) : work_(work), network_(network), known_(work.devices.size() * work.devices.size()) {}
+  Routes(const Work& work, const topology::Network& network)
+      : work_(work), network_(network), known_(work.devices.size() * work.devices.size()) {}
 
   base::Result<const topology::Route*> between(int from, int to) {
-    auto& known = known_[static_cast<std::size_t>(from) * work_.devices.size() + static_cast<std::size_t>(to)];
+    auto& known = known_[static_cast<std::size_t>(from) * work_.devices.size() +
+                         static_cast<std::size_t>(to)];
     if (known) return &*known;
     auto route = network_.route(device(from), device(to));
     if (!route) return base::fail(route.error());
     return &known.emplace(std::move(*route));
   }
   const topology::Network& network() const { return network_; }
-  topology::DeviceId device(int position) const { return work_.devices[static_cast<std::size_t>(position)]; }
+  topology::DeviceId device(int position) const {
+    return work_.devices[static_cast<std::size_t>(position)];
+  }
 
  private:
   const Work& work_;
@@ -34,7 +38,8 @@ class Routes {
 struct Load {
   double latency_seconds = 0;
   bool sends = false;
-  std::vector<double> bytes;    // on each directed link: that of an edge forward, backward, of the next edge, ...
+  std::vector<double>
+      bytes;  // on each directed link: that of an edge forward, backward, of the next edge, ...
   std::vector<double> touched;  // bytes read and written, by position
 
   void add(const Load& other) {
@@ -62,7 +67,8 @@ class Estimate {
         work_(work),
         routes_(routes),
         formation_(formation(work.hosts)),
-        pieces_(shares_out(work.collective) ? 0 : segment_bytes, work, chunks(work.collective, algorithm, formation_)) {}
+        pieces_(shares_out(work.collective) ? 0 : segment_bytes, work,
+                chunks(work.collective, algorithm, formation_)) {}
 
   base::Result<Cost> run() {
     for (int position = 0; position < formation_.members; ++position)
@@ -100,21 +106,27 @@ class Estimate {
     if (!route) return base::fail(route.error());
     load.sends = true;
     load.latency_seconds = std::max(load.latency_seconds, (*route)->latency_seconds);
-    for (const topology::Hop& hop : (*route)->hops) load.bytes[2 * hop.edge.index() + (hop.forward ? 0 : 1)] += bytes;
+    for (const topology::Hop& hop : (*route)->hops)
+      load.bytes[2 * hop.edge.index() + (hop.forward ? 0 : 1)] += bytes;
     return {};
   }
 
-  Load idle() const { return {0, false, std::vector<double>(2 * routes_.network().edges().size(), 0), std::vector<double>(work_.devices.size(), 0)}; }
+  Load idle() const {
+    return {0, false, std::vector<double>(2 * routes_.network().edges().size(), 0),
+            std::vector<double>(work_.devices.size(), 0)};
+  }
 
-  // Segment s is in round t of the program while the first one is in round t + s, or would be. The rounds [low, high] of the program are
-  // under way at once; of segments that are longer those from `longer` on. Most of the time these stay the same, and so does the time.
+  // Segment s is in round t of the program while the first one is in round t + s, or would be. The
+  // rounds [low, high] of the program are under way at once; of segments that are longer those from
+  // `longer` on. Most of the time these stay the same, and so does the time.
   struct UnderWay {
     int low = 0, high = -1, longer = 0;
     bool operator==(const UnderWay&) const = default;
   };
 
   UnderWay under_way(int time) const {
-    const int rounds = static_cast<int>(loads_[0].size()), low = std::max(0, time - pieces_.segments + 1), high = std::min(rounds - 1, time);
+    const int rounds = static_cast<int>(loads_[0].size()),
+              low = std::max(0, time - pieces_.segments + 1), high = std::min(rounds - 1, time);
     return {low, high, std::clamp(time - pieces_.long_segments() + 1, low, high + 1)};
   }
 
@@ -125,7 +137,8 @@ class Estimate {
     for (int time = 0; time < static_cast<int>(loads_[0].size()) + pieces_.segments - 1; ++time) {
       if (const UnderWay now = under_way(time); now != before) {
         before = now, load = idle();
-        for (int t = now.low; t <= now.high; ++t) load.add(loads_[t >= now.longer ? 1 : 0][static_cast<std::size_t>(t)]);
+        for (int t = now.low; t <= now.high; ++t)
+          load.add(loads_[t >= now.longer ? 1 : 0][static_cast<std::size_t>(t)]);
         seconds_of_load = seconds(load);
       }
       cost_.rounds += load.sends ? 1 : 0;
@@ -136,10 +149,14 @@ class Estimate {
   double seconds(const Load& load) const {
     double crossing = 0, busy = 0;
     for (std::size_t way = 0; way < load.bytes.size(); ++way)
-      crossing = std::max(crossing, 8 * load.bytes[way] / routes_.network().edges()[way / 2].bandwidth_bits_per_second);
+      crossing =
+          std::max(crossing, 8 * load.bytes[way] /
+                                 routes_.network().edges()[way / 2].bandwidth_bits_per_second);
     for (int position = 0; position < formation_.members; ++position)
-      busy = std::max(busy,
-                      load.touched[static_cast<std::size_t>(position)] / routes_.network().device(routes_.device(position)).memory_bandwidth_bytes_per_second);
+      busy = std::max(
+          busy,
+          load.touched[static_cast<std::size_t>(position)] /
+              routes_.network().device(routes_.device(position)).memory_bandwidth_bytes_per_second);
     return load.latency_seconds + crossing + busy;
   }
 
@@ -154,28 +171,38 @@ class Estimate {
 
 }  // namespace
 
-base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const Work& work, const topology::Network& network) {
+base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const Work& work,
+                        const topology::Network& network) {
   Routes routes(work, network);
   return Estimate(algorithm, segment_bytes, work, routes).run();
 }
 
-base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work, const topology::Network& network, const std::stop_token& stop) {
+base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work,
+                                        const topology::Network& network,
+                                        const std::stop_token& stop) {
   Routes routes(work, network);
   std::vector<Offer> all;
   for (const auto& [algorithm, name] : base::Names<Algorithm>::table) {
     if (algorithm == Algorithm::automatic) continue;
-    if (stop.stop_requested()) return base::fail({base::ProblemCode::cancelled, "", "nobody waits for it any more", "", ""});
+    if (stop.stop_requested())
+      return base::fail({base::ProblemCode::cancelled, "", "nobody waits for it any more", "", ""});
     Offer& offer = all.emplace_back(Offer{algorithm});
     if (!fits(algorithm, formation(work.hosts))) {
       offer.unfit = std::string(name) + " asks for equally many ranks on every host";
       continue;
     }
-    if (!std::ranges::all_of(work.besides, [&](const std::vector<int>& hosts) { return fits(algorithm, formation(hosts)); })) {
-      offer.unfit = std::string(name) + " asks for equally many ranks on every host, and other ranks that sum do not stand so";
+    if (!std::ranges::all_of(work.besides, [&](const std::vector<int>& hosts) {
+          return fits(algorithm, formation(hosts));
+        })) {
+      offer.unfit =
+          std::string(name) +
+          " asks for equally many ranks on every host, and other ranks that sum do not stand so";
       continue;
     }
-    if (work.collective != Collective::all_reduce && algorithm != Algorithm::ring && algorithm != Algorithm::direct) {
-      offer.unfit = std::string(name) + " adds up on the way, and what travels is gathered: by ring or direct";
+    if (work.collective != Collective::all_reduce && algorithm != Algorithm::ring &&
+        algorithm != Algorithm::direct) {
+      offer.unfit = std::string(name) +
+                    " adds up on the way, and what travels is gathered: by ring or direct";
       continue;
     }
     const auto found = Estimate(algorithm, segment_bytes, work, routes).run();

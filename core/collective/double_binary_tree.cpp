@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two trees, half of the buffer over each (Sanders, Speck and Träff 2009). In the first, odd positions are leaves; the second is
-// the first in a mirror (n even) or moved on by one (n odd), so that who is an inner node of one is a leaf of the other,
-// but for one end of an odd group. Chunk t goes over tree t. Nobody sends more than 2 S, and where S is odd an element; rounds: twice the height.
+// Two trees, half of the buffer over each (Sanders, Speck and Träff 2009). In the first, odd
+// positions are leaves; the second is the first in a mirror (n even) or moved on by one (n odd), so
+// that who is an inner node of one is a leaf of the other, but for one end of an odd group. Chunk t
+// goes over tree t. Nobody sends more than 2 S, and where S is odd an element; rounds: twice the
+// height.
 #include "core/collective/circle.h"
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {
 namespace {
 
-// Position 0 is the root. A position whose lowest set bit is b hangs on the one with that bit moved up, where there is one,
-// else on the one without it.
+// Position 0 is the root. A position whose lowest set bit is b hangs on the one with that bit moved
+// up, where there is one, else on the one without it.
 int parent(int position, int members) {
   if (position == 0) return -1;
-  const int lowest = position & -position, without = position ^ lowest, above = without | (lowest << 1);
+  const int lowest = position & -position, without = position ^ lowest,
+            above = without | (lowest << 1);
   return above < members ? above : without;
 }
 
 // Over both at once; they are equally high.
 Rounds both(Rounds first, const Rounds& second) {
-  for (std::size_t t = 0; t < first.size(); ++t) first[t].insert(first[t].end(), second[t].begin(), second[t].end());
+  for (std::size_t t = 0; t < first.size(); ++t)
+    first[t].insert(first[t].end(), second[t].begin(), second[t].end());
   return first;
 }
 

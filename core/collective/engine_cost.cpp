@@ -18,7 +18,9 @@ base::Result<double> tree_seconds(const Work& work, const topology::Network& net
       if (!route) return base::fail(route.error());
       double crossing = 0;
       for (const topology::Hop& hop : route->hops)
-        crossing = std::max(crossing, 8 * static_cast<double>(work.bytes()) / network.edges()[hop.edge.index()].bandwidth_bits_per_second);
+        crossing =
+            std::max(crossing, 8 * static_cast<double>(work.bytes()) /
+                                   network.edges()[hop.edge.index()].bandwidth_bits_per_second);
       slowest = std::max(slowest, route->latency_seconds + crossing);
     }
   return slowest * static_cast<double>(std::bit_width(work.devices.size() - 1));
@@ -26,29 +28,38 @@ base::Result<double> tree_seconds(const Work& work, const topology::Network& net
 
 }  // namespace
 
-base::Result<double> engine_seconds(Collective collective, const Work& work, const topology::Network& network) {
+base::Result<double> engine_seconds(Collective collective, const Work& work,
+                                    const topology::Network& network) {
   if (work.devices.size() < 2) return 0.0;
   const bool ring = collective == Collective::all_reduce || shares_out(collective);
-  if (!ring || collective == Collective::scatter || collective == Collective::gather) return tree_seconds(work, network);
-  return cost(Algorithm::ring, 0, work, network).map([&](const Cost& cost) { return collective == Collective::all_reduce ? cost.seconds : cost.seconds / 2; });
+  if (!ring || collective == Collective::scatter || collective == Collective::gather)
+    return tree_seconds(work, network);
+  return cost(Algorithm::ring, 0, work, network).map([&](const Cost& cost) {
+    return collective == Collective::all_reduce ? cost.seconds : cost.seconds / 2;
+  });
 }
 
-std::int64_t engine_bytes(const plan::Op& op, const plan::RankPlan& rank, const std::vector<plan::Group>& groups) {
+std::int64_t engine_bytes(const plan::Op& op, const plan::RankPlan& rank,
+                          const std::vector<plan::Group>& groups) {
   if (!plan::coarse(op.kind) || plan::engine_of(rank.lanes[op.lane.index()]).empty()) return 0;
   const plan::Group& group = groups[static_cast<std::size_t>(op.group)];
   const plan::Access& bucket = op.writes.front();
-  const std::int64_t bytes = bucket.count * base::size_of(rank.buffers[bucket.buffer.index()].dtype), members = std::ssize(group.ranks);
+  const std::int64_t bytes =
+                         bucket.count * base::size_of(rank.buffers[bucket.buffer.index()].dtype),
+                     members = std::ssize(group.ranks);
   const int root = op.peer < 0 ? 0 : group.position(op.peer);
   switch (op.kind) {
     case plan::OpKind::all_reduce: return 2 * (members - 1) * bytes / members;
     case plan::OpKind::reduce_scatter:
     case plan::OpKind::all_gather: return (members - 1) * bytes / members;
-    case plan::OpKind::broadcast: return (group.position(rank.rank) + 1) % members == root ? 0 : bytes;
+    case plan::OpKind::broadcast:
+      return (group.position(rank.rank) + 1) % members == root ? 0 : bytes;
     default: return 0;
   }
 }
 
-std::int64_t step_engine_bytes(const plan::RankPlan& rank, const std::vector<plan::Group>& groups, const plan::Schedule& schedule) {
+std::int64_t step_engine_bytes(const plan::RankPlan& rank, const std::vector<plan::Group>& groups,
+                               const plan::Schedule& schedule) {
   const plan::Program* program = step_program(rank, schedule);
   std::int64_t bytes = 0;
   if (program != nullptr)

@@ -22,8 +22,10 @@ using plan::Program;
 using plan::RankPlan;
 
 bool any_overlap(const std::vector<Access>& some, const std::vector<Access>& others) {
-  return std::any_of(some.begin(), some.end(),
-                     [&](const Access& a) { return std::any_of(others.begin(), others.end(), [&](const Access& b) { return overlap(a, b); }); });
+  return std::any_of(some.begin(), some.end(), [&](const Access& a) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const Access& b) { return overlap(a, b); });
+  });
 }
 
 OpKind kind_of(StepKind kind) {
@@ -42,14 +44,18 @@ OpKind kind_of(StepKind kind) {
 void add_dependency(std::vector<Dependency>& after, Dependency added) {
   for (Dependency& known : after)
     if (known.lane == added.lane && known.steps_back == added.steps_back) {
-      if (known.sequence != Dependency::end) known.sequence = added.sequence == Dependency::end ? Dependency::end : std::max(known.sequence, added.sequence);
+      if (known.sequence != Dependency::end)
+        known.sequence = added.sequence == Dependency::end
+                             ? Dependency::end
+                             : std::max(known.sequence, added.sequence);
       return;
     }
   after.push_back(added);
 }
 
-// What adding one number to another takes. Of 16 bits, both are widened and the sum is rounded again: as many operations as a core makes
-// in that time, counted as in core/strategy/compression.cpp.
+// What adding one number to another takes. Of 16 bits, both are widened and the sum is rounded
+// again: as many operations as a core makes in that time, counted as in
+// core/strategy/compression.cpp.
 constexpr std::int64_t addition_flops(base::DType dtype) {
   switch (dtype) {
     case base::DType::fp16: return 220;
@@ -67,7 +73,9 @@ struct Job {
   int chunks = 1, segments = 1;
 
   std::int64_t row() const { return whole.row; }
-  int last_round() const { return rounds.empty() ? 0 : static_cast<int>(rounds.size()) + segments - 1; }
+  int last_round() const {
+    return rounds.empty() ? 0 : static_cast<int>(rounds.size()) + segments - 1;
+  }
   std::int32_t rank(int position) const { return group.ranks[static_cast<std::size_t>(position)]; }
 
   // Elements of a step from the start of the bucket, in whole rows.
@@ -78,24 +86,34 @@ struct Job {
   }
 };
 
-Job job_of(const Op& op, const RankPlan& rank, const std::vector<plan::Group>& groups, const Method& method) {
+Job job_of(const Op& op, const RankPlan& rank, const std::vector<plan::Group>& groups,
+           const Method& method) {
   const plan::Group& group = groups[static_cast<std::size_t>(op.group)];
   const Collective collective = *collective_of(op.kind);
   const Formation formation = formation_of(group, method.hosts);
   const int root = op.peer < 0 ? 0 : group.position(op.peer);
   const Access& bucket = op.writes.front();
   const base::DType dtype = rank.buffers[bucket.buffer.index()].dtype;
-  Job job{op, group, dtype, program(collective, method.algorithm, formation, group.position(rank.rank), root), chunks(collective, method.algorithm, formation)};
+  Job job{op, group, dtype,
+          program(collective, method.algorithm, formation, group.position(rank.rank), root),
+          chunks(collective, method.algorithm, formation)};
   const auto element_bytes = static_cast<int>(base::size_of(dtype));
-  if (!shares_out(collective)) job.segments = segments(bucket.count, element_bytes, method.segment_bytes);
+  if (!shares_out(collective))
+    job.segments = segments(bucket.count, element_bytes, method.segment_bytes);
   return job;
 }
 
-std::size_t chunk_index(const Op& op, int beside) { return static_cast<std::size_t>(op.chunk) + static_cast<std::size_t>(beside); }
+std::size_t chunk_index(const Op& op, int beside) {
+  return static_cast<std::size_t>(op.chunk) + static_cast<std::size_t>(beside);
+}
 
-Program empty(const Program& program) { return {program.name, program.samples, program.global_samples, program.repeats, {}, program.wanted}; }
+Program empty(const Program& program) {
+  return {program.name, program.samples, program.global_samples, program.repeats,
+          {},           program.wanted};
+}
 
-// The lanes of a rank after expansion: a comm lane's number becomes the send lane's, its receive lane is appended.
+// The lanes of a rank after expansion: a comm lane's number becomes the send lane's, its receive
+// lane is appended.
 struct Lanes {
   std::vector<plan::Lane> lanes;
   std::map<std::int32_t, LaneId> receive_of;  // by the comm lane's number
@@ -115,9 +133,15 @@ struct Lanes {
 // Expands one program of one rank.
 class Expansion {
  public:
-  Expansion(RankPlan& expanded, const RankPlan& coarse, const Program& program, const std::vector<plan::Group>& groups, const Method& method,
-            const Lanes& lanes)
-      : expanded_(expanded), coarse_(coarse), groups_(groups), method_(method), lanes_(lanes), count_(lanes.lanes.size()), result_(empty(program)) {
+  Expansion(RankPlan& expanded, const RankPlan& coarse, const Program& program,
+            const std::vector<plan::Group>& groups, const Method& method, const Lanes& lanes)
+      : expanded_(expanded),
+        coarse_(coarse),
+        groups_(groups),
+        method_(method),
+        lanes_(lanes),
+        count_(lanes.lanes.size()),
+        result_(empty(program)) {
     for (const Op& op : program.ops) {
       if (collective_of(op.kind)) reduced_[op.lane.value].push_back({0, 0, op.writes});
       at_.push_back(&op);
@@ -152,11 +176,15 @@ class Expansion {
 
   void add_collective(const Op& op) {
     const Job job = job_of(op, coarse_, groups_, method_);
-    if (op.kind != OpKind::all_reduce) result_.wanted.push_back({op.kind, op.group, op.bucket, op.peer, op.writes.front(), op.row});
-    touched_.assign(static_cast<std::size_t>(job.chunks) * static_cast<std::size_t>(job.segments), {});
+    if (op.kind != OpKind::all_reduce)
+      result_.wanted.push_back({op.kind, op.group, op.bucket, op.peer, op.writes.front(), op.row});
+    touched_.assign(static_cast<std::size_t>(job.chunks) * static_cast<std::size_t>(job.segments),
+                    {});
     for (int round = 0; round < job.last_round(); ++round)
-      for (int segment = std::max(0, round - static_cast<int>(job.rounds.size()) + 1); segment <= std::min(round, job.segments - 1); ++segment)
-        for (const Step& step : job.rounds[static_cast<std::size_t>(round - segment)]) add_step(job, step, round, segment);
+      for (int segment = std::max(0, round - static_cast<int>(job.rounds.size()) + 1);
+           segment <= std::min(round, job.segments - 1); ++segment)
+        for (const Step& step : job.rounds[static_cast<std::size_t>(round - segment)])
+          add_step(job, step, round, segment);
     Reduced& reduced = reduced_[op.lane.value][seen_[op.lane.value]++];
     reduced.sends = count_[op.lane.index()];
     reduced.receives = count_[lanes_.receive_of.at(op.lane.value).index()];
@@ -176,8 +204,11 @@ class Expansion {
     if (step.summands.size() < job.group.ranks.size())
       for (const int position : step.summands) op.summands.push_back(job.rank(position));
     set_accesses(job, step, segment, op);
-    if (op.kind == OpKind::recv_reduce) op.flops = op.writes.front().count * addition_flops(job.dtype);
-    if (op.kind == OpKind::reduce_many) op.flops = op.writes.front().count * addition_flops(job.dtype) * (std::ssize(step.summands) - 1);
+    if (op.kind == OpKind::recv_reduce)
+      op.flops = op.writes.front().count * addition_flops(job.dtype);
+    if (op.kind == OpKind::reduce_many)
+      op.flops =
+          op.writes.front().count * addition_flops(job.dtype) * (std::ssize(step.summands) - 1);
     const bool changes = op.kind != OpKind::send && step.kind != StepKind::sum_aside;
     order_after_touches(job.whole, op, changes);
     const Touch touch{op.lane, round, count_[op.lane.index()] + 1, changes};
@@ -195,11 +226,13 @@ class Expansion {
     if (op.kind != OpKind::send) op.writes = {step.kind == StepKind::sum_aside ? beside : chunk};
   }
 
-  // The buffer for sums that are put aside: one a group, as long as its longest bucket; of another dtype one more.
+  // The buffer for sums that are put aside: one a group, as long as its longest bucket; of another
+  // dtype one more.
   plan::BufferId aside_for(const Job& job) {
     std::string name = "aside.g" + std::to_string(job.whole.group);
     const Access& bucket = job.whole.writes.front();
-    if (const plan::BufferId known = expanded_.buffer(name); known.valid() && expanded_.buffers[known.index()].dtype != job.dtype)
+    if (const plan::BufferId known = expanded_.buffer(name);
+        known.valid() && expanded_.buffers[known.index()].dtype != job.dtype)
       name += "." + std::string(base::name_of(job.dtype));
     if (!expanded_.buffer(name).valid()) expanded_.buffers.push_back({name, job.dtype, 0, false});
     const plan::BufferId id = expanded_.buffer(name);
@@ -208,8 +241,8 @@ class Expansion {
     return id;
   }
 
-  // The first to touch a chunk, and those of its round beside it, come after what the collective came after; later ones after
-  // those they conflict with.
+  // The first to touch a chunk, and those of its round beside it, come after what the collective
+  // came after; later ones after those they conflict with.
   void order_after_touches(const Op& whole, Op& op, bool changes) {
     for (int c = 0; c < op.chunks; ++c) {
       bool ordered = false;
@@ -227,7 +260,9 @@ class Expansion {
     const auto index = static_cast<std::size_t>(&op - result_.ops.data());
     const auto own = coarse_after_.find(index);
     const bool chunk_op = plan::communicates(op.kind);
-    const std::vector<Dependency> coarse = own != coarse_after_.end() ? *own->second : chunk_op ? std::vector<Dependency>{} : op.after;
+    const std::vector<Dependency> coarse = own != coarse_after_.end() ? *own->second
+                                           : chunk_op                 ? std::vector<Dependency>{}
+                                                                      : op.after;
     if (!chunk_op) op.after.clear();
     for (const Dependency& dependency : coarse) map_dependency(op, dependency);
   }
@@ -236,12 +271,15 @@ class Expansion {
     if (!lanes_.was_comm(dependency.lane)) return add_dependency(op.after, dependency);
     const auto& all = reduced_[dependency.lane.value];
     const bool to_end = dependency.sequence == Dependency::end;
-    const std::size_t covered = to_end ? all.size() : std::min(all.size(), static_cast<std::size_t>(dependency.sequence));
+    const std::size_t covered =
+        to_end ? all.size() : std::min(all.size(), static_cast<std::size_t>(dependency.sequence));
     bool overwrites = to_end && dependency.steps_back > 0 && overwrites_any(op, dependency.lane);
-    for (std::size_t i = 0; i < covered; ++i) overwrites = overwrites || any_overlap(op.writes, all[i].writes);
+    for (std::size_t i = 0; i < covered; ++i)
+      overwrites = overwrites || any_overlap(op.writes, all[i].writes);
     const Reduced last = covered > 0 ? all[covered - 1] : Reduced{};
     const auto wait = [&](LaneId lane, std::int32_t done) {
-      if (to_end || done > 0 || dependency.steps_back > 0) add_dependency(op.after, {lane, to_end ? Dependency::end : done, dependency.steps_back});
+      if (to_end || done > 0 || dependency.steps_back > 0)
+        add_dependency(op.after, {lane, to_end ? Dependency::end : done, dependency.steps_back});
     };
     wait(lanes_.receive_of.at(dependency.lane.value), last.receives);
     if (overwrites) wait(dependency.lane, last.sends);
@@ -261,31 +299,37 @@ class Expansion {
   const Method& method_;
   const Lanes& lanes_;
   std::vector<const Op*> at_;
-  std::vector<std::int32_t> count_;                                     // ops so far, by lane
-  std::map<std::int32_t, std::vector<Reduced>> reduced_;                // by comm lane
-  std::map<std::int32_t, std::size_t> seen_;                            // collectives so far, by comm lane
-  std::vector<std::vector<Touch>> touched_;                             // by chunk, of the current collective
-  std::map<std::size_t, const std::vector<Dependency>*> coarse_after_;  // by new op: dependencies of its collective
+  std::vector<std::int32_t> count_;                       // ops so far, by lane
+  std::map<std::int32_t, std::vector<Reduced>> reduced_;  // by comm lane
+  std::map<std::int32_t, std::size_t> seen_;              // collectives so far, by comm lane
+  std::vector<std::vector<Touch>> touched_;               // by chunk, of the current collective
+  std::map<std::size_t, const std::vector<Dependency>*>
+      coarse_after_;  // by new op: dependencies of its collective
   Program result_;
 };
 
 }  // namespace
 
-RankPlan expand(const RankPlan& coarse, const std::vector<plan::Group>& groups, const Method& method) {
+RankPlan expand(const RankPlan& coarse, const std::vector<plan::Group>& groups,
+                const Method& method) {
   const Lanes lanes(coarse.lanes);
   RankPlan expanded{coarse.rank, lanes.lanes, coarse.buffers, {}, coarse.rule, coarse.pairs};
-  for (const Program& program : coarse.programs) expanded.programs.push_back(Expansion(expanded, coarse, program, groups, method, lanes).run());
+  for (const Program& program : coarse.programs)
+    expanded.programs.push_back(Expansion(expanded, coarse, program, groups, method, lanes).run());
   return expanded;
 }
 
 plan::Plan expand(const plan::Plan& coarse, const Method& method) {
   return {coarse.ranks, coarse.groups, coarse.schedule,
-          [rank_plan = coarse.rank_plan, groups = coarse.groups, method](std::int32_t rank) { return expand(rank_plan(rank), groups, method); }};
+          [rank_plan = coarse.rank_plan, groups = coarse.groups, method](std::int32_t rank) {
+            return expand(rank_plan(rank), groups, method);
+          }};
 }
 
 Formation formation_of(const plan::Group& group, const std::vector<int>& hosts) {
   std::vector<int> host_of;
-  for (const std::int32_t rank : group.ranks) host_of.push_back(hosts.empty() ? 0 : hosts[static_cast<std::size_t>(rank)]);
+  for (const std::int32_t rank : group.ranks)
+    host_of.push_back(hosts.empty() ? 0 : hosts[static_cast<std::size_t>(rank)]);
   return formation(host_of);
 }
 
@@ -306,19 +350,22 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   std::int64_t bytes = 0;
   for (const Op& op : program.ops)
     if (op.kind == OpKind::send || op.kind == OpKind::push)
-      for (const Access& read : std::span(op.reads).first(op.named ? 1 : op.reads.size()))  // after named rows comes how many they are
+      for (const Access& read : std::span(op.reads).first(
+               op.named ? 1 : op.reads.size()))  // after named rows comes how many they are
         bytes += read.count * base::size_of(expanded.buffers[read.buffer.index()].dtype);
   return bytes;
 }
 
 namespace {
 
-// Of ranks that average in pairs: what one that asks offers, and what one that answers does to all that ask it, in the mean over steps.
+// Of ranks that average in pairs: what one that asks offers, and what one that answers does to all
+// that ask it, in the mean over steps.
 std::int64_t pair_bytes(const RankPlan& expanded) {
   double bytes = 0;
   for (const plan::Pairing& pairing : expanded.pairs) {
     const std::int64_t all = expanded.buffers[expanded.buffer("params").index()].bytes();
-    bytes += static_cast<double>(all) / static_cast<double>(expanded.answers() ? pairing.passive.size() : 1);
+    bytes += static_cast<double>(all) /
+             static_cast<double>(expanded.answers() ? pairing.passive.size() : 1);
   }
   return std::llround(bytes);
 }
@@ -326,14 +373,17 @@ std::int64_t pair_bytes(const RankPlan& expanded) {
 }  // namespace
 
 const Program* step_program(const RankPlan& rank, const plan::Schedule& schedule) {
-  const int program = rank.program(schedule.local_steps > 0 ? plan::Schedule::averaging("train") : "train");
+  const int program =
+      rank.program(schedule.local_steps > 0 ? plan::Schedule::averaging("train") : "train");
   return program < 0 ? nullptr : &rank.programs[static_cast<std::size_t>(program)];
 }
 
 std::int64_t step_sent_bytes(const RankPlan& expanded, const plan::Schedule& schedule) {
   const std::int64_t steps = std::max<std::int64_t>(schedule.local_steps, 1);
   const Program* program = step_program(expanded, schedule);
-  return program == nullptr ? 0 : (sent_bytes(expanded, *program) + steps / 2) / steps + pair_bytes(expanded);
+  return program == nullptr
+             ? 0
+             : (sent_bytes(expanded, *program) + steps / 2) / steps + pair_bytes(expanded);
 }
 
 }  // namespace trainyard::collective

@@ -16,31 +16,40 @@ int columns_nearest_to_a_square(int members) {
 }
 
 bool stands_host_by_host(const std::vector<std::vector<int>>& hosts) {
-  return std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.back() - host.front() + 1 == static_cast<int>(host.size()); });
+  return std::all_of(hosts.begin(), hosts.end(), [](const auto& host) {
+    return host.back() - host.front() + 1 == static_cast<int>(host.size());
+  });
 }
 
 }  // namespace
 
 bool Formation::even() const {
-  return std::all_of(hosts.begin(), hosts.end(), [&](const auto& host) { return host.size() == hosts.front().size(); });
+  return std::all_of(hosts.begin(), hosts.end(),
+                     [&](const auto& host) { return host.size() == hosts.front().size(); });
 }
 
 const std::vector<int>& Formation::host_of(int position) const {
-  return *std::find_if(hosts.begin(), hosts.end(), [&](const auto& host) { return std::binary_search(host.begin(), host.end(), position); });
+  return *std::find_if(hosts.begin(), hosts.end(), [&](const auto& host) {
+    return std::binary_search(host.begin(), host.end(), position);
+  });
 }
 
-Formation formation(int members) { return formation(std::vector<int>(static_cast<std::size_t>(members), 0)); }
+Formation formation(int members) {
+  return formation(std::vector<int>(static_cast<std::size_t>(members), 0));
+}
 
 Formation formation(const std::vector<int>& host_of) {
   Formation f{static_cast<int>(host_of.size()), {}, 1};
   std::map<int, std::size_t> known;
   for (int position = 0; position < f.members; ++position) {
-    const auto [host, added] = known.try_emplace(host_of[static_cast<std::size_t>(position)], f.hosts.size());
+    const auto [host, added] =
+        known.try_emplace(host_of[static_cast<std::size_t>(position)], f.hosts.size());
     if (added) f.hosts.emplace_back();
     f.hosts[host->second].push_back(position);
   }
   const bool hosts_are_rows = f.hosts.size() > 1 && f.even() && stands_host_by_host(f.hosts);
-  f.columns = hosts_are_rows ? static_cast<int>(f.hosts.front().size()) : columns_nearest_to_a_square(f.members);
+  f.columns = hosts_are_rows ? static_cast<int>(f.hosts.front().size())
+                             : columns_nearest_to_a_square(f.members);
   return f;
 }
 

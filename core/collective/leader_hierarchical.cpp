@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Leader-hierarchical (Goyal et al. 2017, section 4): the first member of each of the h hosts is its leader. Leaders add up what
-// their hosts hold, run a ring among themselves on h chunks, and hand the result out. Rounds: 2 (h - 1) + 2. The leader of g
-// members on host i sends 2 S - c[i] - c[i + 1] in the ring and (g - 1) S to its host, any other member S.
+// Leader-hierarchical (Goyal et al. 2017, section 4): the first member of each of the h hosts is
+// its leader. Leaders add up what their hosts hold, run a ring among themselves on h chunks, and
+// hand the result out. Rounds: 2 (h - 1) + 2. The leader of g members on host i sends 2 S - c[i] -
+// c[i + 1] in the ring and (g - 1) S to its host, any other member S.
 #include "core/collective/circle.h"
 
 namespace trainyard::collective {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a bucket is cut: into segments that follow each other through the rounds, and each of these into chunks.
+// How a bucket is cut: into segments that follow each other through the rounds, and each of these
+// into chunks.
 #pragma once
 
 #include "core/collective/cost.h"
@@ -17,9 +18,15 @@ struct Pieces {
         segments(collective::segments(work.elements, work.element_bytes, segment_bytes)),
         chunks(chunks_of_segment) {}
 
-  int long_segments() const { return static_cast<int>(elements % segments); }  // none: all are equal
-  int segments_of(bool longer) const { return longer ? long_segments() : segments - long_segments(); }
-  std::int64_t bytes_of(const Step& step, bool longer) const { return span(step, elements / segments + (longer ? 1 : 0), chunks).second * element_bytes; }
+  int long_segments() const {
+    return static_cast<int>(elements % segments);
+  }  // none: all are equal
+  int segments_of(bool longer) const {
+    return longer ? long_segments() : segments - long_segments();
+  }
+  std::int64_t bytes_of(const Step& step, bool longer) const {
+    return span(step, elements / segments + (longer ? 1 : 0), chunks).second * element_bytes;
+  }
 };
 
 }  // namespace trainyard::collective

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ring all-reduce (Patarasuk and Yuan 2009). Members stand in a ring and pass chunks to the next. In round t of the
-// reduce-scatter, member p sends chunk p - t - 1 and adds the chunk p - t - 2 that arrives; after n - 1 rounds it owns the sum
-// of chunk p. The all-gather passes the sums on once around. Rounds: 2 (n - 1). Member p sends every chunk twice but two
-// once: its own p in the reduce-scatter and p + 1 in the all-gather, so 2 S - c[p] - c[p + 1].
+// Ring all-reduce (Patarasuk and Yuan 2009). Members stand in a ring and pass chunks to the next.
+// In round t of the reduce-scatter, member p sends chunk p - t - 1 and adds the chunk p - t - 2
+// that arrives; after n - 1 rounds it owns the sum of chunk p. The all-gather passes the sums on
+// once around. Rounds: 2 (n - 1). Member p sends every chunk twice but two once: its own p in the
+// reduce-scatter and p + 1 in the all-gather, so 2 S - c[p] - c[p + 1].
 #include "core/collective/circle.h"
 
 namespace trainyard::collective {
@@ -10,15 +11,16 @@ namespace trainyard::collective {
 Rounds ring_reduce_scatter(const Circle& c) {
   Rounds rounds;
   for (int t = 0; t < c.size() - 1; ++t)
-    rounds.push_back(
-        {{StepKind::send, c.at(c.self + 1), c.chunk(c.self - t - 1), c.width}, {StepKind::recv_reduce, c.at(c.self - 1), c.chunk(c.self - t - 2), c.width}});
+    rounds.push_back({{StepKind::send, c.at(c.self + 1), c.chunk(c.self - t - 1), c.width},
+                      {StepKind::recv_reduce, c.at(c.self - 1), c.chunk(c.self - t - 2), c.width}});
   return rounds;
 }
 
 Rounds ring_all_gather(const Circle& c) {
   Rounds rounds;
   for (int t = 0; t < c.size() - 1; ++t)
-    rounds.push_back({{StepKind::send, c.at(c.self + 1), c.chunk(c.self - t), c.width}, {StepKind::recv, c.at(c.self - 1), c.chunk(c.self - t - 1), c.width}});
+    rounds.push_back({{StepKind::send, c.at(c.self + 1), c.chunk(c.self - t), c.width},
+                      {StepKind::recv, c.at(c.self - 1), c.chunk(c.self - t - 1), c.width}});
   return rounds;
 }
 

@@ -6,7 +6,8 @@ namespace trainyard::collective {
 namespace {
 
 // What the root does with the chunk of each other, and each other with its own.
-Rounds between(const Formation& formation, int position, int root, StepKind at_root, StepKind at_others) {
+Rounds between(const Formation& formation, int position, int root, StepKind at_root,
+               StepKind at_others) {
   if (formation.members == 1) return {};
   if (position != root) return {{{at_others, root, position}}};
   Round round;
@@ -17,7 +18,11 @@ Rounds between(const Formation& formation, int position, int root, StepKind at_r
 
 }  // namespace
 
-Rounds scatter(const Formation& formation, int position, int root) { return between(formation, position, root, StepKind::send, StepKind::recv); }
-Rounds gather(const Formation& formation, int position, int root) { return between(formation, position, root, StepKind::recv, StepKind::send); }
+Rounds scatter(const Formation& formation, int position, int root) {
+  return between(formation, position, root, StepKind::send, StepKind::recv);
+}
+Rounds gather(const Formation& formation, int position, int root) {
+  return between(formation, position, root, StepKind::recv, StepKind::send);
+}
 
 }  // namespace trainyard::collective

@@ -36,7 +36,10 @@ plan::RankPlan coarse_plan_of(const Exercise& exercise, int position) {
   whole.row = exercise.row;
   whole.reads = whole.writes = {{plan::BufferId(0), 0, exercise.elements}};
   plan::Program program{"collective", 1, exercise.members(), 1, {whole}};
-  return {position, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", exercise.dtype, exercise.elements, true}}, {program}};
+  return {position,
+          {{"comm.g0", plan::LaneKind::comm, 0}},
+          {{"bucket", exercise.dtype, exercise.elements, true}},
+          {program}};
 }
 
 std::vector<plan::RankPlan> expanded_plans(const Exercise& exercise) {
@@ -44,16 +47,19 @@ std::vector<plan::RankPlan> expanded_plans(const Exercise& exercise) {
   method.segment_bytes = exercise.segment_bytes;
   method.hosts = exercise.hosts;
   std::vector<plan::Group> groups(1);
-  for (int position = 0; position < exercise.members(); ++position) groups[0].ranks.push_back(position);
+  for (int position = 0; position < exercise.members(); ++position)
+    groups[0].ranks.push_back(position);
   std::vector<plan::RankPlan> plans;
   plans.reserve(static_cast<std::size_t>(exercise.members()));
-  for (int position = 0; position < exercise.members(); ++position) plans.push_back(expand(coarse_plan_of(exercise, position), groups, method));
+  for (int position = 0; position < exercise.members(); ++position)
+    plans.push_back(expand(coarse_plan_of(exercise, position), groups, method));
   return plans;
 }
 
 std::vector<std::int64_t> chunk_bytes_of(const Exercise& exercise) {
   std::vector<std::int64_t> list;
-  for (const ChunkSpan& span : chunk_spans(exercise)) list.push_back(span.count * base::size_of(exercise.dtype));
+  for (const ChunkSpan& span : chunk_spans(exercise))
+    list.push_back(span.count * base::size_of(exercise.dtype));
   return list;
 }
 
@@ -87,7 +93,9 @@ class Playing {
   }
 
  private:
-  const std::vector<Op>& ops(int position) const { return plans_[static_cast<std::size_t>(position)].programs.front().ops; }
+  const std::vector<Op>& ops(int position) const {
+    return plans_[static_cast<std::size_t>(position)].programs.front().ops;
+  }
 
   // What a member does but sending, which is played with whoever it is for.
   void add(int position, std::size_t line) {
@@ -108,7 +116,8 @@ class Playing {
   // One move for each summand that arrives; the own one is taken with its neighbour in the order.
   void add_sum(Move move, const Op& op, std::size_t line) {
     std::vector<int> summands(op.summands.begin(), op.summands.end());
-    for (int member = 0; op.summands.empty() && member < steps_.members(); ++member) summands.push_back(member);
+    for (int member = 0; op.summands.empty() && member < steps_.members(); ++member)
+      summands.push_back(member);
     move.effect = Effect::sums;
     for (std::size_t i = 0; i < summands.size(); ++i) {
       move.taken.push_back(summands[i]);
@@ -117,7 +126,8 @@ class Playing {
       const bool own_is_last = i + 2 == summands.size() && summands.back() == move.to;
       if (own_is_last) move.taken.push_back(move.to);
       move.begins = move.taken.front() == summands.front();
-      move.ends = (own_is_last || i + 1 == summands.size()) && op.reads.front().buffer == op.writes.front().buffer;
+      move.ends = (own_is_last || i + 1 == summands.size()) &&
+                  op.reads.front().buffer == op.writes.front().buffer;
       push(move, line);
       move.taken.clear();
     }
@@ -129,7 +139,8 @@ class Playing {
     if (move.from != move.to) {
       const std::size_t sending = send_line(move);
       mark(move.from, sending, step);
-      for (const plan::Access& read : ops(move.from)[sending].reads) move.bytes += read.count * base::size_of(steps_.exercise.dtype);
+      for (const plan::Access& read : ops(move.from)[sending].reads)
+        move.bytes += read.count * base::size_of(steps_.exercise.dtype);
       steps_.received_in_all[static_cast<std::size_t>(move.to)] += move.bytes;
     }
     steps_.moves.push_back(std::move(move));
@@ -138,9 +149,11 @@ class Playing {
   // There is one: core/check proves of every program that sends and receives match.
   std::size_t send_line(const Move& move) const {
     const auto is_it = [&](const Op& op) {
-      return op.kind == OpKind::send && op.round == move.round && op.peer == move.to && op.chunk == move.chunk && op.chunks == move.chunks;
+      return op.kind == OpKind::send && op.round == move.round && op.peer == move.to &&
+             op.chunk == move.chunk && op.chunks == move.chunks;
     };
-    return static_cast<std::size_t>(std::ranges::find_if(ops(move.from), is_it) - ops(move.from).begin());
+    return static_cast<std::size_t>(std::ranges::find_if(ops(move.from), is_it) -
+                                    ops(move.from).begin());
   }
 
   void mark(int position, std::size_t line, int step) {
@@ -160,11 +173,13 @@ base::Problem cannot_play(std::string where, std::string what, std::string accep
 }  // namespace
 
 bool has_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::scatter || collective == Collective::gather;
+  return collective == Collective::broadcast || collective == Collective::reduce ||
+         collective == Collective::scatter || collective == Collective::gather;
 }
 
 bool adds_up(Collective collective) {
-  return collective == Collective::all_reduce || collective == Collective::reduce_scatter || collective == Collective::reduce;
+  return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
+         collective == Collective::reduce;
 }
 
 std::vector<Algorithm> choices(Collective collective, const Formation& formation) {
@@ -186,24 +201,31 @@ std::vector<Algorithm> choices(Collective collective, const Formation& formation
 base::Result<Steps> steps(const Exercise& exercise) {
   const std::string members = std::to_string(kMostPlayedMembers);
   if (exercise.members() < 1 || exercise.members() > kMostPlayedMembers)
-    return base::fail(cannot_play("ranks", std::to_string(exercise.members()) + " ranks cannot be followed step by step", "1 to " + members));
+    return base::fail(cannot_play(
+        "ranks", std::to_string(exercise.members()) + " ranks cannot be followed step by step",
+        "1 to " + members));
   if (!fits(exercise.algorithm, formation(exercise.hosts)))
-    return base::fail(cannot_play("algorithm", std::string(base::name_of(exercise.algorithm)) + " does not fit these ranks",
-                                  "an algorithm; sharded_hierarchical where all hosts have equally many ranks"));
+    return base::fail(cannot_play(
+        "algorithm", std::string(base::name_of(exercise.algorithm)) + " does not fit these ranks",
+        "an algorithm; sharded_hierarchical where all hosts have equally many ranks"));
   if (exercise.root < 0 || exercise.root >= exercise.members())
-    return base::fail(cannot_play("root", "there is no rank " + std::to_string(exercise.root), "0 to " + std::to_string(exercise.members() - 1)));
+    return base::fail(cannot_play("root", "there is no rank " + std::to_string(exercise.root),
+                                  "0 to " + std::to_string(exercise.members() - 1)));
   Steps result;
   result.exercise = exercise;
   result.chunk_bytes = chunk_bytes_of(exercise);
   if (result.chunk_bytes.empty())
-    return base::fail(cannot_play("segment_bytes", "the bucket has too many chunks to follow", "at most " + std::to_string(kMostPlayedChunks) + " chunks"));
+    return base::fail(cannot_play("segment_bytes", "the bucket has too many chunks to follow",
+                                  "at most " + std::to_string(kMostPlayedChunks) + " chunks"));
   Playing(result).run();
   return result;
 }
 
 Formula total_formula(const Exercise& exercise) {
   const std::int64_t n = exercise.members(), whole = exercise.bytes();
-  const std::int64_t own = part(exercise.elements / exercise.row, exercise.members(), exercise.root).second * exercise.row * base::size_of(exercise.dtype);
+  const std::int64_t own =
+      part(exercise.elements / exercise.row, exercise.members(), exercise.root).second *
+      exercise.row * base::size_of(exercise.dtype);
   switch (exercise.collective) {
     case Collective::all_reduce:
       if (exercise.algorithm == Algorithm::all_to_all) return {"n (n - 1) S", n * (n - 1) * whole};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What members hold between two steps. Every state is played from the start, so that going back cannot differ from coming.
+// What members hold between two steps. Every state is played from the start, so that going back
+// cannot differ from coming.
 #include <algorithm>
 #include <utility>
 
@@ -15,12 +16,16 @@ Held added(Held sum, const Held& summand, Add add) {
   return sum;
 }
 
-Held& at(std::vector<std::vector<Held>>& cells, int position, int chunk) { return cells[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)]; }
+Held& at(std::vector<std::vector<Held>>& cells, int position, int chunk) {
+  return cells[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
+}
 
 void take(const Move& move, int chunk, State& state, Add add) {
   Held& sum = at(state.aside, move.to, chunk);
   if (move.begins) sum = {};
-  for (const int summand : move.taken) sum = sum.of.empty() ? at(state.held, summand, chunk) : added(sum, at(state.held, summand, chunk), add);
+  for (const int summand : move.taken)
+    sum = sum.of.empty() ? at(state.held, summand, chunk)
+                         : added(sum, at(state.held, summand, chunk), add);
   if (move.ends) at(state.held, move.to, chunk) = std::exchange(sum, {});
 }
 
@@ -35,7 +40,8 @@ void apply(const Move& move, int chunk, State& state, Add add) {
 }
 
 void apply(const Move& move, State& state, Add add) {
-  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk) apply(move, chunk, state, add);
+  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk)
+    apply(move, chunk, state, add);
   state.sent[static_cast<std::size_t>(move.from)] += move.bytes;
   state.received[static_cast<std::size_t>(move.to)] += move.bytes;
 }
@@ -43,11 +49,15 @@ void apply(const Move& move, State& state, Add add) {
 State start_state(const Steps& steps, const Values& start) {
   const auto members = static_cast<std::size_t>(steps.members());
   const std::vector<Held> nothing(static_cast<std::size_t>(steps.chunks()));
-  State state{{members, nothing}, {members, nothing}, std::vector<std::int64_t>(members), std::vector<std::int64_t>(members)};
+  State state{{members, nothing},
+              {members, nothing},
+              std::vector<std::int64_t>(members),
+              std::vector<std::int64_t>(members)};
   for (int position = 0; position < steps.members(); ++position)
     for (int chunk = 0; chunk < steps.chunks(); ++chunk)
       if (steps.given(position, chunk))
-        at(state.held, position, chunk) = {start[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)], {position}};
+        at(state.held, position, chunk) = {
+            start[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)], {position}};
   return state;
 }
 
@@ -55,7 +65,8 @@ State start_state(const Steps& steps, const Values& start) {
 
 State state_at(const Steps& steps, const Values& start, int step, Add add) {
   State state = start_state(steps, start);
-  for (int done = 0; done < std::min(step, steps.count()); ++done) apply(steps.moves[static_cast<std::size_t>(done)], state, add);
+  for (int done = 0; done < std::min(step, steps.count()); ++done)
+    apply(steps.moves[static_cast<std::size_t>(done)], state, add);
   return state;
 }
 
@@ -98,7 +109,8 @@ Values seeded_values(std::uint64_t seed, int members, int chunks) {
   for (int position = 0; position < members; ++position) {
     const base::Random random(seed, base::Purpose::generate, static_cast<std::uint32_t>(position));
     for (int chunk = 0; chunk < chunks; ++chunk)
-      values[static_cast<std::size_t>(position)].push_back(1 + static_cast<double>(random.below(static_cast<std::uint64_t>(chunk), 9)));
+      values[static_cast<std::size_t>(position)].push_back(
+          1 + static_cast<double>(random.below(static_cast<std::uint64_t>(chunk), 9)));
   }
   return values;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// 2-D torus of b rows with a members each (Ying et al. 2018; Jia et al. 2018): a ring reduce-scatter along every row leaves each
-// member one of a shares; a ring all-reduce along every column sums it over the rows, in b chunks; a ring all-gather along the
-// row ends it. All rings are neighbours of the torus. Rounds: 2 (a - 1) + 2 (b - 1). A member sends 2 (a - 1)/a S along its row
-// and 2 (b - 1)/b S/a along its column.
+// 2-D torus of b rows with a members each (Ying et al. 2018; Jia et al. 2018): a ring
+// reduce-scatter along every row leaves each member one of a shares; a ring all-reduce along every
+// column sums it over the rows, in b chunks; a ring all-gather along the row ends it. All rings are
+// neighbours of the torus. Rounds: 2 (a - 1) + 2 (b - 1). A member sends 2 (a - 1)/a S along its
+// row and 2 (b - 1)/b S/a along its column.
 #include "core/collective/circle.h"
 
 namespace trainyard::collective {
 
 Rounds torus(const Formation& formation, int position) {
-  const int columns = formation.columns, rows = formation.rows(), row = position / columns, column = position % columns;
+  const int columns = formation.columns, rows = formation.rows(), row = position / columns,
+            column = position % columns;
   Circle along_row{{}, column, 0, rows}, along_column{{}, row, column * rows, 1};
   for (int c = 0; c < columns; ++c) along_row.members.push_back(row * columns + c);
   for (int r = 0; r < rows; ++r) along_column.members.push_back(r * columns + column);

@@ -8,13 +8,16 @@ namespace trainyard::collective {
 
 int Tree::depth(int position) const {
   int depth = 0;
-  for (int at = position; parent[static_cast<std::size_t>(at)] >= 0; at = parent[static_cast<std::size_t>(at)]) ++depth;
+  for (int at = position; parent[static_cast<std::size_t>(at)] >= 0;
+       at = parent[static_cast<std::size_t>(at)])
+    ++depth;
   return depth;
 }
 
 int Tree::height() const {
   int height = 0;
-  for (int position = 0; position < static_cast<int>(parent.size()); ++position) height = std::max(height, depth(position));
+  for (int position = 0; position < static_cast<int>(parent.size()); ++position)
+    height = std::max(height, depth(position));
   return height;
 }
 
@@ -27,20 +30,28 @@ std::vector<int> Tree::children(int position) const {
 
 Rounds up_tree(const Tree& tree, int position, int chunk) {
   const int height = tree.height(), depth = tree.depth(position);
-  Rounds rounds(static_cast<std::size_t>(height));  // round height - d: from the members at depth d to those above
-  if (depth > 0) rounds[static_cast<std::size_t>(height - depth)].push_back({StepKind::send, tree.parent[static_cast<std::size_t>(position)], chunk});
+  Rounds rounds(static_cast<std::size_t>(
+      height));  // round height - d: from the members at depth d to those above
+  if (depth > 0)
+    rounds[static_cast<std::size_t>(height - depth)].push_back(
+        {StepKind::send, tree.parent[static_cast<std::size_t>(position)], chunk});
   std::vector<int> summands = tree.children(position);
   if (summands.empty()) return rounds;
   summands.insert(std::lower_bound(summands.begin(), summands.end(), position), position);
-  rounds[static_cast<std::size_t>(height - depth - 1)].push_back({StepKind::reduce_many, -1, chunk, 1, summands});
+  rounds[static_cast<std::size_t>(height - depth - 1)].push_back(
+      {StepKind::reduce_many, -1, chunk, 1, summands});
   return rounds;
 }
 
 Rounds down_tree(const Tree& tree, int position, int chunk) {
   const int depth = tree.depth(position);
-  Rounds rounds(static_cast<std::size_t>(tree.height()));  // round d: from the members at depth d to those below
-  if (depth > 0) rounds[static_cast<std::size_t>(depth - 1)].push_back({StepKind::recv, tree.parent[static_cast<std::size_t>(position)], chunk});
-  for (const int child : tree.children(position)) rounds[static_cast<std::size_t>(depth)].push_back({StepKind::send, child, chunk});
+  Rounds rounds(static_cast<std::size_t>(
+      tree.height()));  // round d: from the members at depth d to those below
+  if (depth > 0)
+    rounds[static_cast<std::size_t>(depth - 1)].push_back(
+        {StepKind::recv, tree.parent[static_cast<std::size_t>(position)], chunk});
+  for (const int child : tree.children(position))
+    rounds[static_cast<std::size_t>(depth)].push_back({StepKind::send, child, chunk});
   return rounds;
 }
 

@@ -27,11 +27,15 @@ void relax() {
 #endif
 }
 
-long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
-  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, limit, nullptr, 0);
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* limit) {
+  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, limit,
+                   nullptr, 0);
 }
 
-bool rung_since(const Bell& bell, std::uint32_t seen) { return bell.rings.load(std::memory_order_acquire) != seen; }
+bool rung_since(const Bell& bell, std::uint32_t seen) {
+  return bell.rings.load(std::memory_order_acquire) != seen;
+}
 
 bool spin(const Bell& bell, std::uint32_t seen, nanoseconds span) {
   const std::int64_t end = base::now_nanoseconds() + span.count();
@@ -52,8 +56,9 @@ bool yield(const Bell& bell, std::uint32_t seen, int times, std::int64_t end) {
   return false;
 }
 
-// A sleeper counts itself before it looks a last time, a ringer rings before it looks for sleepers: both in one total order,
-// so one of them sees the other. The kernel looks at the word once more before it lets the thread sleep.
+// A sleeper counts itself before it looks a last time, a ringer rings before it looks for sleepers:
+// both in one total order, so one of them sees the other. The kernel looks at the word once more
+// before it lets the thread sleep.
 bool sleep(Bell& bell, std::uint32_t seen, std::int64_t end) {
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
   while (bell.rings.load(std::memory_order_seq_cst) == seen) {
@@ -75,7 +80,8 @@ struct Heard {
 Heard& heard_by_this_thread(std::uint64_t listener) {
   thread_local std::array<Heard, 8> all{};
   thread_local std::size_t next = 0;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Heard& heard) { return heard.listener == listener; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Heard& heard) { return heard.listener == listener; });
   if (found != all.end()) return *found;
   return all[next++ % all.size()] = Heard{};
 }
@@ -84,16 +90,19 @@ Heard& heard_by_this_thread(std::uint64_t listener) {
 
 void ring(Bell& bell) {
   bell.rings.fetch_add(1, std::memory_order_seq_cst);
-  if (bell.sleepers.load(std::memory_order_seq_cst) != 0) futex(bell.rings, FUTEX_WAKE, INT_MAX, nullptr);
+  if (bell.sleepers.load(std::memory_order_seq_cst) != 0)
+    futex(bell.rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
 Patience patience(int ranks_on_this_host) {
-  // Ranks in step seldom wait for more than a millisecond, which is about as many yields; a sleep costs its waking each time.
+  // Ranks in step seldom wait for more than a millisecond, which is about as many yields; a sleep
+  // costs its waking each time.
   if (base::usable_cores() >= ranks_on_this_host) return {std::chrono::microseconds(40), 2000};
   return {std::chrono::nanoseconds(500), 20};
 }
 
-bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience, std::chrono::microseconds limit) {
+bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience,
+                   std::chrono::microseconds limit) {
   if (rung_since(bell, seen)) return true;
   if (limit.count() <= 0) return false;
   const std::int64_t end = base::now_nanoseconds() + nanoseconds(limit).count();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A bell that peers ring and one rank waits for, in memory that all of them map. Waiting spins briefly, then yields, then
-// sleeps on a futex; who rings makes a system call only when somebody sleeps.
+// A bell that peers ring and one rank waits for, in memory that all of them map. Waiting spins
+// briefly, then yields, then sleeps on a futex; who rings makes a system call only when somebody
+// sleeps.
 #pragma once
 
 #include <array>
@@ -17,8 +18,9 @@ struct alignas(64) Bell {
 
 void ring(Bell& bell);
 
-// How long to burn before sleeping. When ranks are more than the cores this process may use, spinning would only keep the
-// peer from running, so there is next to none and yielding does the work.
+// How long to burn before sleeping. When ranks are more than the cores this process may use,
+// spinning would only keep the peer from running, so there is next to none and yielding does the
+// work.
 struct Patience {
   std::chrono::nanoseconds spin{0};
   int yields = 0;
@@ -27,11 +29,13 @@ Patience patience(int ranks_on_this_host);
 // Of ranks that wait for drawn links, which takes long: asleep at once.
 inline constexpr Patience kBriefPatience{std::chrono::microseconds(5), 0};
 
-// Waits until the bell was rung after it showed `seen`, or until `limit` has passed. True: it was rung.
-bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience, std::chrono::microseconds limit);
+// Waits until the bell was rung after it showed `seen`, or until `limit` has passed. True: it was
+// rung.
+bool wait_for_ring(Bell& bell, std::uint32_t seen, Patience patience,
+                   std::chrono::microseconds limit);
 
-// A bell and what each thread of this process last heard of it, so that no ring is lost between a thread's look at its
-// messages and its wait, and none is taken from it by another thread.
+// A bell and what each thread of this process last heard of it, so that no ring is lost between a
+// thread's look at its messages and its wait, and none is taken from it by another thread.
 class Listener {
  public:
   Listener(Bell& bell, Patience patience);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a drawing says of the ways that bytes take between ranks, as plain numbers to impose. Every edge of the network has two
-// ways - a drawn link, or the attachment of a device to its host's bus - each with the full bandwidth.
+// What a drawing says of the ways that bytes take between ranks, as plain numbers to impose. Every
+// edge of the network has two ways - a drawn link, or the attachment of a device to its host's bus
+// - each with the full bandwidth.
 #pragma once
 
 #include <vector>
@@ -25,7 +26,8 @@ struct DrawnLinks {
 };
 
 // Between `ranks`, or all workers. A Problem where two have no route.
-base::Result<DrawnLinks> drawn_links(const topology::Network& network, const std::vector<topology::DeviceId>& ranks);
+base::Result<DrawnLinks> drawn_links(const topology::Network& network,
+                                     const std::vector<topology::DeviceId>& ranks);
 base::Result<DrawnLinks> drawn_links(const topology::Network& network);
 
 }  // namespace trainyard::comm

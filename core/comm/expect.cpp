@@ -13,15 +13,22 @@ using std::chrono::steady_clock;
 
 namespace {
 
-std::string link(int self, int peer) { return "rank " + std::to_string(self) + ", link with rank " + std::to_string(peer); }
-
-Problem late(const Transport& transport, int peer, int channel, const std::string& what, microseconds limit) {
-  return {ProblemCode::unavailable, link(transport.rank(), peer),
-          what + " within " + std::to_string(limit.count() / 1000) + " ms on channel " + std::to_string(channel), "",
-          "See the log of rank " + std::to_string(peer) + ": it hangs, or it is slower than the limit allows"};
+std::string link(int self, int peer) {
+  return "rank " + std::to_string(self) + ", link with rank " + std::to_string(peer);
 }
 
-// Calls `attempt` (a Result of something that is empty or false until it is there) until it has something or `limit` is over.
+Problem late(const Transport& transport, int peer, int channel, const std::string& what,
+             microseconds limit) {
+  return {ProblemCode::unavailable, link(transport.rank(), peer),
+          what + " within " + std::to_string(limit.count() / 1000) + " ms on channel " +
+              std::to_string(channel),
+          "",
+          "See the log of rank " + std::to_string(peer) +
+              ": it hangs, or it is slower than the limit allows"};
+}
+
+// Calls `attempt` (a Result of something that is empty or false until it is there) until it has
+// something or `limit` is over.
 template <class Attempt>
 auto attempt_until(Transport& transport, microseconds limit, Attempt attempt) {
   const auto end = steady_clock::now() + limit;
@@ -42,12 +49,14 @@ Result<void> done_or(const Result<bool>& result, const Problem& otherwise) {
 }  // namespace
 
 std::string to_string(const Tag& tag) {
-  return "generation " + std::to_string(tag.generation) + ", step " + std::to_string(tag.step) + ", op " + std::to_string(tag.op);
+  return "generation " + std::to_string(tag.generation) + ", step " + std::to_string(tag.step) +
+         ", op " + std::to_string(tag.op);
 }
 
 Result<void> check(const Message& message, const Tag& tag, int self, int peer) {
   if (message.tag == tag) return {};
-  return base::fail({ProblemCode::failed, link(self, peer), "the message is of " + to_string(message.tag), to_string(tag),
+  return base::fail({ProblemCode::failed, link(self, peer),
+                     "the message is of " + to_string(message.tag), to_string(tag),
                      "A message was lost, repeated or sent out of order"});
 }
 
@@ -55,40 +64,58 @@ Result<void> check(const Message& message, const Expected& expected, int self, i
   if (auto ok = check(message, expected.tag, self, peer); !ok) return ok;
   if (message.bytes.size() != expected.bytes)
     return base::fail({ProblemCode::failed, link(self, peer),
-                       "the message of " + to_string(message.tag) + " has " + std::to_string(message.bytes.size()) + " bytes",
-                       std::to_string(expected.bytes) + " bytes", "A message was cut, or the two ranks run different plans"});
+                       "the message of " + to_string(message.tag) + " has " +
+                           std::to_string(message.bytes.size()) + " bytes",
+                       std::to_string(expected.bytes) + " bytes",
+                       "A message was cut, or the two ranks run different plans"});
   return {};
 }
 
-Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel, const Tag& tag) {
+Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel,
+                                          const Tag& tag) {
   auto message = transport.receive(peer, channel);
   if (message && *message)
     if (auto ok = check(**message, tag, transport.rank(), peer); !ok) return base::fail(ok.error());
   return message;
 }
 
-Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel, const Expected& expected) {
+Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel,
+                                                const Expected& expected) {
   auto message = transport.receive(peer, channel);
   if (message && *message)
-    if (auto ok = check(**message, expected, transport.rank(), peer); !ok) return base::fail(ok.error());
+    if (auto ok = check(**message, expected, transport.rank(), peer); !ok)
+      return base::fail(ok.error());
   return message;
 }
 
-Result<Message> await_expected(Transport& transport, int peer, int channel, const Expected& expected, microseconds limit) {
-  auto message = attempt_until(transport, limit, [&] { return receive_expected(transport, peer, channel, expected); });
+Result<Message> await_expected(Transport& transport, int peer, int channel,
+                               const Expected& expected, microseconds limit) {
+  auto message = attempt_until(
+      transport, limit, [&] { return receive_expected(transport, peer, channel, expected); });
   if (!message) return base::fail(message.error());
-  if (!*message) return base::fail(late(transport, peer, channel, "no message of " + to_string(expected.tag) + " came", limit));
+  if (!*message)
+    return base::fail(late(transport, peer, channel,
+                           "no message of " + to_string(expected.tag) + " came", limit));
   return **message;
 }
 
-Result<void> await_consumed(Transport& transport, int peer, int channel, std::uint64_t count, microseconds limit) {
-  const auto enough = [&] { return transport.consumed(peer, channel).map([&](std::uint64_t consumed) { return consumed >= count; }); };
-  return done_or(attempt_until(transport, limit, enough), late(transport, peer, channel, "message " + std::to_string(count) + " was not consumed", limit));
+Result<void> await_consumed(Transport& transport, int peer, int channel, std::uint64_t count,
+                            microseconds limit) {
+  const auto enough = [&] {
+    return transport.consumed(peer, channel).map([&](std::uint64_t consumed) {
+      return consumed >= count;
+    });
+  };
+  return done_or(attempt_until(transport, limit, enough),
+                 late(transport, peer, channel,
+                      "message " + std::to_string(count) + " was not consumed", limit));
 }
 
-Result<void> await_post(Transport& transport, int peer, int channel, Tag tag, std::span<const std::byte> bytes, microseconds limit) {
+Result<void> await_post(Transport& transport, int peer, int channel, Tag tag,
+                        std::span<const std::byte> bytes, microseconds limit) {
   const auto posted = [&] { return transport.post(peer, channel, tag, bytes); };
-  return done_or(attempt_until(transport, limit, posted), late(transport, peer, channel, "there was no room for " + to_string(tag), limit));
+  return done_or(attempt_until(transport, limit, posted),
+                 late(transport, peer, channel, "there was no room for " + to_string(tag), limit));
 }
 
 }  // namespace trainyard::comm

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Receiving what the plan says must come next: anything else is a Problem that names both sides of the difference.
+// Receiving what the plan says must come next: anything else is a Problem that names both sides of
+// the difference.
 #pragma once
 
 #include "core/comm/transport.h"
@@ -16,18 +17,24 @@ struct Expected {
 base::Result<void> check(const Message& message, const Tag& tag, int self, int peer);
 base::Result<void> check(const Message& message, const Expected& expected, int self, int peer);
 
-// The oldest message, whose tag is checked; nothing when none is there yet. How long it may be is the caller's to check.
-base::Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel, const Tag& tag);
+// The oldest message, whose tag is checked; nothing when none is there yet. How long it may be is
+// the caller's to check.
+base::Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel,
+                                                const Tag& tag);
 // The same of so many bytes.
-base::Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel, const Expected& expected);
+base::Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel,
+                                                      const Expected& expected);
 
 // Waits for it, at most `limit`; that nothing came is a Problem (unavailable).
-base::Result<Message> await_expected(Transport& transport, int peer, int channel, const Expected& expected, std::chrono::microseconds limit);
+base::Result<Message> await_expected(Transport& transport, int peer, int channel,
+                                     const Expected& expected, std::chrono::microseconds limit);
 
 // Waits until `peer` has consumed `count` messages since the start, at most `limit`.
-base::Result<void> await_consumed(Transport& transport, int peer, int channel, std::uint64_t count, std::chrono::microseconds limit);
+base::Result<void> await_consumed(Transport& transport, int peer, int channel, std::uint64_t count,
+                                  std::chrono::microseconds limit);
 
 // Posts, waiting while the channel is full, at most `limit`.
-base::Result<void> await_post(Transport& transport, int peer, int channel, Tag tag, std::span<const std::byte> bytes, std::chrono::microseconds limit);
+base::Result<void> await_post(Transport& transport, int peer, int channel, Tag tag,
+                              std::span<const std::byte> bytes, std::chrono::microseconds limit);
 
 }  // namespace trainyard::comm

@@ -10,7 +10,9 @@ namespace trainyard::comm {
 class Counter {
  public:
   // One writer, so no locked instruction is needed.
-  void add(std::uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  void add(std::uint64_t n) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
   std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:

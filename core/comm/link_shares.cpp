@@ -22,7 +22,8 @@ Picoseconds picoseconds(double seconds) {
 }  // namespace
 
 LinkShares::Offsets LinkShares::offsets(const Shape& shape) {
-  const std::size_t pairs = count(shape.ranks) * count(shape.ranks), lanes = pairs * count(shape.channels);
+  const std::size_t pairs = count(shape.ranks) * count(shape.ranks),
+                    lanes = pairs * count(shape.channels);
   Offsets at{};
   at.ways = aligned(sizeof(Shape));
   at.routes = at.ways + aligned(count(shape.ways) * sizeof(WayState));
@@ -58,19 +59,24 @@ LinkShares::Shape LinkShares::shape_of(const DrawnLinks& drawn, int channels) {
   return shape;
 }
 
-std::size_t LinkShares::bytes(const DrawnLinks& drawn, int channels) { return offsets(shape_of(drawn, channels)).end; }
+std::size_t LinkShares::bytes(const DrawnLinks& drawn, int channels) {
+  return offsets(shape_of(drawn, channels)).end;
+}
 
-// Lanes are written when they are used: of memory that is reserved lazily no more is taken than that.
+// Lanes are written when they are used: of memory that is reserved lazily no more is taken than
+// that.
 LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels) {
   new (memory.data()) Shape(shape_of(drawn, channels));
   LinkShares shares(memory.data());
   for (std::size_t way = 0; way < drawn.bits_per_second.size(); ++way)
-    shares.ways_[way].drawn = shares.ways_[way].capacity = std::llround(drawn.bits_per_second[way] * static_cast<double>(kRateUnit));
+    shares.ways_[way].drawn = shares.ways_[way].capacity =
+        std::llround(drawn.bits_per_second[way] * static_cast<double>(kRateUnit));
   std::int32_t hop = 0;
   for (std::size_t pair = 0; pair < drawn.routes.size(); ++pair) {
     const DrawnRoute& from = drawn.routes[pair];
     RouteState& route = shares.routes_[pair];
-    route = {hop, static_cast<std::int32_t>(from.ways.size()), picoseconds(from.latency_seconds), std::numeric_limits<std::int64_t>::max()};
+    route = {hop, static_cast<std::int32_t>(from.ways.size()), picoseconds(from.latency_seconds),
+             std::numeric_limits<std::int64_t>::max()};
     for (const Way way : from.ways) {
       shares.hops_[hop++] = way;
       route.narrowest = std::min(route.narrowest, shares.ways_[way].capacity);
@@ -155,11 +161,13 @@ void LinkShares::forget(const LaneName& name, Picoseconds now) {
   LaneState& lane = at(name);
   lane.sent = lane.released = lane.posted;
   std::int32_t* const end = sending_ + shape().sending;
-  shape().sending = static_cast<std::int32_t>(std::remove(sending_, end, static_cast<std::int32_t>(&lane - lanes_)) - sending_);
+  shape().sending = static_cast<std::int32_t>(
+      std::remove(sending_, end, static_cast<std::int32_t>(&lane - lanes_)) - sending_);
   share(shape().now);
 }
 
-// The counts of a lane are its truth, each being one store; all else that changes is made anew from them.
+// The counts of a lane are its truth, each being one store; all else that changes is made anew from
+// them.
 void LinkShares::mend(Picoseconds now) {
   Shape& all = shape();
   all.now = std::max(all.now, now);
@@ -194,7 +202,8 @@ LinkShares::Sight LinkShares::oldest(const LaneName& name, Picoseconds now) {
     const Picoseconds arrives = lane.sent_at[lane.released % kLaneMessages] + route.latency;
     return {true, arrives <= now, arrives};
   }
-  // It is the one being sent. Its rate changes at the next end of any, and it is never faster than if it were alone.
+  // It is the one being sent. Its rate changes at the next end of any, and it is never faster than
+  // if it were alone.
   const Amount left = lane.remaining - static_cast<Amount>(lane.rate) * (now - lane.since);
   const Amount alone = std::clamp<Amount>(left / route.narrowest, 0, kLongest);
   return {true, false, std::max(next_end(), now + static_cast<Picoseconds>(alone)) + route.latency};
@@ -230,7 +239,8 @@ int LinkShares::collect_ways() {
   }
   for (int i = 0; i < shape().sending; ++i) {
     sending(i).open = 1;
-    for (const Way way : path(sending(i))) members_[ways_[way].first + ways_[way].count++] = sending_[i];
+    for (const Way way : path(sending(i)))
+      members_[ways_[way].first + ways_[way].count++] = sending_[i];
   }
   return used;
 }

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who has which share of the drawn links, by arithmetic alone: no clock is read and nobody waits. Time is given by the caller.
+// Who has which share of the drawn links, by arithmetic alone: no clock is read and nobody waits.
+// Time is given by the caller.
 //
-// A lane (from, to, channel) carries its messages one after the other; the lanes that have bits to send share each way max-min
-// fairly (Bertsekas and Gallager, Data Networks, 6.5.2): rates grow together until a way is full, those that cross it stay at
-// that rate, the others go on. Rates change only when a message starts or its last bit is sent, so all that happens between
-// two calls follows from the state: whoever comes next reckons it, and it makes no difference who, or how late.
+// A lane (from, to, channel) carries its messages one after the other; the lanes that have bits to
+// send share each way max-min fairly (Bertsekas and Gallager, Data Networks, 6.5.2): rates grow
+// together until a way is full, those that cross it stay at that rate, the others go on. Rates
+// change only when a message starts or its last bit is sent, so all that happens between two calls
+// follows from the state: whoever comes next reckons it, and it makes no difference who, or how
+// late.
 //
-// A message arrives when its last bit has crossed, a latency after it was sent. Shares are of bits, not of messages: a long
-// message holds up a short one on another lane no longer than fairness allows, though the receiver sees each of them whole.
+// A message arrives when its last bit has crossed, a latency after it was sent. Shares are of bits,
+// not of messages: a long message holds up a short one on another lane no longer than fairness
+// allows, though the receiver sees each of them whole.
 //
-// Whole numbers, as in core/sim/links: both reckon the same times to the picosecond. They differ where a lane has several
-// messages at once, as segments of a bucket have: there they share, here they queue.
+// Whole numbers, as in core/sim/links: both reckon the same times to the picosecond. They differ
+// where a lane has several messages at once, as segments of a bucket have: there they share, here
+// they queue.
 //
-// Everything lies in one piece of memory, at any address: ranks that are processes share it. Not for two threads at once.
+// Everything lies in one piece of memory, at any address: ranks that are processes share it. Not
+// for two threads at once.
 #pragma once
 
 #include <array>
@@ -33,7 +39,8 @@ struct LaneName {
 
 class LinkShares {
  public:
-  static constexpr std::uint64_t kLaneMessages = 16;  // posted and not released: as many as a channel of any transport holds
+  static constexpr std::uint64_t kLaneMessages =
+      16;  // posted and not released: as many as a channel of any transport holds
   static constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
 
   static std::size_t bytes(const DrawnLinks& drawn, int channels);  // needed; a multiple of 64
@@ -60,16 +67,19 @@ class LinkShares {
   void release(const LaneName& lane) { at(lane).released += 1; }
   void forget(const LaneName& lane, Picoseconds now);  // all that is posted there
 
-  // After whoever was changing something died in the midst of it: of each store it may have made it or not. What was posted and not released is there still,
-  // and what was on its way begins its way again.
+  // After whoever was changing something died in the midst of it: of each store it may have made it
+  // or not. What was posted and not released is there still, and what was on its way begins its way
+  // again.
   void mend(Picoseconds now);
 
-  // From now on the way carries this part of what it was formatted with, 0 to 1. Of 0 nothing crosses: what is there waits.
+  // From now on the way carries this part of what it was formatted with, 0 to 1. Of 0 nothing
+  // crosses: what is there waits.
   void set_part(Way way, double part, Picoseconds now);
   int ways() const { return shape().ways; }
 
  private:
-  __extension__ using Amount = __int128;          // bits times 1e12 times kRateUnit: what one unit of rate moves in one picosecond
+  __extension__ using Amount =
+      __int128;  // bits times 1e12 times kRateUnit: what one unit of rate moves in one picosecond
   static constexpr std::int64_t kRateUnit = 512;  // rates count 1/512 bit/s
 
   struct Shape {

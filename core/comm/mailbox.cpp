@@ -22,14 +22,18 @@ Mailbox::Mailbox(MailboxBlock block, int rank, Patience patience)
       in_(index(block.ranks(), 0)),
       peers_(static_cast<std::size_t>(block.ranks())) {}
 
-Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Patience patience, std::int64_t process, std::int64_t process_start,
+Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Patience patience,
+                                               std::int64_t process, std::int64_t process_start,
                                                bool takes_place) {
   if (rank < 0 || rank >= block.ranks())
-    return base::fail({base::ProblemCode::bad_usage, rank_name(rank), "is no rank of this group", "0 to " + std::to_string(block.ranks() - 1), ""});
+    return base::fail({base::ProblemCode::bad_usage, rank_name(rank), "is no rank of this group",
+                       "0 to " + std::to_string(block.ranks() - 1), ""});
   Presence& presence = block.presence(rank);
-  const bool vacant = takes_place && Presence::has_left(presence.moves.load(std::memory_order_acquire));
+  const bool vacant =
+      takes_place && Presence::has_left(presence.moves.load(std::memory_order_acquire));
   if (presence.process.exchange(process == 0 ? -1 : process) != 0 && !vacant)
-    return base::fail({base::ProblemCode::refused, rank_name(rank), "is taken: its transport was opened before", "one opening a rank", ""});
+    return base::fail({base::ProblemCode::refused, rank_name(rank),
+                       "is taken: its transport was opened before", "one opening a rank", ""});
   std::unique_ptr<Mailbox> mailbox(new Mailbox(block, rank, patience));
   if (vacant) mailbox->count_on();
   presence.process_start.store(process_start, std::memory_order_relaxed);
@@ -41,8 +45,10 @@ void Mailbox::count_on() {
   for (int peer = 0; peer < block_.ranks(); ++peer)
     for (int channel = 0; channel < block_.channels(); ++channel) {
       Side &sent = out(peer, channel), &received = in(peer, channel);
-      sent.own = sent.others = sent.first = block_.lane(rank_, peer, channel).posted.load(std::memory_order_acquire);
-      received.own = received.others = received.first = block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
+      sent.own = sent.others = sent.first =
+          block_.lane(rank_, peer, channel).posted.load(std::memory_order_acquire);
+      received.own = received.others = received.first =
+          block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
       block_.lane(peer, rank_, channel).consumed.store(received.own, std::memory_order_release);
     }
 }
@@ -57,7 +63,8 @@ bool Mailbox::has_lost(int peer) const {
 void Mailbox::begin_anew(int peer) {
   std::atomic<std::uint32_t>& moves = block_.presence(peer).moves;
   std::uint32_t now = moves.load(std::memory_order_acquire);
-  if (now % 2 == 1 && moves.compare_exchange_strong(now, now + 1)) ++now;  // it could not say itself that it left
+  if (now % 2 == 1 && moves.compare_exchange_strong(now, now + 1))
+    ++now;  // it could not say itself that it left
   peers_[static_cast<std::size_t>(peer)].forgotten = now;
   for (int channel = 0; channel < block_.channels(); ++channel) {
     Side &sent = out(peer, channel), &received = in(peer, channel);
@@ -80,20 +87,31 @@ Result<void> Mailbox::state() const {
 
 Result<void> Mailbox::check(int peer, int channel) const {
   if (block_.abort_word().raised()) return state();
-  if (peer >= 0 && peer < block_.ranks() && peer != rank_ && channel >= 0 && channel < block_.channels()) return {};
-  return base::fail({base::ProblemCode::bad_usage, rank_name(rank_), "has no channel " + std::to_string(channel) + " to " + rank_name(peer),
-                     "another rank of 0 to " + std::to_string(block_.ranks() - 1) + ", a channel of 0 to " + std::to_string(block_.channels() - 1), ""});
+  if (peer >= 0 && peer < block_.ranks() && peer != rank_ && channel >= 0 &&
+      channel < block_.channels())
+    return {};
+  return base::fail({base::ProblemCode::bad_usage, rank_name(rank_),
+                     "has no channel " + std::to_string(channel) + " to " + rank_name(peer),
+                     "another rank of 0 to " + std::to_string(block_.ranks() - 1) +
+                         ", a channel of 0 to " + std::to_string(block_.channels() - 1),
+                     ""});
 }
 
-base::Problem Mailbox::broken(int peer, const char* what) const { return {base::ProblemCode::failed, rank_name(rank_), rank_name(peer) + " " + what, "", ""}; }
+base::Problem Mailbox::broken(int peer, const char* what) const {
+  return {base::ProblemCode::failed, rank_name(rank_), rank_name(peer) + " " + what, "", ""};
+}
 
 // A peer that aborted has often left as well by the time one looks: then the abort is the reason.
-base::Problem Mailbox::gone(int peer, const char* what) const { return block_.abort_word().reason().value_or(broken(peer, what)); }
+base::Problem Mailbox::gone(int peer, const char* what) const {
+  return block_.abort_word().reason().value_or(broken(peer, what));
+}
 
 Result<void> Mailbox::read_consumed(int peer, int channel) {
   Side& side = out(peer, channel);
-  const std::uint64_t count = std::max(side.first, block_.lane(rank_, peer, channel).consumed.load(std::memory_order_acquire));
-  if (count < side.others || count > side.own) return base::fail(broken(peer, "claims to have consumed what was not posted"));
+  const std::uint64_t count = std::max(
+      side.first, block_.lane(rank_, peer, channel).consumed.load(std::memory_order_acquire));
+  if (count < side.others || count > side.own)
+    return base::fail(broken(peer, "claims to have consumed what was not posted"));
   side.others = count;
   return {};
 }
@@ -131,8 +149,10 @@ Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
 
 Result<void> Mailbox::read_posted(int peer, int channel) {
   Side& side = in(peer, channel);
-  const std::uint64_t count = block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
-  if (count < side.others || count - side.own > kLaneSlots) return base::fail(broken(peer, "claims to have posted more than its channel holds"));
+  const std::uint64_t count =
+      block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
+  if (count < side.others || count - side.own > kLaneSlots)
+    return base::fail(broken(peer, "claims to have posted more than its channel holds"));
   side.others = count;
   return {};
 }
@@ -143,7 +163,8 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
   if (side.own == side.others) {
     const bool absent = left(peer);  // read first: what it posted before leaving counts
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
-    if (absent && side.own == side.others && !may_be_lost(peer)) return base::fail(gone(peer, "has left; nothing more comes from it"));
+    if (absent && side.own == side.others && !may_be_lost(peer))
+      return base::fail(gone(peer, "has left; nothing more comes from it"));
   }
   if (side.own == side.others) return std::nullopt;
   const std::uint64_t slot = side.own % kLaneSlots;
@@ -153,7 +174,8 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
 Result<void> Mailbox::release(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return ok;
   Side& side = in(peer, channel);
-  if (side.own == side.others) return base::fail(broken(peer, "sent nothing that could be released"));
+  if (side.own == side.others)
+    return base::fail(broken(peer, "sent nothing that could be released"));
   Lane& lane = block_.lane(peer, rank_, channel);
   side.counters.add_message(lane.slots[side.own % kLaneSlots].bytes, sizeof(Descriptor));
   lane.consumed.store(++side.own, std::memory_order_release);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank's end of the mailboxes: posts descriptors, takes them, counts, waits, aborts. The transports of one host (inproc,
-// shm) are this and a way to turn a descriptor into bytes.
+// One rank's end of the mailboxes: posts descriptors, takes them, counts, waits, aborts. The
+// transports of one host (inproc, shm) are this and a way to turn a descriptor into bytes.
 //
-// Threads: as transport.h says. A peer's words in the block are never trusted: counters that cannot be are a Problem.
+// Threads: as transport.h says. A peer's words in the block are never trusted: counters that cannot
+// be are a Problem.
 //
-// Who takes the place of a rank that was lost finds the counters of its lanes as that one left them, and counts on from there. Others have
-// read all that was posted by then (begin_anew), and post nothing meanwhile.
+// Who takes the place of a rank that was lost finds the counters of its lanes as that one left
+// them, and counts on from there. Others have read all that was posted by then (begin_anew), and
+// post nothing meanwhile.
 #pragma once
 
 #include <memory>
@@ -18,8 +20,11 @@ namespace trainyard::comm {
 
 class Mailbox {
  public:
-  // Marks the rank as here; Problem when it was here before, but where it left and this one takes its place.
-  static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank, Patience patience, std::int64_t process, std::int64_t process_start,
+  // Marks the rank as here; Problem when it was here before, but where it left and this one takes
+  // its place.
+  static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank,
+                                                     Patience patience, std::int64_t process,
+                                                     std::int64_t process_start,
                                                      bool takes_place = false);
   ~Mailbox();  // marks it as left
   Mailbox(const Mailbox&) = delete;
@@ -72,11 +77,14 @@ class Mailbox {
   Side& out(int peer, int channel) { return out_[index(peer, channel)]; }
   Side& in(int peer, int channel) { return in_[index(peer, channel)]; }
   std::size_t index(int peer, int channel) const {
-    return static_cast<std::size_t>(peer) * static_cast<std::size_t>(block_.channels()) + static_cast<std::size_t>(channel);
+    return static_cast<std::size_t>(peer) * static_cast<std::size_t>(block_.channels()) +
+           static_cast<std::size_t>(channel);
   }
   base::Result<void> read_consumed(int peer, int channel);
   base::Result<void> read_posted(int peer, int channel);
-  bool left(int peer) const { return Presence::has_left(block_.presence(peer).moves.load(std::memory_order_acquire)); }
+  bool left(int peer) const {
+    return Presence::has_left(block_.presence(peer).moves.load(std::memory_order_acquire));
+  }
   base::Problem broken(int peer, const char* what) const;
   base::Problem gone(int peer, const char* what) const;
 

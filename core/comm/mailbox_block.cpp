@@ -10,13 +10,15 @@
 namespace trainyard::comm {
 namespace {
 
-constexpr std::int64_t longest_writing_nanoseconds = 100'000'000;  // 160 bytes, on a machine that is very busy
+constexpr std::int64_t longest_writing_nanoseconds =
+    100'000'000;  // 160 bytes, on a machine that is very busy
 
 }  // namespace
 
 bool AbortWord::raise(const base::Problem& reason) {
   State expected = State::clear;
-  if (!state_.compare_exchange_strong(expected, State::being_written, std::memory_order_acq_rel)) return false;
+  if (!state_.compare_exchange_strong(expected, State::being_written, std::memory_order_acq_rel))
+    return false;
   const auto text = to_bytes(reason);
   std::copy(text.begin(), text.end(), text_.begin());
   length_ = static_cast<std::uint32_t>(text.size());
@@ -32,14 +34,17 @@ std::optional<base::Problem> AbortWord::reason() const {
     std::this_thread::yield();
     state = state_.load(std::memory_order_acquire);
   }
-  if (state == State::set) return problem_from_bytes(std::span(text_).first(std::min<std::size_t>(length_, text_.size())));
+  if (state == State::set)
+    return problem_from_bytes(std::span(text_).first(std::min<std::size_t>(length_, text_.size())));
   // Its writer was killed at it: the fact is certain, the text is not.
-  return base::Problem{base::ProblemCode::failed, "transport", "a rank aborted; its reason is not written yet", "", ""};
+  return base::Problem{base::ProblemCode::failed, "transport",
+                       "a rank aborted; its reason is not written yet", "", ""};
 }
 
 std::size_t MailboxBlock::bytes(int ranks, int channels) {
   const auto n = static_cast<std::size_t>(ranks);
-  return sizeof(AbortWord) + n * (sizeof(Bell) + sizeof(Presence)) + n * n * static_cast<std::size_t>(channels) * sizeof(Lane);
+  return sizeof(AbortWord) + n * (sizeof(Bell) + sizeof(Presence)) +
+         n * n * static_cast<std::size_t>(channels) * sizeof(Lane);
 }
 
 MailboxBlock MailboxBlock::format(std::span<std::byte> memory, int ranks, int channels) {
@@ -48,7 +53,8 @@ MailboxBlock MailboxBlock::format(std::span<std::byte> memory, int ranks, int ch
   new (memory.data()) AbortWord;
   std::uninitialized_default_construct_n(&block.bell(0), n);
   std::uninitialized_default_construct_n(&block.presence(0), n);
-  std::uninitialized_default_construct_n(&block.lane(0, 0, 0), n * n * static_cast<std::size_t>(channels));
+  std::uninitialized_default_construct_n(&block.lane(0, 0, 0),
+                                         n * n * static_cast<std::size_t>(channels));
   return block;
 }
 

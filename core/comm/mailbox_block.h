@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The block of memory behind the mailboxes of one host: what ranks - threads or processes - share besides the payload.
+// The block of memory behind the mailboxes of one host: what ranks - threads or processes - share
+// besides the payload.
 //
 //   Abort word | Bell a rank | Presence a rank | Lane for each (from, to, channel)
 //
-// A lane is a ring of descriptors with one writer and one reader. Its two counters only grow, and each lies on a cache line
-// of its own. All of it is lock-free atomics and plain words ordered by them, so it may lie at different addresses in
-// different processes.
+// A lane is a ring of descriptors with one writer and one reader. Its two counters only grow, and
+// each lies on a cache line of its own. All of it is lock-free atomics and plain words ordered by
+// them, so it may lie at different addresses in different processes.
 #pragma once
 
 #include <array>
@@ -60,7 +61,8 @@ class AbortWord {
   std::array<std::byte, kMaximumProblemBytes> text_{};
 };
 
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::uint32_t>::is_always_lock_free);
 
 class MailboxBlock {
  public:
@@ -69,14 +71,17 @@ class MailboxBlock {
   // Makes the objects in zeroed memory aligned to 64 bytes; once, before any rank looks.
   static MailboxBlock format(std::span<std::byte> memory, int ranks, int channels);
   // A view on memory that was formatted with the same shape.
-  MailboxBlock(std::span<std::byte> memory, int ranks, int channels) : memory_(memory.data()), ranks_(ranks), channels_(channels) {}
+  MailboxBlock(std::span<std::byte> memory, int ranks, int channels)
+      : memory_(memory.data()), ranks_(ranks), channels_(channels) {}
 
   int ranks() const { return ranks_; }
   int channels() const { return channels_; }
   AbortWord& abort_word() const { return *reinterpret_cast<AbortWord*>(memory_); }
   Bell& bell(int rank) const { return at<Bell>(bells_offset(), rank); }
   Presence& presence(int rank) const { return at<Presence>(presences_offset(), rank); }
-  Lane& lane(int from, int to, int channel) const { return at<Lane>(lanes_offset(), (from * ranks_ + to) * channels_ + channel); }
+  Lane& lane(int from, int to, int channel) const {
+    return at<Lane>(lanes_offset(), (from * ranks_ + to) * channels_ + channel);
+  }
 
   // Raises the abort word and rings every bell.
   void abort(const base::Problem& reason) const;
@@ -84,8 +89,12 @@ class MailboxBlock {
 
  private:
   static constexpr std::size_t bells_offset() { return sizeof(AbortWord); }
-  std::size_t presences_offset() const { return bells_offset() + sizeof(Bell) * static_cast<std::size_t>(ranks_); }
-  std::size_t lanes_offset() const { return presences_offset() + sizeof(Presence) * static_cast<std::size_t>(ranks_); }
+  std::size_t presences_offset() const {
+    return bells_offset() + sizeof(Bell) * static_cast<std::size_t>(ranks_);
+  }
+  std::size_t lanes_offset() const {
+    return presences_offset() + sizeof(Presence) * static_cast<std::size_t>(ranks_);
+  }
   template <class T>
   T& at(std::size_t offset, int index) const {
     return reinterpret_cast<T*>(memory_ + offset)[index];

@@ -3,14 +3,16 @@
 
 namespace trainyard::comm {
 
-base::Result<bool> MailboxTransport::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
+base::Result<bool> MailboxTransport::post(int peer, int channel, Tag tag,
+                                          std::span<const std::byte> bytes) {
   if (has_lost(peer)) return true;
   const auto slot = mailbox_->free_slot(peer, channel);
   if (!slot) return base::fail(slot.error());
   if (!*slot) return false;
   Descriptor descriptor{tag, 0, 0, bytes.size()};
   if (!bytes.empty())
-    if (auto ok = place({peer, channel, **slot}, bytes, descriptor); !ok) return base::fail(ok.error());
+    if (auto ok = place({peer, channel, **slot}, bytes, descriptor); !ok)
+      return base::fail(ok.error());
   mailbox_->offer(peer, channel, descriptor);
   return true;
 }

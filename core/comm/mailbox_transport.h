@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the transports of one host have in common: a Transport over a mailbox. A backend says how posted bytes become a
-// descriptor and how a descriptor becomes bytes.
+// What the transports of one host have in common: a Transport over a mailbox. A backend says how
+// posted bytes become a descriptor and how a descriptor becomes bytes.
 #pragma once
 
 #include <utility>
@@ -13,18 +13,27 @@ class MailboxTransport : public Transport {
  public:
   int rank() const override { return mailbox_->rank(); }
   int ranks() const override { return mailbox_->block().ranks(); }
-  base::Result<bool> post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) override;
-  base::Result<std::uint64_t> consumed(int peer, int channel) override { return mailbox_->consumed(peer, channel); }
+  base::Result<bool> post(int peer, int channel, Tag tag,
+                          std::span<const std::byte> bytes) override;
+  base::Result<std::uint64_t> consumed(int peer, int channel) override {
+    return mailbox_->consumed(peer, channel);
+  }
   base::Result<std::optional<Message>> receive(int peer, int channel) override;
-  base::Result<void> release(int peer, int channel) override { return mailbox_->release(peer, channel); }
+  base::Result<void> release(int peer, int channel) override {
+    return mailbox_->release(peer, channel);
+  }
   bool wait(std::chrono::microseconds limit) override { return hear(limit); }
   void wake() override { mailbox_->wake(); }
   void abort(const base::Problem& reason) override { mailbox_->abort(reason); }
   base::Result<void> state() const override { return mailbox_->state(); }
   Traffic traffic(int peer) const override { return mailbox_->traffic(peer); }
   void may_lose(int peer) override { mailbox_->may_lose(peer); }
-  bool has_lost(int peer) const override { return peer >= 0 && peer < ranks() && mailbox_->has_lost(peer); }
-  base::Result<void> begin_anew(int peer, std::uint32_t) override { return mailbox_->begin_anew(peer), base::Result<void>{}; }
+  bool has_lost(int peer) const override {
+    return peer >= 0 && peer < ranks() && mailbox_->has_lost(peer);
+  }
+  base::Result<void> begin_anew(int peer, std::uint32_t) override {
+    return mailbox_->begin_anew(peer), base::Result<void>{};
+  }
 
  protected:
   // `mailbox` lies in memory that the derived class keeps mapped.
@@ -40,10 +49,13 @@ class MailboxTransport : public Transport {
     int channel = 0;
     std::uint64_t slot = 0;
   };
-  // Sets `place` and `staged` of the descriptor, after making the bytes readable there for the peer.
-  virtual base::Result<void> place(const Route& route, std::span<const std::byte> bytes, Descriptor& descriptor) = 0;
+  // Sets `place` and `staged` of the descriptor, after making the bytes readable there for the
+  // peer.
+  virtual base::Result<void> place(const Route& route, std::span<const std::byte> bytes,
+                                   Descriptor& descriptor) = 0;
   // The bytes that the peer of `route` described; a Problem when no memory of that peer holds them.
-  virtual base::Result<std::span<const std::byte>> find(const Route& route, const Descriptor& descriptor) = 0;
+  virtual base::Result<std::span<const std::byte>> find(const Route& route,
+                                                        const Descriptor& descriptor) = 0;
 
  private:
   std::unique_ptr<Mailbox> mailbox_;

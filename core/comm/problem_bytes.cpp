@@ -18,7 +18,8 @@ void append(std::vector<std::byte>& bytes, const std::string& text) {
 
 std::string take(std::span<const std::byte>& bytes) {
   if (bytes.size() < 2) return {};
-  const std::size_t claimed = std::to_integer<std::size_t>(bytes[0]) | std::to_integer<std::size_t>(bytes[1]) << 8;
+  const std::size_t claimed =
+      std::to_integer<std::size_t>(bytes[0]) | std::to_integer<std::size_t>(bytes[1]) << 8;
   bytes = bytes.subspan(2);
   const auto body = bytes.first(std::min(claimed, bytes.size()));
   bytes = bytes.subspan(body.size());
@@ -35,7 +36,9 @@ base::ProblemCode code_of(std::byte byte) {
 
 std::vector<std::byte> to_bytes(const base::Problem& problem) {
   std::vector<std::byte> bytes{static_cast<std::byte>(problem.code)};
-  for (const std::string* text : {&problem.where, &problem.what, &problem.accepted, &problem.advice}) append(bytes, *text);
+  for (const std::string* text :
+       {&problem.where, &problem.what, &problem.accepted, &problem.advice})
+    append(bytes, *text);
   return bytes;
 }
 
@@ -44,7 +47,8 @@ base::Problem problem_from_bytes(std::span<const std::byte> bytes) {
   if (bytes.empty()) return problem;
   problem.code = code_of(bytes.front());
   bytes = bytes.subspan(1);
-  for (std::string* text : {&problem.where, &problem.what, &problem.accepted, &problem.advice}) *text = take(bytes);
+  for (std::string* text : {&problem.where, &problem.what, &problem.accepted, &problem.advice})
+    *text = take(bytes);
   return problem;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A Problem as bounded bytes, to hand the reason of an abort to another process. Layout: one byte of code, then the four
-// texts, each as a little 16-bit length and its bytes. Texts that do not fit are cut.
+// A Problem as bounded bytes, to hand the reason of an abort to another process. Layout: one byte
+// of code, then the four texts, each as a little 16-bit length and its bytes. Texts that do not fit
+// are cut.
 #pragma once
 
 #include <cstddef>

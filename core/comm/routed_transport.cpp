@@ -9,14 +9,20 @@ namespace trainyard::comm {
 using base::Result;
 using std::chrono::microseconds;
 
-Result<std::unique_ptr<Transport>> RoutedTransport::make(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route) {
-  const auto wrong = [](const std::string& what) { return base::fail({base::ProblemCode::bad_usage, "routed transport", what, "", ""}); };
+Result<std::unique_ptr<Transport>> RoutedTransport::make(
+    std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route) {
+  const auto wrong = [](const std::string& what) {
+    return base::fail({base::ProblemCode::bad_usage, "routed transport", what, "", ""});
+  };
   if (parts.empty()) return wrong("has no parts");
   for (const auto& part : parts)
-    if (part->rank() != parts.front()->rank() || part->ranks() != parts.front()->ranks()) return wrong("its parts are of different ranks or groups");
-  if (route.size() != static_cast<std::size_t>(parts.front()->ranks())) return wrong("its route does not name one part a rank");
+    if (part->rank() != parts.front()->rank() || part->ranks() != parts.front()->ranks())
+      return wrong("its parts are of different ranks or groups");
+  if (route.size() != static_cast<std::size_t>(parts.front()->ranks()))
+    return wrong("its route does not name one part a rank");
   const auto named = [&](int part) { return part >= 0 && part < static_cast<int>(parts.size()); };
-  if (!std::all_of(route.begin(), route.end(), named)) return wrong("its route names a part that is not there");
+  if (!std::all_of(route.begin(), route.end(), named))
+    return wrong("its route names a part that is not there");
   return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
 }
 
@@ -34,12 +40,16 @@ std::span<std::byte> RoutedTransport::arena() {
 
 Result<Transport*> RoutedTransport::part_of(int peer) const {
   if (auto ok = state(); !ok) return base::fail(ok.error());
-  if (peer >= 0 && peer < ranks()) return parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])].get();
-  return base::fail({base::ProblemCode::bad_usage, "rank " + std::to_string(rank()), "has no peer " + std::to_string(peer), "", ""});
+  if (peer >= 0 && peer < ranks())
+    return parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])].get();
+  return base::fail({base::ProblemCode::bad_usage, "rank " + std::to_string(rank()),
+                     "has no peer " + std::to_string(peer), "", ""});
 }
 
-Result<bool> RoutedTransport::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
-  return part_of(peer).and_then([&](Transport* part) { return part->post(peer, channel, tag, bytes); });
+Result<bool> RoutedTransport::post(int peer, int channel, Tag tag,
+                                   std::span<const std::byte> bytes) {
+  return part_of(peer).and_then(
+      [&](Transport* part) { return part->post(peer, channel, tag, bytes); });
 }
 
 Result<std::uint64_t> RoutedTransport::consumed(int peer, int channel) {
@@ -54,8 +64,8 @@ Result<void> RoutedTransport::release(int peer, int channel) {
   return part_of(peer).and_then([&](Transport* part) { return part->release(peer, channel); });
 }
 
-// Two kinds of waiting cannot sleep in one system call, so each part sleeps in turn, in slices that grow: a fresh message is
-// seen at once in the part that waits and within a slice in the others.
+// Two kinds of waiting cannot sleep in one system call, so each part sleeps in turn, in slices that
+// grow: a fresh message is seen at once in the part that waits and within a slice in the others.
 bool RoutedTransport::wait(microseconds limit) {
   const bool changed = parts_.size() == 1 ? parts_.front()->wait(limit) : wait_in_turn(limit);
   spread_abort();
@@ -66,7 +76,8 @@ bool RoutedTransport::wait_in_turn(microseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (microseconds slice{50};; slice = std::min(slice * 2, microseconds(1000))) {
     for (const auto& part : parts_) {
-      const auto left = std::chrono::duration_cast<microseconds>(end - std::chrono::steady_clock::now());
+      const auto left =
+          std::chrono::duration_cast<microseconds>(end - std::chrono::steady_clock::now());
       if (part->wait(std::clamp(left, microseconds(0), slice))) return true;
       if (left.count() <= 0) return false;
     }
@@ -97,14 +108,17 @@ void RoutedTransport::may_lose(int peer) {
 }
 
 bool RoutedTransport::has_lost(int peer) const {
-  return peer >= 0 && peer < ranks() && parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->has_lost(peer);
+  return peer >= 0 && peer < ranks() &&
+         parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->has_lost(peer);
 }
 
 // All parts: who takes the peer's place finds it free in each.
 Result<void> RoutedTransport::begin_anew(int peer, std::uint32_t generation) {
   return part_of(peer).and_then([&](Transport* served) {
     for (const auto& part : parts_)
-      if (part.get() != served) static_cast<void>(part->begin_anew(peer, generation));  // one that never knew it has no place to make free
+      if (part.get() != served)
+        static_cast<void>(part->begin_anew(
+            peer, generation));  // one that never knew it has no place to make free
     return served->begin_anew(peer, generation);
   });
 }

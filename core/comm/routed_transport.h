@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One transport made of several, with one of them for each peer: shared memory inside a host, sockets between hosts.
+// One transport made of several, with one of them for each peer: shared memory inside a host,
+// sockets between hosts.
 #pragma once
 
 #include <memory>
@@ -11,15 +12,18 @@ namespace trainyard::comm {
 
 class RoutedTransport final : public Transport {
  public:
-  // `parts` are ends of the same rank in groups of the same size; `route[peer]` is the index of the part that reaches it
-  // (the own entry is not used). Every part that any peer uses to abort is watched: an abort of one aborts the others.
-  static base::Result<std::unique_ptr<Transport>> make(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route);
+  // `parts` are ends of the same rank in groups of the same size; `route[peer]` is the index of the
+  // part that reaches it (the own entry is not used). Every part that any peer uses to abort is
+  // watched: an abort of one aborts the others.
+  static base::Result<std::unique_ptr<Transport>> make(
+      std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route);
 
   ~RoutedTransport() override;
   int rank() const override { return parts_.front()->rank(); }
   int ranks() const override { return parts_.front()->ranks(); }
   std::span<std::byte> arena() override;  // that of the first part that has one
-  base::Result<bool> post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) override;
+  base::Result<bool> post(int peer, int channel, Tag tag,
+                          std::span<const std::byte> bytes) override;
   base::Result<std::uint64_t> consumed(int peer, int channel) override;
   base::Result<std::optional<Message>> receive(int peer, int channel) override;
   base::Result<void> release(int peer, int channel) override;
@@ -33,7 +37,8 @@ class RoutedTransport final : public Transport {
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 
  private:
-  RoutedTransport(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route) : parts_(std::move(parts)), route_(std::move(route)) {}
+  RoutedTransport(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route)
+      : parts_(std::move(parts)), route_(std::move(route)) {}
   base::Result<Transport*> part_of(int peer) const;
   bool wait_in_turn(std::chrono::microseconds limit);
   void spread_abort();

@@ -30,8 +30,9 @@ struct alignas(64) ShapedLinks::Header {
 namespace {
 
 constexpr const char* kWhere = "shaped links";
-constexpr std::int64_t kUnknownAgainNanoseconds = 20'000;  // a sender posts first and tells the links after, at once
-constexpr Picoseconds kLongestBlind = 20'000'000'000;      // for links that are cut may be whole again
+constexpr std::int64_t kUnknownAgainNanoseconds =
+    20'000;  // a sender posts first and tells the links after, at once
+constexpr Picoseconds kLongestBlind = 20'000'000'000;  // for links that are cut may be whole again
 
 constexpr time_t kLongestLock = 10;  // seconds: of a machine that is very busy
 
@@ -43,7 +44,8 @@ int take_within(pthread_mutex_t& mutex, time_t seconds) {
 }
 
 Problem foreign(const std::string& what) {
-  return {ProblemCode::bad_input, kWhere, what, "the memfd that the launcher made", "Ranks are started by the coordinator, not by hand"};
+  return {ProblemCode::bad_input, kWhere, what, "the memfd that the launcher made",
+          "Ranks are started by the coordinator, not by hand"};
 }
 
 Problem cannot(const char* what, int error) { return base::system_problem(kWhere, what, error); }
@@ -61,14 +63,18 @@ int make_robust(pthread_mutex_t& mutex) {
 
 Result<void> check_shape(const DrawnLinks& drawn, int channels) {
   if (drawn.ranks >= 1 && channels >= 1) return {};
-  return base::fail({ProblemCode::bad_usage, kWhere, "cannot have " + std::to_string(drawn.ranks) + " ranks and " + std::to_string(channels) + " channels",
+  return base::fail({ProblemCode::bad_usage, kWhere,
+                     "cannot have " + std::to_string(drawn.ranks) + " ranks and " +
+                         std::to_string(channels) + " channels",
                      "1 or more of each", ""});
 }
 
 Result<int> make_file(std::size_t bytes) {
   const int fd = ::memfd_create("trainyard-links", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return base::fail(cannot("cannot make a memfd", errno));
-  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) return fd;
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0 &&
+      ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    return fd;
   const Problem problem = cannot("cannot set its size and seal it", errno);
   ::close(fd);
   return base::fail(problem);
@@ -79,17 +85,20 @@ Result<std::size_t> sealed_size(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return base::fail(cannot("cannot look at the file", errno));
   const int seals = ::fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return base::fail(foreign("the file is not sealed"));
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    return base::fail(foreign("the file is not sealed"));
   return static_cast<std::size_t>(status.st_size);
 }
 
 }  // namespace
 
-Result<void> ShapedLinks::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels, std::int64_t origin_ns) {
+Result<void> ShapedLinks::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels,
+                                 std::int64_t origin_ns) {
   auto* header = new (memory.data()) Header;
   header->bytes = memory.size();
   header->origin_ns = origin_ns;
-  if (const int error = make_robust(header->mutex)) return base::fail(cannot("cannot make its lock", error));
+  if (const int error = make_robust(header->mutex))
+    return base::fail(cannot("cannot make its lock", error));
   LinkShares::format(memory.subspan(sizeof(Header)), drawn, channels);
   return {};
 }
@@ -100,13 +109,16 @@ Result<int> create_shaped_links(const DrawnLinks& drawn, int channels) {
   auto fd = make_file(bytes);
   if (!fd) return fd;
   auto map = MemoryMap::of_file(*fd, bytes);
-  const Result<void> done = map ? ShapedLinks::format(map->bytes(), drawn, channels, base::now_nanoseconds()) : base::fail(map.error());
+  const Result<void> done =
+      map ? ShapedLinks::format(map->bytes(), drawn, channels, base::now_nanoseconds())
+          : base::fail(map.error());
   if (done) return fd;
   ::close(*fd);
   return base::fail(done.error());
 }
 
-Result<std::shared_ptr<ShapedLinks>> ShapedLinks::make(const DrawnLinks& drawn, int channels, Clock clock) {
+Result<std::shared_ptr<ShapedLinks>> ShapedLinks::make(const DrawnLinks& drawn, int channels,
+                                                       Clock clock) {
   if (auto ok = check_shape(drawn, channels); !ok) return base::fail(ok.error());
   auto map = MemoryMap::anonymous(sizeof(Header) + LinkShares::bytes(drawn, channels));
   if (!map) return base::fail(map.error());
@@ -121,7 +133,8 @@ Result<std::shared_ptr<ShapedLinks>> ShapedLinks::open(int fd, Clock clock) {
   auto map = MemoryMap::of_file(fd, *size);
   if (!map) return base::fail(map.error());
   const auto* header = reinterpret_cast<const Header*>(map->bytes().data());
-  if (header->magic != Header::kMagic || header->bytes != *size) return base::fail(foreign("the file is not that of shaped links"));
+  if (header->magic != Header::kMagic || header->bytes != *size)
+    return base::fail(foreign("the file is not that of shaped links"));
   return std::shared_ptr<ShapedLinks>(new ShapedLinks(std::move(*map), std::move(clock)));
 }
 
@@ -133,7 +146,8 @@ ShapedLinks::ShapedLinks(MemoryMap memory, Clock clock)
 
 bool ShapedLinks::holds(const LaneName& lane) const {
   const auto among = [](int number, int count) { return number >= 0 && number < count; };
-  return among(lane.from, shares_.ranks()) && among(lane.to, shares_.ranks()) && lane.from != lane.to && among(lane.channel, shares_.channels());
+  return among(lane.from, shares_.ranks()) && among(lane.to, shares_.ranks()) &&
+         lane.from != lane.to && among(lane.channel, shares_.channels());
 }
 
 Picoseconds ShapedLinks::now() const { return (clock_() - header_->origin_ns) * 1000; }
@@ -142,13 +156,15 @@ Result<void> ShapedLinks::lock(int rank) {
   int error = ::pthread_mutex_trylock(&header_->mutex);
   if (error == EBUSY) error = take_within(header_->mutex, kLongestLock);
   if (error == ETIMEDOUT)
-    return base::fail(
-        {ProblemCode::failed, "rank " + std::to_string(header_->holder), "it does not give the shared links back: it stands still", "", "See its log"});
+    return base::fail({ProblemCode::failed, "rank " + std::to_string(header_->holder),
+                       "it does not give the shared links back: it stands still", "",
+                       "See its log"});
   if (error != 0 && error != EOWNERDEAD) return base::fail(cannot("cannot take its lock", error));
   header_->holder = rank;
   if (error == EOWNERDEAD) {
     shares_.mend(now());
-    ::pthread_mutex_consistent(&header_->mutex);  // last: should this rank die here, the next one mends
+    ::pthread_mutex_consistent(
+        &header_->mutex);  // last: should this rank die here, the next one mends
   }
   return {};
 }
@@ -161,7 +177,8 @@ Result<void> ShapedLinks::post(const LaneName& lane, std::size_t bytes) {
   if (room) shares_.post(lane, bytes, now());
   unlock();
   if (room) return {};
-  return base::fail({ProblemCode::failed, kWhere, "a channel holds more messages than links can", std::to_string(LinkShares::kLaneMessages), ""});
+  return base::fail({ProblemCode::failed, kWhere, "a channel holds more messages than links can",
+                     std::to_string(LinkShares::kLaneMessages), ""});
 }
 
 Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {
@@ -170,14 +187,17 @@ Result<ShapedLinks::Sight> ShapedLinks::oldest(const LaneName& lane) {
   const LinkShares::Sight sight = shares_.oldest(lane, at);
   unlock();
   if (!sight.posted) return Sight{false, at / 1000 + header_->origin_ns + kUnknownAgainNanoseconds};
-  const Picoseconds again = sight.arrived ? sight.look_again : std::min(sight.look_again, at + kLongestBlind);
+  const Picoseconds again =
+      sight.arrived ? sight.look_again : std::min(sight.look_again, at + kLongestBlind);
   return Sight{sight.arrived, (again + 999) / 1000 + header_->origin_ns};
 }
 
 Result<void> ShapedLinks::set_part(int edge, double part) {
   if (edge < 0 || 2 * edge + 1 >= shares_.ways() || !(part >= 0 && part <= 1))
     return base::fail({ProblemCode::bad_usage, kWhere,
-                       "have no edge " + std::to_string(edge) + " that could carry " + std::to_string(part) + " of what is drawn", "0 to 1", ""});
+                       "have no edge " + std::to_string(edge) + " that could carry " +
+                           std::to_string(part) + " of what is drawn",
+                       "0 to 1", ""});
   if (auto ok = lock(-1); !ok) return ok;
   for (const Way way : {2 * edge, 2 * edge + 1}) shares_.set_part(way, part, now());
   unlock();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawn links as one piece of memory that the ranks of this machine share - processes over a memfd that the launcher makes,
-// threads as they are - with a lock and the real clock, so that ranks that share a link share its capacity.
+// The drawn links as one piece of memory that the ranks of this machine share - processes over a
+// memfd that the launcher makes, threads as they are - with a lock and the real clock, so that
+// ranks that share a link share its capacity.
 //
-// Between two calls nothing runs and nobody need be awake: core/comm/link_shares.h reckons what has happened since. A call
-// takes the lock for about a microsecond. Whoever comes after a rank that died while it held the lock mends what that left; one that is
-// stopped keeps it, and calls that have waited for long are Problems that name it.
+// Between two calls nothing runs and nobody need be awake: core/comm/link_shares.h reckons what has
+// happened since. A call takes the lock for about a microsecond. Whoever comes after a rank that
+// died while it held the lock mends what that left; one that is stopped keeps it, and calls that
+// have waited for long are Problems that name it.
 #pragma once
 
 #include <functional>
@@ -24,9 +26,11 @@ class ShapedLinks {
   using Clock = std::function<std::int64_t()>;  // nanoseconds
 
   // `fd` may be closed afterwards. A file that create_shaped_links did not make is a Problem.
-  static base::Result<std::shared_ptr<ShapedLinks>> open(int fd, Clock clock = base::now_nanoseconds);
+  static base::Result<std::shared_ptr<ShapedLinks>> open(int fd,
+                                                         Clock clock = base::now_nanoseconds);
   // For ranks that are threads of this process.
-  static base::Result<std::shared_ptr<ShapedLinks>> make(const DrawnLinks& drawn, int channels, Clock clock = base::now_nanoseconds);
+  static base::Result<std::shared_ptr<ShapedLinks>> make(const DrawnLinks& drawn, int channels,
+                                                         Clock clock = base::now_nanoseconds);
 
   int ranks() const { return shares_.ranks(); }
   int channels() const { return shares_.channels(); }
@@ -43,7 +47,8 @@ class ShapedLinks {
   base::Result<Sight> oldest(const LaneName& lane);
   base::Result<void> release(const LaneName& lane);  // one that has arrived
 
-  // From now on both ways of an edge carry this part, 0 to 1, of what they are drawn with. By who holds no lane: it is told as rank -1.
+  // From now on both ways of an edge carry this part, 0 to 1, of what they are drawn with. By who
+  // holds no lane: it is told as rank -1.
   base::Result<void> set_part(int edge, double part);
 
   // Nothing of what was posted there is on its way any more. By rank `by`.
@@ -54,7 +59,8 @@ class ShapedLinks {
  private:
   struct Header;
   ShapedLinks(MemoryMap memory, Clock clock);
-  static base::Result<void> format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels, std::int64_t origin_ns);
+  static base::Result<void> format(std::span<std::byte> memory, const DrawnLinks& drawn,
+                                   int channels, std::int64_t origin_ns);
   friend base::Result<int> create_shaped_links(const DrawnLinks& drawn, int channels);
   base::Result<void> lock(int rank);
   void unlock();

@@ -14,7 +14,8 @@ using std::chrono::microseconds;
 
 namespace {
 
-constexpr std::int64_t kAwakeBefore = 15'000;  // nanoseconds: longer than a sleeper needs to get up, as a rule
+constexpr std::int64_t kAwakeBefore =
+    15'000;  // nanoseconds: longer than a sleeper needs to get up, as a rule
 
 // Its address tells threads apart.
 const void* this_thread() {
@@ -22,7 +23,8 @@ const void* this_thread() {
   return &mark;
 }
 
-// The kernel lets a sleeper sleep 50 microseconds longer unless told otherwise (prctl(2), PR_SET_TIMERSLACK).
+// The kernel lets a sleeper sleep 50 microseconds longer unless told otherwise (prctl(2),
+// PR_SET_TIMERSLACK).
 void sleep_exactly() {
   thread_local const bool told = ::prctl(PR_SET_TIMERSLACK, 1'000UL, 0, 0, 0) == 0;
   static_cast<void>(told);
@@ -30,25 +32,30 @@ void sleep_exactly() {
 
 }  // namespace
 
-Result<std::unique_ptr<Transport>> ShapedTransport::make(std::unique_ptr<Transport> inner, std::shared_ptr<ShapedLinks> links) {
+Result<std::unique_ptr<Transport>> ShapedTransport::make(std::unique_ptr<Transport> inner,
+                                                         std::shared_ptr<ShapedLinks> links) {
   if (links->ranks() != inner->ranks())
-    return base::fail({base::ProblemCode::bad_usage, "shaped transport", "its links are of " + std::to_string(links->ranks()) + " ranks",
+    return base::fail({base::ProblemCode::bad_usage, "shaped transport",
+                       "its links are of " + std::to_string(links->ranks()) + " ranks",
                        std::to_string(inner->ranks()) + " ranks", ""});
   return std::unique_ptr<Transport>(new ShapedTransport(std::move(inner), std::move(links)));
 }
 
-ShapedTransport::ShapedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<ShapedLinks> links)
+ShapedTransport::ShapedTransport(std::unique_ptr<Transport> inner,
+                                 std::shared_ptr<ShapedLinks> links)
     : inner_(std::move(inner)),
       links_(std::move(links)),
       channels_(links_->channels()),
       held_(static_cast<std::size_t>(links_->ranks()) * static_cast<std::size_t>(channels_)) {}
 
 // Lanes that the links do not have are for the transport within to judge.
-Result<bool> ShapedTransport::post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) {
+Result<bool> ShapedTransport::post(int peer, int channel, Tag tag,
+                                   std::span<const std::byte> bytes) {
   if (inner_->has_lost(peer)) return true;
   const auto posted = inner_->post(peer, channel, tag, bytes);
   if (!posted || !*posted) return posted;
-  if (const auto told = links_->post({rank(), peer, channel}, bytes.size()); !told) return base::fail(told.error());
+  if (const auto told = links_->post({rank(), peer, channel}, bytes.size()); !told)
+    return base::fail(told.error());
   return true;
 }
 
@@ -79,8 +86,9 @@ Result<void> ShapedTransport::release(int peer, int channel) {
   if (!links_->holds({peer, rank(), channel})) return inner_->release(peer, channel);
   if (auto ok = inner_->state(); !ok) return ok;
   if (!std::exchange(held(peer, channel).seen, false))
-    return base::fail(
-        {base::ProblemCode::failed, "rank " + std::to_string(rank()), "rank " + std::to_string(peer) + " sent nothing that could be released", "", ""});
+    return base::fail({base::ProblemCode::failed, "rank " + std::to_string(rank()),
+                       "rank " + std::to_string(peer) + " sent nothing that could be released", "",
+                       ""});
   if (auto ok = links_->release({peer, rank(), channel}); !ok) return ok;
   return inner_->release(peer, channel);
 }
@@ -111,15 +119,19 @@ bool ShapedTransport::wait(microseconds limit) {
 std::int64_t ShapedTransport::first_due() const {
   std::int64_t first = kNothing;
   for (const Held& held : held_)
-    if (held.thread.load(std::memory_order_relaxed) == this_thread()) first = std::min(first, held.until_ns.load(std::memory_order_relaxed));
+    if (held.thread.load(std::memory_order_relaxed) == this_thread())
+      first = std::min(first, held.until_ns.load(std::memory_order_relaxed));
   return first;
 }
 
-// Whoever was told once that a message is due looks at it, or does not want it now: it is not told again.
+// Whoever was told once that a message is due looks at it, or does not want it now: it is not told
+// again.
 bool ShapedTransport::forget_due(std::int64_t now_ns) {
   bool any = false;
   for (Held& held : held_) {
-    if (held.thread.load(std::memory_order_relaxed) != this_thread() || held.until_ns.load(std::memory_order_relaxed) > now_ns) continue;
+    if (held.thread.load(std::memory_order_relaxed) != this_thread() ||
+        held.until_ns.load(std::memory_order_relaxed) > now_ns)
+      continue;
     held.until_ns.store(kNothing, std::memory_order_relaxed);
     any = true;
   }

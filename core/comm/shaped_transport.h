@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transport over which bytes take as long as the drawing says: each message is held back from its receiver until its last bit
-// would have crossed the drawn links. Nothing else changes: the bytes go as the transport within carries them, are read where
-// that lets them be read, and are counted there.
+// A transport over which bytes take as long as the drawing says: each message is held back from its
+// receiver until its last bit would have crossed the drawn links. Nothing else changes: the bytes
+// go as the transport within carries them, are read where that lets them be read, and are counted
+// there.
 //
-// Never faster than the transport within: what that has not brought yet is waited for. Headers take no share of a link, and what a receiver tells
-// its sender ("consumed") comes back at once; so it is in the simulator.
+// Never faster than the transport within: what that has not brought yet is waited for. Headers take
+// no share of a link, and what a receiver tells its sender ("consumed") comes back at once; so it
+// is in the simulator.
 //
-// Waiting for the moment of a message: asleep until shortly before, then yielding, so that it is met within microseconds
-// where a core is free. Whoever is late - a rank that computes meanwhile, a busy machine - takes the message late, but takes
-// nothing from the lanes of others, nor from what the same lane has queued.
+// Waiting for the moment of a message: asleep until shortly before, then yielding, so that it is
+// met within microseconds where a core is free. Whoever is late - a rank that computes meanwhile, a
+// busy machine - takes the message late, but takes nothing from the lanes of others, nor from what
+// the same lane has queued.
 #pragma once
 
 #include <atomic>
@@ -22,14 +25,19 @@ namespace trainyard::comm {
 
 class ShapedTransport final : public Transport {
  public:
-  // `links` have the ranks and at least the channels of `inner`, which holds no more than LinkShares::kLaneMessages a channel.
-  static base::Result<std::unique_ptr<Transport>> make(std::unique_ptr<Transport> inner, std::shared_ptr<ShapedLinks> links);
+  // `links` have the ranks and at least the channels of `inner`, which holds no more than
+  // LinkShares::kLaneMessages a channel.
+  static base::Result<std::unique_ptr<Transport>> make(std::unique_ptr<Transport> inner,
+                                                       std::shared_ptr<ShapedLinks> links);
 
   int rank() const override { return inner_->rank(); }
   int ranks() const override { return inner_->ranks(); }
   std::span<std::byte> arena() override { return inner_->arena(); }
-  base::Result<bool> post(int peer, int channel, Tag tag, std::span<const std::byte> bytes) override;
-  base::Result<std::uint64_t> consumed(int peer, int channel) override { return inner_->consumed(peer, channel); }
+  base::Result<bool> post(int peer, int channel, Tag tag,
+                          std::span<const std::byte> bytes) override;
+  base::Result<std::uint64_t> consumed(int peer, int channel) override {
+    return inner_->consumed(peer, channel);
+  }
   base::Result<std::optional<Message>> receive(int peer, int channel) override;
   base::Result<void> release(int peer, int channel) override;
   bool wait(std::chrono::microseconds limit) override;
@@ -42,7 +50,8 @@ class ShapedTransport final : public Transport {
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 
  private:
-  // A message that has come and is held back: until when, and for whom. A lane has one receiving thread.
+  // A message that has come and is held back: until when, and for whom. A lane has one receiving
+  // thread.
   struct Held {
     std::atomic<std::int64_t> until_ns{kNothing};
     std::atomic<const void*> thread{nullptr};
@@ -51,7 +60,10 @@ class ShapedTransport final : public Transport {
   static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
 
   ShapedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<ShapedLinks> links);
-  Held& held(int peer, int channel) { return held_[static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels_) + static_cast<std::size_t>(channel)]; }
+  Held& held(int peer, int channel) {
+    return held_[static_cast<std::size_t>(peer) * static_cast<std::size_t>(channels_) +
+                 static_cast<std::size_t>(channel)];
+  }
   base::Result<bool> may_be_seen(int peer, int channel);
   std::int64_t first_due() const;
   bool forget_due(std::int64_t now_ns);

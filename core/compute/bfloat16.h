@@ -6,7 +6,10 @@
 
 namespace trainyard::compute {
 
-// The nearest bfloat16, of two equally near ones the even one. From 2^128 (1 - 2^-9) on it is Inf; Inf and NaN stay what they are.
-inline float rounded_to_bfloat16(float value) { return compression::Bf16::decode(compression::Bf16::encode(value)); }
+// The nearest bfloat16, of two equally near ones the even one. From 2^128 (1 - 2^-9) on it is Inf;
+// Inf and NaN stay what they are.
+inline float rounded_to_bfloat16(float value) {
+  return compression::Bf16::decode(compression::Bf16::encode(value));
+}
 
 }  // namespace trainyard::compute

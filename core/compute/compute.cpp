@@ -11,7 +11,8 @@ base::Result<void> finish(Queue& queue) {
   return queue.state();
 }
 
-void Compute::load_bytes(const Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) {
+void Compute::load_bytes(const Tensor& destination, std::span<const std::uint8_t> source,
+                         std::span<const float, 256> value_of) {
   std::vector<float> values(source.size());
   std::ranges::transform(source, values.begin(), [&](std::uint8_t byte) { return value_of[byte]; });
   load(destination, values);

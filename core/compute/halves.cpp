@@ -24,11 +24,13 @@ void round_all(const float* values, std::byte* halves, std::int64_t elements) {
 }  // namespace
 
 void widen(DType from, const std::byte* halves, float* values, std::int64_t elements) {
-  from == DType::bf16 ? widen_all<Bf16>(halves, values, elements) : widen_all<Fp16>(halves, values, elements);
+  from == DType::bf16 ? widen_all<Bf16>(halves, values, elements)
+                      : widen_all<Fp16>(halves, values, elements);
 }
 
 void round(DType to, const float* values, std::byte* halves, std::int64_t elements) {
-  to == DType::bf16 ? round_all<Bf16>(values, halves, elements) : round_all<Fp16>(values, halves, elements);
+  to == DType::bf16 ? round_all<Bf16>(values, halves, elements)
+                    : round_all<Fp16>(values, halves, elements);
 }
 
 }  // namespace trainyard::compute

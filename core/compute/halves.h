@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixed precision (Micikevicius et al. 2018): what passes between layers, and the gradients of that, may be bf16 or fp16. Then the factors of products are of
-// that dtype too, with their biases, and all else that an op touches is fp32: parameters of normalisations, tables, what names their rows, and the gradients of
-// all parameters. What comes in is widened, computed in fp32, and rounded once, to nearest and even, where it is stored; a copy may be of another dtype.
-// Attention may round p_ij and d_ij (ops.h), too, each of these but for a factor that its row has in common, before it multiplies them.
+// Mixed precision (Micikevicius et al. 2018): what passes between layers, and the gradients of
+// that, may be bf16 or fp16. Then the factors of products are of that dtype too, with their biases,
+// and all else that an op touches is fp32: parameters of normalisations, tables, what names their
+// rows, and the gradients of all parameters. What comes in is widened, computed in fp32, and
+// rounded once, to nearest and even, where it is stored; a copy may be of another dtype. Attention
+// may round p_ij and d_ij (ops.h), too, each of these but for a factor that its row has in common,
+// before it multiplies them.
 //
-// Here for devices whose memory this process can touch: such tensors are widened to fp32, and the op is computed on these. A backend that is faster at it does
-// it in its own way.
+// Here for devices whose memory this process can touch: such tensors are widened to fp32, and the
+// op is computed on these. A backend that is faster at it does it in its own way.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +36,10 @@ struct Use {
 template <class AnyOp, class Visit>
 void for_passing(AnyOp& op, const Visit& visit) {
   using OneOp = std::remove_const_t<AnyOp>;
-  constexpr bool in_place = std::is_same_v<OneOp, ActivationBackward>, adds = std::is_same_v<OneOp, Accumulate> || std::is_same_v<OneOp, CopyColumns>;
-  constexpr bool goes_back = in_place || std::is_same_v<OneOp, PoolBackward> || std::is_same_v<OneOp, AttentionBackward>;
+  constexpr bool in_place = std::is_same_v<OneOp, ActivationBackward>,
+                 adds = std::is_same_v<OneOp, Accumulate> || std::is_same_v<OneOp, CopyColumns>;
+  constexpr bool goes_back =
+      in_place || std::is_same_v<OneOp, PoolBackward> || std::is_same_v<OneOp, AttentionBackward>;
   constexpr Use read{true, false}, written{false, true}, changed{true, true};
   if constexpr (requires { op.input; }) visit(op.input, read);
   if constexpr (requires { op.weight; }) visit(op.weight, read);
@@ -43,7 +48,8 @@ void for_passing(AnyOp& op, const Visit& visit) {
   if constexpr (requires { op.right; }) visit(op.right, read);
   if constexpr (requires { op.logits; }) visit(op.logits, read);
   if constexpr (requires { op.output_gradient; }) visit(op.output_gradient, read);
-  if constexpr (requires { op.output; }) visit(op.output, goes_back ? read : adds ? changed : written);
+  if constexpr (requires { op.output; })
+    visit(op.output, goes_back ? read : adds ? changed : written);
   if constexpr (requires { op.gradient; }) visit(op.gradient, in_place ? changed : written);
   if constexpr (requires { op.input_gradient; }) visit(op.input_gradient, written);
 }
@@ -51,7 +57,8 @@ void for_passing(AnyOp& op, const Visit& visit) {
 template <class OneOp>
 bool has_halves(const OneOp& op) {
   bool found = false;
-  for_passing(op, [&](const Tensor& tensor, Use) { found |= is_half(tensor.dtype) && !tensor.empty(); });
+  for_passing(
+      op, [&](const Tensor& tensor, Use) { found |= is_half(tensor.dtype) && !tensor.empty(); });
   return found;
 }
 
@@ -61,17 +68,22 @@ struct Passing {
   Use use;
 };
 
-// Lets `op` work on fp32 instead: lend(elements) gives memory for each of its tensors of 16 bits, which stays that op's own while it runs.
+// Lets `op` work on fp32 instead: lend(elements) gives memory for each of its tensors of 16 bits,
+// which stays that op's own while it runs.
 template <class OneOp, class Lend>
 std::vector<Passing> widen(OneOp& op, const Lend& lend) {
   std::vector<Passing> list;
   for_passing(op, [&](Tensor& tensor, Use use) {
     if (!is_half(tensor.dtype)) return;
-    const auto same = [&](const Passing& known) { return known.half.data == tensor.data && known.half.elements() == tensor.elements(); };
+    const auto same = [&](const Passing& known) {
+      return known.half.data == tensor.data && known.half.elements() == tensor.elements();
+    };
     auto at = std::find_if(list.begin(), list.end(), same);
-    if (at == list.end() && !tensor.empty()) at = list.insert(at, {tensor, lend(tensor.elements()), {}});
+    if (at == list.end() && !tensor.empty())
+      at = list.insert(at, {tensor, lend(tensor.elements()), {}});
     if (at != list.end()) at->use = {at->use.read || use.read, at->use.written || use.written};
-    tensor = {DType::fp32, tensor.shape, at != list.end() ? reinterpret_cast<std::byte*>(at->wide) : nullptr};
+    tensor = {DType::fp32, tensor.shape,
+              at != list.end() ? reinterpret_cast<std::byte*>(at->wide) : nullptr};
   });
   return list;
 }

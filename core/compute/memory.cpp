@@ -14,12 +14,17 @@ namespace trainyard::compute {
 base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
   constexpr std::int64_t small = 4096, large = std::int64_t{2} << 20;
   const std::int64_t page = bytes >= 2 * large ? large : small;
-  const auto rounded = static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
+  const auto rounded =
+      static_cast<std::size_t>(std::max<std::int64_t>(page, (bytes + page - 1) / page * page));
   Memory memory(static_cast<std::byte*>(std::aligned_alloc(page, rounded)), std::free);
   if (!memory)
-    return base::fail({base::ProblemCode::unavailable, where, "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
+    return base::fail({base::ProblemCode::unavailable, where,
+                       "cannot allocate " + base::format_bytes(static_cast<double>(bytes)), "",
                        "Use a smaller batch or model, or more memory."});
-  if (page == large) ::madvise(memory.get(), rounded, MADV_HUGEPAGE);  // spares most of the page faults and look-ups; where there are none, nothing is lost
+  if (page == large)
+    ::madvise(memory.get(), rounded,
+              MADV_HUGEPAGE);  // spares most of the page faults and look-ups; where there are none,
+                               // nothing is lost
   std::memset(memory.get(), 0, rounded);
   return memory;
 }

@@ -22,17 +22,21 @@ T load(const std::byte* bytes) {
 }
 
 double in_fp64(double a, double b) { return a + b; }
-double in_fp32(double a, double b) { return static_cast<double>(static_cast<float>(a) + static_cast<float>(b)); }
+double in_fp32(double a, double b) {
+  return static_cast<double>(static_cast<float>(a) + static_cast<float>(b));
+}
 
 double in_int32(double a, double b) {
-  const auto sum = static_cast<std::uint32_t>(static_cast<std::int32_t>(a)) + static_cast<std::uint32_t>(static_cast<std::int32_t>(b));
+  const auto sum = static_cast<std::uint32_t>(static_cast<std::int32_t>(a)) +
+                   static_cast<std::uint32_t>(static_cast<std::int32_t>(b));
   return static_cast<double>(static_cast<std::int32_t>(sum));
 }
 
 // In fp32, and rounded again.
 template <class Half>
 double in_half(double a, double b) {
-  return static_cast<double>(Half::decode(Half::encode(static_cast<float>(a) + static_cast<float>(b))));
+  return static_cast<double>(
+      Half::decode(Half::encode(static_cast<float>(a) + static_cast<float>(b))));
 }
 
 }  // namespace
@@ -61,6 +65,9 @@ Adding adding_in(DType dtype) {
   return nullptr;
 }
 
-bool same_number(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b)); }
+bool same_number(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
 
 }  // namespace trainyard::compute

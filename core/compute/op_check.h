@@ -13,21 +13,27 @@
 namespace trainyard::compute {
 
 std::string to_text(DType dtype, const Shape& shape);  // "fp32 [128, 784]"
-inline std::int64_t last_extent(const Tensor& tensor) { return tensor.shape.dimensions > 0 ? tensor.shape[tensor.shape.dimensions - 1] : 0; }
+inline std::int64_t last_extent(const Tensor& tensor) {
+  return tensor.shape.dimensions > 0 ? tensor.shape[tensor.shape.dimensions - 1] : 0;
+}
 
 class OpCheck {
  public:
   OpCheck(std::string_view op, const Reaches& reaches) : op_(op), reaches_(reaches) {}
 
   OpCheck& is(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
-  OpCheck& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype, const Shape& shape);
+  OpCheck& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype,
+                       const Shape& shape);
   OpCheck& floating(std::string_view tensor, const Tensor& found);
-  OpCheck& full(std::string_view tensor, const Tensor& found);      // fp32 or fp64
-  OpCheck& matrix(std::string_view tensor, const Tensor& found);    // [rows, columns], at least one column
-  OpCheck& image(std::string_view tensor, const Tensor& found);     // [B,H,W,C], only B may be 0
-  OpCheck& channels(std::string_view tensor, const Tensor& found);  // [..,C], two dimensions or more, C at least 1
-  OpCheck& multiplies(Multiplies found, DType dtype);               // others than full only of fp32
-  OpCheck& require(bool fits, std::string_view part, const std::string& what, const std::string& accepted);
+  OpCheck& full(std::string_view tensor, const Tensor& found);  // fp32 or fp64
+  OpCheck& matrix(std::string_view tensor,
+                  const Tensor& found);  // [rows, columns], at least one column
+  OpCheck& image(std::string_view tensor, const Tensor& found);  // [B,H,W,C], only B may be 0
+  OpCheck& channels(std::string_view tensor,
+                    const Tensor& found);  // [..,C], two dimensions or more, C at least 1
+  OpCheck& multiplies(Multiplies found, DType dtype);  // others than full only of fp32
+  OpCheck& require(bool fits, std::string_view part, const std::string& what,
+                   const std::string& accepted);
 
   base::Result<void> result() const;
 
@@ -39,7 +45,8 @@ class OpCheck {
   std::optional<base::Problem> problem_;
 };
 
-// One pair an op: its name, and what it asks of its tensors. Here those of images, transformers, what lies between layers, and compression.
+// One pair an op: its name, and what it asks of its tensors. Here those of images, transformers,
+// what lies between layers, and compression.
 std::string_view name_of_op(const Conv2dForward& op);
 std::string_view name_of_op(const Conv2dBackwardInput& op);
 std::string_view name_of_op(const Conv2dBackwardWeight& op);

@@ -16,9 +16,11 @@ constexpr std::int64_t row_number(T number, std::int64_t rows) {
   return static_cast<T>(row) == number ? row : kNoRow;
 }
 
-// Of a table that has `rows` rows of `all`, from `first` on: which of its own, or kElsewhere. Of `all` 0 it is whole.
+// Of a table that has `rows` rows of `all`, from `first` on: which of its own, or kElsewhere. Of
+// `all` 0 it is whole.
 template <class T>
-constexpr std::int64_t row_of_part(T number, std::int64_t rows, std::int64_t first, std::int64_t all) {
+constexpr std::int64_t row_of_part(T number, std::int64_t rows, std::int64_t first,
+                                   std::int64_t all) {
   if (all == 0) return row_number(number, rows);
   const std::int64_t row = row_number(number, all);
   if (row == kNoRow) return kNoRow;

@@ -13,7 +13,8 @@ class Streams {
   virtual base::Result<void> enter() = 0;
   // A new one, which lives as long as this. What it is, the library knows: of CUDA a cudaStream_t.
   virtual base::Result<void*> stream() = 0;
-  // Calls `done`, in another thread, once all that the stream was given before is through; never where the device is broken. `done` asks nothing of the device.
+  // Calls `done`, in another thread, once all that the stream was given before is through; never
+  // where the device is broken. `done` asks nothing of the device.
   virtual base::Result<void> then(void* stream, void (*done)(void*), void* of) = 0;
   virtual void finish(void* stream) = 0;  // waits for all of it
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tensors as the plan places them: a type, a shape and an address. Plain row-major layout; nobody owns memory here.
+// Tensors as the plan places them: a type, a shape and an address. Plain row-major layout; nobody
+// owns memory here.
 #pragma once
 
 #include <array>

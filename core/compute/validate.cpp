@@ -11,89 +11,128 @@ namespace trainyard::compute {
 namespace {
 
 // What passes between layers may have 16 bits where all else has 32.
-DType passing(const Tensor& found, DType dtype) { return dtype == DType::fp32 && is_half(found.dtype) ? found.dtype : dtype; }
-DType either(const Tensor& found, DType dtype) { return found.dtype == wide(dtype) ? wide(dtype) : dtype; }
+DType passing(const Tensor& found, DType dtype) {
+  return dtype == DType::fp32 && is_half(found.dtype) ? found.dtype : dtype;
+}
+DType either(const Tensor& found, DType dtype) {
+  return found.dtype == wide(dtype) ? wide(dtype) : dtype;
+}
 
 // One pair an op, as in op_check.h.
 
 std::string_view name_of_op(const LinearForward&) { return "linear_forward"; }
 void check(const LinearForward& op, OpCheck& check) {
-  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.weight.shape[0];
+  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1],
+                     outputs = op.weight.shape[0];
   const DType dtype = op.input.dtype;
-  check.matrix("input", op.input).matrix("weight", op.weight).is("weight", op.weight, dtype, {outputs, inputs});
-  check.is_or_empty("bias", op.bias, dtype, {outputs}).is("output", op.output, dtype, {batch, outputs}).matrix("output", op.output);
+  check.matrix("input", op.input)
+      .matrix("weight", op.weight)
+      .is("weight", op.weight, dtype, {outputs, inputs});
+  check.is_or_empty("bias", op.bias, dtype, {outputs})
+      .is("output", op.output, dtype, {batch, outputs})
+      .matrix("output", op.output);
   check.multiplies(op.multiplies, dtype);
 }
 
 std::string_view name_of_op(const AddBias&) { return "add_bias"; }
 void check(const AddBias& op, OpCheck& check) {
-  check.matrix("input", op.input).is_or_empty("bias", op.bias, either(op.bias, op.input.dtype), {op.input.shape[1]});
+  check.matrix("input", op.input)
+      .is_or_empty("bias", op.bias, either(op.bias, op.input.dtype), {op.input.shape[1]});
   check.is("output", op.output, op.input.dtype, op.input.shape);
 }
 
 std::string_view name_of_op(const SumRows&) { return "sum_rows"; }
-void check(const SumRows& op, OpCheck& check) { check.matrix("input", op.input).is("output", op.output, wide(op.input.dtype), {op.input.shape[1]}); }
+void check(const SumRows& op, OpCheck& check) {
+  check.matrix("input", op.input)
+      .is("output", op.output, wide(op.input.dtype), {op.input.shape[1]});
+}
 
 std::string_view name_of_op(const CopyColumns&) { return "copy_columns"; }
 void check(const CopyColumns& op, OpCheck& check) {
   const auto range = [&](std::string_view part, std::int64_t first, std::int64_t width) {
     check.require(first >= 0 && op.columns >= 1 && first + op.columns <= width, part,
-                  "columns " + std::to_string(first) + " to " + std::to_string(first + op.columns) + " of " + std::to_string(width), "columns of the matrix");
+                  "columns " + std::to_string(first) + " to " + std::to_string(first + op.columns) +
+                      " of " + std::to_string(width),
+                  "columns of the matrix");
   };
-  check.matrix("input", op.input).matrix("output", op.output).is("output", op.output, op.input.dtype, {op.input.shape[0], op.output.shape[1]});
+  check.matrix("input", op.input)
+      .matrix("output", op.output)
+      .is("output", op.output, op.input.dtype, {op.input.shape[0], op.output.shape[1]});
   range("input_first", op.input_first, op.input.shape[1]);
   range("output_first", op.output_first, op.output.shape[1]);
 }
 
 std::string_view name_of_op(const ActivationBackward&) { return "activation_backward"; }
-void check(const ActivationBackward& op, OpCheck& check) { check.floating("output", op.output).is("gradient", op.gradient, op.output.dtype, op.output.shape); }
+void check(const ActivationBackward& op, OpCheck& check) {
+  check.floating("output", op.output).is("gradient", op.gradient, op.output.dtype, op.output.shape);
+}
 
 std::string_view name_of_op(const LinearBackwardInput&) { return "linear_backward_input"; }
 void check(const LinearBackwardInput& op, OpCheck& check) {
-  const std::int64_t batch = op.output_gradient.shape[0], outputs = op.output_gradient.shape[1], inputs = op.weight.shape[1];
+  const std::int64_t batch = op.output_gradient.shape[0], outputs = op.output_gradient.shape[1],
+                     inputs = op.weight.shape[1];
   const DType dtype = op.output_gradient.dtype;
   check.matrix("output_gradient", op.output_gradient).matrix("weight", op.weight);
-  check.is("weight", op.weight, dtype, {outputs, inputs}).is("input_gradient", op.input_gradient, dtype, {batch, inputs});
+  check.is("weight", op.weight, dtype, {outputs, inputs})
+      .is("input_gradient", op.input_gradient, dtype, {batch, inputs});
   check.multiplies(op.multiplies, dtype);
 }
 
 std::string_view name_of_op(const LinearBackwardWeight&) { return "linear_backward_weight"; }
 void check(const LinearBackwardWeight& op, OpCheck& check) {
-  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.output_gradient.shape[1];
+  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1],
+                     outputs = op.output_gradient.shape[1];
   const DType dtype = op.input.dtype;
-  check.matrix("input", op.input).matrix("output_gradient", op.output_gradient).is("output_gradient", op.output_gradient, dtype, {batch, outputs});
-  check.is("weight_gradient", op.weight_gradient, wide(dtype), {outputs, inputs}).is_or_empty("bias_gradient", op.bias_gradient, wide(dtype), {outputs});
-  check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1}).multiplies(op.multiplies, dtype);
+  check.matrix("input", op.input)
+      .matrix("output_gradient", op.output_gradient)
+      .is("output_gradient", op.output_gradient, dtype, {batch, outputs});
+  check.is("weight_gradient", op.weight_gradient, wide(dtype), {outputs, inputs})
+      .is_or_empty("bias_gradient", op.bias_gradient, wide(dtype), {outputs});
+  check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1})
+      .multiplies(op.multiplies, dtype);
 }
 
 // Of fp32 the numbers of further rows would not be whole.
 constexpr std::int64_t kMostRows = 1 << 24;
 
 // The samples, which are called `of`, and the table.
-void check_rows(const char* of, const Tensor& input, const char* name, const Tensor& table, std::int64_t slots, OpCheck& check) {
+void check_rows(const char* of, const Tensor& input, const char* name, const Tensor& table,
+                std::int64_t slots, OpCheck& check) {
   const std::int64_t inputs = input.shape[1];
-  check.matrix(of, input).full(of, input).matrix(name, table).is(name, table, input.dtype, table.shape);
-  check.require(slots >= 1 && slots <= inputs, "slots", "is " + std::to_string(slots), "1 to " + std::to_string(inputs));
-  check.require(input.dtype == DType::fp64 || table.shape[0] <= kMostRows, name, "has " + std::to_string(table.shape[0]) + " rows",
+  check.matrix(of, input)
+      .full(of, input)
+      .matrix(name, table)
+      .is(name, table, input.dtype, table.shape);
+  check.require(slots >= 1 && slots <= inputs, "slots", "is " + std::to_string(slots),
+                "1 to " + std::to_string(inputs));
+  check.require(input.dtype == DType::fp64 || table.shape[0] <= kMostRows, name,
+                "has " + std::to_string(table.shape[0]) + " rows",
                 "at most " + std::to_string(kMostRows) + " of fp32");
 }
 
 // Of the table that it is a part of.
 template <class Bag>
 void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
-  const bool fits = op.all_rows == 0 ? op.first_row == 0 : op.first_row >= 0 && op.first_row + rows <= op.all_rows && op.all_rows <= kMostRows;
-  check.require(fits, "first_row", "is " + std::to_string(op.first_row) + " of " + std::to_string(op.all_rows),
-                "where " + std::to_string(rows) + " rows of " + std::to_string(kMostRows) + " at most begin");
+  const bool fits = op.all_rows == 0 ? op.first_row == 0
+                                     : op.first_row >= 0 && op.first_row + rows <= op.all_rows &&
+                                           op.all_rows <= kMostRows;
+  check.require(
+      fits, "first_row",
+      "is " + std::to_string(op.first_row) + " of " + std::to_string(op.all_rows),
+      "where " + std::to_string(rows) + " rows of " + std::to_string(kMostRows) + " at most begin");
 }
 
 // With the columns that a bag hands on.
-Shape bag_shape(const Tensor& input, const Tensor& table, std::int64_t slots) { return {input.shape[0], table.shape[1] + input.shape[1] - slots}; }
+Shape bag_shape(const Tensor& input, const Tensor& table, std::int64_t slots) {
+  return {input.shape[0], table.shape[1] + input.shape[1] - slots};
+}
 
 std::string_view name_of_op(const EmbeddingBagForward&) { return "embedding_bag_forward"; }
 void check(const EmbeddingBagForward& op, OpCheck& check) {
   check_rows("input", op.input, "table", op.table, op.slot_count, check);
   check_part(op, op.table.shape[0], check);
-  check.is("output", op.output, passing(op.output, op.input.dtype), bag_shape(op.input, op.table, op.slot_count));
+  check.is("output", op.output, passing(op.output, op.input.dtype),
+           bag_shape(op.input, op.table, op.slot_count));
 }
 
 std::string_view name_of_op(const AddBag&) { return "add_bag"; }
@@ -104,20 +143,25 @@ void check(const AddBag& op, OpCheck& check) {
   check.is("input", op.input, dtype, sums).is("output", op.output, dtype, sums);
 }
 
-std::string_view name_of_op(const EmbeddingBagBackwardWeight&) { return "embedding_bag_backward_weight"; }
+std::string_view name_of_op(const EmbeddingBagBackwardWeight&) {
+  return "embedding_bag_backward_weight";
+}
 void check(const EmbeddingBagBackwardWeight& op, OpCheck& check) {
   check_rows("input", op.input, "table_gradient", op.table_gradient, op.slot_count, check);
   check_part(op, op.table_gradient.shape[0], check);
   const Shape added{op.input.shape[0], op.table_gradient.shape[1]};
   check.is("output_gradient", op.output_gradient, passing(op.output_gradient, op.input.dtype),
-           op.output_gradient.shape == added ? added : bag_shape(op.input, op.table_gradient, op.slot_count));
+           op.output_gradient.shape == added
+               ? added
+               : bag_shape(op.input, op.table_gradient, op.slot_count));
   check.is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
 }
 
 std::string_view name_of_op(const SoftmaxCrossEntropy&) { return "softmax_cross_entropy"; }
 void check(const SoftmaxCrossEntropy& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
-  check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape).is_or_empty("metrics", op.metrics, DType::fp64, {2});
+  check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape)
+      .is_or_empty("metrics", op.metrics, DType::fp64, {2});
   check.is_or_empty("loss_scale", op.loss_scale, DType::fp64, {1});
 }
 
@@ -125,7 +169,8 @@ std::string_view name_of_op(const SoftmaxSummary&) { return "softmax_summary"; }
 void check(const SoftmaxSummary& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
   check.is("summary", op.summary, DType::fp64, {4, op.logits.shape[0]});
-  check.require(op.first_class >= 0 && op.first_class + op.logits.shape[1] <= op.all_classes, "first_class", "is " + std::to_string(op.first_class),
+  check.require(op.first_class >= 0 && op.first_class + op.logits.shape[1] <= op.all_classes,
+                "first_class", "is " + std::to_string(op.first_class),
                 "a part of " + std::to_string(op.all_classes) + " classes");
 }
 
@@ -133,41 +178,52 @@ std::string_view name_of_op(const SoftmaxCrossEntropyPart&) { return "softmax_cr
 void check(const SoftmaxCrossEntropyPart& op, OpCheck& check) {
   check.matrix("logits", op.logits).is("labels", op.labels, DType::int32, {op.logits.shape[0]});
   check.is("summaries", op.summaries, DType::fp64, {op.summaries.shape[0], 4, op.logits.shape[0]});
-  check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape).is_or_empty("metrics", op.metrics, DType::fp64, {2});
+  check.is_or_empty("gradient", op.gradient, op.logits.dtype, op.logits.shape)
+      .is_or_empty("metrics", op.metrics, DType::fp64, {2});
   check.is_or_empty("loss_scale", op.loss_scale, DType::fp64, {1});
 }
 
 std::string_view name_of_op(const SquaredNorm&) { return "squared_norm"; }
-void check(const SquaredNorm& op, OpCheck& check) { check.full("input", op.input).is("output", op.output, DType::fp64, {1}); }
+void check(const SquaredNorm& op, OpCheck& check) {
+  check.full("input", op.input).is("output", op.output, DType::fp64, {1});
+}
 
 std::string_view name_of_op(const ClipFactor&) { return "clip_factor"; }
 void check(const ClipFactor& op, OpCheck& check) {
-  check.is("squared_norms", op.squared_norms, DType::fp64, {op.squared_norms.elements()}).is("factor", op.factor, DType::fp64, {1});
+  check.is("squared_norms", op.squared_norms, DType::fp64, {op.squared_norms.elements()})
+      .is("factor", op.factor, DType::fp64, {1});
   check.is_or_empty("loss_scale", op.loss_scale, DType::fp64, {1});
   check.require(op.maximum > 0, "maximum", "is " + std::to_string(op.maximum), "a norm above 0");
 }
 
 std::string_view name_of_op(const Zero&) { return "zero"; }
-void check(const Zero& op, OpCheck& check) { check.is("output", op.output, op.output.dtype, op.output.shape); }
+void check(const Zero& op, OpCheck& check) {
+  check.is("output", op.output, op.output.dtype, op.output.shape);
+}
 
 // New parameters in the midst of old ones would overwrite what is still to be read.
 void check_updated(const Tensor& updated, const Tensor& parameters, OpCheck& check) {
   check.is_or_empty("updated", updated, parameters.dtype, parameters.shape);
   if (updated.empty()) return;
-  const std::int64_t distance = reinterpret_cast<std::intptr_t>(updated.data) - reinterpret_cast<std::intptr_t>(parameters.data);
+  const std::int64_t distance = reinterpret_cast<std::intptr_t>(updated.data) -
+                                reinterpret_cast<std::intptr_t>(parameters.data);
   check.require(distance == 0 || std::abs(distance) >= parameters.bytes(), "updated",
-                "begins " + std::to_string(distance) + " bytes from parameters of " + std::to_string(parameters.bytes()),
+                "begins " + std::to_string(distance) + " bytes from parameters of " +
+                    std::to_string(parameters.bytes()),
                 "the memory of parameters, or memory apart from it");
 }
 
 void check_common(const UpdateInputs& common, OpCheck& check) {
-  check.full("parameters", common.parameters).is("gradient", common.gradient, common.parameters.dtype, common.parameters.shape);
-  check.is("learning_rate", common.learning_rate, DType::fp64, {1}).is_or_empty("factor", common.factor, DType::fp64, {1});
+  check.full("parameters", common.parameters)
+      .is("gradient", common.gradient, common.parameters.dtype, common.parameters.shape);
+  check.is("learning_rate", common.learning_rate, DType::fp64, {1})
+      .is_or_empty("factor", common.factor, DType::fp64, {1});
   check.is("statistics", common.statistics, DType::fp64, {3});
   check_updated(common.updated, common.parameters, check);
   check.is_or_empty("origin", common.origin, common.parameters.dtype, common.parameters.shape);
   if (!common.origin.empty())
-    check.require(common.origin.data != common.destination().data, "origin", "is where the new parameters go", "memory apart from it");
+    check.require(common.origin.data != common.destination().data, "origin",
+                  "is where the new parameters go", "memory apart from it");
 }
 
 std::string_view name_of_op(const SgdUpdate&) { return "sgd_update"; }
@@ -182,8 +238,10 @@ std::string_view name_of_op(const AdamUpdate&) { return "adam_update"; }
 void check(const AdamUpdate& op, OpCheck& check) {
   const Tensor& parameters = op.common.parameters;
   check_common(op.common, check);
-  check.is("first_moment", op.first_moment, parameters.dtype, parameters.shape).is("second_moment", op.second_moment, parameters.dtype, parameters.shape);
-  check.is("step", op.step, DType::fp64, {1}).require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
+  check.is("first_moment", op.first_moment, parameters.dtype, parameters.shape)
+      .is("second_moment", op.second_moment, parameters.dtype, parameters.shape);
+  check.is("step", op.step, DType::fp64, {1})
+      .require(op.epsilon > 0, "epsilon", "is " + std::to_string(op.epsilon), "a number above 0");
   check.require(op.beta1 >= 0 && op.beta1 < 1, "beta1", "is " + std::to_string(op.beta1), "[0, 1)");
   check.require(op.beta2 >= 0 && op.beta2 < 1, "beta2", "is " + std::to_string(op.beta2), "[0, 1)");
 }

@@ -7,11 +7,15 @@ namespace {
 using compression::Scheme;
 
 void check_scheme(Scheme kind, OpCheck& check) {
-  check.require(kind != Scheme::none && kind != Scheme::power_sgd, "kind", "is " + std::string(base::name_of(kind)),
+  check.require(kind != Scheme::none && kind != Scheme::power_sgd, "kind",
+                "is " + std::string(base::name_of(kind)),
                 "fp16, bf16, int8, sign, top_k or random_k");
 }
 
-void check_flat(std::string_view tensor, const Tensor& found, std::int64_t elements, OpCheck& check) { check.is(tensor, found, DType::fp32, {elements}); }
+void check_flat(std::string_view tensor, const Tensor& found, std::int64_t elements,
+                OpCheck& check) {
+  check.is(tensor, found, DType::fp32, {elements});
+}
 
 }  // namespace
 
@@ -19,8 +23,10 @@ std::string_view name_of_op(const CompressGradient&) { return "compress_gradient
 void check(const CompressGradient& op, OpCheck& check) {
   const std::int64_t elements = op.gradient.elements();
   check_scheme(op.spec.kind, check);
-  check.is("gradient", op.gradient, DType::fp32, {elements}).is_or_empty("residual", op.residual, DType::fp32, {elements});
-  check.is("encoded", op.encoded, compression::wire_dtype(op.spec.kind), {compression::encoded_elements(op.spec, elements)});
+  check.is("gradient", op.gradient, DType::fp32, {elements})
+      .is_or_empty("residual", op.residual, DType::fp32, {elements});
+  check.is("encoded", op.encoded, compression::wire_dtype(op.spec.kind),
+           {compression::encoded_elements(op.spec, elements)});
   check.is("squared_error", op.squared_error, DType::fp64, {1});
   if (op.spec.kind == Scheme::random_k) check.is("step", op.step, DType::fp64, {1});
 }
@@ -30,9 +36,11 @@ void check(const DecompressGradient& op, OpCheck& check) {
   const std::int64_t elements = op.gradient.elements();
   check_scheme(op.spec.kind, check);
   check.require(op.parts >= 1, "parts", "is " + std::to_string(op.parts), "1 or more");
-  check.require(op.parts == 1 || compression::gathers(op.spec.kind), "parts", "is " + std::to_string(op.parts), "1 of what is summed");
+  check.require(op.parts == 1 || compression::gathers(op.spec.kind), "parts",
+                "is " + std::to_string(op.parts), "1 of what is summed");
   check.is("gradient", op.gradient, DType::fp32, {elements});
-  check.is("encoded", op.encoded, compression::wire_dtype(op.spec.kind), {op.parts * compression::encoded_elements(op.spec, elements)});
+  check.is("encoded", op.encoded, compression::wire_dtype(op.spec.kind),
+           {op.parts * compression::encoded_elements(op.spec, elements)});
   if (op.spec.kind == Scheme::random_k) check.is("step", op.step, DType::fp64, {1});
 }
 
@@ -60,7 +68,8 @@ void check(const PowerSgdDecode& op, OpCheck& check) {
   check_flat("gradient", op.gradient, op.layout.elements, check);
   check.is_or_empty("residual", op.residual, DType::fp32, {op.layout.elements});
   check_flat("guess", op.guess, op.layout.right_elements, check);
-  check.is("squared_error", op.squared_error, DType::fp64, {1}).require(op.ranks >= 1, "ranks", "is " + std::to_string(op.ranks), "1 or more");
+  check.is("squared_error", op.squared_error, DType::fp64, {1})
+      .require(op.ranks >= 1, "ranks", "is " + std::to_string(op.ranks), "1 or more");
 }
 
 }  // namespace trainyard::compute

@@ -12,7 +12,8 @@ void check_statistics(const AnyRowNorm& op, OpCheck& check) {
 }
 
 // Only a layer normalisation shifts.
-void check_shift(std::string_view tensor, const Tensor& found, RowNorm norm, DType dtype, std::int64_t channels, OpCheck& check) {
+void check_shift(std::string_view tensor, const Tensor& found, RowNorm norm, DType dtype,
+                 std::int64_t channels, OpCheck& check) {
   if (norm == RowNorm::layer) check.is(tensor, found, dtype, {channels});
   else check.require(found.empty(), tensor, "is there", "none: a root mean square shifts nothing");
 }
@@ -23,7 +24,9 @@ std::string_view name_of_op(const RowNormForward&) { return "row_norm_forward"; 
 void check(const RowNormForward& op, OpCheck& check) {
   const std::int64_t channels = last_extent(op.input);
   const DType dtype = op.input.dtype;
-  check.channels("input", op.input).is("weight", op.weight, wide(dtype), {channels}).is("output", op.output, dtype, op.input.shape);
+  check.channels("input", op.input)
+      .is("weight", op.weight, wide(dtype), {channels})
+      .is("output", op.output, dtype, op.input.shape);
   check_shift("bias", op.bias, op.norm, wide(dtype), channels, check);
   check_statistics(op, check);
 }
@@ -32,8 +35,10 @@ std::string_view name_of_op(const RowNormBackwardWeight&) { return "row_norm_bac
 void check(const RowNormBackwardWeight& op, OpCheck& check) {
   const std::int64_t channels = last_extent(op.input);
   const DType dtype = op.input.dtype;
-  check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape);
-  check.is("weight_gradient", op.weight_gradient, wide(dtype), {channels}).is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
+  check.channels("input", op.input)
+      .is("output_gradient", op.output_gradient, dtype, op.input.shape);
+  check.is("weight_gradient", op.weight_gradient, wide(dtype), {channels})
+      .is_or_empty("squared_norm", op.squared_norm, DType::fp64, {1});
   check_shift("bias_gradient", op.bias_gradient, op.norm, wide(dtype), channels, check);
   check_statistics(op, check);
 }
@@ -41,29 +46,39 @@ void check(const RowNormBackwardWeight& op, OpCheck& check) {
 std::string_view name_of_op(const RowNormBackwardInput&) { return "row_norm_backward_input"; }
 void check(const RowNormBackwardInput& op, OpCheck& check) {
   const DType dtype = op.input.dtype;
-  check.channels("input", op.input).is("output_gradient", op.output_gradient, dtype, op.input.shape);
-  check.is("weight", op.weight, wide(dtype), {last_extent(op.input)}).is("input_gradient", op.input_gradient, dtype, op.input.shape);
+  check.channels("input", op.input)
+      .is("output_gradient", op.output_gradient, dtype, op.input.shape);
+  check.is("weight", op.weight, wide(dtype), {last_extent(op.input)})
+      .is("input_gradient", op.input_gradient, dtype, op.input.shape);
   check_statistics(op, check);
 }
 
 std::string_view name_of_op(const GeluForward&) { return "gelu_forward"; }
-void check(const GeluForward& op, OpCheck& check) { check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape); }
+void check(const GeluForward& op, OpCheck& check) {
+  check.floating("input", op.input).is("output", op.output, op.input.dtype, op.input.shape);
+}
 
 std::string_view name_of_op(const GeluBackward&) { return "gelu_backward"; }
 void check(const GeluBackward& op, OpCheck& check) {
-  check.floating("input", op.input).is("output_gradient", op.output_gradient, op.input.dtype, op.input.shape);
+  check.floating("input", op.input)
+      .is("output_gradient", op.output_gradient, op.input.dtype, op.input.shape);
   check.is("input_gradient", op.input_gradient, op.input.dtype, op.input.shape);
 }
 
 namespace {
 
 // The rows that heads make of [B,T,3D].
-Shape heads_together(const Tensor& input) { return {input.shape[0], input.shape[1], input.shape[2] / 3}; }
+Shape heads_together(const Tensor& input) {
+  return {input.shape[0], input.shape[1], input.shape[2] / 3};
+}
 
 void check_heads(const Tensor& input, std::int64_t heads, OpCheck& check) {
   const Shape& shape = input.shape;
-  const bool fits = shape.dimensions == 3 && shape[0] >= 0 && shape[1] > 0 && heads > 0 && shape[2] > 0 && shape[2] % (3 * heads) == 0;
-  check.floating("input", input).require(fits, "input", "is " + to_text(input.dtype, shape), "[samples, rows, 3 x heads x width], of " + std::to_string(heads));
+  const bool fits = shape.dimensions == 3 && shape[0] >= 0 && shape[1] > 0 && heads > 0 &&
+                    shape[2] > 0 && shape[2] % (3 * heads) == 0;
+  check.floating("input", input)
+      .require(fits, "input", "is " + to_text(input.dtype, shape),
+               "[samples, rows, 3 x heads x width], of " + std::to_string(heads));
 }
 
 }  // namespace

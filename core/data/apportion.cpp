@@ -8,14 +8,16 @@
 namespace trainyard::data {
 namespace {
 
-// The logarithm of a Gamma(shape, 1) variate, shape at least 1: Marsaglia and Tsang 2000. Each trial has two elements of its own.
+// The logarithm of a Gamma(shape, 1) variate, shape at least 1: Marsaglia and Tsang 2000. Each
+// trial has two elements of its own.
 double log_gamma_variate(const base::Random& random, std::uint64_t first_element, double shape) {
   const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
   for (std::uint64_t element = first_element;; element += 2) {
     const double x = random.normal(element), root = 1.0 + c * x;
     if (root <= 0) continue;
     const double v = root * root * root;
-    if (std::log1p(-random.uniform(element + 1)) < 0.5 * x * x + d - d * v + d * std::log(v)) return std::log(d * v);
+    if (std::log1p(-random.uniform(element + 1)) < 0.5 * x * x + d - d * v + d * std::log(v))
+      return std::log(d * v);
   }
 }
 
@@ -32,13 +34,15 @@ std::vector<std::int64_t> apportion(std::int64_t total, std::span<const double> 
   }
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
   const std::int64_t left = total - std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
   for (std::int64_t i = 0; i < left; ++i) ++parts[order[static_cast<std::size_t>(i)]];
   return parts;
 }
 
-// In logarithms, where no concentration is too small: a Gamma(a) variate is one of Gamma(a + 1) times U^(1/a).
+// In logarithms, where no concentration is too small: a Gamma(a) variate is one of Gamma(a + 1)
+// times U^(1/a).
 std::vector<double> dirichlet(const base::Random& random, double alpha, std::int64_t count) {
   std::vector<double> weights;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {

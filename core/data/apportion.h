@@ -10,11 +10,13 @@
 
 namespace trainyard::data {
 
-// `total` in proportion to the weights (at least one above 0), by largest remainders (Hamilton's method); of equal ones the first wins.
+// `total` in proportion to the weights (at least one above 0), by largest remainders (Hamilton's
+// method); of equal ones the first wins.
 std::vector<std::int64_t> apportion(std::int64_t total, std::span<const double> weights);
 
-// A draw from the symmetric Dirichlet distribution of this concentration, up to a factor: the largest of the `count` weights is 1. Uses
-// the elements of `random` that no permutation of less than 2^32 things does.
+// A draw from the symmetric Dirichlet distribution of this concentration, up to a factor: the
+// largest of the `count` weights is 1. Uses the elements of `random` that no permutation of less
+// than 2^32 things does.
 std::vector<double> dirichlet(const base::Random& random, double alpha, std::int64_t count);
 
 }  // namespace trainyard::data

@@ -19,7 +19,9 @@ constexpr int kGzipOnly = 15 + 16;  // window bits of inflateInit2
 constexpr char kFetchAnew[] = "Fetch or copy it anew; \"gzip --test\" says whether a file is whole";
 constexpr std::uint8_t kMagic[] = {0x1f, 0x8b};
 
-bool begins_gzip(std::span<const std::uint8_t> bytes) { return bytes.size() >= 2 && std::equal(std::begin(kMagic), std::end(kMagic), bytes.begin()); }
+bool begins_gzip(std::span<const std::uint8_t> bytes) {
+  return bytes.size() >= 2 && std::equal(std::begin(kMagic), std::end(kMagic), bytes.begin());
+}
 
 }  // namespace
 
@@ -28,27 +30,39 @@ Problem missing_file(const std::filesystem::path& path, std::string advice) {
 }
 
 ByteSource::ByteSource(std::filesystem::path path, std::uint64_t size)
-    : path_(std::move(path)), size_(size), file_(path_, std::ios::binary), block_(std::make_unique<std::array<std::uint8_t, 1 << 16>>()) {}
+    : path_(std::move(path)),
+      size_(size),
+      file_(path_, std::ios::binary),
+      block_(std::make_unique<std::array<std::uint8_t, 1 << 16>>()) {}
 
 Result<ByteSource> ByteSource::open(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return fail(missing_file(path, ""));
-  if (!std::filesystem::is_regular_file(status)) return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "a file", ""});
+  if (!std::filesystem::is_regular_file(status))
+    return fail({ProblemCode::bad_input, path.string(), "is not a regular file", "a file", ""});
   const auto size = std::filesystem::file_size(path, error);
-  if (error) return fail({ProblemCode::unavailable, path.string(), "cannot read the file: " + error.message(), "", ""});
+  if (error)
+    return fail({ProblemCode::unavailable, path.string(),
+                 "cannot read the file: " + error.message(), "", ""});
   ByteSource source(path, size);
   if (!source.file_)
-    return fail({ProblemCode::unavailable, path.string(), std::string("cannot open the file: ") + std::strerror(errno), "", "Check its permissions"});
+    return fail({ProblemCode::unavailable, path.string(),
+                 std::string("cannot open the file: ") + std::strerror(errno), "",
+                 "Check its permissions"});
   if (size == 0) return fail(source.problem("the file is empty"));
   return source.sniff().map([&] { return std::move(source); });
 }
 
 Problem ByteSource::problem(std::string what, std::string accepted, std::string advice) const {
-  return {ProblemCode::bad_input, path_.string(), std::move(what), std::move(accepted), std::move(advice)};
+  return {ProblemCode::bad_input, path_.string(), std::move(what), std::move(accepted),
+          std::move(advice)};
 }
 
-Problem ByteSource::not_read() const { return {ProblemCode::unavailable, path_.string(), "reading the file failed", "", "Look at its disk."}; }
+Problem ByteSource::not_read() const {
+  return {ProblemCode::unavailable, path_.string(), "reading the file failed", "",
+          "Look at its disk."};
+}
 
 bool ByteSource::refill() {
   if (!unused_.empty()) return true;
@@ -62,11 +76,14 @@ Result<void> ByteSource::sniff() {
   gzip_ = begins_gzip(unused_);
   if (!gzip_) return {};
   stream_.reset(new z_stream{});
-  if (inflateInit2(stream_.get(), kGzipOnly) != Z_OK) return fail({ProblemCode::failed, path_.string(), "zlib could not start", "", ""});
+  if (inflateInit2(stream_.get(), kGzipOnly) != Z_OK)
+    return fail({ProblemCode::failed, path_.string(), "zlib could not start", "", ""});
   return {};
 }
 
-Result<std::size_t> ByteSource::read(std::span<std::uint8_t> bytes) { return gzip_ ? read_gzip(bytes) : read_plain(bytes); }
+Result<std::size_t> ByteSource::read(std::span<std::uint8_t> bytes) {
+  return gzip_ ? read_gzip(bytes) : read_plain(bytes);
+}
 
 Result<std::string> ByteSource::read_all(std::size_t most_bytes) {
   constexpr std::size_t kStep = std::size_t{1} << 16;
@@ -79,7 +96,8 @@ Result<std::string> ByteSource::read_all(std::size_t most_bytes) {
     text.resize(start + *got);
     if (*got < kStep) return text;
   }
-  return fail(problem("holds more than " + base::format_bytes(static_cast<double>(most_bytes)), "a smaller file"));
+  return fail(problem("holds more than " + base::format_bytes(static_cast<double>(most_bytes)),
+                      "a smaller file"));
 }
 
 Result<std::size_t> ByteSource::read_plain(std::span<std::uint8_t> bytes) {
@@ -97,7 +115,10 @@ Result<std::size_t> ByteSource::read_plain(std::span<std::uint8_t> bytes) {
 Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
   std::size_t done = 0;
   while (done < bytes.size() && !ended_) {
-    if (!refill()) return fail(file_.bad() ? not_read() : problem("the gzip data ends too early: the file is truncated", "", kFetchAnew));
+    if (!refill())
+      return fail(file_.bad() ? not_read()
+                              : problem("the gzip data ends too early: the file is truncated", "",
+                                        kFetchAnew));
     const auto room = static_cast<uInt>(std::min<std::size_t>(bytes.size() - done, 1u << 30));
     stream_->next_in = const_cast<Bytef*>(unused_.data());  // zlib's prototype; it only reads
     stream_->avail_in = static_cast<uInt>(unused_.size());
@@ -109,18 +130,24 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
     if (code == Z_STREAM_END) {
       if (auto next = end_member(); !next) return fail(next.error());
     } else if (code != Z_OK && code != Z_BUF_ERROR) {
-      return fail(problem(std::string("the gzip data is damaged: ") + (stream_->msg != nullptr ? stream_->msg : "zlib gives no reason"), "", kFetchAnew));
+      return fail(problem(std::string("the gzip data is damaged: ") +
+                              (stream_->msg != nullptr ? stream_->msg : "zlib gives no reason"),
+                          "", kFetchAnew));
     }
   }
   return done;
 }
 
-// A gzip file may hold several members one after another, which read as one; anything else that follows is not ours.
+// A gzip file may hold several members one after another, which read as one; anything else that
+// follows is not ours.
 Result<void> ByteSource::end_member() {
   ended_ = !refill();
   if (ended_) return {};
-  const bool split = unused_.size() == 1 && unused_[0] == kMagic[0];  // the block may end within the magic
-  if (!split && !begins_gzip(unused_)) return fail(problem("bytes follow the end of the gzip data", "", "Unpack and pack the file anew"));
+  const bool split =
+      unused_.size() == 1 && unused_[0] == kMagic[0];  // the block may end within the magic
+  if (!split && !begins_gzip(unused_))
+    return fail(
+        problem("bytes follow the end of the gzip data", "", "Unpack and pack the file anew"));
   inflateReset(stream_.get());
   return {};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A data file read from front to back, plain or gzip (RFC 1952; told by its first two bytes, not by its name).
+// A data file read from front to back, plain or gzip (RFC 1952; told by its first two bytes, not by
+// its name).
 #pragma once
 
 #include <zlib.h>
@@ -16,8 +17,9 @@
 
 namespace trainyard::data {
 
-// Never holds more than one block of the file. Damage, truncation and bytes after the last gzip member are Problems that
-// name the file; memory is bounded by what the caller asks for, whatever the file claims.
+// Never holds more than one block of the file. Damage, truncation and bytes after the last gzip
+// member are Problems that name the file; memory is bounded by what the caller asks for, whatever
+// the file claims.
 class ByteSource {
  public:
   static base::Result<ByteSource> open(const std::filesystem::path& path);
@@ -28,15 +30,16 @@ class ByteSource {
   // All that is left; a Problem where that is more than `most_bytes`.
   base::Result<std::string> read_all(std::size_t most_bytes);
 
-  // No more than this many bytes can come out of the file: its size, or what deflate can at most make of it.
+  // No more than this many bytes can come out of the file: its size, or what deflate can at most
+  // make of it.
   std::uint64_t most_bytes() const { return gzip_ ? size_ * kMostPerByte : size_; }
 
   base::Problem problem(std::string what, std::string accepted = "", std::string advice = "") const;
   base::Problem not_read() const;
 
  private:
-  // A stored bit of deflate stands for at most 258 bytes / 2 bits: 1032 to 1 (zlib technical details, "Maximum
-  // expansion factor").
+  // A stored bit of deflate stands for at most 258 bytes / 2 bits: 1032 to 1 (zlib technical
+  // details, "Maximum expansion factor").
   static constexpr std::uint64_t kMostPerByte = 1032;
 
   struct EndInflate {

@@ -14,21 +14,25 @@ namespace {
 using base::Purpose;
 using base::Random;
 
-constexpr double kClicks = 0.3;          // of all samples
-constexpr double kScoreDeviation = 3;    // over samples: with noise 1, the Bayes rate is about 0.86
-constexpr double kDenseDeviation = 0.5;  // of a dense weight, where one of an index has 1: most is told by indices
+constexpr double kClicks = 0.3;        // of all samples
+constexpr double kScoreDeviation = 3;  // over samples: with noise 1, the Bayes rate is about 0.86
+constexpr double kDenseDeviation =
+    0.5;  // of a dense weight, where one of an index has 1: most is told by indices
 
-std::vector<double> draw_weights(std::uint64_t seed, std::uint32_t item, std::int64_t count, double deviation) {
+std::vector<double> draw_weights(std::uint64_t seed, std::uint32_t item, std::int64_t count,
+                                 double deviation) {
   const Random random(seed, Purpose::label, item);
   std::vector<double> weights(as_size(count));
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = deviation * random.normal(i);
   return weights;
 }
 
-// The bias that makes kClicks of the samples clicks, were scores normal: a mean of logistic curves over a normal distribution is about one of a
-// larger scale (MacKay, "The evidence framework applied to classification networks", 1992).
+// The bias that makes kClicks of the samples clicks, were scores normal: a mean of logistic curves
+// over a normal distribution is about one of a larger scale (MacKay, "The evidence framework
+// applied to classification networks", 1992).
 double bias_for(double noise) {
-  return std::log(kClicks / (1 - kClicks)) * std::sqrt(noise * noise + std::numbers::pi / 8 * kScoreDeviation * kScoreDeviation);
+  return std::log(kClicks / (1 - kClicks)) *
+         std::sqrt(noise * noise + std::numbers::pi / 8 * kScoreDeviation * kScoreDeviation);
 }
 
 class Clicks : public Dataset {
@@ -37,9 +41,11 @@ class Clicks : public Dataset {
 
   const DataSummary& summary() const override { return summary_; }
 
-  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     const std::size_t width = as_size(summary_.features());
-    for (std::size_t row = 0; row < indices.size(); ++row) labels[row] = truth_.draw(split, indices[row], features.subspan(row * width, width));
+    for (std::size_t row = 0; row < indices.size(); ++row)
+      labels[row] = truth_.draw(split, indices[row], features.subspan(row * width, width));
   }
 
  private:
@@ -59,20 +65,25 @@ ClickTruth::ClickTruth(const DataSpec& spec)
   centre_and_scale();
 }
 
-// By the mean and the variance that the score has over all samples, which follow from the weights and how often each counts.
+// By the mean and the variance that the score has over all samples, which follow from the weights
+// and how often each counts.
 void ClickTruth::centre_and_scale() {
-  double mean = 0, variance = std::inner_product(of_dense_.begin(), of_dense_.end(), of_dense_.begin(), 0.0);
+  double mean = 0,
+         variance = std::inner_product(of_dense_.begin(), of_dense_.end(), of_dense_.begin(), 0.0);
   for (std::int64_t slot = 0; slot < slots_; ++slot) {
     double of_slot = 0, square = 0;
     for (std::int64_t rank = 0; rank < popularity_.size(); ++rank) {
-      const double weight = of_index_[as_size(first_index(slot) + rank)], share = popularity_.probability(rank);
+      const double weight = of_index_[as_size(first_index(slot) + rank)],
+                   share = popularity_.probability(rank);
       of_slot += share * weight;
       square += share * weight * weight;
     }
     mean += of_slot;
     variance += square - of_slot * of_slot;
   }
-  const double scale = variance > 0 ? kScoreDeviation / std::sqrt(variance) : 1;  // one index a slot and nothing dense: all samples are alike
+  const double scale = variance > 0
+                           ? kScoreDeviation / std::sqrt(variance)
+                           : 1;  // one index a slot and nothing dense: all samples are alike
   for (double& weight : of_index_) weight *= scale;
   for (double& weight : of_dense_) weight *= scale;
   bias_ = bias_for(noise_) - scale * mean;
@@ -80,7 +91,8 @@ void ClickTruth::centre_and_scale() {
 
 double ClickTruth::score(std::span<const float> sample) const {
   double sum = bias_;
-  for (const float index : sample.first(as_size(slots_))) sum += of_index_[static_cast<std::size_t>(index)];
+  for (const float index : sample.first(as_size(slots_)))
+    sum += of_index_[static_cast<std::size_t>(index)];
   const auto dense = sample.subspan(as_size(slots_));
   return std::inner_product(dense.begin(), dense.end(), of_dense_.begin(), sum);
 }
@@ -95,18 +107,23 @@ std::int32_t ClickTruth::draw(Split split, std::int64_t index, std::span<float> 
   const std::uint32_t item = item_of(split, index);
   const Random random(seed_, Purpose::generate, item);
   for (std::int64_t slot = 0; slot < slots_; ++slot)
-    sample[as_size(slot)] = static_cast<float>(first_index(slot) + popularity_.rank(random.uniform(static_cast<std::uint64_t>(slot))));
-  for (std::size_t column = as_size(slots_); column < sample.size(); ++column) sample[column] = static_cast<float>(random.normal(column));
+    sample[as_size(slot)] = static_cast<float>(
+        first_index(slot) + popularity_.rank(random.uniform(static_cast<std::uint64_t>(slot))));
+  for (std::size_t column = as_size(slots_); column < sample.size(); ++column)
+    sample[column] = static_cast<float>(random.normal(column));
   return Random(seed_, Purpose::noise, item).uniform(0) < probability(sample) ? 1 : 0;
 }
 
-std::shared_ptr<const Dataset> make_clicks(const DataSpec& spec) { return std::make_shared<Clicks>(spec); }
+std::shared_ptr<const Dataset> make_clicks(const DataSpec& spec) {
+  return std::make_shared<Clicks>(spec);
+}
 
 std::vector<std::int32_t> click_labels(const DataSpec& spec) {
   const ClickTruth truth(spec);
   std::vector<float> sample(as_size(spec.slot_count + spec.dense));
   std::vector<std::int32_t> labels(as_size(spec.train_samples));
-  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = truth.draw(Split::train, static_cast<std::int64_t>(i), sample);
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    labels[i] = truth.draw(Split::train, static_cast<std::int64_t>(i), sample);
   return labels;
 }
 

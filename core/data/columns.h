@@ -10,9 +10,12 @@
 namespace trainyard::data {
 
 // {first, count} of the columns of one of `ranks`: contiguous, in parts that differ by at most one.
-std::pair<std::int64_t, std::int64_t> columns_of(std::int64_t features, std::int64_t ranks, std::int64_t rank);
+std::pair<std::int64_t, std::int64_t> columns_of(std::int64_t features, std::int64_t ranks,
+                                                 std::int64_t rank);
 
-// The same samples and labels; of the features [first, first + count), which must be there. Its samples have one extent, `count`.
-std::shared_ptr<const Dataset> only_columns(std::shared_ptr<const Dataset> all, std::int64_t first, std::int64_t count);
+// The same samples and labels; of the features [first, first + count), which must be there. Its
+// samples have one extent, `count`.
+std::shared_ptr<const Dataset> only_columns(std::shared_ptr<const Dataset> all, std::int64_t first,
+                                            std::int64_t count);
 
 }  // namespace trainyard::data

@@ -45,7 +45,8 @@ std::optional<Number> parse(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   Number value{};
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  return error == std::errc() && stop == text.data() + text.size() ? std::optional(value)
+                                                                   : std::nullopt;
 }
 
 class Reader {
@@ -57,34 +58,50 @@ class Reader {
     while (true) {
       const auto outcome = records_.next();
       if (outcome == CsvRecords::Outcome::end) break;
-      if (auto sample = outcome == CsvRecords::Outcome::record ? read_sample() : Result<void>(fail(broken(outcome))); !sample) return fail(sample.error());
+      if (auto sample = outcome == CsvRecords::Outcome::record
+                            ? read_sample()
+                            : Result<void>(fail(broken(outcome)));
+          !sample)
+        return fail(sample.error());
     }
-    if (table_.labels.empty()) return fail(problem("has a header line and no samples", "one sample a line"));
-    if (table_.names.size() < 2) return fail(problem("every sample has the label " + shown(table_.names[0]), "two classes or more"));
+    if (table_.labels.empty())
+      return fail(problem("has a header line and no samples", "one sample a line"));
+    if (table_.names.size() < 2)
+      return fail(
+          problem("every sample has the label " + shown(table_.names[0]), "two classes or more"));
     return std::move(table_);
   }
 
  private:
   Problem problem(std::string what, std::string accepted, std::string advice = "") const {
-    return {ProblemCode::bad_input, path_.string(), std::move(what), std::move(accepted), std::move(advice)};
+    return {ProblemCode::bad_input, path_.string(), std::move(what), std::move(accepted),
+            std::move(advice)};
   }
   Problem problem_here(std::string what, std::string accepted = "", std::string advice = "") const {
-    return {ProblemCode::bad_input, path_.string() + ", line " + std::to_string(records_.line()), std::move(what), std::move(accepted), std::move(advice)};
+    return {ProblemCode::bad_input, path_.string() + ", line " + std::to_string(records_.line()),
+            std::move(what), std::move(accepted), std::move(advice)};
   }
   Problem broken(CsvRecords::Outcome outcome) const {
-    if (outcome == CsvRecords::Outcome::unclosed_quote) return problem_here("a quoted field does not end", "a closing \"");
+    if (outcome == CsvRecords::Outcome::unclosed_quote)
+      return problem_here("a quoted field does not end", "a closing \"");
     if (outcome == CsvRecords::Outcome::too_many_fields)
-      return problem_here("has more than " + format_count(CsvRecords::kMostFields) + " fields", "fewer columns");
-    return problem_here("text follows the closing quote of a field", "a comma or the end of the line", "A quote within a quoted field is written twice");
+      return problem_here("has more than " + format_count(CsvRecords::kMostFields) + " fields",
+                          "fewer columns");
+    return problem_here("text follows the closing quote of a field",
+                        "a comma or the end of the line",
+                        "A quote within a quoted field is written twice");
   }
 
   Result<void> read_header(const std::string& label_column) {
     const auto outcome = records_.next();
-    if (outcome == CsvRecords::Outcome::end) return fail(problem("the file is empty", "a header line and one sample a line"));
+    if (outcome == CsvRecords::Outcome::end)
+      return fail(problem("the file is empty", "a header line and one sample a line"));
     if (outcome != CsvRecords::Outcome::record) return fail(broken(outcome));
     for (const auto& field : records_.fields()) header_.emplace_back(trimmed(field));
     table_.columns = header_.size();
-    if (table_.columns < 2) return fail(problem_here("the header names one column", "the label and at least one feature, between commas"));
+    if (table_.columns < 2)
+      return fail(problem_here("the header names one column",
+                               "the label and at least one feature, between commas"));
     return find_label(label_column);
   }
 
@@ -92,8 +109,10 @@ class Reader {
     table_.label_column = table_.columns - 1;
     if (name.empty()) return {};
     const auto at = std::find(header_.begin(), header_.end(), name);
-    if (at == header_.end()) return fail(problem_here("no column is named " + shown(name), columns()));
-    if (std::find(at + 1, header_.end(), name) != header_.end()) return fail(problem_here("two columns are named " + shown(name), "one label column"));
+    if (at == header_.end())
+      return fail(problem_here("no column is named " + shown(name), columns()));
+    if (std::find(at + 1, header_.end(), name) != header_.end())
+      return fail(problem_here("two columns are named " + shown(name), "one label column"));
     table_.label_column = static_cast<std::size_t>(at - header_.begin());
     return {};
   }
@@ -101,18 +120,22 @@ class Reader {
   std::string columns() const {
     constexpr std::size_t kShown = 12;
     std::string list;
-    for (std::size_t i = 0; i < std::min(kShown, header_.size()); ++i) list += (i == 0 ? "" : ", ") + shown(header_[i]);
+    for (std::size_t i = 0; i < std::min(kShown, header_.size()); ++i)
+      list += (i == 0 ? "" : ", ") + shown(header_[i]);
     return header_.size() > kShown ? list + ", ..." : list;
   }
 
   Result<void> read_sample() {
     const auto& fields = records_.fields();
     if (fields.size() != table_.columns)
-      return fail(problem_here("has " + format_count(std::ssize(fields)) + " fields", format_count(std::ssize(header_)) + ", as in the header"));
+      return fail(problem_here("has " + format_count(std::ssize(fields)) + " fields",
+                               format_count(std::ssize(header_)) + ", as in the header"));
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (i == table_.label_column) continue;
       const auto value = parse<double>(trimmed(fields[i]));
-      if (!value || !(std::abs(*value) <= kLargest)) return fail(problem_here("column " + shown(header_[i]) + " holds " + shown(fields[i]), "a finite number"));
+      if (!value || !(std::abs(*value) <= kLargest))
+        return fail(problem_here("column " + shown(header_[i]) + " holds " + shown(fields[i]),
+                                 "a finite number"));
       table_.features.push_back(static_cast<float>(*value));
     }
     return read_label(std::string(trimmed(fields[table_.label_column])));
@@ -120,11 +143,15 @@ class Reader {
 
   Result<void> read_label(const std::string& label) {
     if (label.empty()) return fail(problem_here("the label is empty"));
-    const auto [at, fresh] = index_of_.try_emplace(label, static_cast<std::int32_t>(table_.names.size()));
+    const auto [at, fresh] =
+        index_of_.try_emplace(label, static_cast<std::int32_t>(table_.names.size()));
     if (fresh) table_.names.push_back(label);
     if (std::ssize(table_.names) > kMostClasses)
-      return fail(problem_here("column " + shown(header_[table_.label_column]) + " has more than " + std::to_string(kMostClasses) + " different labels",
-                               "at most " + std::to_string(kMostClasses), "Is this the column that holds the class? data.label_column names it"));
+      return fail(
+          problem_here("column " + shown(header_[table_.label_column]) + " has more than " +
+                           std::to_string(kMostClasses) + " different labels",
+                       "at most " + std::to_string(kMostClasses),
+                       "Is this the column that holds the class? data.label_column names it"));
     table_.labels.push_back(at->second);
     return {};
   }
@@ -140,7 +167,8 @@ class Reader {
 void sort_classes(Table& table) {
   std::vector<std::optional<std::int64_t>> numbers;
   for (const auto& name : table.names) numbers.push_back(parse<std::int64_t>(name));
-  const bool whole = std::all_of(numbers.begin(), numbers.end(), [](const auto& number) { return number.has_value(); });
+  const bool whole = std::all_of(numbers.begin(), numbers.end(),
+                                 [](const auto& number) { return number.has_value(); });
   std::vector<std::size_t> order(table.names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -153,26 +181,35 @@ void sort_classes(Table& table) {
 }
 
 // A feature that never changes has no variance, and becomes 0.
-void standardise(std::vector<float>& features, std::size_t width, std::span<const std::int64_t> train) {
-  const auto row_of = [&](std::int64_t row) { return std::span(features).subspan(static_cast<std::size_t>(row) * width, width); };
+void standardise(std::vector<float>& features, std::size_t width,
+                 std::span<const std::int64_t> train) {
+  const auto row_of = [&](std::int64_t row) {
+    return std::span(features).subspan(static_cast<std::size_t>(row) * width, width);
+  };
   const double count = static_cast<double>(train.size());
   std::vector<double> mean(width), square(width), scale(width);
   for (const std::int64_t row : train)
     for (std::size_t i = 0; i < width; ++i) mean[i] += row_of(row)[i] / count;
   for (const std::int64_t row : train)
-    for (std::size_t i = 0; i < width; ++i) square[i] += (row_of(row)[i] - mean[i]) * (row_of(row)[i] - mean[i]) / count;
-  for (std::size_t i = 0; i < width; ++i) scale[i] = std::sqrt(square[i]) > 1e-7 * std::abs(mean[i]) ? 1.0 / std::sqrt(square[i]) : 0.0;
-  for (std::size_t at = 0; at < features.size(); ++at) features[at] = static_cast<float>((features[at] - mean[at % width]) * scale[at % width]);
+    for (std::size_t i = 0; i < width; ++i)
+      square[i] += (row_of(row)[i] - mean[i]) * (row_of(row)[i] - mean[i]) / count;
+  for (std::size_t i = 0; i < width; ++i)
+    scale[i] = std::sqrt(square[i]) > 1e-7 * std::abs(mean[i]) ? 1.0 / std::sqrt(square[i]) : 0.0;
+  for (std::size_t at = 0; at < features.size(); ++at)
+    features[at] = static_cast<float>((features[at] - mean[at % width]) * scale[at % width]);
 }
 
 class CsvSet : public StoredSet {
  public:
   CsvSet(DataSummary summary, FileSplit split, Table table)
-      : StoredSet(std::move(summary), std::move(split), std::move(table.labels)), width_(table.columns - 1), features_(std::move(table.features)) {}
+      : StoredSet(std::move(summary), std::move(split), std::move(table.labels)),
+        width_(table.columns - 1),
+        features_(std::move(table.features)) {}
 
  private:
   void copy_row(std::size_t row, std::span<float> features) const override {
-    std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(row * width_), width_, features.begin());
+    std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(row * width_), width_,
+                features.begin());
   }
 
   std::size_t width_;
@@ -182,19 +219,26 @@ class CsvSet : public StoredSet {
 Result<Table> read_table(const DataSpec& spec, const std::filesystem::path& path) {
   auto source = ByteSource::open(path);
   if (!source) return fail(source.error());
-  return source->read_all(kMostTableBytes).and_then([&](const std::string& text) { return Reader(path, text).read(spec.label_column); });
+  return source->read_all(kMostTableBytes).and_then([&](const std::string& text) {
+    return Reader(path, text).read(spec.label_column);
+  });
 }
 
 Problem with_other_points(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
-    problem.advice = "Put it there, name another in data.file, or set data.kind to blobs or spirals, which need no file";
+    problem.advice =
+        "Put it there, name another in data.file, or set data.kind to blobs or spirals, which need "
+        "no file";
   return problem;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec, const std::filesystem::path& directory) {
-  if (spec.file.empty()) return fail({ProblemCode::bad_input, "data.file", "no file is named", "the path of a CSV file", ""});
+Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec,
+                                                  const std::filesystem::path& directory) {
+  if (spec.file.empty())
+    return fail(
+        {ProblemCode::bad_input, "data.file", "no file is named", "the path of a CSV file", ""});
   const auto path = (directory / spec.file).lexically_normal();
   auto table = read_table(spec, path).map_error(with_other_points);
   if (!table) return fail(table.error());
@@ -204,7 +248,10 @@ Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec, const st
   const auto train = split->rows(Split::train);
   sort_classes(*table);
   standardise(table->features, table->columns - 1, train);
-  DataSummary summary{{static_cast<std::int64_t>(table->columns - 1)}, std::ssize(table->names), std::ssize(train), std::ssize(split->rows(Split::held_out))};
+  DataSummary summary{{static_cast<std::int64_t>(table->columns - 1)},
+                      std::ssize(table->names),
+                      std::ssize(train),
+                      std::ssize(split->rows(Split::held_out))};
   return std::make_shared<CsvSet>(std::move(summary), std::move(*split), std::move(*table));
 }
 

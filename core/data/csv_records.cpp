@@ -22,7 +22,8 @@ CsvRecords::Outcome CsvRecords::next() {
   for (std::size_t count = 1;; ++count) {
     if (count > kMostFields) return Outcome::too_many_fields;
     if (fields_.size() < count) fields_.emplace_back();
-    if (const Outcome outcome = read_field(fields_[count - 1]); outcome != Outcome::record) return outcome;
+    if (const Outcome outcome = read_field(fields_[count - 1]); outcome != Outcome::record)
+      return outcome;
     if (at_ < text_.size() && text_[at_] == ',') {
       ++at_;
       continue;
@@ -52,7 +53,8 @@ CsvRecords::Outcome CsvRecords::read_quoted(std::string& field) {
     field += '"';  // a doubled quote stands for one
   }
   next_line_ += std::count(field.begin(), field.end(), '\n');
-  return at_ >= text_.size() || text_[at_] == ',' || at_break() ? Outcome::record : Outcome::text_after_quote;
+  return at_ >= text_.size() || text_[at_] == ',' || at_break() ? Outcome::record
+                                                                : Outcome::text_after_quote;
 }
 
 }  // namespace trainyard::data

@@ -8,7 +8,8 @@
 
 namespace trainyard::data {
 
-// Cuts CSV text (RFC 4180) into records, one at a time. Blank lines are passed over; a byte order mark is too.
+// Cuts CSV text (RFC 4180) into records, one at a time. Blank lines are passed over; a byte order
+// mark is too.
 class CsvRecords {
  public:
   explicit CsvRecords(std::string_view text);
@@ -17,8 +18,10 @@ class CsvRecords {
   static constexpr std::size_t kMostFields = 1 << 20;  // of a record
   Outcome next();
 
-  const std::vector<std::string>& fields() const { return fields_; }  // of the record that `next` found
-  std::int64_t line() const { return line_; }                         // on which it starts, from 1
+  const std::vector<std::string>& fields() const {
+    return fields_;
+  }                                            // of the record that `next` found
+  std::int64_t line() const { return line_; }  // on which it starts, from 1
 
  private:
   bool at_break() const { return at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r'); }

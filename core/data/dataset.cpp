@@ -35,29 +35,39 @@ std::int64_t classes_of(const DataSpec& spec) {
 
 base::Result<void> require(std::int64_t value, std::int64_t least, const char* field) {
   if (value >= least) return {};
-  return fail({ProblemCode::bad_input, std::string("data.") + field, "is " + std::to_string(value), "at least " + std::to_string(least), ""});
+  return fail({ProblemCode::bad_input, std::string("data.") + field, "is " + std::to_string(value),
+               "at least " + std::to_string(least), ""});
 }
 
 // Of numbers that no float holds exactly one could be taken for another.
 base::Result<void> check_vocabulary(const DataSpec& spec) {
-  if (spec.vocabulary <= kMostIndices) return require(spec.vocabulary, spec.slot_count, "vocabulary");
-  return fail({ProblemCode::bad_input, "data.vocabulary", "is " + std::to_string(spec.vocabulary) + ", and indices are exact only below 2^24",
+  if (spec.vocabulary <= kMostIndices)
+    return require(spec.vocabulary, spec.slot_count, "vocabulary");
+  return fail({ProblemCode::bad_input, "data.vocabulary",
+               "is " + std::to_string(spec.vocabulary) + ", and indices are exact only below 2^24",
                std::to_string(spec.slot_count) + " to " + std::to_string(kMostIndices), ""});
 }
 
 base::Result<void> check_clicks(const DataSpec& spec) {
-  return require(spec.slot_count, 1, "slots").and_then([&] { return require(spec.dense, 0, "dense"); }).and_then([&] { return check_vocabulary(spec); });
+  return require(spec.slot_count, 1, "slots")
+      .and_then([&] { return require(spec.dense, 0, "dense"); })
+      .and_then([&] { return check_vocabulary(spec); });
 }
 
-// What would make a generated set empty or impossible. The ranges are the field table's business; this guards the code.
+// What would make a generated set empty or impossible. The ranges are the field table's business;
+// this guards the code.
 base::Result<void> check_generated(const DataSpec& spec) {
-  const bool classes = spec.kind == DataKind::spirals || spec.kind == DataKind::blobs, features = spec.kind == DataKind::blobs;
+  const bool classes = spec.kind == DataKind::spirals || spec.kind == DataKind::blobs,
+             features = spec.kind == DataKind::blobs;
   return require(spec.train_samples, 1, "train_samples")
       .and_then([&] { return require(spec.held_out_samples, 0, "held_out_samples"); })
       .and_then([&] { return require(classes ? spec.classes : 2, 2, "classes"); })
       .and_then([&] { return require(features ? spec.features : 1, 1, "features"); })
-      .and_then([&] { return require(spec.kind == DataKind::grammar ? spec.context : 2, 2, "context"); })
-      .and_then([&] { return spec.kind == DataKind::clicks ? check_clicks(spec) : base::Result<void>{}; });
+      .and_then(
+          [&] { return require(spec.kind == DataKind::grammar ? spec.context : 2, 2, "context"); })
+      .and_then([&] {
+        return spec.kind == DataKind::clicks ? check_clicks(spec) : base::Result<void>{};
+      });
 }
 
 std::shared_ptr<const Dataset> make_generated(const DataSpec& spec) {
@@ -74,13 +84,16 @@ Survey survey_generated(const DataSpec& spec) {
   Survey survey{summarise_generated(spec), {}};
   if (spec.kind == DataKind::clicks) return survey.labels.classes = click_labels(spec), survey;
   if (survey.summary.sequences()) return survey;
-  for (std::int64_t i = 0; i < spec.train_samples; ++i) survey.labels.classes.push_back(static_cast<std::int32_t>(i % survey.summary.classes));
+  for (std::int64_t i = 0; i < spec.train_samples; ++i)
+    survey.labels.classes.push_back(static_cast<std::int32_t>(i % survey.summary.classes));
   return survey;
 }
 
-bool starts_with_path(const std::string& where, const std::filesystem::path& directory, const std::string& name) {
+bool starts_with_path(const std::string& where, const std::filesystem::path& directory,
+                      const std::string& name) {
   const std::string path = (directory / name).lexically_normal().string();
-  return !name.empty() && where.starts_with(path) && (where.size() == path.size() || where[path.size()] == ',');  // and ", line 3"
+  return !name.empty() && where.starts_with(path) &&
+         (where.size() == path.size() || where[path.size()] == ',');  // and ", line 3"
 }
 
 }  // namespace
@@ -98,26 +111,38 @@ std::optional<ImageShape> DataSummary::image() const {
 }
 
 DataSummary summarise_generated(const DataSpec& spec) {
-  return {shape_of(spec), classes_of(spec), spec.train_samples, spec.held_out_samples, spec.kind == DataKind::grammar ? spec.context : 1};
+  return {shape_of(spec), classes_of(spec), spec.train_samples, spec.held_out_samples,
+          spec.kind == DataKind::grammar ? spec.context : 1};
 }
 
-Indices indices_of(const DataSpec& spec) { return spec.kind == DataKind::clicks ? Indices{spec.slot_count, spec.vocabulary} : Indices{}; }
+Indices indices_of(const DataSpec& spec) {
+  return spec.kind == DataKind::clicks ? Indices{spec.slot_count, spec.vocabulary} : Indices{};
+}
 
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory) {
   if (spec.kind == DataKind::idx) return inspect_idx(spec, directory);
-  if (spec.kind == DataKind::csv) return open_csv(spec, directory).map([](const auto& set) { return set->summary(); });
-  if (spec.kind == DataKind::text) return open_text(spec, directory).map([](const auto& set) { return set->summary(); });
+  if (spec.kind == DataKind::csv)
+    return open_csv(spec, directory).map([](const auto& set) { return set->summary(); });
+  if (spec.kind == DataKind::text)
+    return open_text(spec, directory).map([](const auto& set) { return set->summary(); });
   return check_generated(spec).map([&] { return summarise_generated(spec); });
 }
 
 base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory) {
   if (spec.kind == DataKind::idx) return survey_idx(spec, directory);
-  if (spec.kind == DataKind::csv) return open_csv(spec, directory).map([](const auto& set) { return Survey{set->summary(), set->training_labels()}; });
-  if (spec.kind == DataKind::text) return open_text(spec, directory).map([](const auto& set) { return Survey{set->summary(), {}}; });
+  if (spec.kind == DataKind::csv)
+    return open_csv(spec, directory).map([](const auto& set) {
+      return Survey{set->summary(), set->training_labels()};
+    });
+  if (spec.kind == DataKind::text)
+    return open_text(spec, directory).map([](const auto& set) {
+      return Survey{set->summary(), {}};
+    });
   return check_generated(spec).map([&] { return survey_generated(spec); });
 }
 
-base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const std::filesystem::path& directory) {
+base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec,
+                                                  const std::filesystem::path& directory) {
   if (spec.kind == DataKind::idx) return open_idx(spec, directory);
   if (spec.kind == DataKind::csv) return open_csv(spec, directory);
   if (spec.kind == DataKind::text) return open_text(spec, directory);
@@ -127,7 +152,8 @@ base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const st
 Problem at_field(Problem problem, const DataSpec& spec, const std::filesystem::path& directory) {
   if (problem.where == "data" || problem.where.starts_with("data.")) return problem;
   std::string field = "data.file";
-  if (spec.kind == DataKind::idx) field = starts_with_path(problem.where, directory, spec.labels) ? "data.labels" : "data.images";
+  if (spec.kind == DataKind::idx)
+    field = starts_with_path(problem.where, directory, spec.labels) ? "data.labels" : "data.images";
   problem.what = problem.where + ": " + problem.what;
   problem.where = field;
   return problem;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data sets: labelled samples by index, for classification. Generated sets need no file; file sets are read whole, once.
+// Data sets: labelled samples by index, for classification. Generated sets need no file; file sets
+// are read whole, once.
 #pragma once
 
 #include <array>
@@ -37,15 +38,16 @@ struct DataSpec {
   double noise = 1.0;                    // 0 clean .. 1 the default difficulty
   std::int64_t classes = 3;              // spirals, blobs
   std::int64_t features = 2;             // blobs
-  std::int64_t slot_count = 8;           // clicks: columns that are indices (`slots` alone is a word of Qt's)
-  std::int64_t vocabulary = 20'000;      // clicks: indices of all slots together
-  double zipf_exponent = 1.05;           // clicks: how much more often common indices come
-  std::int64_t dense = 8;                // clicks: columns that are numbers
-  std::string images;                    // idx: path, relative to the experiment file
-  std::string labels;                    // idx
-  std::int64_t context = 64;             // grammar, text: characters of a sample
-  std::string file;                      // csv, text
-  std::string label_column;              // csv: its name in the header line; empty: the last column
+  std::int64_t slot_count =
+      8;  // clicks: columns that are indices (`slots` alone is a word of Qt's)
+  std::int64_t vocabulary = 20'000;  // clicks: indices of all slots together
+  double zipf_exponent = 1.05;       // clicks: how much more often common indices come
+  std::int64_t dense = 8;            // clicks: columns that are numbers
+  std::string images;                // idx: path, relative to the experiment file
+  std::string labels;                // idx
+  std::int64_t context = 64;         // grammar, text: characters of a sample
+  std::string file;                  // csv, text
+  std::string label_column;          // csv: its name in the header line; empty: the last column
   ShardingSpec sharding;
 
   bool operator==(const DataSpec&) const = default;
@@ -58,17 +60,20 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-// What a set holds, known without its samples: of IDX files from the headers and the labels; a CSV file is scanned.
+// What a set holds, known without its samples: of IDX files from the headers and the labels; a CSV
+// file is scanned.
 struct DataSummary {
   std::vector<std::int64_t> sample_shape;  // {28, 28}, {2}, ...
   std::int64_t classes = 0;
   std::int64_t train_samples = 0;
   std::int64_t held_out_samples = 0;
-  std::int64_t labels_of_sample = 1;  // of a sequence one for each of its numbers, which are indices below the classes
+  std::int64_t labels_of_sample =
+      1;  // of a sequence one for each of its numbers, which are indices below the classes
 
   bool sequences() const { return labels_of_sample > 1; }
   std::int64_t features() const;  // product of sample_shape
-  // Of samples of two extents, height and width, or of three, the last one channels; of others there is none.
+  // Of samples of two extents, height and width, or of three, the last one channels; of others
+  // there is none.
   std::optional<ImageShape> image() const;
 };
 
@@ -83,7 +88,8 @@ struct Survey {
   TrainingLabels labels;
 };
 
-// The first `slot_count` columns of a sample are indices below `vocabulary`; of most sets there are none.
+// The first `slot_count` columns of a sample are indices below `vocabulary`; of most sets there are
+// none.
 struct Indices {
   std::int64_t slot_count = 0, vocabulary = 0;
 };
@@ -102,32 +108,41 @@ class Dataset {
   // What the classes of a text are, by number; of other sets nothing.
   virtual std::vector<std::string> vocabulary() const { return {}; }
 
-  // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and unit scale; but
-  // for indices, which are what they are) and its labels into row i of `labels`. Safe from many threads. Indices must be in range.
-  virtual void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const = 0;
+  // Writes sample indices[i] of the split into row i of `features` (row-major, about zero mean and
+  // unit scale; but for indices, which are what they are) and its labels into row i of `labels`.
+  // Safe from many threads. Indices must be in range.
+  virtual void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
+                    std::span<std::int32_t> labels) const = 0;
 
-  // Of a set whose features are bytes, what these stand for, and the same as bytes, a quarter of the room; of others null, and nothing.
+  // Of a set whose features are bytes, what these stand for, and the same as bytes, a quarter of
+  // the room; of others null, and nothing.
   virtual const ByteValues* byte_values() const { return nullptr; }
-  virtual void fill_bytes(Split, std::span<const std::int64_t> /*indices*/, std::span<std::uint8_t> /*features*/, std::span<std::int32_t> /*labels*/) const {}
+  virtual void fill_bytes(Split, std::span<const std::int64_t> /*indices*/,
+                          std::span<std::uint8_t> /*features*/,
+                          std::span<std::int32_t> /*labels*/) const {}
 };
 
-// `directory` is where relative paths start. A missing, truncated or lying file is a Problem naming the file, what was
-// found, and where the data can be had.
+// `directory` is where relative paths start. A missing, truncated or lying file is a Problem naming
+// the file, what was found, and where the data can be had.
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory);
-base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory);  // reads no more than `inspect`
-base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec, const std::filesystem::path& directory);
+base::Result<Survey> survey(
+    const DataSpec& spec, const std::filesystem::path& directory);  // reads no more than `inspect`
+base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec,
+                                                  const std::filesystem::path& directory);
 
 // The same problem, of a file, at the field that names the file.
-base::Problem at_field(base::Problem problem, const DataSpec& spec, const std::filesystem::path& directory);
+base::Problem at_field(base::Problem problem, const DataSpec& spec,
+                       const std::filesystem::path& directory);
 
 }  // namespace trainyard::data
 
 template <>
 struct trainyard::base::Names<trainyard::data::DataKind> {
   using Kind = trainyard::data::DataKind;
-  static constexpr std::pair<Kind, std::string_view> table[] = {{Kind::digits, "digits"}, {Kind::spirals, "spirals"}, {Kind::blobs, "blobs"},
-                                                                {Kind::clicks, "clicks"}, {Kind::grammar, "grammar"}, {Kind::idx, "idx"},
-                                                                {Kind::csv, "csv"},       {Kind::text, "text"}};
+  static constexpr std::pair<Kind, std::string_view> table[] = {
+      {Kind::digits, "digits"}, {Kind::spirals, "spirals"}, {Kind::blobs, "blobs"},
+      {Kind::clicks, "clicks"}, {Kind::grammar, "grammar"}, {Kind::idx, "idx"},
+      {Kind::csv, "csv"},       {Kind::text, "text"}};
 };
 
 template <>
@@ -136,30 +151,48 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
   using Kind = trainyard::data::DataKind;
   static constexpr std::string_view title = "Data";
   static constexpr bool clicks(const Spec& s) { return s.kind == Kind::clicks; }
-  static constexpr bool generated(const Spec& s) { return s.kind == Kind::digits || s.kind == Kind::spirals || s.kind == Kind::blobs || clicks(s); }
+  static constexpr bool generated(const Spec& s) {
+    return s.kind == Kind::digits || s.kind == Kind::spirals || s.kind == Kind::blobs || clicks(s);
+  }
   static auto table() {
     return std::tuple{
         field("kind", &Spec::kind, "", {}, "Where the samples come from"),
-        field("train_samples", &Spec::train_samples, "samples", {0, 1e8}, "Samples to train on; for files, 0 takes all that are not held out"),
-        field("held_out_samples", &Spec::held_out_samples, "samples", {0, 1e8}, "Samples kept apart to measure accuracy"),
-        field("seed", &Spec::seed, "", {0, 9e15}, "Seed of the generator and of the train / held-out split"),
-        field("noise", &Spec::noise, "", {0, 10}, "Difficulty of a generated set: 0 is clean, 1 the default", generated),
+        field("train_samples", &Spec::train_samples, "samples", {0, 1e8},
+              "Samples to train on; for files, 0 takes all that are not held out"),
+        field("held_out_samples", &Spec::held_out_samples, "samples", {0, 1e8},
+              "Samples kept apart to measure accuracy"),
+        field("seed", &Spec::seed, "", {0, 9e15},
+              "Seed of the generator and of the train / held-out split"),
+        field("noise", &Spec::noise, "", {0, 10},
+              "Difficulty of a generated set: 0 is clean, 1 the default", generated),
         field("classes", &Spec::classes, "classes", {2, 100}, "Number of classes",
               [](const Spec& s) { return s.kind == Kind::spirals || s.kind == Kind::blobs; }),
-        field("features", &Spec::features, "features", {1, 4096}, "Number of input features", [](const Spec& s) { return s.kind == Kind::blobs; }),
-        field("slots", &Spec::slot_count, "columns", {1, 1024}, "Categorical features: columns that are indices", clicks),
-        field("vocabulary", &Spec::vocabulary, "indices", {1, 1 << 24}, "Indices of all slots together, which have equally many each", clicks),
+        field("features", &Spec::features, "features", {1, 4096}, "Number of input features",
+              [](const Spec& s) { return s.kind == Kind::blobs; }),
+        field("slots", &Spec::slot_count, "columns", {1, 1024},
+              "Categorical features: columns that are indices", clicks),
+        field("vocabulary", &Spec::vocabulary, "indices", {1, 1 << 24},
+              "Indices of all slots together, which have equally many each", clicks),
         field("zipf_exponent", &Spec::zipf_exponent, "", {0, 10},
-              "Of a slot, index k (from 1) comes in proportion to k to the power of minus this; 0: all equally often", clicks),
-        field("dense", &Spec::dense, "columns", {0, 4096}, "Columns that are numbers, after those that are indices", clicks),
-        field("images", &Spec::images, "", {0, 4096}, "IDX file of the images, .gz or plain, relative to the experiment",
+              "Of a slot, index k (from 1) comes in proportion to k to the power of minus this; 0: "
+              "all equally often",
+              clicks),
+        field("dense", &Spec::dense, "columns", {0, 4096},
+              "Columns that are numbers, after those that are indices", clicks),
+        field("images", &Spec::images, "", {0, 4096},
+              "IDX file of the images, .gz or plain, relative to the experiment",
               [](const Spec& s) { return s.kind == Kind::idx; }),
-        field("labels", &Spec::labels, "", {0, 4096}, "IDX file of the labels", [](const Spec& s) { return s.kind == Kind::idx; }),
-        field("context", &Spec::context, "characters", {2, 65'536}, "Characters of a sample, of each of which the next is foretold",
+        field("labels", &Spec::labels, "", {0, 4096}, "IDX file of the labels",
+              [](const Spec& s) { return s.kind == Kind::idx; }),
+        field("context", &Spec::context, "characters", {2, 65'536},
+              "Characters of a sample, of each of which the next is foretold",
               [](const Spec& s) { return s.kind == Kind::grammar || s.kind == Kind::text; }),
-        field("file", &Spec::file, "", {0, 4096}, "CSV file with a header line, or a text in UTF-8; .gz or plain, relative to the experiment",
+        field("file", &Spec::file, "", {0, 4096},
+              "CSV file with a header line, or a text in UTF-8; .gz or plain, relative to the "
+              "experiment",
               [](const Spec& s) { return s.kind == Kind::csv || s.kind == Kind::text; }),
-        field("label_column", &Spec::label_column, "", {0, 256}, "Name of the column that holds the class; empty: the last",
+        field("label_column", &Spec::label_column, "", {0, 256},
+              "Name of the column that holds the class; empty: the last",
               [](const Spec& s) { return s.kind == Kind::csv; }),
         field("sharding", &Spec::sharding, "", {}, "Which rank trains on which samples")};
   }

@@ -19,8 +19,12 @@ constexpr float kCentre = (kDigitSide - 1) / 2.0f;
 class Draws {
  public:
   Draws(std::uint64_t seed, std::uint32_t item) : random_(seed, base::Purpose::generate, item) {}
-  float uniform(double low, double high) { return static_cast<float>(random_.uniform(next_++, low, high)); }
-  float normal(double deviation) { return static_cast<float>(deviation * std::clamp(random_.normal(next_++), -2.5, 2.5)); }
+  float uniform(double low, double high) {
+    return static_cast<float>(random_.uniform(next_++, low, high));
+  }
+  float normal(double deviation) {
+    return static_cast<float>(deviation * std::clamp(random_.normal(next_++), -2.5, 2.5));
+  }
   std::size_t below(std::size_t bound) { return random_.below(next_++, bound); }
 
  private:
@@ -35,7 +39,8 @@ struct Pen {
 
 class Canvas {
  public:
-  // The pixels within the pen's width of the segment; the last half pixel fades, which is the anti-aliasing.
+  // The pixels within the pen's width of the segment; the last half pixel fades, which is the
+  // anti-aliasing.
   void segment(Point a, Point b, Pen pen) {
     const float reach = pen.half_width + 0.5f;
     const int left = first(std::min(a.x, b.x) - reach), right = last(std::max(a.x, b.x) + reach);
@@ -56,13 +61,18 @@ class Canvas {
   const std::array<float, kDigitPixels>& ink() const { return ink_; }
 
  private:
-  static int first(float edge) { return static_cast<int>(std::ceil(std::clamp(edge, 0.0f, float{kDigitSide}))); }
-  static int last(float edge) { return static_cast<int>(std::floor(std::clamp(edge, -1.0f, float{kDigitSide - 1}))); }
+  static int first(float edge) {
+    return static_cast<int>(std::ceil(std::clamp(edge, 0.0f, float{kDigitSide})));
+  }
+  static int last(float edge) {
+    return static_cast<int>(std::floor(std::clamp(edge, -1.0f, float{kDigitSide - 1})));
+  }
 
   std::array<float, kDigitPixels> ink_{};
 };
 
-// Takes a point of the glyph's box to the canvas: a slow wave bends it, then it is scaled, slanted, turned and moved.
+// Takes a point of the glyph's box to the canvas: a slow wave bends it, then it is scaled, slanted,
+// turned and moved.
 class Hand {
  public:
   Hand(Draws& draws, double noise)
@@ -83,7 +93,9 @@ class Hand {
 
  private:
   // Smaller rather than larger, so that the glyph stays on the canvas.
-  static float stretched(Draws& draws, double noise) { return kGlyphPixels * std::max(0.3f, 1.0f + draws.uniform(-0.30 * noise, 0.14 * noise)); }
+  static float stretched(Draws& draws, double noise) {
+    return kGlyphPixels * std::max(0.3f, 1.0f + draws.uniform(-0.30 * noise, 0.14 * noise));
+  }
 
   Point wave_, phase_, size_;
   float slant_, turn_;
@@ -92,7 +104,8 @@ class Hand {
 
 Point catmull_rom(Point before, Point from, Point to, Point after, float t) {
   const auto blend = [t](float p0, float p1, float p2, float p3) {
-    return p1 + 0.5f * t * (p2 - p0 + t * (2 * p0 - 5 * p1 + 4 * p2 - p3 + t * (3 * (p1 - p2) + p3 - p0)));
+    return p1 + 0.5f * t *
+                    (p2 - p0 + t * (2 * p0 - 5 * p1 + 4 * p2 - p3 + t * (3 * (p1 - p2) + p3 - p0)));
   };
   return {blend(before.x, from.x, to.x, after.x), blend(before.y, from.y, to.y, after.y)};
 }
@@ -104,17 +117,21 @@ void draw_curve(Canvas& canvas, std::span<const Point> points, Pen pen) {
     Point from = points[i];
     for (int piece = 1; piece <= kPieces; ++piece) {
       const float t = static_cast<float>(piece) / kPieces;
-      const Point to = catmull_rom(points[i == 0 ? 0 : i - 1], points[i], points[i + 1], points[std::min(i + 2, last)], t);
+      const Point to = catmull_rom(points[i == 0 ? 0 : i - 1], points[i], points[i + 1],
+                                   points[std::min(i + 2, last)], t);
       canvas.segment(from, to, pen);
       from = to;
     }
   }
 }
 
-void draw_stroke(Canvas& canvas, Draws& draws, const Hand& hand, const Stroke& stroke, double noise, Pen pen) {
+void draw_stroke(Canvas& canvas, Draws& draws, const Hand& hand, const Stroke& stroke, double noise,
+                 Pen pen) {
   std::array<Point, 16> placed;
   const std::size_t count = std::min(stroke.points.size(), placed.size());
-  for (std::size_t i = 0; i < count; ++i) placed[i] = hand.place(stroke.points[i], {draws.normal(0.022 * noise), draws.normal(0.022 * noise)});
+  for (std::size_t i = 0; i < count; ++i)
+    placed[i] =
+        hand.place(stroke.points[i], {draws.normal(0.022 * noise), draws.normal(0.022 * noise)});
   const std::span<const Point> points(placed.data(), count);
   if (stroke.kind == Stroke::Kind::smooth) return draw_curve(canvas, points, pen);
   for (std::size_t i = 1; i < count; ++i) canvas.segment(points[i - 1], points[i], pen);
@@ -131,27 +148,31 @@ void draw_scraps(Canvas& canvas, Draws& draws, double noise) {
 }
 
 // Ink to bytes, with a uniform grain of the paper; sixteen pixels a block of random words.
-void develop(const Canvas& canvas, const base::Random& grain, double noise, std::span<std::uint8_t, kDigitPixels> pixels) {
+void develop(const Canvas& canvas, const base::Random& grain, double noise,
+             std::span<std::uint8_t, kDigitPixels> pixels) {
   const float depth = static_cast<float>(std::min(36.0 * noise, 255.0)) / 255.0f;
   for (std::size_t start = 0; start < kDigitPixels; start += 16) {
     const auto words = grain.block(start / 16);
     for (std::size_t i = 0; i < 16; ++i) {
       const float speck = depth * static_cast<float>((words[i / 4] >> (8 * (i % 4))) & 0xff);
-      pixels[start + i] = static_cast<std::uint8_t>(std::lround(std::min(255.0f * canvas.ink()[start + i] + speck, 255.0f)));
+      pixels[start + i] = static_cast<std::uint8_t>(
+          std::lround(std::min(255.0f * canvas.ink()[start + i] + speck, 255.0f)));
     }
   }
 }
 
 }  // namespace
 
-void draw_digit(std::uint64_t seed, std::uint32_t item, int digit, double noise, std::span<std::uint8_t, kDigitPixels> pixels) {
+void draw_digit(std::uint64_t seed, std::uint32_t item, int digit, double noise,
+                std::span<std::uint8_t, kDigitPixels> pixels) {
   Draws draws(seed, item);
   Canvas canvas;
   const auto& glyphs = glyphs_of(digit);
   const Glyph& glyph = glyphs[draws.below(glyphs.size())];
   const Hand hand(draws, noise);
   const double spread = std::min(noise, 1.0);
-  const Pen pen{draws.uniform(1.1 - 0.45 * spread, 1.1 + 0.6 * spread), draws.uniform(1.0 - 0.35 * spread, 1.0)};
+  const Pen pen{draws.uniform(1.1 - 0.45 * spread, 1.1 + 0.6 * spread),
+                draws.uniform(1.0 - 0.35 * spread, 1.0)};
   for (const Stroke& stroke : glyph) draw_stroke(canvas, draws, hand, stroke, noise, pen);
   draw_scraps(canvas, draws, noise);
   develop(canvas, base::Random(seed, base::Purpose::noise, item), noise, pixels);

@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t kClasses = 10;
 constexpr std::int64_t kKeptAtMost = 300'000;  // samples of a split; about 235 MB
 
-// Of 8,000 samples at the default difficulty. Constants, so that a sample does not depend on the others.
+// Of 8,000 samples at the default difficulty. Constants, so that a sample does not depend on the
+// others.
 constexpr float kMeanPixel = 46.0f, kPixelDeviation = 66.0f;
 
 using Pixels = std::array<std::uint8_t, kDigitPixels>;
@@ -26,14 +27,16 @@ class Album {
         pixels_(std::make_unique_for_overwrite<Pixels[]>(static_cast<std::size_t>(kept_))) {}
 
   const Pixels* find(std::int64_t index) const {
-    if (index >= kept_ || states_[at(index)].load(std::memory_order_acquire) != State::kept) return nullptr;
+    if (index >= kept_ || states_[at(index)].load(std::memory_order_acquire) != State::kept)
+      return nullptr;
     return &pixels_[at(index)];
   }
 
   // The first to come writes; the others, who drew the same, drop theirs.
   void keep(std::int64_t index, const Pixels& pixels) {
     State expected = State::blank;
-    if (index >= kept_ || !states_[at(index)].compare_exchange_strong(expected, State::writing)) return;
+    if (index >= kept_ || !states_[at(index)].compare_exchange_strong(expected, State::writing))
+      return;
     pixels_[at(index)] = pixels;
     states_[at(index)].store(State::kept, std::memory_order_release);
   }
@@ -58,20 +61,26 @@ class Digits : public Dataset {
 
   const DataSummary& summary() const override { return summary_; }
 
-  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     for_each(split, indices, labels, [&](const Pixels& pixels, std::size_t first) {
-      std::ranges::transform(pixels, features.begin() + static_cast<std::ptrdiff_t>(first), [this](std::uint8_t pixel) { return value_of_[pixel]; });
+      std::ranges::transform(pixels, features.begin() + static_cast<std::ptrdiff_t>(first),
+                             [this](std::uint8_t pixel) { return value_of_[pixel]; });
     });
   }
   const ByteValues* byte_values() const override { return &value_of_; }
-  void fill_bytes(Split split, std::span<const std::int64_t> indices, std::span<std::uint8_t> features, std::span<std::int32_t> labels) const override {
-    for_each(split, indices, labels, [&](const Pixels& pixels, std::size_t first) { std::copy_n(pixels.data(), pixels.size(), features.data() + first); });
+  void fill_bytes(Split split, std::span<const std::int64_t> indices,
+                  std::span<std::uint8_t> features, std::span<std::int32_t> labels) const override {
+    for_each(split, indices, labels, [&](const Pixels& pixels, std::size_t first) {
+      std::copy_n(pixels.data(), pixels.size(), features.data() + first);
+    });
   }
 
  private:
   // use(pixels, where the sample's features begin)
   template <class Use>
-  void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels, const Use& use) const {
+  void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
+                const Use& use) const {
     Pixels drawn;
     for (std::size_t row = 0; row < indices.size(); ++row) {
       labels[row] = static_cast<std::int32_t>(indices[row] % kClasses);
@@ -80,7 +89,8 @@ class Digits : public Dataset {
   }
 
   // Those that are kept, or else drawn now.
-  const Pixels& pixels_of(Split split, std::int64_t index, std::int32_t digit, Pixels& drawn) const {
+  const Pixels& pixels_of(Split split, std::int64_t index, std::int32_t digit,
+                          Pixels& drawn) const {
     Album& album = split == Split::train ? train_ : held_out_;
     if (const Pixels* kept = album.find(index)) return *kept;
     draw_digit(seed_, item_of(split, index), digit, noise_, drawn);
@@ -90,7 +100,8 @@ class Digits : public Dataset {
 
   static ByteValues standardised() {
     ByteValues values{};
-    for (std::size_t pixel = 0; pixel < values.size(); ++pixel) values[pixel] = (static_cast<float>(pixel) - kMeanPixel) * (1.0f / kPixelDeviation);
+    for (std::size_t pixel = 0; pixel < values.size(); ++pixel)
+      values[pixel] = (static_cast<float>(pixel) - kMeanPixel) * (1.0f / kPixelDeviation);
     return values;
   }
 
@@ -103,6 +114,8 @@ class Digits : public Dataset {
 
 }  // namespace
 
-std::shared_ptr<const Dataset> make_digits(const DataSpec& spec) { return std::make_shared<Digits>(spec); }
+std::shared_ptr<const Dataset> make_digits(const DataSpec& spec) {
+  return std::make_shared<Digits>(spec);
+}
 
 }  // namespace trainyard::data

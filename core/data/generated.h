@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The sets that need no file. Sample i of a split is f(seed, split, i): how many samples a set has, who asks and in what
-// order change nothing. Classes are balanced: sample i is of class i modulo the classes; but of clicks, which are drawn (clicks.h).
+// The sets that need no file. Sample i of a split is f(seed, split, i): how many samples a set has,
+// who asks and in what order change nothing. Classes are balanced: sample i is of class i modulo
+// the classes; but of clicks, which are drawn (clicks.h).
 #pragma once
 
 #include <memory>
@@ -25,6 +26,8 @@ std::vector<std::int32_t> click_labels(const DataSpec& spec);  // of the samples
 DataSummary summarise_generated(const DataSpec& spec);
 
 // Names sample `index` of a split in the streams of base::Random.
-inline std::uint32_t item_of(Split split, std::int64_t index) { return static_cast<std::uint32_t>(index) | (split == Split::held_out ? 0x8000'0000u : 0u); }
+inline std::uint32_t item_of(Split split, std::int64_t index) {
+  return static_cast<std::uint32_t>(index) | (split == Split::held_out ? 0x8000'0000u : 0u);
+}
 
 }  // namespace trainyard::data

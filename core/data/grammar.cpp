@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A small grammar of English, whose sentences ask more of a model than what letters follow one another: verbs agree with subjects, across what stands between
-// them.
+// A small grammar of English, whose sentences ask more of a model than what letters follow one
+// another: verbs agree with subjects, across what stands between them.
 //
 //   sentence  = phrase verb [phrase] [where] "."
 //   phrase    = determiner [adjective] noun [where | "that" verb phrase]       verb and determiner agree with the noun in number
@@ -19,7 +19,8 @@ namespace {
 using Word = std::array<std::string_view, 2>;  // of one, of several
 
 constexpr std::array<Word, 3> kDeterminers{{{"the", "the"}, {"a", "some"}, {"this", "these"}}};
-constexpr std::array<std::string_view, 6> kAdjectives{"small", "old", "green", "quiet", "happy", "tired"};
+constexpr std::array<std::string_view, 6> kAdjectives{"small", "old",   "green",
+                                                      "quiet", "happy", "tired"};
 constexpr std::array<Word, 10> kNouns{{{"dog", "dogs"},
                                        {"cat", "cats"},
                                        {"child", "children"},
@@ -30,14 +31,20 @@ constexpr std::array<Word, 10> kNouns{{{"dog", "dogs"},
                                        {"fox", "foxes"},
                                        {"woman", "women"},
                                        {"man", "men"}}};
-constexpr std::array<Word, 4> kAlone{{{"sleeps", "sleep"}, {"waits", "wait"}, {"runs", "run"}, {"sings", "sing"}}};
-constexpr std::array<Word, 5> kOfAnother{{{"sees", "see"}, {"hears", "hear"}, {"follows", "follow"}, {"likes", "like"}, {"knows", "know"}}};
+constexpr std::array<Word, 4> kAlone{
+    {{"sleeps", "sleep"}, {"waits", "wait"}, {"runs", "run"}, {"sings", "sing"}}};
+constexpr std::array<Word, 5> kOfAnother{{{"sees", "see"},
+                                          {"hears", "hear"},
+                                          {"follows", "follow"},
+                                          {"likes", "like"},
+                                          {"knows", "know"}}};
 constexpr std::array<std::string_view, 4> kPrepositions{"near", "behind", "with", "under"};
 constexpr int kMostPhrases = 4;  // of a sentence: it ends
 
 class Sentence {
  public:
-  Sentence(std::uint64_t seed, std::uint32_t number) : random_(seed, base::Purpose::generate, number) {}
+  Sentence(std::uint64_t seed, std::uint32_t number)
+      : random_(seed, base::Purpose::generate, number) {}
 
   std::string text() {
     const std::size_t subject = phrase();
@@ -93,7 +100,8 @@ class Sentence {
 
 std::string grammar_text(std::uint64_t seed, std::int64_t characters) {
   std::string text;
-  for (std::uint32_t number = 0; std::ssize(text) < characters; ++number) text += Sentence(seed, number).text();
+  for (std::uint32_t number = 0; std::ssize(text) < characters; ++number)
+    text += Sentence(seed, number).text();
   text.resize(static_cast<std::size_t>(characters));
   return text;
 }

@@ -24,9 +24,11 @@ constexpr std::uint64_t kMostElements = std::uint64_t{1} << 33;
 constexpr std::uint64_t kMostFeatures = std::uint64_t{1} << 24;
 
 const char* const kWhereToGetMnist =
-    "Get train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz (60,000 samples) or t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (10,000) of "
+    "Get train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz (60,000 samples) or "
+    "t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (10,000) of "
     "MNIST, "
-    "for example from https://ossci-datasets.s3.amazonaws.com/mnist/, and put them, packed or not, into ";
+    "for example from https://ossci-datasets.s3.amazonaws.com/mnist/, and put them, packed or not, "
+    "into ";
 
 // A file whose header has been read and is believable; the elements come next.
 struct IdxFile {
@@ -43,7 +45,9 @@ struct IdxFile {
 Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, const char* what) {
   return source.read(bytes).and_then([&](std::size_t got) -> Result<void> {
     if (got == bytes.size()) return {};
-    return fail(source.problem(std::string("the file ends within its ") + what + ": it is truncated", "", "Fetch or copy it anew"));
+    return fail(
+        source.problem(std::string("the file ends within its ") + what + ": it is truncated", "",
+                       "Fetch or copy it anew"));
   });
 }
 
@@ -53,14 +57,17 @@ Result<void> check_extents(const IdxFile& file) {
   for (const std::int64_t extent : file.extents) {
     if (extent == 0) return fail(file.source.problem("the header claims an extent of 0"));
     if (static_cast<std::uint64_t>(extent) > kMostElements / elements)
-      return fail(file.source.problem("the header claims more than " + format_count(kMostElements) + " elements"));
+      return fail(file.source.problem("the header claims more than " + format_count(kMostElements) +
+                                      " elements"));
     elements *= static_cast<std::uint64_t>(extent);
   }
   if (elements / static_cast<std::uint64_t>(file.extents[0]) > kMostFeatures)
-    return fail(file.source.problem("the header claims samples of more than " + format_count(kMostFeatures) + " features"));
+    return fail(file.source.problem("the header claims samples of more than " +
+                                    format_count(kMostFeatures) + " features"));
   if (elements > file.source.most_bytes())
-    return fail(
-        file.source.problem("the header claims " + format_count(static_cast<std::int64_t>(elements)) + " elements; the file is too small to hold them"));
+    return fail(file.source.problem("the header claims " +
+                                    format_count(static_cast<std::int64_t>(elements)) +
+                                    " elements; the file is too small to hold them"));
   return {};
 }
 
@@ -72,7 +79,10 @@ std::string in_hex(std::array<std::uint8_t, 4> word) {
 
 std::string accepted_magic(int least_rank, int most_rank) {
   const std::string rank = std::to_string(least_rank);
-  return "00 00 08 0" + rank + (most_rank > least_rank ? ", the last being the rank, " + rank + " to " + std::to_string(most_rank) : "");
+  return "00 00 08 0" + rank +
+         (most_rank > least_rank
+              ? ", the last being the rank, " + rank + " to " + std::to_string(most_rank)
+              : "");
 }
 
 Result<IdxFile> open_file(const std::filesystem::path& path, int least_rank, int most_rank) {
@@ -81,12 +91,15 @@ Result<IdxFile> open_file(const std::filesystem::path& path, int least_rank, int
   IdxFile file{std::move(*source), {}};
   std::array<std::uint8_t, 4> word{};
   if (auto read = read_exactly(file.source, word, "header"); !read) return fail(read.error());
-  if (word[0] != 0 || word[1] != 0 || word[2] != kUnsignedByte || word[3] < least_rank || word[3] > most_rank)
-    return fail(file.source.problem("begins with " + in_hex(word) + ", which is not the IDX file needed here", accepted_magic(least_rank, most_rank),
-                                    "Are the files of images and labels swapped?"));
+  if (word[0] != 0 || word[1] != 0 || word[2] != kUnsignedByte || word[3] < least_rank ||
+      word[3] > most_rank)
+    return fail(file.source.problem(
+        "begins with " + in_hex(word) + ", which is not the IDX file needed here",
+        accepted_magic(least_rank, most_rank), "Are the files of images and labels swapped?"));
   for (int dimension = word[3]; dimension > 0; --dimension) {
     if (auto read = read_exactly(file.source, word, "header"); !read) return fail(read.error());
-    file.extents.push_back(std::int64_t{word[0]} << 24 | std::int64_t{word[1]} << 16 | std::int64_t{word[2]} << 8 | std::int64_t{word[3]});
+    file.extents.push_back(std::int64_t{word[0]} << 24 | std::int64_t{word[1]} << 16 |
+                           std::int64_t{word[2]} << 8 | std::int64_t{word[3]});
   }
   return check_extents(file).map([&] { return std::move(file); });
 }
@@ -99,13 +112,18 @@ Result<std::vector<std::uint8_t>> read_elements(IdxFile& file) {
   while (elements.size() < wanted) {
     const std::size_t start = elements.size();
     elements.resize(std::min(wanted, start + kStep));
-    if (auto read = read_exactly(file.source, std::span(elements).subspan(start), "elements"); !read) return fail(read.error());
+    if (auto read = read_exactly(file.source, std::span(elements).subspan(start), "elements");
+        !read)
+      return fail(read.error());
   }
   std::uint8_t extra = 0;
-  return file.source.read({&extra, 1}).and_then([&](std::size_t got) -> Result<std::vector<std::uint8_t>> {
-    if (got == 0) return std::move(elements);
-    return fail(file.source.problem("bytes follow the " + format_count(static_cast<std::int64_t>(wanted)) + " elements that the header claims"));
-  });
+  return file.source.read({&extra, 1})
+      .and_then([&](std::size_t got) -> Result<std::vector<std::uint8_t>> {
+        if (got == 0) return std::move(elements);
+        return fail(file.source.problem("bytes follow the " +
+                                        format_count(static_cast<std::int64_t>(wanted)) +
+                                        " elements that the header claims"));
+      });
 }
 
 struct Labels {
@@ -114,29 +132,36 @@ struct Labels {
 };
 
 // As many as there are images, which is known before any is read.
-Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t samples, const std::filesystem::path& images) {
+Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t samples,
+                           const std::filesystem::path& images) {
   auto file = open_file(path, 1, 1);
   if (!file) return fail(file.error());
   if (const std::int64_t labels = file->extents[0]; labels != samples)
     return fail({ProblemCode::bad_input, path.string(),
-                 "holds " + format_count(labels) + " labels; " + images.filename().string() + " holds " + format_count(samples) + " images",
+                 "holds " + format_count(labels) + " labels; " + images.filename().string() +
+                     " holds " + format_count(samples) + " images",
                  "as many labels as images", "Take both files from the same set"});
   auto bytes = read_elements(*file);
   if (!bytes) return fail(bytes.error());
   const auto largest = std::max_element(bytes->begin(), bytes->end());
   if (*largest >= kMostClasses)
-    return fail(file->source.problem("label " + std::to_string(*largest) + " of sample " + format_count(largest - bytes->begin()) + " is out of range",
+    return fail(file->source.problem("label " + std::to_string(*largest) + " of sample " +
+                                         format_count(largest - bytes->begin()) +
+                                         " is out of range",
                                      "0 to " + std::to_string(kMostClasses - 1)));
   if (*largest == 0) return fail(file->source.problem("all labels are 0", "two classes or more"));
   return Labels{{bytes->begin(), bytes->end()}, std::int64_t{*largest} + 1};
 }
 
-std::filesystem::path place(const std::filesystem::path& directory, const std::string& name) { return (directory / name).lexically_normal(); }
+std::filesystem::path place(const std::filesystem::path& directory, const std::string& name) {
+  return (directory / name).lexically_normal();
+}
 
 Problem with_place_of_mnist(Problem problem) {
   if (problem.code != ProblemCode::unavailable || !problem.advice.empty()) return problem;
   const auto folder = std::filesystem::path(problem.where).parent_path();
-  problem.advice = kWhereToGetMnist + (folder.empty() ? "this folder" : folder.string()) + "; or set data.kind to digits, which needs no file";
+  problem.advice = kWhereToGetMnist + (folder.empty() ? "this folder" : folder.string()) +
+                   "; or set data.kind to digits, which needs no file";
   return problem;
 }
 
@@ -148,30 +173,38 @@ struct Pair {
 };
 
 Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& directory) {
-  for (const auto& [name, field] : {std::pair{&spec.images, "data.images"}, std::pair{&spec.labels, "data.labels"}})
+  for (const auto& [name, field] :
+       {std::pair{&spec.images, "data.images"}, std::pair{&spec.labels, "data.labels"}})
     if (name->empty())
-      return fail({ProblemCode::bad_input, field, "no file is named", "the path of an IDX file", "Or set data.kind to digits, which needs no file"});
-  const auto images_path = place(directory, spec.images), labels_path = place(directory, spec.labels);
+      return fail({ProblemCode::bad_input, field, "no file is named", "the path of an IDX file",
+                   "Or set data.kind to digits, which needs no file"});
+  const auto images_path = place(directory, spec.images),
+             labels_path = place(directory, spec.labels);
   auto images = open_file(images_path, 2, 4).map_error(with_place_of_mnist);
   if (!images) return fail(images.error());
   const std::int64_t samples = images->extents[0];
   auto labels = read_labels(labels_path, samples, images_path).map_error(with_place_of_mnist);
   if (!labels) return fail(labels.error());
   return split_sizes(spec, samples, images_path).map([&](const auto& sizes) {
-    DataSummary summary{{images->extents.begin() + 1, images->extents.end()}, labels->classes, sizes.first, sizes.second};
+    DataSummary summary{{images->extents.begin() + 1, images->extents.end()},
+                        labels->classes,
+                        sizes.first,
+                        sizes.second};
     return Pair{std::move(*images), std::move(*labels), std::move(summary)};
   });
 }
 
 class IdxSet : public StoredSet {
  public:
-  IdxSet(DataSummary summary, const FileSplit& split, std::vector<std::int32_t> labels, std::vector<std::uint8_t> pixels)
+  IdxSet(DataSummary summary, const FileSplit& split, std::vector<std::int32_t> labels,
+         std::vector<std::uint8_t> pixels)
       : StoredSet(std::move(summary), split, std::move(labels)), pixels_(std::move(pixels)) {
     standardise(split.rows(Split::train));
   }
 
   const ByteValues* byte_values() const override { return &value_of_; }
-  void fill_bytes(Split split, std::span<const std::int64_t> indices, std::span<std::uint8_t> features, std::span<std::int32_t> labels) const override {
+  void fill_bytes(Split split, std::span<const std::int64_t> indices,
+                  std::span<std::uint8_t> features, std::span<std::int32_t> labels) const override {
     for_each(split, indices, labels, [&](std::size_t row, std::size_t first) {
       const auto pixels = pixels_of(row);
       std::copy_n(pixels.data(), pixels.size(), features.data() + first);
@@ -184,7 +217,8 @@ class IdxSet : public StoredSet {
     return std::span(pixels_).subspan(row * width, width);
   }
   void copy_row(std::size_t row, std::span<float> features) const override {
-    std::ranges::transform(pixels_of(row), features.begin(), [this](std::uint8_t pixel) { return value_of_[pixel]; });
+    std::ranges::transform(pixels_of(row), features.begin(),
+                           [this](std::uint8_t pixel) { return value_of_[pixel]; });
   }
 
   // Exact: the sums are of integers. Pixels that are all the same have no variance, and become 0.
@@ -194,12 +228,14 @@ class IdxSet : public StoredSet {
       for (const std::uint8_t pixel : pixels_of(static_cast<std::size_t>(row))) ++times[pixel];
     double count = 0, sum = 0, squares = 0;
     for (std::size_t pixel = 0; pixel < times.size(); ++pixel) {
-      const double share = static_cast<double>(times[pixel]), value = static_cast<double>(pixel) / 255.0;
+      const double share = static_cast<double>(times[pixel]),
+                   value = static_cast<double>(pixel) / 255.0;
       count += share, sum += share * value, squares += share * value * value;
     }
     const double mean = sum / count, variance = squares / count - mean * mean;
     const double scale = variance > 1e-9 ? 1.0 / std::sqrt(variance) : 1.0;
-    for (std::size_t pixel = 0; pixel < value_of_.size(); ++pixel) value_of_[pixel] = static_cast<float>((static_cast<double>(pixel) / 255.0 - mean) * scale);
+    for (std::size_t pixel = 0; pixel < value_of_.size(); ++pixel)
+      value_of_[pixel] = static_cast<float>((static_cast<double>(pixel) / 255.0 - mean) * scale);
   }
 
   std::vector<std::uint8_t> pixels_;  // samples x features, as in the file
@@ -214,20 +250,23 @@ Result<DataSummary> inspect_idx(const DataSpec& spec, const std::filesystem::pat
 
 Result<Survey> survey_idx(const DataSpec& spec, const std::filesystem::path& directory) {
   return open_pair(spec, directory).and_then([&](const Pair& pair) {
-    return FileSplit::make(spec, pair.images.extents[0], spec.images).map([&](const FileSplit& split) {
-      return Survey{pair.summary, training_labels(split, pair.labels.values)};
-    });
+    return FileSplit::make(spec, pair.images.extents[0], spec.images)
+        .map([&](const FileSplit& split) {
+          return Survey{pair.summary, training_labels(split, pair.labels.values)};
+        });
   });
 }
 
-Result<std::shared_ptr<const Dataset>> open_idx(const DataSpec& spec, const std::filesystem::path& directory) {
+Result<std::shared_ptr<const Dataset>> open_idx(const DataSpec& spec,
+                                                const std::filesystem::path& directory) {
   auto pair = open_pair(spec, directory);
   if (!pair) return fail(pair.error());
   auto pixels = read_elements(pair->images);
   if (!pixels) return fail(pixels.error());
   auto split = FileSplit::make(spec, pair->images.extents[0], spec.images);
   if (!split) return fail(split.error());
-  return std::make_shared<IdxSet>(std::move(pair->summary), *split, std::move(pair->labels.values), std::move(*pixels));
+  return std::make_shared<IdxSet>(std::move(pair->summary), *split, std::move(pair->labels.values),
+                                  std::move(*pixels));
 }
 
 }  // namespace trainyard::data

@@ -6,7 +6,8 @@
 
 namespace trainyard::data {
 
-InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler, std::int64_t rank, std::int64_t first_step, std::int64_t end_step,
+InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sampler,
+                             std::int64_t rank, std::int64_t first_step, std::int64_t end_step,
                              int depth, std::int64_t most_samples, Rows rows, MakeRoom make_room)
     : dataset_(std::move(dataset)),
       micro_batches_(std::move(sampler), rank, most_samples, rows),
@@ -15,8 +16,10 @@ InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sam
       make_room_(std::move(make_room)),
       ring_(static_cast<std::size_t>(std::max(depth, 1))) {
   const bool comes_as_bytes = make_room_ && dataset_->byte_values() != nullptr;
-  if (comes_as_bytes && rows == Rows::own && most_samples != kWholeStep)  // before anything is under way
-    for (Batch& batch : ring_) batch.make_room(make_room_, most_samples * dataset_->summary().features());
+  if (comes_as_bytes && rows == Rows::own &&
+      most_samples != kWholeStep)  // before anything is under way
+    for (Batch& batch : ring_)
+      batch.make_room(make_room_, most_samples * dataset_->summary().features());
   thread_ = std::thread([this] { fill_batches(); });
 }
 
@@ -58,7 +61,8 @@ void InputPipeline::fill_batches() {
   ended_ = true;
 }
 
-// Only this thread touches a slot that is neither ready nor taken, so it is filled without the lock. False: told to stop.
+// Only this thread touches a slot that is neither ready nor taken, so it is filled without the
+// lock. False: told to stop.
 bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
   std::int64_t micro = 0;
   do {
@@ -78,15 +82,18 @@ bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
 
 bool InputPipeline::await_slot(std::int64_t batch) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stop_ || batch - released_ < static_cast<std::int64_t>(ring_.size()); });
+  changed_.wait(
+      lock, [&] { return stop_ || batch - released_ < static_cast<std::int64_t>(ring_.size()); });
   return !stop_;
 }
 
-void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch, const MakeRoom& make_room) {
+void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch,
+          const MakeRoom& make_room) {
   batch.samples = std::ssize(taken.indices);
   batch.own_first = taken.own_first;
   batch.own = taken.own;
-  batch.labels.resize(taken.indices.size() * static_cast<std::size_t>(dataset.summary().labels_of_sample));
+  batch.labels.resize(taken.indices.size() *
+                      static_cast<std::size_t>(dataset.summary().labels_of_sample));
   batch.numbers.assign(taken.indices.begin(), taken.indices.end());
   const std::int64_t features = batch.samples * dataset.summary().features();
   batch.byte_values = make_room ? dataset.byte_values() : nullptr;

@@ -20,8 +20,8 @@ struct MicroBatch {
   bool last = true;                     // of its step
 };
 
-// A micro-step takes `most_samples` of each rank's part of the step, until nobody has any left. A step without samples has one
-// micro-step, which is empty.
+// A micro-step takes `most_samples` of each rank's part of the step, until nobody has any left. A
+// step without samples has one micro-step, which is empty.
 class MicroBatches {
  public:
   // Where the sampler shares steps out, `rank`'s part; where it does not, all of them.

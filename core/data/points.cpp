@@ -16,15 +16,20 @@ using base::Random;
 // Sets whose samples are cheap to make anew each time.
 class Points : public Dataset {
  public:
-  explicit Points(const DataSpec& spec) : seed_(static_cast<std::uint64_t>(spec.seed)), noise_(spec.noise), summary_(summarise_generated(spec)) {}
+  explicit Points(const DataSpec& spec)
+      : seed_(static_cast<std::uint64_t>(spec.seed)),
+        noise_(spec.noise),
+        summary_(summarise_generated(spec)) {}
 
   const DataSummary& summary() const override { return summary_; }
 
-  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     const std::size_t width = as_size(summary_.features());
     for (std::size_t row = 0; row < indices.size(); ++row) {
       labels[row] = static_cast<std::int32_t>(indices[row] % summary_.classes);
-      make(Random(seed_, Purpose::generate, item_of(split, indices[row])), as_size(labels[row]), features.subspan(row * width, width));
+      make(Random(seed_, Purpose::generate, item_of(split, indices[row])), as_size(labels[row]),
+           features.subspan(row * width, width));
     }
   }
 
@@ -41,12 +46,14 @@ class Spirals : public Points {
   using Points::Points;
 
  private:
-  // Element 0 says how far along the arm, 1 and 2 how far off it. Uniform along the radius, so a coordinate's variance
-  // is E[r^2] / 2 = 1 / 6.
+  // Element 0 says how far along the arm, 1 and 2 how far off it. Uniform along the radius, so a
+  // coordinate's variance is E[r^2] / 2 = 1 / 6.
   void make(const Random& random, std::size_t label, std::span<float> point) const override {
     constexpr double kTurns = 0.75, kOffTheArm = 0.03;
     const double radius = random.uniform(0);
-    const double angle = 2 * std::numbers::pi * (kTurns * radius + static_cast<double>(label) / static_cast<double>(summary_.classes));
+    const double angle =
+        2 * std::numbers::pi *
+        (kTurns * radius + static_cast<double>(label) / static_cast<double>(summary_.classes));
     const double x = radius * std::cos(angle) + noise_ * kOffTheArm * random.normal(1);
     const double y = radius * std::sin(angle) + noise_ * kOffTheArm * random.normal(2);
     const double scale = std::sqrt(6.0);
@@ -61,8 +68,9 @@ double distance_squared(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-// Best-candidate sampling (Mitchell, "Spectrally optimal sampling for distribution ray tracing", SIGGRAPH 1991): of a few
-// random places, the one farthest from the centres that are there. `width` numbers a centre.
+// Best-candidate sampling (Mitchell, "Spectrally optimal sampling for distribution ray tracing",
+// SIGGRAPH 1991): of a few random places, the one farthest from the centres that are there. `width`
+// numbers a centre.
 std::vector<double> spread_centres(std::uint64_t seed, std::size_t classes, std::size_t width) {
   constexpr std::size_t kCandidates = 12;
   const Random random(seed, Purpose::label, 0);
@@ -70,10 +78,12 @@ std::vector<double> spread_centres(std::uint64_t seed, std::size_t classes, std:
   for (std::size_t label = 0; label < classes; ++label) {
     double best_distance = -1;
     for (std::size_t trial = 0; trial < kCandidates; ++trial) {
-      for (std::size_t i = 0; i < width; ++i) candidate[i] = random.uniform((label * kCandidates + trial) * width + i, -1, 1);
+      for (std::size_t i = 0; i < width; ++i)
+        candidate[i] = random.uniform((label * kCandidates + trial) * width + i, -1, 1);
       double nearest = std::numeric_limits<double>::infinity();
       for (std::size_t other = 0; other < label; ++other)
-        nearest = std::min(nearest, distance_squared(candidate, std::span(centres).subspan(other * width, width)));
+        nearest = std::min(
+            nearest, distance_squared(candidate, std::span(centres).subspan(other * width, width)));
       if (nearest > best_distance) best_distance = nearest, best = candidate;
     }
     centres.insert(centres.end(), best.begin(), best.end());
@@ -83,16 +93,21 @@ std::vector<double> spread_centres(std::uint64_t seed, std::size_t classes, std:
 
 class Blobs : public Points {
  public:
-  explicit Blobs(const DataSpec& spec) : Points(spec), centres_(spread_centres(seed_, as_size(summary_.classes), as_size(summary_.features()))) {
+  explicit Blobs(const DataSpec& spec)
+      : Points(spec),
+        centres_(spread_centres(seed_, as_size(summary_.classes), as_size(summary_.features()))) {
     centre_and_scale();
   }
 
  private:
   void make(const Random& random, std::size_t label, std::span<float> point) const override {
-    for (std::size_t i = 0; i < point.size(); ++i) point[i] = static_cast<float>(centres_[label * point.size() + i] + deviation_ * random.normal(i));
+    for (std::size_t i = 0; i < point.size(); ++i)
+      point[i] =
+          static_cast<float>(centres_[label * point.size() + i] + deviation_ * random.normal(i));
   }
 
-  // Moves the centres to mean zero, and scales so that centre and cloud together have unit variance.
+  // Moves the centres to mean zero, and scales so that centre and cloud together have unit
+  // variance.
   void centre_and_scale() {
     const std::size_t width = as_size(summary_.features());
     const double classes = static_cast<double>(summary_.classes);
@@ -100,10 +115,12 @@ class Blobs : public Points {
     for (std::size_t i = 0; i < width; ++i) {
       double mean = 0;
       for (std::size_t at = i; at < centres_.size(); at += width) mean += centres_[at] / classes;
-      for (std::size_t at = i; at < centres_.size(); at += width) square += (centres_[at] -= mean) * centres_[at];
+      for (std::size_t at = i; at < centres_.size(); at += width)
+        square += (centres_[at] -= mean) * centres_[at];
     }
     deviation_ = 0.2 * noise_;
-    const double scale = 1.0 / std::sqrt(square / static_cast<double>(centres_.size()) + deviation_ * deviation_);
+    const double scale =
+        1.0 / std::sqrt(square / static_cast<double>(centres_.size()) + deviation_ * deviation_);
     for (double& value : centres_) value *= scale;
     deviation_ *= scale;
   }
@@ -114,7 +131,11 @@ class Blobs : public Points {
 
 }  // namespace
 
-std::shared_ptr<const Dataset> make_spirals(const DataSpec& spec) { return std::make_shared<Spirals>(spec); }
-std::shared_ptr<const Dataset> make_blobs(const DataSpec& spec) { return std::make_shared<Blobs>(spec); }
+std::shared_ptr<const Dataset> make_spirals(const DataSpec& spec) {
+  return std::make_shared<Spirals>(spec);
+}
+std::shared_ptr<const Dataset> make_blobs(const DataSpec& spec) {
+  return std::make_shared<Blobs>(spec);
+}
 
 }  // namespace trainyard::data

@@ -8,7 +8,10 @@
 namespace trainyard::data {
 
 Sampler::Sampler(std::int64_t seed, Shares shares, std::vector<std::int32_t> owners)
-    : seed_(seed), shares_(std::move(shares)), owners_(std::move(owners)), order_(static_cast<std::size_t>(shares_.epoch_samples())) {
+    : seed_(seed),
+      shares_(std::move(shares)),
+      owners_(std::move(owners)),
+      order_(static_cast<std::size_t>(shares_.epoch_samples())) {
   if (owners_.empty()) return;
   starts_.assign(static_cast<std::size_t>(shares_.ranks()) + 1, 0);
   for (const std::int32_t owner : owners_) ++starts_[static_cast<std::size_t>(owner) + 1];
@@ -19,14 +22,18 @@ Sampler::Sampler(std::int64_t seed, Shares shares, std::vector<std::int32_t> own
 
 std::span<const std::int64_t> Sampler::indices(std::int64_t step, std::int64_t rank) {
   if (const std::int64_t epoch = step / shares_.steps_per_epoch(); epoch != epoch_) deal(epoch);
-  const std::int64_t start = (owners_.empty() ? 0 : starts_[static_cast<std::size_t>(rank)]) + shares_.first(step, rank);
-  return std::span<const std::int64_t>(order_).subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(shares_.samples(step, rank)));
+  const std::int64_t start =
+      (owners_.empty() ? 0 : starts_[static_cast<std::size_t>(rank)]) + shares_.first(step, rank);
+  return std::span<const std::int64_t>(order_).subspan(
+      static_cast<std::size_t>(start), static_cast<std::size_t>(shares_.samples(step, rank)));
 }
 
-// One permutation of all samples, whoever owns them: a rank meets its own in the order in which one device would.
+// One permutation of all samples, whoever owns them: a rank meets its own in the order in which one
+// device would.
 void Sampler::deal(std::int64_t epoch) {
   epoch_ = epoch;
-  const base::Random random(static_cast<std::uint64_t>(seed_), base::Purpose::permute, static_cast<std::uint32_t>(epoch));
+  const base::Random random(static_cast<std::uint64_t>(seed_), base::Purpose::permute,
+                            static_cast<std::uint32_t>(epoch));
   if (owners_.empty()) return permute(order_, random);
   permute(permutation_, random);
   std::copy(starts_.begin(), starts_.end(), places_.begin());

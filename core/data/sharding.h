@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sharding: which rank trains on which samples, or on which features of them. Whatever the kind, every epoch uses every sample exactly
-// once, over all ranks together. iid deals the samples anew each epoch and keeps the promise that n ranks equal one device; so does
-// vertical, where a rank has its own feature columns of every sample. The others give each rank a shard that is its own for the whole
-// run, as where data cannot leave the place it was gathered at, and are outside that promise.
+// Sharding: which rank trains on which samples, or on which features of them. Whatever the kind,
+// every epoch uses every sample exactly once, over all ranks together. iid deals the samples anew
+// each epoch and keeps the promise that n ranks equal one device; so does vertical, where a rank
+// has its own feature columns of every sample. The others give each rank a shard that is its own
+// for the whole run, as where data cannot leave the place it was gathered at, and are outside that
+// promise.
 #pragma once
 
 #include "core/base/field_table.h"
@@ -10,16 +12,20 @@
 namespace trainyard::data {
 
 enum class ShardingKind {
-  iid,         // every global batch is a slice of one permutation, and a rank's part a slice of that
-  contiguous,  // a rank owns a block of the file, in the file's order, or of the order in which samples are generated
-  label_skew,  // the ranks' parts of each class are drawn from a Dirichlet distribution (Yurochkin et al. 2019, ICML)
-  size_skew,   // shards of all classes alike, whose sizes fall by equal factors from rank 0 to the last
-  vertical,    // a rank has some feature columns of all samples; rows are dealt out as by iid once the first layer has summed over columns
+  iid,  // every global batch is a slice of one permutation, and a rank's part a slice of that
+  contiguous,  // a rank owns a block of the file, in the file's order, or of the order in which
+               // samples are generated
+  label_skew,  // the ranks' parts of each class are drawn from a Dirichlet distribution (Yurochkin
+               // et al. 2019, ICML)
+  size_skew,   // shards of all classes alike, whose sizes fall by equal factors from rank 0 to the
+               // last
+  vertical,    // a rank has some feature columns of all samples; rows are dealt out as by iid once
+               // the first layer has summed over columns
 };
 
 struct ShardingSpec {
   ShardingKind kind = ShardingKind::iid;
-  double alpha = 0.5;     // label_skew: small, each class has few owners; large, all ranks own alike
+  double alpha = 0.5;  // label_skew: small, each class has few owners; large, all ranks own alike
   double size_ratio = 4;  // size_skew: samples of rank 0 for each of the last rank
   std::int64_t seed = 1;  // label_skew, size_skew
 
@@ -27,7 +33,9 @@ struct ShardingSpec {
 };
 
 // Whether a rank keeps its samples for the whole run.
-inline bool owns_samples(const ShardingSpec& spec) { return spec.kind != ShardingKind::iid && spec.kind != ShardingKind::vertical; }
+inline bool owns_samples(const ShardingSpec& spec) {
+  return spec.kind != ShardingKind::iid && spec.kind != ShardingKind::vertical;
+}
 
 // Whether a rank has but some feature columns, of every sample.
 inline bool owns_columns(const ShardingSpec& spec) { return spec.kind == ShardingKind::vertical; }
@@ -37,8 +45,11 @@ inline bool owns_columns(const ShardingSpec& spec) { return spec.kind == Shardin
 template <>
 struct trainyard::base::Names<trainyard::data::ShardingKind> {
   using Kind = trainyard::data::ShardingKind;
-  static constexpr std::pair<Kind, std::string_view> table[] = {
-      {Kind::iid, "iid"}, {Kind::contiguous, "contiguous"}, {Kind::label_skew, "label_skew"}, {Kind::size_skew, "size_skew"}, {Kind::vertical, "vertical"}};
+  static constexpr std::pair<Kind, std::string_view> table[] = {{Kind::iid, "iid"},
+                                                                {Kind::contiguous, "contiguous"},
+                                                                {Kind::label_skew, "label_skew"},
+                                                                {Kind::size_skew, "size_skew"},
+                                                                {Kind::vertical, "vertical"}};
 };
 
 template <>
@@ -49,12 +60,17 @@ struct trainyard::base::Fields<trainyard::data::ShardingSpec> {
   static auto table() {
     return std::tuple{
         field("kind", &S::kind, "", {},
-              "iid deals all samples anew each epoch; vertical: a rank has some feature columns of every sample, for a linear first layer; with the others "
+              "iid deals all samples anew each epoch; vertical: a rank has some feature columns of "
+              "every sample, for a linear first layer; with the others "
               "every rank owns its samples, and n ranks are not one device"),
-        field("alpha", &S::alpha, "", {0.001, 1e6}, "Dirichlet concentration: 0.1 leaves a rank few classes, 100 nearly the same of each",
+        field("alpha", &S::alpha, "", {0.001, 1e6},
+              "Dirichlet concentration: 0.1 leaves a rank few classes, 100 nearly the same of each",
               [](const S& s) { return s.kind == Kind::label_skew; }),
-        field("size_ratio", &S::size_ratio, "", {1, 1e6}, "Samples of rank 0 for each of the last rank; the sizes between fall by equal factors",
-              [](const S& s) { return s.kind == Kind::size_skew; }),
-        field("seed", &S::seed, "", {0, 9e15}, "Seed of who owns what", [](const S& s) { return s.kind == Kind::label_skew || s.kind == Kind::size_skew; })};
+        field(
+            "size_ratio", &S::size_ratio, "", {1, 1e6},
+            "Samples of rank 0 for each of the last rank; the sizes between fall by equal factors",
+            [](const S& s) { return s.kind == Kind::size_skew; }),
+        field("seed", &S::seed, "", {0, 9e15}, "Seed of who owns what",
+              [](const S& s) { return s.kind == Kind::label_skew || s.kind == Kind::size_skew; })};
   }
 };

@@ -13,10 +13,14 @@ namespace trainyard::data {
 class FileSplit {
  public:
   // `file` is named when it has too few samples for the spec.
-  static base::Result<FileSplit> make(const DataSpec& spec, std::int64_t samples, const std::filesystem::path& file);
+  static base::Result<FileSplit> make(const DataSpec& spec, std::int64_t samples,
+                                      const std::filesystem::path& file);
 
   // By index.
-  std::span<const std::int64_t> rows(Split split) const { return split == Split::train ? std::span(order_).first(train_) : std::span(order_).last(held_out_); }
+  std::span<const std::int64_t> rows(Split split) const {
+    return split == Split::train ? std::span(order_).first(train_)
+                                 : std::span(order_).last(held_out_);
+  }
 
  private:
   std::vector<std::int64_t> order_;
@@ -24,7 +28,9 @@ class FileSplit {
 };
 
 // {to train on, held out} of a file of `samples`.
-base::Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec, std::int64_t samples, const std::filesystem::path& file);
+base::Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
+                                                                std::int64_t samples,
+                                                                const std::filesystem::path& file);
 
 // Of the file's labels, those of the samples to train on.
 TrainingLabels training_labels(const FileSplit& split, std::span<const std::int32_t> labels);
@@ -36,12 +42,14 @@ class StoredSet : public Dataset {
 
   const DataSummary& summary() const override { return summary_; }
   TrainingLabels training_labels() const { return data::training_labels(split_, labels_); }
-  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override;
+  void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override;
 
  protected:
   // use(row of the file, where the sample's features begin)
   template <class Use>
-  void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels, const Use& use) const {
+  void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
+                const Use& use) const {
     const auto rows = split_.rows(split);
     const auto width = static_cast<std::size_t>(summary_.features());
     for (std::size_t i = 0; i < indices.size(); ++i) {

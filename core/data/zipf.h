@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Zipf's law: of `size` things, the one of rank r (0 the most frequent) is drawn with a probability in proportion to (r + 1)^-exponent.
-// Zipf, "Human Behavior and the Principle of Least Effort", 1949. Keeps 8 bytes a thing.
+// Zipf's law: of `size` things, the one of rank r (0 the most frequent) is drawn with a probability
+// in proportion to (r + 1)^-exponent. Zipf, "Human Behavior and the Principle of Least Effort",
+// 1949. Keeps 8 bytes a thing.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,8 @@ class Zipf {
  public:
   Zipf(std::int64_t size, double exponent) : cumulative_(static_cast<std::size_t>(size)) {
     double sum = 0;
-    for (std::size_t r = 0; r < cumulative_.size(); ++r) cumulative_[r] = sum += std::pow(static_cast<double>(r + 1), -exponent);
+    for (std::size_t r = 0; r < cumulative_.size(); ++r)
+      cumulative_[r] = sum += std::pow(static_cast<double>(r + 1), -exponent);
   }
 
   std::int64_t size() const { return std::ssize(cumulative_); }
@@ -26,8 +28,10 @@ class Zipf {
 
   // The rank that a number of [0, 1) falls to: of uniform ones, with these probabilities.
   std::int64_t rank(double uniform) const {
-    const auto at = std::upper_bound(cumulative_.begin(), cumulative_.end(), uniform * cumulative_.back());
-    return std::min<std::int64_t>(at - cumulative_.begin(), size() - 1);  // a product may round up to the whole
+    const auto at =
+        std::upper_bound(cumulative_.begin(), cumulative_.end(), uniform * cumulative_.back());
+    return std::min<std::int64_t>(at - cumulative_.begin(),
+                                  size() - 1);  // a product may round up to the whole
   }
 
  private:

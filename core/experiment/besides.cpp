@@ -14,13 +14,15 @@ using base::Problems;
 
 // At `place`, or in it.
 bool lies_in(const std::string& where, const std::string& place) {
-  return where.starts_with(place) && (where.size() == place.size() || where[place.size()] == '.' || where[place.size()] == '[');
+  return where.starts_with(place) &&
+         (where.size() == place.size() || where[place.size()] == '.' || where[place.size()] == '[');
 }
 
 // A key that is unknown may be meant for any field that is missing beside it.
 bool may_mean(const Problem& refused, const std::string& where, const Json& written) {
   const std::size_t beside = refused.where.rfind('.') + 1;  // without a dot: 0, the document itself
-  if (refused.what != "unknown key" || !where.starts_with(refused.where.substr(0, beside))) return false;
+  if (refused.what != "unknown key" || !where.starts_with(refused.where.substr(0, beside)))
+    return false;
   return !base::value_at(written, where.substr(0, where.find_first_of(".[", beside)));
 }
 
@@ -30,33 +32,48 @@ bool is_part(const std::string& where, const Json& kept) {
   return value && value->is_structured();
 }
 
-bool is_sample_count(const std::string& where) { return where == "data.train_samples" || where == "data.held_out_samples"; }
-bool tells_a_route(const std::string& where) { return where.starts_with("topology.hosts[") && where.ends_with("]"); }
-bool tells_a_link(const std::string& where) { return lies_in(where, "topology.links") || tells_a_route(where); }
+bool is_sample_count(const std::string& where) {
+  return where == "data.train_samples" || where == "data.held_out_samples";
+}
+bool tells_a_route(const std::string& where) {
+  return where.starts_with("topology.hosts[") && where.ends_with("]");
+}
+bool tells_a_link(const std::string& where) {
+  return lies_in(where, "topology.links") || tells_a_route(where);
+}
 bool counts_workers(const std::string& where) {
-  return where == "topology.hosts" || where == "strategy.kind" || where == "training.batch_per_rank" || where == "training.accumulation_steps" ||
+  return where == "topology.hosts" || where == "strategy.kind" ||
+         where == "training.batch_per_rank" || where == "training.accumulation_steps" ||
          lies_in(where, "data.sharding") || is_sample_count(where) || tells_a_route(where);
 }
 
-// Links lead to names, and roles make workers: without all of them nobody can say what is linked, or how many work.
+// Links lead to names, and roles make workers: without all of them nobody can say what is linked,
+// or how many work.
 bool upsets_the_drawing(const std::string& refused, const std::string& where, const Json& kept) {
   if (!lies_in(refused, "topology")) return false;
-  const bool part = is_part(refused, kept), may_hold_devices = refused == "topology" || lies_in(refused, "topology.hosts");
+  const bool part = is_part(refused, kept),
+             may_hold_devices = refused == "topology" || lies_in(refused, "topology.hosts");
   if ((part || refused.ends_with(".name")) && tells_a_link(where)) return true;
-  if (may_hold_devices && refused.ends_with(".kind") && where == "strategy.kind") return true;  // strategies ask for devices of a kind
+  if (may_hold_devices && refused.ends_with(".kind") && where == "strategy.kind")
+    return true;  // strategies ask for devices of a kind
   return may_hold_devices && (part || refused.ends_with(".role")) && counts_workers(where);
 }
 
 // Who has what.
 bool goes_by_the_mesh(const std::string& where) {
-  return lies_in(where, "strategy.mesh") || lies_in(where, "strategy.stages") || lies_in(where, "strategy.fsdp") || lies_in(where, "model") ||
+  return lies_in(where, "strategy.mesh") || lies_in(where, "strategy.stages") ||
+         lies_in(where, "strategy.fsdp") || lies_in(where, "model") ||
          where == "training.accumulation_steps" || counts_workers(where);
 }
 
 // Whether what is said at `where` may come of the default that stands where `refused` was found.
-bool comes_of(const Problem& refused, const std::string& where, const Json& written, const Json& kept) {
-  if (lies_in(where, refused.where) || may_mean(refused, where, written) || upsets_the_drawing(refused.where, where, kept)) return true;
-  if (lies_in(refused.where, "model")) return lies_in(where, "model");  // a layer is judged by those beside it
+bool comes_of(const Problem& refused, const std::string& where, const Json& written,
+              const Json& kept) {
+  if (lies_in(where, refused.where) || may_mean(refused, where, written) ||
+      upsets_the_drawing(refused.where, where, kept))
+    return true;
+  if (lies_in(refused.where, "model"))
+    return lies_in(where, "model");  // a layer is judged by those beside it
   if (lies_in(refused.where, "strategy.mesh")) return goes_by_the_mesh(where);
   if (refused.where == "data.kind") return lies_in(where, "data");
   return is_sample_count(refused.where) && is_sample_count(where);
@@ -64,14 +81,20 @@ bool comes_of(const Problem& refused, const std::string& where, const Json& writ
 
 }  // namespace
 
-Problems problems_besides(const Problems& refused, const Json& written, const std::filesystem::path* directory) {
+Problems problems_besides(const Problems& refused, const Json& written,
+                          const std::filesystem::path* directory) {
   Experiment read;
   Problems again;
   base::read_document(written, read, "", again);
-  const bool data_as_written = std::none_of(refused.begin(), refused.end(), [](const Problem& problem) { return lies_in(problem.where, "data"); });
-  Problems problems = directory ? examine(read, *directory, data_as_written).problems : problems_of_meaning(read, nullptr);
+  const bool data_as_written =
+      std::none_of(refused.begin(), refused.end(),
+                   [](const Problem& problem) { return lies_in(problem.where, "data"); });
+  Problems problems = directory ? examine(read, *directory, data_as_written).problems
+                                : problems_of_meaning(read, nullptr);
   std::erase_if(problems, [&, kept = to_json(read)](const Problem& problem) {
-    return std::any_of(refused.begin(), refused.end(), [&](const Problem& known) { return comes_of(known, problem.where, written, kept); });
+    return std::any_of(refused.begin(), refused.end(), [&](const Problem& known) {
+      return comes_of(known, problem.where, written, kept);
+    });
   });
   return problems;
 }

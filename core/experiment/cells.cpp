@@ -33,7 +33,8 @@ std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches, const
   return cells;
 }
 
-// `count` passes each way, the first backward one after so many forward ones and one more; which cell the i-th of a way is, `forward` and `backward` say.
+// `count` passes each way, the first backward one after so many forward ones and one more; which
+// cell the i-th of a way is, `forward` and `backward` say.
 template <class Forward, class Backward>
 void forward_then_backward(int count, int ahead, Forward forward, Backward backward) {
   for (int i = 0; i < std::min(ahead, count); ++i) forward(i);
@@ -55,11 +56,13 @@ std::vector<Cell> one_f_one_b(int stage, int stages, int micro_batches, bool wei
   };
   forward_then_backward(
       micro_batches, stages - 1 - stage, [&](int m) { add(Pass::forward, m); }, back);
-  for (int m = std::max(0, micro_batches - stage); weights_apart && m < micro_batches; ++m) add(Pass::backward_weight, m);
+  for (int m = std::max(0, micro_batches - stage); weights_apart && m < micro_batches; ++m)
+    add(Pass::backward_weight, m);
   return cells;
 }
 
-// p micro-batches through one of the rank's stages, then through its next, and so on; then the next p.
+// p micro-batches through one of the rank's stages, then through its next, and so on; then the next
+// p.
 std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, int micro_batches) {
   const int v = static_cast<int>(own.size()), all = micro_batches * v;
   const auto stage = [&](int i, bool forward) {
@@ -81,7 +84,8 @@ std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, 
 
 }  // namespace
 
-std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ranks, int rank, int micro_batches, const Callers& callers) {
+std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ranks, int rank,
+                           int micro_batches, const Callers& callers) {
   const std::vector<int> own = stages_on(ranks, rank);
   const int stages = static_cast<int>(ranks.size());
   switch (schedule) {
@@ -90,10 +94,13 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
     case PipelineSchedule::pipedream:
     case PipelineSchedule::one_f_one_b:
     case PipelineSchedule::zb_h1:
-      return own.empty() ? std::vector<Cell>{} : one_f_one_b(own.front(), stages, micro_batches, schedule == PipelineSchedule::zb_h1);
+      return own.empty() ? std::vector<Cell>{}
+                         : one_f_one_b(own.front(), stages, micro_batches,
+                                       schedule == PipelineSchedule::zb_h1);
     case PipelineSchedule::interleaved_1f1b: {
       const int p = own.empty() ? 1 : stages / static_cast<int>(own.size());
-      if (!own.empty() && micro_batches % p == 0) return interleaved(own, own.front(), p, micro_batches);
+      if (!own.empty() && micro_batches % p == 0)
+        return interleaved(own, own.front(), p, micro_batches);
       break;
     }
   }
@@ -101,7 +108,8 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
 }
 
 int most_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant) {
-  std::map<int, std::pair<std::size_t, std::size_t>> spans;  // by micro-batch: the first and the last cell
+  std::map<int, std::pair<std::size_t, std::size_t>>
+      spans;  // by micro-batch: the first and the last cell
   for (std::size_t i = 0; i < cells.size(); ++i)
     if (is_meant(cells[i])) spans.try_emplace(cells[i].micro, i, i).first->second.second = i;
   std::vector<int> change(cells.size() + 1, 0);

@@ -19,38 +19,51 @@ using collective::Collective;
 using compute::compression::Scheme;
 
 base::Problem not_of_fp64(const std::string& kind) {
-  return {ProblemCode::bad_input, "strategy.compression.kind", kind + " compresses fp32 gradients, and training.precision is fp64", "none with fp64",
+  return {ProblemCode::bad_input, "strategy.compression.kind",
+          kind + " compresses fp32 gradients, and training.precision is fp64", "none with fp64",
           "Set training.precision to fp32, or strategy.compression.kind to none."};
 }
 
 base::Problem not_gathered(const std::string& kind, const std::string& algorithm) {
-  return {ProblemCode::bad_input, "strategy.algorithm", algorithm + " adds up on the way, and what " + kind + " sends is gathered", "ring, direct or auto",
-          "Take ring or direct, or a compression that can be added up: fp16, bf16, random_k or power_sgd."};
+  return {ProblemCode::bad_input, "strategy.algorithm",
+          algorithm + " adds up on the way, and what " + kind + " sends is gathered",
+          "ring, direct or auto",
+          "Take ring or direct, or a compression that can be added up: fp16, bf16, random_k or "
+          "power_sgd."};
 }
 
-base::Problem never_gathered(const std::string& kind, const std::string& strategy, const std::string& algorithm) {
+base::Problem never_gathered(const std::string& kind, const std::string& strategy,
+                             const std::string& algorithm) {
   return {ProblemCode::bad_input, "strategy.compression.kind",
-          "what " + kind + " sends is gathered, and " + strategy + " sums by " + algorithm + ", which adds up on the way",
-          "none, or what can be added up: fp16, bf16, random_k, power_sgd", "Set it to bf16 or none, or strategy.kind to mirrored."};
+          "what " + kind + " sends is gathered, and " + strategy + " sums by " + algorithm +
+              ", which adds up on the way",
+          "none, or what can be added up: fp16, bf16, random_k, power_sgd",
+          "Set it to bf16 or none, or strategy.kind to mirrored."};
 }
 
 std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
-  const auto layout = model::power_sgd_layout(e.model, bucket.first, bucket.count, e.document.strategy.compression.rank);
+  const auto layout = model::power_sgd_layout(e.model, bucket.first, bucket.count,
+                                              e.document.strategy.compression.rank);
   std::vector<Payload> list{{Collective::all_reduce, DType::fp32, layout.left_elements}};
-  if (layout.right_elements > 0) list.push_back({Collective::all_reduce, DType::fp32, layout.right_elements});
+  if (layout.right_elements > 0)
+    list.push_back({Collective::all_reduce, DType::fp32, layout.right_elements});
   return list;
 }
 
 // By all ranks together.
 std::int64_t sent_bytes_of(const Resolved& e, const Payload& payload) {
-  const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)), e.ranks, e.hosts, payload.collective};
-  const std::int64_t segment_bytes = collective::shares_out(payload.collective) ? 0 : e.document.strategy.segment_bytes;
-  const auto sent = collective::sent_bytes(payload.collective, e.document.strategy.algorithm, segment_bytes, work);
+  const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)),
+                              e.ranks, e.hosts, payload.collective};
+  const std::int64_t segment_bytes =
+      collective::shares_out(payload.collective) ? 0 : e.document.strategy.segment_bytes;
+  const auto sent = collective::sent_bytes(payload.collective, e.document.strategy.algorithm,
+                                           segment_bytes, work);
   return std::accumulate(sent.begin(), sent.end(), std::int64_t{0});
 }
 
 std::int64_t encoded_bytes_of(const Resolved& e, const Payload& payload) {
-  return payload.collective == Collective::all_gather ? payload.bytes() / e.world() : payload.bytes();
+  return payload.collective == Collective::all_gather ? payload.bytes() / e.world()
+                                                      : payload.bytes();
 }
 
 // "3.98x"
@@ -60,19 +73,25 @@ std::string times(double factor) {
   return said;
 }
 
-double ratio(std::int64_t a, std::int64_t b) { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 1; }
+double ratio(std::int64_t a, std::int64_t b) {
+  return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 1;
+}
 
 // Whether all ranks reduce gradients, and update alike.
 bool all_reduces(const StrategySpec& strategy) {
-  return strategy.kind != StrategyKind::one_device && strategy.kind != StrategyKind::fsdp && !splits_model(strategy.kind) && !fixed_algorithm(strategy.kind) &&
+  return strategy.kind != StrategyKind::one_device && strategy.kind != StrategyKind::fsdp &&
+         !splits_model(strategy.kind) && !fixed_algorithm(strategy.kind) &&
          !trains_apart(strategy.kind) && strategy.average == Average::gradients;
 }
 
 base::Problem not_all_reduced(const StrategySpec& strategy) {
   const bool weights = strategy.average == Average::weights;
   return {ProblemCode::bad_input, "strategy.compression.kind",
-          weights ? "weights are averaged, and only gradients are compressed" : std::string(base::name_of(strategy.kind)) + " does not compress gradients",
-          "none", "Set it to none, or take mirrored, multi_worker_mirrored, ddp or tpu with averaged gradients."};
+          weights ? "weights are averaged, and only gradients are compressed"
+                  : std::string(base::name_of(strategy.kind)) + " does not compress gradients",
+          "none",
+          "Set it to none, or take mirrored, multi_worker_mirrored, ddp or tpu with averaged "
+          "gradients."};
 }
 
 }  // namespace
@@ -84,11 +103,14 @@ bool compresses(const Resolved& e) {
 
 std::vector<Payload> payloads(const Resolved& e, const Bucket& bucket) {
   const CompressionSpec& spec = e.document.strategy.compression;
-  if (shards(e)) return {{Collective::all_gather, gradient_dtype(e), bucket.count}};  // and as much the other way
+  if (shards(e))
+    return {
+        {Collective::all_gather, gradient_dtype(e), bucket.count}};  // and as much the other way
   if (!compresses(e)) return {{Collective::all_reduce, gradient_dtype(e), bucket.count}};
   if (spec.kind == Scheme::power_sgd) return of_power_sgd(e, bucket);
   const std::int64_t of_rank = compute::compression::encoded_elements(spec, bucket.count);
-  if (compute::compression::gathers(spec.kind)) return {{Collective::all_gather, DType::byte, of_rank * e.world()}};
+  if (compute::compression::gathers(spec.kind))
+    return {{Collective::all_gather, DType::byte, of_rank * e.world()}};
   return {{Collective::all_reduce, compute::compression::wire_dtype(spec.kind), of_rank}};
 }
 
@@ -105,7 +127,8 @@ std::optional<Savings> savings(const Resolved& e) {
       if (counted) sent += sent_bytes_of(e, payload);
     }
   }
-  return Savings{ratio(whole, encoded), counted ? std::optional(ratio(whole_sent, sent)) : std::nullopt};
+  return Savings{ratio(whole, encoded),
+                 counted ? std::optional(ratio(whole_sent, sent)) : std::nullopt};
 }
 
 std::string savings_said(const Savings& savings) {
@@ -113,22 +136,31 @@ std::string savings_said(const Savings& savings) {
     if (times(saved) == times(1) || times(1 / saved) == times(1)) return std::string("as much as");
     return saved > 1 ? times(saved) + " " + less : times(1 / saved) + " " + more;
   };
-  const std::string encoded = times(savings.encoded) == times(1) ? "encoded no smaller" : "encoded " + said(savings.encoded, "smaller", "larger");
-  return savings.sent ? encoded + ", sent " + said(*savings.sent, "less than", "more than") + " uncompressed" : encoded;
+  const std::string encoded = times(savings.encoded) == times(1)
+                                  ? "encoded no smaller"
+                                  : "encoded " + said(savings.encoded, "smaller", "larger");
+  return savings.sent
+             ? encoded + ", sent " + said(*savings.sent, "less than", "more than") + " uncompressed"
+             : encoded;
 }
 
 base::Problems compression_problems(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.compression.kind));
-  if (strategy.kind == StrategyKind::one_device || strategy.compression.kind == Scheme::none) return {};
+  if (strategy.kind == StrategyKind::one_device || strategy.compression.kind == Scheme::none)
+    return {};
   if (!all_reduces(strategy)) return {not_all_reduced(strategy)};
   base::Problems problems;
   if (experiment.training.precision == Precision::fp64) problems.push_back(not_of_fp64(kind));
-  const bool may_gather = strategy.algorithm == Algorithm::ring || strategy.algorithm == Algorithm::direct || strategy.algorithm == Algorithm::automatic;
+  const bool may_gather = strategy.algorithm == Algorithm::ring ||
+                          strategy.algorithm == Algorithm::direct ||
+                          strategy.algorithm == Algorithm::automatic;
   const bool gathers = compute::compression::gathers(strategy.compression.kind);
   if (const auto only = only_all_reduce(strategy.kind); only && gathers)
-    problems.push_back(never_gathered(kind, std::string(base::name_of(strategy.kind)), std::string(base::name_of(only->algorithm))));
-  else if (gathers && !may_gather) problems.push_back(not_gathered(kind, std::string(base::name_of(strategy.algorithm))));
+    problems.push_back(never_gathered(kind, std::string(base::name_of(strategy.kind)),
+                                      std::string(base::name_of(only->algorithm))));
+  else if (gathers && !may_gather)
+    problems.push_back(not_gathered(kind, std::string(base::name_of(strategy.algorithm))));
   return problems;
 }
 

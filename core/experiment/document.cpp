@@ -24,20 +24,25 @@ bool is_newer(const Json& json) {
   if (!json.is_object()) return false;
   const auto version = json.find("version");
   if (version == json.end() || !version->is_number_integer()) return false;
-  return version->is_number_unsigned() ? version->get<std::uint64_t>() > kVersion : version->get<std::int64_t>() > kVersion;
+  return version->is_number_unsigned() ? version->get<std::uint64_t>() > kVersion
+                                       : version->get<std::int64_t>() > kVersion;
 }
 
 Problem newer_version(const Json& version) {
-  return {ProblemCode::refused, "version", "the experiment has version " + version.dump() + "; this software reads version " + std::to_string(kVersion),
+  return {ProblemCode::refused, "version",
+          "the experiment has version " + version.dump() + "; this software reads version " +
+              std::to_string(kVersion),
           std::to_string(kVersion), "Open it with a newer Trainyard."};
 }
 
 Problem missing_version() {
   const std::string version = std::to_string(kVersion);
-  return {ProblemCode::bad_input, "version", "the version is missing", version, "Add \"version\": " + version + "."};
+  return {ProblemCode::bad_input, "version", "the version is missing", version,
+          "Add \"version\": " + version + "."};
 }
 
-// Two-space indented; a name that is not UTF-8 is written with replacement characters instead of failing.
+// Two-space indented; a name that is not UTF-8 is written with replacement characters instead of
+// failing.
 std::string canonical_text(const Json& json) { return base::to_text(json, 2) + "\n"; }
 
 Problem in_file(const std::filesystem::path& file, Problem problem) {
@@ -46,7 +51,8 @@ Problem in_file(const std::filesystem::path& file, Problem problem) {
 }
 
 bool is_within(const std::string& place, const std::string& whole) {
-  return place.starts_with(whole) && (place.size() == whole.size() || place[whole.size()] == '.' || place[whole.size()] == '[');
+  return place.starts_with(whole) &&
+         (place.size() == whole.size() || place[whole.size()] == '.' || place[whole.size()] == '[');
 }
 
 // What the command line has overridden, and what holds only what it has: the file knows neither.
@@ -55,18 +61,22 @@ bool is_of(const std::string& path_and_value, const std::string& place, const Js
   return is_within(place, path) || (is_within(path, place) && !base::value_at(written, place));
 }
 
-Problems in_file(const std::filesystem::path& file, const Json& written, const std::vector<std::string>& overrides, Problems problems) {
+Problems in_file(const std::filesystem::path& file, const Json& written,
+                 const std::vector<std::string>& overrides, Problems problems) {
   for (Problem& problem : problems) {
-    const bool overridden = std::ranges::any_of(overrides, [&](const std::string& one) { return is_of(one, problem.where, written); });
+    const bool overridden = std::ranges::any_of(
+        overrides, [&](const std::string& one) { return is_of(one, problem.where, written); });
     problem = in_file(overridden ? "--set" : file, std::move(problem));
   }
   return problems;
 }
 
 // And what is wrong besides, unless nobody can say what the document is.
-Problems with_those_of_meaning(Problems refused, const Json& written, const std::filesystem::path* directory) {
+Problems with_those_of_meaning(Problems refused, const Json& written,
+                               const std::filesystem::path* directory) {
   const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };
-  if (!written.is_object() || std::any_of(refused.begin(), refused.end(), is_of_version)) return refused;
+  if (!written.is_object() || std::any_of(refused.begin(), refused.end(), is_of_version))
+    return refused;
   Problems besides = problems_besides(refused, written, directory);
   std::move(besides.begin(), besides.end(), std::back_inserter(refused));
   return refused;
@@ -81,7 +91,8 @@ Problem unreadable(Problem problem) {
 // As `touch` makes it, or an editor that wrote a line end.
 Problem empty_file(const std::filesystem::path& file) {
   return {ProblemCode::bad_input, file.string(), "the file is empty", "an experiment, as JSON",
-          "Start from a copy of one of resources/experiments, or draw one in the workbench and save it."};
+          "Start from a copy of one of resources/experiments, or draw one in the workbench and "
+          "save it."};
 }
 
 base::Result<Json> read_json(const std::filesystem::path& file) {
@@ -93,11 +104,13 @@ base::Result<Json> read_json(const std::filesystem::path& file) {
 
 // What a run resolved holds it, with whatever was measured, and beside it what its data are.
 Json document_of(const Json& file) {
-  const bool resolved = file.is_object() && !file.contains("version") && file.contains("document") && file.contains("data");
+  const bool resolved = file.is_object() && !file.contains("version") &&
+                        file.contains("document") && file.contains("data");
   return resolved ? file["document"] : file;
 }
 
-// JSON where it reads as such; but a place that holds a text takes the words as they are: name=2024.
+// JSON where it reads as such; but a place that holds a text takes the words as they are:
+// name=2024.
 Json override_value(const std::string& text, const base::Result<Json>& current) {
   const auto parsed = base::parse_json(text, "");
   const bool wants_text = current && current->is_string();
@@ -105,7 +118,9 @@ Json override_value(const std::string& text, const base::Result<Json>& current) 
 }
 
 // A null `directory` asks neither data nor this machine.
-Checked<Experiment> load_judged(const std::filesystem::path& file, const std::vector<std::string>& overrides, const std::filesystem::path* directory) {
+Checked<Experiment> load_judged(const std::filesystem::path& file,
+                                const std::vector<std::string>& overrides,
+                                const std::filesystem::path* directory) {
   auto json = read_json(file).map(document_of);
   if (!json) return tl::unexpected(Problems{json.error()});
   const Json written = *json;
@@ -113,8 +128,10 @@ Checked<Experiment> load_judged(const std::filesystem::path& file, const std::ve
   for (const std::string& text : overrides)
     if (auto applied = apply_override(*json, text); !applied) problems.push_back(applied.error());
   if (!problems.empty()) return tl::unexpected(std::move(problems));
-  return from_json(*json).map_error(
-      [&](Problems found) { return in_file(file, written, overrides, with_those_of_meaning(std::move(found), *json, directory)); });
+  return from_json(*json).map_error([&](Problems found) {
+    return in_file(file, written, overrides,
+                   with_those_of_meaning(std::move(found), *json, directory));
+  });
 }
 
 // Of a strategy that goes with one all-reduce, an algorithm that is left out is that one.
@@ -138,8 +155,13 @@ Checked<Experiment> from_json(const Json& json) {
   return experiment;
 }
 
-Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides) { return load_judged(file, overrides, nullptr); }
-Checked<Experiment> load(const std::filesystem::path& file, const std::vector<std::string>& overrides, const std::filesystem::path& directory) {
+Checked<Experiment> load(const std::filesystem::path& file,
+                         const std::vector<std::string>& overrides) {
+  return load_judged(file, overrides, nullptr);
+}
+Checked<Experiment> load(const std::filesystem::path& file,
+                         const std::vector<std::string>& overrides,
+                         const std::filesystem::path& directory) {
   return load_judged(file, overrides, &directory);
 }
 
@@ -150,9 +172,12 @@ base::Result<void> save(const Experiment& experiment, const std::filesystem::pat
 base::Result<void> apply_override(Json& document, const std::string& path_and_value) {
   const auto equals = path_and_value.find('=');
   if (equals == std::string::npos || equals == 0)
-    return base::fail({ProblemCode::bad_usage, "--set " + path_and_value, "is not an override", "PATH=VALUE", "For example: --set training.batch_per_rank=64"});
+    return base::fail({ProblemCode::bad_usage, "--set " + path_and_value, "is not an override",
+                       "PATH=VALUE", "For example: --set training.batch_per_rank=64"});
   const std::string path = path_and_value.substr(0, equals);
-  return base::set_value_at(document, path, override_value(path_and_value.substr(equals + 1), base::value_at(document, path)));
+  return base::set_value_at(
+      document, path,
+      override_value(path_and_value.substr(equals + 1), base::value_at(document, path)));
 }
 
 Json schema() {

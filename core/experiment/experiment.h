@@ -16,22 +16,34 @@ namespace trainyard::experiment {
 inline constexpr int kVersion = 1;
 
 enum class StrategyKind {
-  one_device,             // everything on one device, no communication
-  mirrored,               // a replica on every device, gradients all-reduced in buckets while the backward pass goes on
+  one_device,  // everything on one device, no communication
+  mirrored,  // a replica on every device, gradients all-reduced in buckets while the backward pass
+             // goes on
   multi_worker_mirrored,  // the same over several hosts, in lock-step
   ddp,                    // as mirrored, after rank 0 has broadcast its parameters once
-  central_storage,        // variables on the host's cpu, which sums the gradients of the other devices and updates
-  data_parallel,          // rank 0 has the parameters, the samples and the loss; the others are given both at every step, and return outputs and gradients
-  parameter_server,       // variables on servers; workers pull, compute and push, each on its own clock or in step
-  gossip,                 // a replica on every device, with parameters of its own; it averages them with its neighbours' alone (D-PSGD, AD-PSGD)
-  local_sgd,              // a replica on every device, with parameters of its own; only every so many steps all average them, or are pulled to a centre
-  tpu,                    // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients summed along rows and columns
-  model_parallel,         // whole layers on devices: every sample passes from one to the next, and its gradient back
-  pipeline,               // the same, in stages that have several micro-batches under way at once
-  fsdp,                   // samples apart as in ddp, but of parameters, gradients and moments each device keeps one n-th
-  tensor_parallel,        // layers themselves split: every device has some rows or columns of each, for the same samples
-  hybrid,                 // a mesh of devices: replicas apart by samples, each a pipeline of stages, whose layers are split in turn
-  rpc,                    // trainers, each with samples of its own, call layers that parameter servers keep, and are given outputs and gradients
+  central_storage,  // variables on the host's cpu, which sums the gradients of the other devices
+                    // and updates
+  data_parallel,  // rank 0 has the parameters, the samples and the loss; the others are given both
+                  // at every step, and return outputs and gradients
+  parameter_server,  // variables on servers; workers pull, compute and push, each on its own clock
+                     // or in step
+  gossip,     // a replica on every device, with parameters of its own; it averages them with its
+              // neighbours' alone (D-PSGD, AD-PSGD)
+  local_sgd,  // a replica on every device, with parameters of its own; only every so many steps all
+              // average them, or are pulled to a centre
+  tpu,  // as mirrored, on TPUs (emulated) in a torus: factors of products are bfloat16, gradients
+        // summed along rows and columns
+  model_parallel,  // whole layers on devices: every sample passes from one to the next, and its
+                   // gradient back
+  pipeline,        // the same, in stages that have several micro-batches under way at once
+  fsdp,  // samples apart as in ddp, but of parameters, gradients and moments each device keeps one
+         // n-th
+  tensor_parallel,  // layers themselves split: every device has some rows or columns of each, for
+                    // the same samples
+  hybrid,  // a mesh of devices: replicas apart by samples, each a pipeline of stages, whose layers
+           // are split in turn
+  rpc,  // trainers, each with samples of its own, call layers that parameter servers keep, and are
+        // given outputs and gradients
 };
 
 // What ranks average at every step, weighted by samples.
@@ -53,7 +65,8 @@ enum class ServerMode {
   asynchronous,       // every gradient at once
   synchronous,        // those of all workers together
   softsync,           // λ / n together, whose soever; nobody waits
-  stale_synchronous,  // every gradient at once, but nobody gets further ahead of the slowest than a bound
+  stale_synchronous,  // every gradient at once, but nobody gets further ahead of the slowest than a
+                      // bound
   backup_workers,     // those of the first λ - b workers together; the rest are dropped
 };
 
@@ -61,7 +74,8 @@ enum class ServerMode {
 enum class VariablePlacement {
   balanced,     // all servers have equally much, a variable may be cut
   round_robin,  // whole variables in turn
-  by_hand,      // whole variables, where `places` says; each of the others on the server that has least by then
+  by_hand,  // whole variables, where `places` says; each of the others on the server that has least
+            // by then
 };
 
 struct VariablePlace {
@@ -74,7 +88,8 @@ struct VariablePlace {
 // What an update takes of the learning rate.
 enum class StalenessRate {
   ignored,
-  divided,  // by the mean staleness of its gradients, where that is more than 1 (Zhang, Gupta, Lian, Liu 2016)
+  divided,  // by the mean staleness of its gradients, where that is more than 1 (Zhang, Gupta,
+            // Lian, Liu 2016)
 };
 
 // What workers pull and push of a table that samples look rows up in.
@@ -117,8 +132,9 @@ struct GossipWeight {
 struct GossipSpec {
   GossipMode mode = GossipMode::synchronous;
   GossipGraph graph = GossipGraph::ring;
-  std::vector<GossipWeight> weights;       // of pairs whose weight is not that of Metropolis
-  std::int64_t consensus_every_steps = 0;  // measure how far ranks are apart, besides at every evaluation; 0: at evaluations only
+  std::vector<GossipWeight> weights;  // of pairs whose weight is not that of Metropolis
+  std::int64_t consensus_every_steps =
+      0;  // measure how far ranks are apart, besides at every evaluation; 0: at evaluations only
 
   bool operator==(const GossipSpec&) const = default;
 };
@@ -168,22 +184,25 @@ enum class PipelineSchedule {
   one_f_one_b,       // backward as soon as may be, in turn with forward
   interleaved_1f1b,  // the same, with several stages on each rank
   zb_h1,             // as one_f_one_b, gradients of weights later
-  pipedream,         // as one_f_one_b, but every micro-batch is an update of its own, and goes back by the weights that it went forward by
+  pipedream,  // as one_f_one_b, but every micro-batch is an update of its own, and goes back by the
+              // weights that it went forward by
 };
 
 struct StageSpec {
   Partition partition = Partition::cost;
-  std::vector<StagePlace> places = {};                        // resolved: of whatever partition
-  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;  // of pipeline; model_parallel is naive
-  std::int64_t chunks = 2;                                    // of interleaved_1f1b: stages of a rank
-  std::vector<SegmentTime> times = {};                        // resolved: of a partition that is measured
+  std::vector<StagePlace> places = {};  // resolved: of whatever partition
+  PipelineSchedule schedule =
+      PipelineSchedule::one_f_one_b;    // of pipeline; model_parallel is naive
+  std::int64_t chunks = 2;              // of interleaved_1f1b: stages of a rank
+  std::vector<SegmentTime> times = {};  // resolved: of a partition that is measured
 
   bool operator==(const StageSpec&) const = default;
 };
 
 // Of what a rank of fsdp keeps but its part between steps (Rajbhandari et al. 2020).
 enum class Shard {
-  full,       // parameters, gradients and moments (ZeRO-3): units of parameters are gathered when they are needed
+  full,  // parameters, gradients and moments (ZeRO-3): units of parameters are gathered when they
+         // are needed
   gradients,  // gradients and moments (ZeRO-2)
   optimizer,  // moments (ZeRO-1)
 };
@@ -191,13 +210,15 @@ enum class Shard {
 // Among whom one model is shared out.
 enum class ShardGroup {
   world,  // all ranks
-  host,   // those of each host, which has all of it: hosts then sum what each of their ranks has (hybrid shard)
+  host,   // those of each host, which has all of it: hosts then sum what each of their ranks has
+          // (hybrid shard)
 };
 
 struct FsdpSpec {
   Shard shard = Shard::full;
   ShardGroup group = ShardGroup::world;
-  bool reshard_after_forward = true;  // of full: a unit is given up after its forward pass, and gathered again for its backward pass
+  bool reshard_after_forward = true;  // of full: a unit is given up after its forward pass, and
+                                      // gathered again for its backward pass
   std::int64_t prefetch = 1;          // of full: units that are gathered ahead
 
   bool operator==(const FsdpSpec&) const = default;
@@ -236,8 +257,9 @@ struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
-  std::int64_t segment_bytes = 0;  // 0: as ranks share memory or not; resolved: a bucket is reduced in one
-  Engine engine = Engine::own;     // of another, neither algorithm nor segments mean anything
+  std::int64_t segment_bytes =
+      0;  // 0: as ranks share memory or not; resolved: a bucket is reduced in one
+  Engine engine = Engine::own;  // of another, neither algorithm nor segments mean anything
   Average average = Average::gradients;
   CompressionSpec compression;
   ServerSpec servers;
@@ -251,14 +273,20 @@ struct StrategySpec {
   bool operator==(const StrategySpec&) const = default;
 };
 
-// Whether a rank has but some layers of the model; or but a part of it, of whatever kind: then all ranks take the same samples.
+// Whether a rank has but some layers of the model; or but a part of it, of whatever kind: then all
+// ranks take the same samples.
 constexpr bool has_stages(StrategyKind kind) {
-  return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline || kind == StrategyKind::hybrid || kind == StrategyKind::rpc;
+  return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline ||
+         kind == StrategyKind::hybrid || kind == StrategyKind::rpc;
 }
-constexpr bool splits_model(StrategyKind kind) { return has_stages(kind) || kind == StrategyKind::tensor_parallel; }
+constexpr bool splits_model(StrategyKind kind) {
+  return has_stages(kind) || kind == StrategyKind::tensor_parallel;
+}
 
 // Whatever `average` says, where the strategy knows only one way.
-inline bool averages_weights(const StrategySpec& strategy) { return strategy.kind == StrategyKind::mirrored && strategy.average == Average::weights; }
+inline bool averages_weights(const StrategySpec& strategy) {
+  return strategy.kind == StrategyKind::mirrored && strategy.average == Average::weights;
+}
 
 enum class OptimizerKind { sgd, adam, adamw };
 
@@ -291,12 +319,14 @@ struct ScheduleSpec {
 enum class Precision {
   fp32,
   fp64,
-  bf16,  // mixed: what passes between layers, and factors of products, are bfloat16; parameters, their gradients, moments and sums fp32
+  bf16,  // mixed: what passes between layers, and factors of products, are bfloat16; parameters,
+         // their gradients, moments and sums fp32
   fp16,  // the same of binary16, the loss scaled so that small gradients are not lost
 };
 
-// By what the loss is multiplied, so that no gradient is lost in fp16 (Micikevicius et al. 2018): it doubles after so many steps without a number that is not
-// finite, and is halved at a step with one, which changes no weight.
+// By what the loss is multiplied, so that no gradient is lost in fp16 (Micikevicius et al. 2018):
+// it doubles after so many steps without a number that is not finite, and is halved at a step with
+// one, which changes no weight.
 struct LossScaleSpec {
   double initial = 65536;
   std::int64_t double_every_steps = 2000;
@@ -320,7 +350,8 @@ struct SwapSpec {
   bool operator==(const SwapSpec&) const = default;
 };
 
-// What products take of their factors: linear layers and convolutions, forward and backward (compute::Multiplies).
+// What products take of their factors: linear layers and convolutions, forward and backward
+// (compute::Multiplies).
 enum class Multiplies {
   automatic,  // bfloat16 where the strategy is tpu, else full
   full,
@@ -336,9 +367,11 @@ enum class NonFinite {
 };
 
 struct TrainingSpec {
-  std::int64_t batch_per_rank = 32;     // of a micro-step
-  std::int64_t accumulation_steps = 1;  // micro-steps of a step: their gradients are added up, then there is one update
-  std::int64_t recompute_segments = 0;  // 0: activations are kept from forward to backward; else of so many segments in a row only what comes in
+  std::int64_t batch_per_rank = 32;  // of a micro-step
+  std::int64_t accumulation_steps =
+      1;  // micro-steps of a step: their gradients are added up, then there is one update
+  std::int64_t recompute_segments = 0;  // 0: activations are kept from forward to backward; else of
+                                        // so many segments in a row only what comes in
   std::int64_t epochs = 5;
   std::int64_t steps = 0;  // more than 0: this many steps, whatever `epochs` says
   Precision precision = Precision::fp32;
@@ -351,8 +384,12 @@ struct TrainingSpec {
   LossScaleSpec loss_scale;
   SwapSpec swap;
 
-  std::int64_t samples_per_rank() const { return batch_per_rank * accumulation_steps; }     // of a step
-  bool judges_gradients() const { return clip_norm > 0 || non_finite == NonFinite::skip; }  // by their whole norm, before an update
+  std::int64_t samples_per_rank() const {
+    return batch_per_rank * accumulation_steps;
+  }  // of a step
+  bool judges_gradients() const {
+    return clip_norm > 0 || non_finite == NonFinite::skip;
+  }  // by their whole norm, before an update
   bool operator==(const TrainingSpec&) const = default;
 };
 
@@ -365,7 +402,8 @@ enum class TransportKind {
 
 enum class LinkSpeed {
   drawn_only,  // bytes travel as fast as this machine moves them
-  imposed,     // each way of a link, busses of hosts too, passes no more than its drawn bandwidth, after its drawn latency
+  imposed,     // each way of a link, busses of hosts too, passes no more than its drawn bandwidth,
+               // after its drawn latency
 };
 
 enum class DeviceSpeed {
@@ -385,16 +423,18 @@ struct RunSpec {
   LinkSpeed links = LinkSpeed::drawn_only;
   double link_scale = 1;  // of imposed links: bandwidth times this, latency divided by it
   DeviceSpeed devices = DeviceSpeed::drawn_only;
-  std::int64_t evaluate_every_steps = 0;    // 0: once an epoch, and at the end
-  double seconds_per_step = 0;              // the pace dial: at most one step in this time; 0: full speed
-  bool emulate = true;                      // run a drawn tpu, or gpu that names none of this machine's, on its CPU
-  bool record_ops = true;                   // op events: a begin and an end each
+  std::int64_t evaluate_every_steps = 0;  // 0: once an epoch, and at the end
+  double seconds_per_step = 0;  // the pace dial: at most one step in this time; 0: full speed
+  bool emulate = true;     // run a drawn tpu, or gpu that names none of this machine's, on its CPU
+  bool record_ops = true;  // op events: a begin and an end each
   double hang_seconds = 20;                 // a rank without progress for so long has hung
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end alone
-  std::string resume_from = {};             // a run directory: its newest checkpoint is where this run begins; empty: at the beginning
-  std::int64_t sampled_characters = 200;    // of text that a language model makes up whenever held-out samples are measured
-  double temperature = 0.8;                 // of what it foretells of them
-  std::int64_t restarts = 0;                // of workers that were lost, where the others go on without them
+  std::string resume_from = {};  // a run directory: its newest checkpoint is where this run begins;
+                                 // empty: at the beginning
+  std::int64_t sampled_characters =
+      200;  // of text that a language model makes up whenever held-out samples are measured
+  double temperature = 0.8;   // of what it foretells of them
+  std::int64_t restarts = 0;  // of workers that were lost, where the others go on without them
 
   bool operator==(const RunSpec&) const = default;
 };

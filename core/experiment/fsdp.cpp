@@ -20,7 +20,8 @@ using base::Problem;
 using base::ProblemCode;
 
 Problem of_group(std::string what, std::string accepted, std::string advice) {
-  return {ProblemCode::bad_input, "strategy.fsdp.group", std::move(what), std::move(accepted), std::move(advice)};
+  return {ProblemCode::bad_input, "strategy.fsdp.group", std::move(what), std::move(accepted),
+          std::move(advice)};
 }
 
 // Groups of ranks that have the same of the model: of a mesh those of each place, else all.
@@ -33,7 +34,8 @@ std::vector<std::vector<int>> places(const Resolved& resolved) {
   }
   const Mesh mesh = mesh_of(resolved);
   for (int stage = 0; stage < mesh.pipeline; ++stage)
-    for (int part = 0; part < mesh.tensor; ++part) list.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
+    for (int part = 0; part < mesh.tensor; ++part)
+      list.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
   return list;
 }
 
@@ -42,17 +44,24 @@ std::vector<std::vector<int>> places(const Resolved& resolved) {
 bool shards(const Resolved& resolved) {
   const StrategySpec& strategy = resolved.document.strategy;
   return (strategy.kind == StrategyKind::fsdp && resolved.world() > 1) ||
-         (strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && mesh_of(resolved).data > 1);
+         (strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data &&
+          mesh_of(resolved).data > 1);
 }
 
-bool shards_parameters(const Resolved& resolved) { return shards(resolved) && resolved.document.strategy.fsdp.shard == Shard::full; }
+bool shards_parameters(const Resolved& resolved) {
+  return shards(resolved) && resolved.document.strategy.fsdp.shard == Shard::full;
+}
 
-bool keeps_a_part(const Resolved& resolved) { return splits_model(resolved.document.strategy.kind) || shards_parameters(resolved); }
+bool keeps_a_part(const Resolved& resolved) {
+  return splits_model(resolved.document.strategy.kind) || shards_parameters(resolved);
+}
 
-std::vector<std::vector<int>> sharing_among(const Resolved& resolved, const std::vector<int>& ranks) {
+std::vector<std::vector<int>> sharing_among(const Resolved& resolved,
+                                            const std::vector<int>& ranks) {
   const bool apart = resolved.document.strategy.fsdp.group == ShardGroup::host;
   std::map<int, std::vector<int>> by_host;
-  for (const int rank : ranks) by_host[apart ? resolved.hosts[static_cast<std::size_t>(rank)] : 0].push_back(rank);
+  for (const int rank : ranks)
+    by_host[apart ? resolved.hosts[static_cast<std::size_t>(rank)] : 0].push_back(rank);
   std::vector<std::vector<int>> groups;
   groups.reserve(by_host.size());
   for (auto& [host, members] : by_host) groups.push_back(std::move(members));
@@ -62,7 +71,8 @@ std::vector<std::vector<int>> sharing_among(const Resolved& resolved, const std:
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved) {
   std::vector<std::vector<int>> groups;
   for (const std::vector<int>& ranks : places(resolved))
-    for (std::vector<int>& members : sharing_among(resolved, ranks)) groups.push_back(std::move(members));
+    for (std::vector<int>& members : sharing_among(resolved, ranks))
+      groups.push_back(std::move(members));
   return groups;
 }
 
@@ -86,20 +96,25 @@ using Has = std::pair<int, int>;
 Has part_of(const Resolved& resolved, const std::vector<std::vector<int>>& groups, int rank) {
   const Mesh mesh = mesh_of(resolved);
   const MeshPlace at = mesh.place_of(rank);
-  const int place = splits_model(resolved.document.strategy.kind) ? at.stage * mesh.tensor + at.part : 0;
+  const int place =
+      splits_model(resolved.document.strategy.kind) ? at.stage * mesh.tensor + at.part : 0;
   if (!shards_parameters(resolved)) return {place, 0};
   const std::vector<int>& ranks = group_with(groups, rank);
-  return {place, static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin())};
+  return {place,
+          static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin())};
 }
 
 }  // namespace
 
 std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
-  const auto groups = shards_parameters(resolved) ? shard_groups(resolved) : std::vector<std::vector<int>>{};
+  const auto groups =
+      shards_parameters(resolved) ? shard_groups(resolved) : std::vector<std::vector<int>>{};
   const topology::Network network(resolved.document.topology);
   std::map<std::pair<Has, bool>, std::vector<int>> by_part;
   for (int rank = 0; rank < resolved.world(); ++rank)
-    by_part[{part_of(resolved, groups, rank), topology::is_on_gpu(network.device(resolved.ranks[static_cast<std::size_t>(rank)]))}].push_back(rank);
+    by_part[{part_of(resolved, groups, rank),
+             topology::is_on_gpu(network.device(resolved.ranks[static_cast<std::size_t>(rank)]))}]
+        .push_back(rank);
   std::vector<std::vector<int>> alike;
   alike.reserve(by_part.size());
   for (auto& [part, ranks] : by_part) alike.push_back(std::move(ranks));
@@ -107,39 +122,51 @@ std::vector<std::vector<int>> ranks_alike(const Resolved& resolved) {
 }
 
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank) {
-  return *std::find_if(groups.begin(), groups.end(), [rank](const std::vector<int>& ranks) { return std::binary_search(ranks.begin(), ranks.end(), rank); });
+  return *std::find_if(groups.begin(), groups.end(), [rank](const std::vector<int>& ranks) {
+    return std::binary_search(ranks.begin(), ranks.end(), rank);
+  });
 }
 
 std::vector<Part> parts_of(const Resolved& resolved, int rank) {
   const auto groups = shard_groups(resolved);
   const std::vector<int>& ranks = group_with(groups, rank);
-  const auto position = static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+  const auto position =
+      static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
   std::vector<Part> parts;
   for (const Bucket& unit : buckets(resolved)) {
-    const auto [first, count] = collective::part(unit.count, static_cast<int>(ranks.size()), position);
+    const auto [first, count] =
+        collective::part(unit.count, static_cast<int>(ranks.size()), position);
     parts.push_back({unit.first + first, count});
   }
   return parts;
 }
 
 bool has_shared_table(const model::Model& model, const Bucket& unit) {
-  return std::any_of(model.segments.begin(), model.segments.end(),
-                     [&](const model::Segment& segment) { return segment.tied_to >= unit.first_segment && segment.tied_to <= unit.last_segment; });
+  return std::any_of(
+      model.segments.begin(), model.segments.end(), [&](const model::Segment& segment) {
+        return segment.tied_to >= unit.first_segment && segment.tied_to <= unit.last_segment;
+      });
 }
 
 bool stays_gathered(const Resolved& resolved, const Bucket& unit) {
-  return !resolved.document.strategy.fsdp.reshard_after_forward || has_shared_table(resolved.model, unit);
+  return !resolved.document.strategy.fsdp.reshard_after_forward ||
+         has_shared_table(resolved.model, unit);
 }
 
 bool adds_up(const Resolved& resolved, const Bucket& unit) {
-  if (resolved.document.strategy.fsdp.shard == Shard::optimizer || has_shared_table(resolved.model, unit)) return true;
+  if (resolved.document.strategy.fsdp.shard == Shard::optimizer ||
+      has_shared_table(resolved.model, unit))
+    return true;
   const auto first = resolved.model.segments.begin();
   return schedule_of(resolved.document.strategy) == PipelineSchedule::zb_h1 &&
          std::any_of(first + unit.first_segment, first + unit.last_segment + 1,
-                     [](const model::Segment& segment) { return segment.kind == model::LayerKind::batch_norm; });
+                     [](const model::Segment& segment) {
+                       return segment.kind == model::LayerKind::batch_norm;
+                     });
 }
 
-std::vector<std::vector<int>> units_by_stage(const Resolved& resolved, const std::vector<Bucket>& units) {
+std::vector<std::vector<int>> units_by_stage(const Resolved& resolved,
+                                             const std::vector<Bucket>& units) {
   std::vector<std::vector<int>> list;
   const auto stages = model::stages_of(owners_by_segment(resolved));
   for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
@@ -152,10 +179,13 @@ std::vector<std::vector<int>> units_by_stage(const Resolved& resolved, const std
 }
 
 HeldOutRounds held_out_rounds(const Resolved& resolved) {
-  const std::int64_t batch = resolved.document.training.batch_per_rank, all = resolved.data.held_out_samples;
-  const std::int64_t takers = splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).data : resolved.world();
+  const std::int64_t batch = resolved.document.training.batch_per_rank,
+                     all = resolved.data.held_out_samples;
+  const std::int64_t takers =
+      splits_model(resolved.document.strategy.kind) ? mesh_of(resolved).data : resolved.world();
   std::int64_t least = all;
-  for (int rank = 0; rank < resolved.world(); ++rank) least = std::min(least, resolved.held_out(rank).second);
+  for (int rank = 0; rank < resolved.world(); ++rank)
+    least = std::min(least, resolved.held_out(rank).second);
   const std::int64_t whole = least / batch;
   return {whole, all > whole * batch * takers};
 }
@@ -164,25 +194,33 @@ std::optional<Problem> problem_of_hosts(const std::vector<int>& hosts) {
   std::map<int, std::int64_t> counts;
   for (const int host : hosts) ++counts[host];
   if (counts.size() < 2) return std::nullopt;
-  const auto [least, most] = std::minmax_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto [least, most] =
+      std::minmax_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
   if (least->second != most->second)
     return of_group(
-        "hosts have " + format_count(least->second) + " to " + format_count(most->second) + " workers, and each of one sums with its like on the others",
+        "hosts have " + format_count(least->second) + " to " + format_count(most->second) +
+            " workers, and each of one sums with its like on the others",
         "equally many workers on every host", "Draw as many on each, or set it to world.");
   if (most->second > 1) return std::nullopt;
-  return of_group("every host has one worker, which would keep a whole model: nothing is shared out", "two workers or more on every host",
-                  "Set it to world, or take ddp.");
+  return of_group(
+      "every host has one worker, which would keep a whole model: nothing is shared out",
+      "two workers or more on every host", "Set it to world, or take ddp.");
 }
 
 base::Problems fsdp_problems(const Experiment& experiment) {
   if (experiment.strategy.kind != StrategyKind::fsdp) return {};
   base::Problems problems;
   if (experiment.strategy.fsdp.group == ShardGroup::host)
-    if (const auto problem = problem_of_hosts(hosts_of_workers(experiment.topology))) problems.push_back(*problem);
+    if (const auto problem = problem_of_hosts(hosts_of_workers(experiment.topology)))
+      problems.push_back(*problem);
   const collective::Algorithm algorithm = experiment.strategy.algorithm;
-  if (algorithm != collective::Algorithm::ring && algorithm != collective::Algorithm::direct && algorithm != collective::Algorithm::automatic)
+  if (algorithm != collective::Algorithm::ring && algorithm != collective::Algorithm::direct &&
+      algorithm != collective::Algorithm::automatic)
     problems.push_back({ProblemCode::bad_input, "strategy.algorithm",
-                        std::string(base::name_of(algorithm)) + " adds up on the way and back, and in fsdp parameters are gathered and gradients scattered",
+                        std::string(base::name_of(algorithm)) +
+                            " adds up on the way and back, and in fsdp "
+                            "parameters are gathered and gradients scattered",
                         "ring, direct or auto", "Take one of these."});
   return problems;
 }

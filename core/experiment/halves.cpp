@@ -8,7 +8,8 @@
 namespace trainyard::experiment {
 namespace {
 
-// From rank 0 outwards, nearest first: on which side of an edge a rank lies, and from where it was reached.
+// From rank 0 outwards, nearest first: on which side of an edge a rank lies, and from where it was
+// reached.
 class Walk {
  public:
   explicit Walk(const Graph& graph) : side_(graph.size(), -1), from_(graph.size(), -1) {
@@ -29,7 +30,8 @@ class Walk {
   int side(std::size_t rank) const { return side_[rank]; }
 
  private:
-  // Back from both ends of an edge to where they meet: as many ranks one way as the other, and one more.
+  // Back from both ends of an edge to where they meet: as many ranks one way as the other, and one
+  // more.
   std::vector<int> circle(int a, int b) const {
     const std::vector<int> left = way_back(a), right = way_back(b);
     const auto meets = std::find_first_of(left.begin(), left.end(), right.begin(), right.end());
@@ -51,25 +53,33 @@ class Walk {
 std::string in_words(const std::vector<int>& ranks) {
   constexpr std::size_t kNamed = 9;
   std::string words;
-  for (std::size_t i = 0; i + 1 < std::min(ranks.size(), kNamed); ++i) words += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  for (std::size_t i = 0; i + 1 < std::min(ranks.size(), kNamed); ++i)
+    words += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   if (ranks.size() <= kNamed) return words + " and " + std::to_string(ranks.back());
-  return words + " and " + base::format_count(static_cast<std::int64_t>(ranks.size() - kNamed + 1)) + " others";
+  return words + " and " +
+         base::format_count(static_cast<std::int64_t>(ranks.size() - kNamed + 1)) + " others";
 }
 
 std::string advice_for(const Experiment& experiment) {
   const char* const otherwise = ", or set strategy.gossip.mode to synchronous.";
   switch (experiment.strategy.gossip.graph) {
     case GossipGraph::ring: return std::string("Take one worker more or less") + otherwise;
-    case GossipGraph::torus: return std::string("Take workers whose grid has even sides (4, 8, 16), a ring") + otherwise;
-    case GossipGraph::drawn: return std::string("Take a link of the circle away, or one worker a host") + otherwise;
-    default: return std::string("Set strategy.gossip.graph to ring, of an even number of workers") + otherwise;
+    case GossipGraph::torus:
+      return std::string("Take workers whose grid has even sides (4, 8, 16), a ring") + otherwise;
+    case GossipGraph::drawn:
+      return std::string("Take a link of the circle away, or one worker a host") + otherwise;
+    default:
+      return std::string("Set strategy.gossip.graph to ring, of an even number of workers") +
+             otherwise;
   }
 }
 
 base::Problem no_halves(const Experiment& experiment, const std::vector<int>& circle) {
   return {base::ProblemCode::bad_input, "strategy.gossip.graph",
-          "in asynchronous gossip one of two neighbours asks and the other answers, but ranks " + in_words(circle) + " are neighbours in a circle of " +
-              base::format_count(std::ssize(circle)) + ", an odd number, of whom two in a row would be alike",
+          "in asynchronous gossip one of two neighbours asks and the other answers, but ranks " +
+              in_words(circle) + " are neighbours in a circle of " +
+              base::format_count(std::ssize(circle)) +
+              ", an odd number, of whom two in a row would be alike",
           "a graph in two halves, where nobody has a neighbour in its own", advice_for(experiment)};
 }
 
@@ -81,15 +91,19 @@ Halves halves_of(const Graph& graph) {
   std::size_t first = 0;
   for (std::size_t rank = 0; rank < graph.size(); ++rank) first += walk.side(rank) == 0 ? 1 : 0;
   const int asks = 2 * first >= graph.size() ? 0 : 1;
-  for (std::size_t rank = 0; rank < graph.size(); ++rank) halves.asks[rank] = walk.side(rank) == asks;
+  for (std::size_t rank = 0; rank < graph.size(); ++rank)
+    halves.asks[rank] = walk.side(rank) == asks;
   return halves;
 }
 
-bool averages_in_pairs(const StrategySpec& strategy) { return strategy.kind == StrategyKind::gossip && strategy.gossip.mode == GossipMode::asynchronous; }
+bool averages_in_pairs(const StrategySpec& strategy) {
+  return strategy.kind == StrategyKind::gossip && strategy.gossip.mode == GossipMode::asynchronous;
+}
 
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph) {
   const Halves halves = halves_of(graph);
-  return halves.odd_circle.empty() ? base::Problems{} : base::Problems{no_halves(experiment, halves.odd_circle)};
+  return halves.odd_circle.empty() ? base::Problems{}
+                                   : base::Problems{no_halves(experiment, halves.odd_circle)};
 }
 
 }  // namespace trainyard::experiment

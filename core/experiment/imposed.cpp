@@ -29,8 +29,10 @@ topology::Topology as_imposed(const Experiment& experiment) {
   topology::Topology drawing = experiment.topology;
   if (!imposes_links(experiment.run)) return drawing;
   const double scale = experiment.run.link_scale;
-  for (topology::Host& host : drawing.hosts) scale_link(host.bus_bandwidth_bits_per_second, host.bus_latency_seconds, scale);
-  for (topology::Link& link : drawing.links) scale_link(link.bandwidth_bits_per_second, link.latency_seconds, scale);
+  for (topology::Host& host : drawing.hosts)
+    scale_link(host.bus_bandwidth_bits_per_second, host.bus_latency_seconds, scale);
+  for (topology::Link& link : drawing.links)
+    scale_link(link.bandwidth_bits_per_second, link.latency_seconds, scale);
   return drawing;
 }
 
@@ -42,11 +44,15 @@ double longest_silence_seconds(const Resolved& resolved) {
     latencies += latency_seconds;
   };
   const topology::Topology drawing = as_imposed(resolved.document);
-  for (const topology::Host& host : drawing.hosts) crosses(host.bus_bandwidth_bits_per_second, host.bus_latency_seconds);
-  for (const topology::Link& link : drawing.links) crosses(link.bandwidth_bits_per_second, link.latency_seconds);
+  for (const topology::Host& host : drawing.hosts)
+    crosses(host.bus_bandwidth_bits_per_second, host.bus_latency_seconds);
+  for (const topology::Link& link : drawing.links)
+    crosses(link.bandwidth_bits_per_second, link.latency_seconds);
   const double element_bits = resolved.document.training.precision == Precision::fp64 ? 64 : 32;
-  const std::int64_t rows = resolved.on_rank_0() ? resolved.global_batch * resolved.model.features : 0;  // that one rank hands out
-  const auto largest = static_cast<double>(std::max(resolved.model.elements, rows));                     // an upper bound: compressed it is less
+  const std::int64_t rows = resolved.on_rank_0() ? resolved.global_batch * resolved.model.features
+                                                 : 0;  // that one rank hands out
+  const auto largest = static_cast<double>(
+      std::max(resolved.model.elements, rows));  // an upper bound: compressed it is less
   return largest * element_bits * resolved.world() * resolved.world() / narrowest + latencies;
 }
 
@@ -63,12 +69,15 @@ std::string slowness_said(double slow_down, double jitter) {
 }
 
 std::string speeds_said(const RunSpec& run) {
-  if (run.clock == RunClock::made_up) return "VIRTUAL CLOCK: times are those of the drawn devices and links, gradients are real";
+  if (run.clock == RunClock::made_up)
+    return "VIRTUAL CLOCK: times are those of the drawn devices and links, gradients are real";
   const bool paced = run.devices == DeviceSpeed::paced;
   if (!imposes_links(run) && !paced) return "speeds of devices and links: drawn, not imposed";
-  const std::string scaled = run.link_scale == 1 ? "" : " at " + factor(run.link_scale) + " of drawn";
+  const std::string scaled =
+      run.link_scale == 1 ? "" : " at " + factor(run.link_scale) + " of drawn";
   const std::string links = imposes_links(run) ? "imposed" + scaled : "drawn, not imposed";
-  return "speeds of links: " + links + "; of devices: " + (paced ? "PACED to the drawn ones" : "drawn, not imposed");
+  return "speeds of links: " + links +
+         "; of devices: " + (paced ? "PACED to the drawn ones" : "drawn, not imposed");
 }
 
 }  // namespace trainyard::experiment

@@ -12,14 +12,18 @@ namespace {
 
 template <class Value>
 std::string in_vain(const char* field, Value asked, const std::string& because) {
-  return std::string(field) + "=" + std::string(base::name_of(asked)) + " changes nothing: " + because;
+  return std::string(field) + "=" + std::string(base::name_of(asked)) +
+         " changes nothing: " + because;
 }
 
 void add_schedule(const StrategySpec& strategy, std::vector<std::string>& said) {
   const PipelineSchedule asked = strategy.stages.schedule;
   if (asked == schedule_of(strategy) || asked == StageSpec{}.schedule) return;
-  const char* passed = strategy.kind == StrategyKind::hybrid ? "the one stage" : strategy.kind == StrategyKind::rpc ? "whom its trainer calls" : "all stages";
-  said.push_back(in_vain("strategy.stages.schedule", asked, std::string("one micro-batch after the other passes ") + passed));
+  const char* passed = strategy.kind == StrategyKind::hybrid ? "the one stage"
+                       : strategy.kind == StrategyKind::rpc  ? "whom its trainer calls"
+                                                             : "all stages";
+  said.push_back(in_vain("strategy.stages.schedule", asked,
+                         std::string("one micro-batch after the other passes ") + passed));
 }
 
 // What is shared out by hand is judged by itself.
@@ -28,7 +32,9 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
   const Partition asked = strategy.stages.partition;
   const int places = mesh.calls ? mesh.pipeline - 1 : mesh.pipeline;
   if (asked == StageSpec{}.partition || asked == Partition::by_hand) return;
-  if (places == 1) said.push_back(in_vain("strategy.stages.partition", asked, mesh.calls ? "there is one server" : "there is one stage"));
+  if (places == 1)
+    said.push_back(in_vain("strategy.stages.partition", asked,
+                           mesh.calls ? "there is one server" : "there is one stage"));
   else if (mesh.calls && std::ssize(shared_out(strategy, resolved.model)) == places)
     said.push_back(in_vain("strategy.stages.partition", asked, "each server has one"));
 }
@@ -36,7 +42,8 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
 // A reference saves what goes from one server to another by way of the trainer.
 void add_output(const Mesh& mesh, const RpcSpec& rpc, std::vector<std::string>& said) {
   if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return;
-  said.push_back(in_vain("strategy.rpc.output", rpc.output, "outputs of the one server go to whoever called it"));
+  said.push_back(in_vain("strategy.rpc.output", rpc.output,
+                         "outputs of the one server go to whoever called it"));
 }
 
 }  // namespace
@@ -54,7 +61,8 @@ std::vector<std::string> stages_in_vain(const Resolved& resolved) {
 
 std::optional<std::string> shards_in_vain(const Resolved& resolved) {
   const ShardGroup asked = resolved.document.strategy.fsdp.group;
-  if (!shards(resolved) || asked == FsdpSpec{}.group || !part_groups(resolved).empty()) return std::nullopt;
+  if (!shards(resolved) || asked == FsdpSpec{}.group || !part_groups(resolved).empty())
+    return std::nullopt;
   return in_vain("strategy.fsdp.group", asked, "all who share are on one host");
 }
 

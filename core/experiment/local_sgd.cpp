@@ -20,29 +20,36 @@ double usual_elasticity(std::int64_t ranks) { return 0.9 / static_cast<double>(r
 
 Elasticity elasticity(double alpha, std::int64_t ranks) {
   const auto of = static_cast<std::int64_t>(kParts);
-  const std::int64_t moves = std::min<std::int64_t>(of, std::llround(alpha * static_cast<double>(ranks) * kParts)), common = std::gcd(moves, of);
+  const std::int64_t moves = std::min<std::int64_t>(
+                         of, std::llround(alpha * static_cast<double>(ranks) * kParts)),
+                     common = std::gcd(moves, of);
   return {moves / common, ranks, of / common};
 }
 
 std::optional<Elasticity> elasticity(const Resolved& experiment) {
   const StrategySpec& strategy = experiment.document.strategy;
-  if (strategy.kind != StrategyKind::local_sgd || strategy.local_sgd.rule != LocalRule::elastic) return std::nullopt;
+  if (strategy.kind != StrategyKind::local_sgd || strategy.local_sgd.rule != LocalRule::elastic)
+    return std::nullopt;
   return elasticity(strategy.local_sgd.elasticity, experiment.world());
 }
 
 base::Problems local_sgd_problems(const Experiment& experiment) {
   const LocalSgdSpec& local = experiment.strategy.local_sgd;
   const std::int64_t ranks = count_workers(experiment.topology);
-  if (local.rule != LocalRule::elastic || local.elasticity * static_cast<double>(ranks) <= 1 + 1 / kParts) return {};
+  if (local.rule != LocalRule::elastic ||
+      local.elasticity * static_cast<double>(ranks) <= 1 + 1 / kParts)
+    return {};
   const std::string n = base::format_count(ranks);
   return {{base::ProblemCode::bad_input, "strategy.local_sgd.elasticity",
-           base::Json(local.elasticity).dump() + " on each of " + n + " ranks would move the centre beyond their mean",
+           base::Json(local.elasticity).dump() + " on each of " + n +
+               " ranks would move the centre beyond their mean",
            "more than 0, up to 1/" + n + "; 0: 0.9/" + n, "Lower it, or set it to 0."}};
 }
 
 std::int64_t count_meetings(const Resolved& e) {
   const bool last_is_evaluated = count_evaluations(e) > 0;
-  return e.steps / e.document.strategy.local_sgd.average_every_steps + count_evaluations(e) + (last_is_evaluated ? 0 : 1);
+  return e.steps / e.document.strategy.local_sgd.average_every_steps + count_evaluations(e) +
+         (last_is_evaluated ? 0 : 1);
 }
 
 }  // namespace trainyard::experiment

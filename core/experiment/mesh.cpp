@@ -19,22 +19,32 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 
-std::string count_of(std::int64_t count, const std::string& one) { return format_count(count) + " " + one + (count == 1 ? "" : "s"); }
+std::string count_of(std::int64_t count, const std::string& one) {
+  return format_count(count) + " " + one + (count == 1 ? "" : "s");
+}
 
 std::string in_words(const MeshSpec& mesh) {
-  return (mesh.data > 0 ? format_count(mesh.data) + " x " : "") + format_count(mesh.pipeline) + " x " + format_count(mesh.tensor);
+  return (mesh.data > 0 ? format_count(mesh.data) + " x " : "") + format_count(mesh.pipeline) +
+         " x " + format_count(mesh.tensor);
 }
 
 Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
-  const std::string drawn = count_of(workers, "device") + (workers == 1 ? " has" : " have") + " the role worker";
+  const std::string drawn =
+      count_of(workers, "device") + (workers == 1 ? " has" : " have") + " the role worker";
   if (mesh.data > 0)
-    return {ProblemCode::bad_input, "strategy.mesh", "a mesh of " + in_words(mesh) + " has " + count_of(mesh.data * replica, "device") + ", and " + drawn,
+    return {ProblemCode::bad_input, "strategy.mesh",
+            "a mesh of " + in_words(mesh) + " has " + count_of(mesh.data * replica, "device") +
+                ", and " + drawn,
             "data x pipeline x tensor = " + format_count(workers),
-            workers % replica == 0 ? "Set strategy.mesh.data to " + format_count(workers / replica) + ", or to 0: as many as there are devices for."
-                                   : "Change the mesh, or the roles of devices."};
-  return {ProblemCode::bad_input, "strategy.mesh", "replicas of " + in_words(mesh) + " devices do not cover the mesh: " + drawn,
-          "a multiple of " + format_count(replica) + " workers", "Change pipeline or tensor, or the roles of devices."};
+            workers % replica == 0
+                ? "Set strategy.mesh.data to " + format_count(workers / replica) +
+                      ", or to 0: as many as there are devices for."
+                : "Change the mesh, or the roles of devices."};
+  return {ProblemCode::bad_input, "strategy.mesh",
+          "replicas of " + in_words(mesh) + " devices do not cover the mesh: " + drawn,
+          "a multiple of " + format_count(replica) + " workers",
+          "Change pipeline or tensor, or the roles of devices."};
 }
 
 // The first part of a stage that is on several hosts.
@@ -42,13 +52,18 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
   const topology::Network network(topology);
   const std::vector<int> hosts = hosts_of(network, network.workers());
   for (int rank = 0; rank + 1 < mesh.ranks(); ++rank) {
-    const int host = hosts[static_cast<std::size_t>(rank)], next = hosts[static_cast<std::size_t>(rank) + 1];
+    const int host = hosts[static_cast<std::size_t>(rank)],
+              next = hosts[static_cast<std::size_t>(rank) + 1];
     if (rank / mesh.tensor != (rank + 1) / mesh.tensor || host == next) continue;
-    const auto name = [&](int h) { return "\"" + topology.hosts[static_cast<std::size_t>(h)].name + "\""; };
+    const auto name = [&](int h) {
+      return "\"" + topology.hosts[static_cast<std::size_t>(h)].name + "\"";
+    };
     return Problem{ProblemCode::bad_input, "strategy.mesh.tensor",
-                   "ranks " + std::to_string(rank) + " and " + std::to_string(rank + 1) + " would share layers, and are on the hosts " + name(host) + " and " +
+                   "ranks " + std::to_string(rank) + " and " + std::to_string(rank + 1) +
+                       " would share layers, and are on the hosts " + name(host) + " and " +
                        name(next) + ": every layer is summed over them twice a micro-batch",
-                   "a divisor of the number of workers of every host", "Lower it, or draw so many devices on each host."};
+                   "a divisor of the number of workers of every host",
+                   "Lower it, or draw so many devices on each host."};
   }
   return std::nullopt;
 }
@@ -60,7 +75,8 @@ std::optional<Problem> on_hosts(const Mesh& mesh, const topology::Topology& topo
   for (int stage = 0; stage < mesh.pipeline; ++stage)
     for (int part = 0; part < mesh.tensor; ++part) {
       std::vector<int> of_place;
-      for (const int rank : mesh.replicas_like(mesh.rank_of({0, stage, part}))) of_place.push_back(hosts[static_cast<std::size_t>(rank)]);
+      for (const int rank : mesh.replicas_like(mesh.rank_of({0, stage, part})))
+        of_place.push_back(hosts[static_cast<std::size_t>(rank)]);
       if (auto problem = problem_of_hosts(of_place)) return problem;
     }
   return std::nullopt;
@@ -72,25 +88,35 @@ std::optional<Problem> of_shards(const Experiment& experiment) {
   if (!strategy.mesh.shards_data) return std::nullopt;
   if (strategy.fsdp.group == ShardGroup::host)
     if (auto problem = on_hosts(mesh_of(experiment), experiment.topology)) return problem;
-  if (strategy.algorithm != collective::Algorithm::ring && strategy.algorithm != collective::Algorithm::direct &&
+  if (strategy.algorithm != collective::Algorithm::ring &&
+      strategy.algorithm != collective::Algorithm::direct &&
       strategy.algorithm != collective::Algorithm::automatic)
-    return Problem{
-        ProblemCode::bad_input, "strategy.algorithm",
-        std::string(base::name_of(strategy.algorithm)) + " adds up on the way and back, and replicas that shard scatter gradients and gather parameters",
-        "ring, direct or auto", "Take one of these, or set strategy.mesh.shards_data to false."};
+    return Problem{ProblemCode::bad_input, "strategy.algorithm",
+                   std::string(base::name_of(strategy.algorithm)) +
+                       " adds up on the way and back, and replicas that shard scatter gradients "
+                       "and gather parameters",
+                   "ring, direct or auto",
+                   "Take one of these, or set strategy.mesh.shards_data to false."};
   return std::nullopt;
 }
 
 // Updates after every micro-batch.
 std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
-  if (strategy.stages.schedule != PipelineSchedule::pipedream || (strategy.mesh.pipeline > 1 && !strategy.mesh.shards_data)) return std::nullopt;
+  if (strategy.stages.schedule != PipelineSchedule::pipedream ||
+      (strategy.mesh.pipeline > 1 && !strategy.mesh.shards_data))
+    return std::nullopt;
   return Problem{ProblemCode::bad_input, "strategy.stages.schedule",
                  strategy.mesh.pipeline > 1
-                     ? "in pipedream a stage puts whole versions of its weights aside, and updates after every micro-batch: shared out among "
-                       "replicas, all of it would be scattered and gathered for each, to be kept whole all the same"
-                     : "pipedream updates after every micro-batch, and replicas of one stage have no pipeline to fill: they update once a step",
+                     ? "in pipedream a stage puts whole versions of its weights aside, and updates "
+                       "after every micro-batch: shared out among "
+                       "replicas, all of it would be scattered and gathered for each, to be kept "
+                       "whole all the same"
+                     : "pipedream updates after every micro-batch, and replicas of one stage have "
+                       "no pipeline to fill: they update once a step",
                  "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1",
-                 strategy.mesh.pipeline > 1 ? "Take another schedule, or set strategy.mesh.shards_data to false." : "Take another schedule."};
+                 strategy.mesh.pipeline > 1
+                     ? "Take another schedule, or set strategy.mesh.shards_data to false."
+                     : "Take another schedule."};
 }
 
 }  // namespace
@@ -100,11 +126,15 @@ MeshPlace Mesh::place_of(int rank) const {
   return {at - first_of(stage), stage, rank % tensor};
 }
 
-Callers Mesh::callers(const MeshPlace& place) const { return calls ? Callers{data, place.stage == 0 ? place.replica : -1} : Callers(); }
+Callers Mesh::callers(const MeshPlace& place) const {
+  return calls ? Callers{data, place.stage == 0 ? place.replica : -1} : Callers();
+}
 
 std::vector<int> Mesh::replicas_like(int rank) const {
   std::vector<int> ranks;
-  for (MeshPlace at = place_of(rank), to{0, at.stage, at.part}; to.replica < replicas(at.stage); ++to.replica) ranks.push_back(rank_of(to));
+  for (MeshPlace at = place_of(rank), to{0, at.stage, at.part}; to.replica < replicas(at.stage);
+       ++to.replica)
+    ranks.push_back(rank_of(to));
   return ranks;
 }
 
@@ -116,7 +146,8 @@ std::vector<int> Mesh::parts_with(int rank) const {
 
 std::vector<int> Mesh::stage(int number) const {
   std::vector<int> ranks;
-  for (int r = first_of(number) * tensor; r < first_of(number + 1) * tensor; ++r) ranks.push_back(r);
+  for (int r = first_of(number) * tensor; r < first_of(number + 1) * tensor; ++r)
+    ranks.push_back(r);
   return ranks;
 }
 
@@ -125,21 +156,28 @@ namespace {
 Mesh mesh_of(const StrategySpec& strategy, int workers, int servers) {
   if (strategy.kind == StrategyKind::rpc) return {workers, 1 + servers, 1, true};
   if (strategy.kind == StrategyKind::tensor_parallel) return {1, 1, workers};
-  if (strategy.kind == StrategyKind::model_parallel || strategy.kind == StrategyKind::pipeline) return {1, workers, 1};
+  if (strategy.kind == StrategyKind::model_parallel || strategy.kind == StrategyKind::pipeline)
+    return {1, workers, 1};
   if (strategy.kind != StrategyKind::hybrid) return {workers, 1, 1};
-  const std::int64_t pipeline = std::max<std::int64_t>(1, strategy.mesh.pipeline), tensor = std::max<std::int64_t>(1, strategy.mesh.tensor);
-  const std::int64_t data = strategy.mesh.data > 0 ? strategy.mesh.data : std::max<std::int64_t>(1, workers / (pipeline * tensor));
+  const std::int64_t pipeline = std::max<std::int64_t>(1, strategy.mesh.pipeline),
+                     tensor = std::max<std::int64_t>(1, strategy.mesh.tensor);
+  const std::int64_t data = strategy.mesh.data > 0
+                                ? strategy.mesh.data
+                                : std::max<std::int64_t>(1, workers / (pipeline * tensor));
   return {static_cast<int>(data), static_cast<int>(pipeline), static_cast<int>(tensor)};
 }
 
 }  // namespace
 
 Mesh mesh_of(const Experiment& experiment) {
-  return mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology)), static_cast<int>(count_servers(experiment.topology)));
+  return mesh_of(experiment.strategy, static_cast<int>(count_workers(experiment.topology)),
+                 static_cast<int>(count_servers(experiment.topology)));
 }
 
 Mesh mesh_of(const Resolved& resolved) {
-  const int called = resolved.document.strategy.kind == StrategyKind::rpc ? static_cast<int>(count_servers(resolved.document.topology)) : 0;
+  const int called = resolved.document.strategy.kind == StrategyKind::rpc
+                         ? static_cast<int>(count_servers(resolved.document.topology))
+                         : 0;
   return mesh_of(resolved.document.strategy, resolved.workers() - called, called);
 }
 
@@ -153,13 +191,19 @@ int share_of(const Resolved& resolved, int rank) {
 std::vector<std::vector<int>> summing_groups(const Experiment& experiment) {
   const Mesh mesh = mesh_of(experiment);
   const StrategySpec& strategy = experiment.strategy;
-  const bool shards = strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && mesh.data > 1;
-  const bool have_alike = !mesh.calls || strategy.rpc.remote == RemoteLayers::embeddings;  // else whoever calls has nothing to learn
+  const bool shards =
+      strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && mesh.data > 1;
+  const bool have_alike =
+      !mesh.calls ||
+      strategy.rpc.remote == RemoteLayers::embeddings;  // else whoever calls has nothing to learn
   std::vector<std::vector<int>> groups;
-  for (int rank = 0; rank < mesh.ranks() && mesh.tensor > 1; rank += mesh.tensor) groups.push_back(mesh.parts_with(rank));
+  for (int rank = 0; rank < mesh.ranks() && mesh.tensor > 1; rank += mesh.tensor)
+    groups.push_back(mesh.parts_with(rank));
   for (int stage = 0; stage < mesh.pipeline && have_alike; ++stage)
-    for (int part = 0; part < mesh.tensor && mesh.replicas(stage) > 1; ++part) groups.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
-  for (int stage = 0; stage < mesh.pipeline && shards && mesh.tensor > 1; ++stage) groups.push_back(mesh.stage(stage));
+    for (int part = 0; part < mesh.tensor && mesh.replicas(stage) > 1; ++part)
+      groups.push_back(mesh.replicas_like(mesh.rank_of({0, stage, part})));
+  for (int stage = 0; stage < mesh.pipeline && shards && mesh.tensor > 1; ++stage)
+    groups.push_back(mesh.stage(stage));
   for (std::vector<int>& group : tie_groups(experiment)) groups.push_back(std::move(group));
   if (experiment.training.judges_gradients() && mesh.sums_norms(shards)) {
     std::vector<int>& everyone = groups.emplace_back(static_cast<std::size_t>(mesh.ranks()));
@@ -172,13 +216,18 @@ std::optional<std::string> mesh_said(const Resolved& resolved) {
   if (resolved.document.strategy.kind != StrategyKind::hybrid) return std::nullopt;
   const Mesh mesh = mesh_of(resolved);
   const std::string stages = mesh.pipeline > 1 ? " of " + count_of(mesh.pipeline, "stage") : "",
-                    parts = mesh.tensor > 1 ? (mesh.pipeline > 1 ? ", in each of which " : " of ") + count_of(mesh.tensor, "device") +
-                                                  (mesh.pipeline > 1 ? " share the layers" : " that share the layers")
+                    parts = mesh.tensor > 1 ? (mesh.pipeline > 1 ? ", in each of which " : " of ") +
+                                                  count_of(mesh.tensor, "device") +
+                                                  (mesh.pipeline > 1 ? " share the layers"
+                                                                     : " that share the layers")
                                             : "";
   const std::string in_vain =
-      resolved.document.strategy.mesh.shards_data && mesh.data == 1 ? "; strategy.mesh.shards_data changes nothing: the one replica keeps what it has" : "";
-  return format_count(mesh.data) + " x " + format_count(mesh.pipeline) + " x " + format_count(mesh.tensor) + ": " + count_of(mesh.data, "replica") + stages +
-         parts + in_vain;
+      resolved.document.strategy.mesh.shards_data && mesh.data == 1
+          ? "; strategy.mesh.shards_data changes nothing: the one replica keeps what it has"
+          : "";
+  return format_count(mesh.data) + " x " + format_count(mesh.pipeline) + " x " +
+         format_count(mesh.tensor) + ": " + count_of(mesh.data, "replica") + stages + parts +
+         in_vain;
 }
 
 base::Problems mesh_problems(const Experiment& experiment) {
@@ -188,8 +237,10 @@ base::Problems mesh_problems(const Experiment& experiment) {
   base::Problems problems;
   if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;  // said elsewhere
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
-  if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica)) return {not_covered(mesh, workers)};
-  if (const auto problem = apart(mesh_of(experiment), experiment.topology)) problems.push_back(*problem);
+  if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica))
+    return {not_covered(mesh, workers)};
+  if (const auto problem = apart(mesh_of(experiment), experiment.topology))
+    problems.push_back(*problem);
   if (const auto problem = of_shards(experiment)) problems.push_back(*problem);
   if (const auto problem = of_each_micro_batch(experiment.strategy)) problems.push_back(*problem);
   return problems;

@@ -29,7 +29,8 @@ const char* const kWeights = "strategy.gossip.weights";
 int size(const Graph& graph) { return static_cast<int>(graph.size()); }
 std::string of_rank(int rank) { return "rank " + std::to_string(rank); }
 
-// Graphs ------------------------------------------------------------------------------------------------------------------
+// Graphs
+// ------------------------------------------------------------------------------------------------------------------
 
 class Drawing {
  public:
@@ -82,18 +83,23 @@ Graph of_all(int ranks) {
 
 Graph as_drawn(const topology::Topology& topology, const std::vector<int>& hosts) {
   std::set<std::pair<std::string, std::string>> linked;
-  for (const topology::Link& link : topology.links) linked.insert({link.from, link.to}), linked.insert({link.to, link.from});
+  for (const topology::Link& link : topology.links)
+    linked.insert({link.from, link.to}), linked.insert({link.to, link.from});
   const auto name = [&](int rank) { return topology.hosts[at_rank(hosts[at_rank(rank)])].name; };
   Drawing drawing(static_cast<int>(hosts.size()));
   for (int i = 0; i < static_cast<int>(hosts.size()); ++i)
     for (int j = 0; j < i; ++j)
-      if (hosts[at_rank(i)] == hosts[at_rank(j)] || linked.contains({name(i), name(j)})) drawing.join(i, j);
+      if (hosts[at_rank(i)] == hosts[at_rank(j)] || linked.contains({name(i), name(j)}))
+        drawing.join(i, j);
   return drawing.graph();
 }
 
-// Weights -----------------------------------------------------------------------------------------------------------------
+// Weights
+// -----------------------------------------------------------------------------------------------------------------
 
-std::int64_t metropolis_parts(const Graph& graph, int i, int j) { return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)])); }
+std::int64_t metropolis_parts(const Graph& graph, int i, int j) {
+  return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)]));
+}
 
 // The least common multiple of what the weights divide by, where it is small enough to be exact.
 std::int64_t common_denominator(const Graph& graph) {
@@ -108,9 +114,12 @@ std::int64_t common_denominator(const Graph& graph) {
 
 class Writer {
  public:
-  Writer(int ranks, std::int64_t denominator) : made_{ranks, denominator, std::vector<std::int64_t>(at_rank(ranks) * at_rank(ranks), 0)} {}
+  Writer(int ranks, std::int64_t denominator)
+      : made_{ranks, denominator, std::vector<std::int64_t>(at_rank(ranks) * at_rank(ranks), 0)} {}
 
-  std::int64_t& at(int i, int j) { return made_.numerators[at_rank(i) * at_rank(made_.ranks) + at_rank(j)]; }
+  std::int64_t& at(int i, int j) {
+    return made_.numerators[at_rank(i) * at_rank(made_.ranks) + at_rank(j)];
+  }
 
   // What the others leave of one.
   void set_rest(int rank) {
@@ -139,7 +148,9 @@ void weigh_by_metropolis(const Graph& graph, std::int64_t denominator, Writer& w
     }
 }
 
-std::int64_t in_parts(double weight) { return std::llround(weight * static_cast<double>(kMostDenominator)); }
+std::int64_t in_parts(double weight) {
+  return std::llround(weight * static_cast<double>(kMostDenominator));
+}
 
 using Given = std::map<std::pair<int, int>, double>;
 
@@ -159,12 +170,15 @@ void round_own_weight(int rank, int ranks, Writer& writer) {
   constexpr std::int64_t kRounding = 1000;
   const std::int64_t written = writer.at(rank, rank);
   writer.set_rest(rank);
-  if (std::abs(writer.at(rank, rank) - written) > kRounding || ranks == 1) writer.at(rank, rank) = written;
+  if (std::abs(writer.at(rank, rank) - written) > kRounding || ranks == 1)
+    writer.at(rank, rank) = written;
 }
 
-// Problems ----------------------------------------------------------------------------------------------------------------
+// Problems
+// ----------------------------------------------------------------------------------------------------------------
 
-Problem unsound(const std::string& where, std::string what, std::string accepted, std::string advice) {
+Problem unsound(const std::string& where, std::string what, std::string accepted,
+                std::string advice) {
   return {ProblemCode::bad_input, where, std::move(what), std::move(accepted), std::move(advice)};
 }
 
@@ -178,10 +192,12 @@ std::optional<Problem> negative_entry(const Mixing& m, const std::string& where)
   for (int i = 0; i < m.ranks; ++i)
     for (int j = 0; j < m.ranks; ++j)
       if (m.at(i, j) < 0)
-        return unsound(where,
-                       "rank " + std::to_string(j) + " counts " + number(m.weight(i, j)) + " in what rank " + std::to_string(i) + " gets" +
-                           (i == j ? ": the weights of its neighbours are more than 1 together" : ""),
-                       "weights of 0 to 1", "Lower the weights that it gives its neighbours.");
+        return unsound(
+            where,
+            "rank " + std::to_string(j) + " counts " + number(m.weight(i, j)) + " in what rank " +
+                std::to_string(i) + " gets" +
+                (i == j ? ": the weights of its neighbours are more than 1 together" : ""),
+            "weights of 0 to 1", "Lower the weights that it gives its neighbours.");
   return std::nullopt;
 }
 
@@ -190,8 +206,9 @@ std::optional<Problem> asymmetry(const Mixing& m, const std::string& where) {
     for (int j = 0; j < i; ++j)
       if (m.at(i, j) != m.at(j, i))
         return unsound(where,
-                       "rank " + std::to_string(j) + " counts " + number(m.weight(i, j)) + " for rank " + std::to_string(i) +
-                           ", but the other way round it is " + number(m.weight(j, i)),
+                       "rank " + std::to_string(j) + " counts " + number(m.weight(i, j)) +
+                           " for rank " + std::to_string(i) + ", but the other way round it is " +
+                           number(m.weight(j, i)),
                        "one weight for two ranks, both ways", "Give the pair one weight.");
   return std::nullopt;
 }
@@ -203,8 +220,10 @@ std::optional<Problem> other_sum(const Mixing& m, const std::string& where) {
     const std::int64_t wrong = row != m.denominator ? row : column;
     if (wrong == m.denominator) continue;
     return unsound(where,
-                   "the weights " + std::string(row != m.denominator ? "by which " : "that others give ") + of_rank(i) +
-                       (row != m.denominator ? " averages" : "") + " sum to " + number(static_cast<double>(wrong) / static_cast<double>(m.denominator)) +
+                   "the weights " +
+                       std::string(row != m.denominator ? "by which " : "that others give ") +
+                       of_rank(i) + (row != m.denominator ? " averages" : "") + " sum to " +
+                       number(static_cast<double>(wrong) / static_cast<double>(m.denominator)) +
                        ", so the mean of all ranks would drift",
                    "1 for every rank", "Leave its own weight out: it is then the rest.");
   }
@@ -236,7 +255,9 @@ std::string ranks_in_words(const std::vector<int>& ranks) {
   const std::size_t named = ranks.size() > kNamed ? kNamed - 1 : ranks.size() - 1;
   for (std::size_t i = 0; i < named; ++i) words += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
   const std::size_t left = ranks.size() - named;
-  return words + " and " + (left == 1 ? std::to_string(ranks.back()) : base::format_count(static_cast<std::int64_t>(left)) + " others");
+  return words + " and " +
+         (left == 1 ? std::to_string(ranks.back())
+                    : base::format_count(static_cast<std::int64_t>(left)) + " others");
 }
 
 Problem cut_off(const std::vector<int>& side, const std::string& where) {
@@ -244,17 +265,20 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
   for (int i = 0; i < static_cast<int>(side.size()); ++i)
     if (side[at_rank(i)] < 0) lost.push_back(i);
   return unsound(where,
-                 ranks_in_words(lost) + (lost.size() == 1 ? " is" : " are") + " cut off: nothing of what " + (lost.size() == 1 ? "it learns" : "they learn") +
-                     " ever reaches rank 0",
+                 ranks_in_words(lost) + (lost.size() == 1 ? " is" : " are") +
+                     " cut off: nothing of what " +
+                     (lost.size() == 1 ? "it learns" : "they learn") + " ever reaches rank 0",
                  "a connected graph",
                  std::string(lost.size() == 1 ? "Give it" : "Give one of them") +
-                     " a neighbour among the others (with graph=drawn: draw a link between their hosts), or take a ring.");
+                     " a neighbour among the others (with graph=drawn: draw a link between their "
+                     "hosts), or take a ring.");
 }
 
 Problem not_by_engine() {
   return {ProblemCode::bad_input, "strategy.engine",
-          "in gossip every rank has parameters of its own: neighbours send them to each other, which no library of collectives does", "own",
-          "Set it to own, or use mirrored."};
+          "in gossip every rank has parameters of its own: neighbours send them to each other, "
+          "which no library of collectives does",
+          "own", "Set it to own, or use mirrored."};
 }
 
 void add_weight_problems(const Experiment& e, const Graph& graph, Problems& problems) {
@@ -263,22 +287,30 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
     const std::string where = std::string(kWeights) + "[" + std::to_string(w) + "]";
     const std::int64_t ranks = std::ssize(graph);
     if (list[w].a >= ranks || list[w].b >= ranks) {
-      problems.push_back(unsound(where, "there is no rank " + std::to_string(std::max(list[w].a, list[w].b)), "0 to " + std::to_string(ranks - 1),
-                                 "Ranks are numbered from 0, in the order of the drawing."));
+      problems.push_back(
+          unsound(where, "there is no rank " + std::to_string(std::max(list[w].a, list[w].b)),
+                  "0 to " + std::to_string(ranks - 1),
+                  "Ranks are numbered from 0, in the order of the drawing."));
       continue;
     }
     const auto& neighbours = graph[static_cast<std::size_t>(list[w].a)];
-    if (list[w].a == list[w].b || std::binary_search(neighbours.begin(), neighbours.end(), static_cast<int>(list[w].b))) continue;
-    problems.push_back(unsound(where,
-                               "ranks " + std::to_string(list[w].a) + " and " + std::to_string(list[w].b) + " are no neighbours in this graph (" +
-                                   std::string(base::name_of(e.strategy.gossip.graph)) + ")",
-                               "pairs of neighbours", "Leave it out, or take another strategy.gossip.graph."));
+    if (list[w].a == list[w].b ||
+        std::binary_search(neighbours.begin(), neighbours.end(), static_cast<int>(list[w].b)))
+      continue;
+    problems.push_back(
+        unsound(where,
+                "ranks " + std::to_string(list[w].a) + " and " + std::to_string(list[w].b) +
+                    " are no neighbours in this graph (" +
+                    std::string(base::name_of(e.strategy.gossip.graph)) + ")",
+                "pairs of neighbours", "Leave it out, or take another strategy.gossip.graph."));
   }
 }
 
-// Eigenvalues -------------------------------------------------------------------------------------------------------------
+// Eigenvalues
+// -------------------------------------------------------------------------------------------------------------
 
-// A symmetric matrix that rotations make diagonal, and the product of the rotations, whose columns become eigenvectors.
+// A symmetric matrix that rotations make diagonal, and the product of the rotations, whose columns
+// become eigenvectors.
 class Jacobi {
  public:
   explicit Jacobi(const Mixing& m) : n_(m.ranks), a_(at_rank(n_) * at_rank(n_)), v_(a_.size(), 0) {
@@ -299,7 +331,8 @@ class Jacobi {
   double value(int i) const { return a_[at_rank(i) * at_rank(n_) + at_rank(i)]; }
   std::vector<double> vector(int i) const {
     std::vector<double> column(at_rank(n_));
-    for (int row = 0; row < n_; ++row) column[at_rank(row)] = v_[at_rank(row) * at_rank(n_) + at_rank(i)];
+    for (int row = 0; row < n_; ++row)
+      column[at_rank(row)] = v_[at_rank(row) * at_rank(n_) + at_rank(i)];
     return column;
   }
 
@@ -318,7 +351,8 @@ class Jacobi {
   void rotate(int p, int q) {
     if (a(p, q) == 0) return;
     const double theta = (a(q, q) - a(p, p)) / (2 * a(p, q));
-    const double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::sqrt(theta * theta + 1)), c = 1 / std::sqrt(t * t + 1), s = t * c;
+    const double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::sqrt(theta * theta + 1)),
+                 c = 1 / std::sqrt(t * t + 1), s = t * c;
     const auto turn = [&](double& x, double& y) {
       const double old = x;
       x = c * old - s * y;
@@ -369,21 +403,26 @@ Mixing mixing(const Experiment& experiment) {
   Writer writer(size(graph), kMostDenominator);
   weigh_by_metropolis(graph, kMostDenominator, writer);
   for (const auto& [pair, weight] : given) writer.at(pair.first, pair.second) = in_parts(weight);
-  for (int i = 0; i < size(graph); ++i) given.contains({i, i}) ? round_own_weight(i, size(graph), writer) : writer.set_rest(i);
+  for (int i = 0; i < size(graph); ++i)
+    given.contains({i, i}) ? round_own_weight(i, size(graph), writer) : writer.set_rest(i);
   return writer.reduced();
 }
 
 Problems mixing_problems(const Mixing& mixing, const std::string& where) {
   Problems problems;
-  for (auto&& problem : {negative_entry(mixing, where), asymmetry(mixing, where), other_sum(mixing, where)})
+  for (auto&& problem :
+       {negative_entry(mixing, where), asymmetry(mixing, where), other_sum(mixing, where)})
     if (problem) problems.push_back(*problem);
   if (!problems.empty() || mixing.ranks < 2) return problems;
   bool two_sided = false;
   const std::vector<int> side = sides_from_first(mixing, two_sided);
   if (std::find(side.begin(), side.end(), -1) != side.end()) return {cut_off(side, where)};
   if (two_sided)
-    return {unsound(where, "no rank counts itself, and every one averages only with ranks of the other half: the halves change places for ever",
-                    "a rank that counts itself, or a triangle", "Lower the weights that ranks give their neighbours.")};
+    return {unsound(where,
+                    "no rank counts itself, and every one averages only with ranks of the other "
+                    "half: the halves change places for ever",
+                    "a rank that counts itself, or a triangle",
+                    "Lower the weights that ranks give their neighbours.")};
   return problems;
 }
 
@@ -392,14 +431,17 @@ Problems gossip_problems(const Experiment& experiment) {
   if (experiment.strategy.engine != Engine::own) problems.push_back(not_by_engine());
   const std::int64_t ranks = count_workers(experiment.topology);
   if (ranks > kMostRanks) {
-    problems.push_back({ProblemCode::bad_input, "topology.hosts", base::format_count(ranks) + " workers gossip", "up to " + base::format_count(kMostRanks),
-                        "Set the role of some to idle."});
+    problems.push_back(
+        {ProblemCode::bad_input, "topology.hosts", base::format_count(ranks) + " workers gossip",
+         "up to " + base::format_count(kMostRanks), "Set the role of some to idle."});
     return problems;
   }
   const Graph graph = graph_of(experiment);
-  const bool in_pairs = averages_in_pairs(experiment.strategy), by_hand = !in_pairs && !experiment.strategy.gossip.weights.empty();
+  const bool in_pairs = averages_in_pairs(experiment.strategy),
+             by_hand = !in_pairs && !experiment.strategy.gossip.weights.empty();
   if (!in_pairs) add_weight_problems(experiment, graph, problems);
-  for (Problem& problem : mixing_problems(by_hand ? mixing(experiment) : metropolis(graph), by_hand ? kWeights : "strategy.gossip.graph"))
+  for (Problem& problem : mixing_problems(by_hand ? mixing(experiment) : metropolis(graph),
+                                          by_hand ? kWeights : "strategy.gossip.graph"))
     problems.push_back(std::move(problem));
   if (in_pairs && problems.empty()) problems = pair_problems(experiment, graph);
   return problems;
@@ -410,7 +452,9 @@ Spectrum spectrum(const Mixing& mixing) {
   jacobi.run();
   std::vector<int> order(at_rank(mixing.ranks));
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return std::abs(jacobi.value(a)) > std::abs(jacobi.value(b)); });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::abs(jacobi.value(a)) > std::abs(jacobi.value(b));
+  });
   Spectrum spectrum;
   for (const int i : order) {
     spectrum.values.push_back(jacobi.value(i));
@@ -427,7 +471,9 @@ SecondEigenvalue second_eigenvalue(const Mixing& mixing) {
 
 std::optional<double> lambda_2(const Resolved& experiment) {
   const StrategySpec& strategy = experiment.document.strategy;
-  if (strategy.kind != StrategyKind::gossip || averages_in_pairs(strategy) || experiment.world() < 2) return std::nullopt;
+  if (strategy.kind != StrategyKind::gossip || averages_in_pairs(strategy) ||
+      experiment.world() < 2)
+    return std::nullopt;
   return second_eigenvalue(mixing(experiment.document)).absolute;
 }
 

@@ -13,23 +13,31 @@ using base::ProblemCode;
 std::string said(Multiplies multiplies) { return std::string(base::name_of(multiplies)); }
 
 Problem beside_fp64(Multiplies asked) {
-  return {ProblemCode::bad_input, "training.multiplies", said(asked) + " is summed in fp32, and training.precision is fp64", "full or auto with fp64",
+  return {ProblemCode::bad_input, "training.multiplies",
+          said(asked) + " is summed in fp32, and training.precision is fp64",
+          "full or auto with fp64",
           "Set training.precision to fp32, or training.multiplies to full."};
 }
 
 Problem in_mixed(Multiplies asked, Precision precision) {
-  return {ProblemCode::bad_input, "training.multiplies", "with " + std::string(base::name_of(precision)) + " what is multiplied has 16 bits anyway",
-          "full, auto", "Leave it on auto; or set training.precision to fp32, where " + said(asked) + " rounds factors alone."};
+  return {
+      ProblemCode::bad_input, "training.multiplies",
+      "with " + std::string(base::name_of(precision)) + " what is multiplied has 16 bits anyway",
+      "full, auto",
+      "Leave it on auto; or set training.precision to fp32, where " + said(asked) +
+          " rounds factors alone."};
 }
 
 Problem tpu_in_fp64() {
-  return {ProblemCode::bad_input, "training.precision", "fp64 is nothing that a tpu has: it multiplies in bfloat16 and sums in fp32", "fp32",
+  return {ProblemCode::bad_input, "training.precision",
+          "fp64 is nothing that a tpu has: it multiplies in bfloat16 and sums in fp32", "fp32",
           "Set it to fp32, or strategy.kind to mirrored."};
 }
 
 Problem on_tpus(Multiplies asked) {
-  return {ProblemCode::bad_input, "training.multiplies", "a tpu rounds what it multiplies to bfloat16, and this asks for " + said(asked), "bfloat16, auto",
-          "Set it to bfloat16, or strategy.kind to mirrored."};
+  return {ProblemCode::bad_input, "training.multiplies",
+          "a tpu rounds what it multiplies to bfloat16, and this asks for " + said(asked),
+          "bfloat16, auto", "Set it to bfloat16, or strategy.kind to mirrored."};
 }
 
 // Whether ranks compute on GPUs of machines, and on anything else.
@@ -41,7 +49,8 @@ Placed placed_by(const Experiment& experiment) {
   Placed placed;
   for (const topology::Host& host : experiment.topology.hosts)
     for (const topology::Device& device : host.devices)
-      if (topology::runs(device)) (topology::is_on_gpu(device) ? placed.on_gpus : placed.elsewhere) = true;
+      if (topology::runs(device))
+        (topology::is_on_gpu(device) ? placed.on_gpus : placed.elsewhere) = true;
   return placed;
 }
 
@@ -55,12 +64,15 @@ Multiplies multiplies_of(const Experiment& experiment) {
 }
 
 base::Problems multiplies_problems(const Experiment& experiment) {
-  const bool tpu = experiment.strategy.kind == StrategyKind::tpu, fp64 = experiment.training.precision == Precision::fp64;
+  const bool tpu = experiment.strategy.kind == StrategyKind::tpu,
+             fp64 = experiment.training.precision == Precision::fp64;
   const Multiplies asked = experiment.training.multiplies;
   const bool rounds = asked == Multiplies::bfloat16 || asked == Multiplies::tf32;
   base::Problems problems;
-  if (tpu && (asked == Multiplies::full || asked == Multiplies::tf32)) problems.push_back(on_tpus(asked));
-  if (is_mixed(experiment.training.precision) && rounds) problems.push_back(in_mixed(asked, experiment.training.precision));
+  if (tpu && (asked == Multiplies::full || asked == Multiplies::tf32))
+    problems.push_back(on_tpus(asked));
+  if (is_mixed(experiment.training.precision) && rounds)
+    problems.push_back(in_mixed(asked, experiment.training.precision));
   if (tpu && fp64) problems.push_back(tpu_in_fp64());
   if (!tpu && fp64 && rounds) problems.push_back(beside_fp64(asked));
   return problems;
@@ -69,7 +81,9 @@ base::Problems multiplies_problems(const Experiment& experiment) {
 std::optional<std::string> tf32_said(const Experiment& experiment) {
   if (experiment.training.multiplies != Multiplies::tf32) return std::nullopt;
   const Placed placed = placed_by(experiment);
-  if (!placed.on_gpus) return "training.multiplies is set to tf32, but changes nothing here: it is for ranks on GPUs, and there are none";
+  if (!placed.on_gpus)
+    return "training.multiplies is set to tf32, but changes nothing here: it is for ranks on GPUs, "
+           "and there are none";
   if (placed.elsewhere) return "tf32 is for ranks on GPUs; those on CPUs multiply in full";
   return std::nullopt;
 }

@@ -10,7 +10,8 @@
 
 namespace trainyard::experiment {
 
-// `auto` by what it is: bfloat16 where the strategy is tpu, as a TPU's matrix unit takes nothing else; full elsewhere. `tf32` where no rank is on a GPU: full.
+// `auto` by what it is: bfloat16 where the strategy is tpu, as a TPU's matrix unit takes nothing
+// else; full elsewhere. `tf32` where no rank is on a GPU: full.
 Multiplies multiplies_of(const Experiment& experiment);
 
 // What rounds beside fp64, and a tpu that would take another thing than bfloat16.

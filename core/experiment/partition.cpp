@@ -21,7 +21,9 @@
 namespace trainyard::experiment {
 namespace {
 
-double flops_per_second(const topology::Device& device) { return device.peak_flops / (device.slow_down * (1 + device.jitter / 2)); }
+double flops_per_second(const topology::Device& device) {
+  return device.peak_flops / (device.slow_down * (1 + device.jitter / 2));
+}
 
 // Of a stage, by its slowest device, which has one part of its layers.
 std::vector<double> speeds_of_stages(const Resolved& e) {
@@ -31,7 +33,9 @@ std::vector<double> speeds_of_stages(const Resolved& e) {
   std::vector<double> speeds;
   for (int stage = 0; stage < mesh.pipeline; ++stage) {
     double slowest = std::numeric_limits<double>::infinity();
-    for (const int rank : mesh.stage(stage)) slowest = std::min(slowest, flops_per_second(network.device(ranks[static_cast<std::size_t>(rank)])));
+    for (const int rank : mesh.stage(stage))
+      slowest = std::min(slowest,
+                         flops_per_second(network.device(ranks[static_cast<std::size_t>(rank)])));
     speeds.push_back(mesh.tensor * slowest);
   }
   return speeds;
@@ -50,7 +54,8 @@ struct Turns {
 
 Turns turns_of(const Resolved& e, int segments) {
   const bool interleaves = schedule_of(e.document.strategy) == PipelineSchedule::interleaved_1f1b;
-  const int first = first_place(e.document.strategy), ranks = std::min(mesh_of(e).pipeline - first, segments),
+  const int first = first_place(e.document.strategy),
+            ranks = std::min(mesh_of(e).pipeline - first, segments),
             chunks = interleaves ? static_cast<int>(e.document.strategy.stages.chunks) : 1;
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
@@ -60,40 +65,56 @@ using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
   const std::vector<double> speeds = speeds_of_stages(e);
-  const auto speed_of = [speeds, turns](int run) { return speeds[static_cast<std::size_t>(turns.rank_of(run))]; };
+  const auto speed_of = [speeds, turns](int run) {
+    return speeds[static_cast<std::size_t>(turns.rank_of(run))];
+  };
   const StageSpec& stages = e.document.strategy.stages;
   if (stages.partition == Partition::measured && !stages.times.empty())
-    return [&times = stages.times, speed_of, fastest = *std::max_element(speeds.begin(), speeds.end())](int run, int s) {
+    return [&times = stages.times, speed_of,
+            fastest = *std::max_element(speeds.begin(), speeds.end())](int run, int s) {
       return times[static_cast<std::size_t>(s)].seconds * fastest / speed_of(run);
     };
-  return [&model = e.model, speed_of](int run, int s) { return static_cast<double>(flops_of_sample(model, s)) / speed_of(run); };
+  return [&model = e.model, speed_of](int run, int s) {
+    return static_cast<double>(flops_of_sample(model, s)) / speed_of(run);
+  };
 }
 
 CostOf bytes_of(const Resolved& e, const Turns& turns) {
   const TrainingSpec& training = e.document.training;
-  const std::int64_t width = base::size_of(gradient_dtype(e)), passing = base::size_of(activation_dtype(e)), copies = 2 + moments_of(training.optimizer);
+  const std::int64_t width = base::size_of(gradient_dtype(e)),
+                     passing = base::size_of(activation_dtype(e)),
+                     copies = 2 + moments_of(training.optimizer);
   std::vector<int> ranks, held;  // by run
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   const bool keeps_versions = updates_each_micro_batch(e.document.strategy);
   const Callers callers = mesh_of(e).callers({0, turns.first, 0});
   const int micro_batches = callers.count * static_cast<int>(training.accumulation_steps);
   for (int run = 0; run < turns.runs; ++run)
-    held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run), micro_batches, callers), run));
-  const std::int64_t k = std::max<std::int64_t>(training.recompute_segments, 1);  // of so many outputs in a row one is held of them all, the others of one
+    held.push_back(most_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run),
+                                      micro_batches, callers),
+                             run));
+  const std::int64_t k = std::max<std::int64_t>(
+      training.recompute_segments,
+      1);  // of so many outputs in a row one is held of them all, the others of one
   return [&e, width, passing, copies, keeps_versions, held, k, turns](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
     const bool has_copy = segment.tied_to >= 0 && turns.rank_of(run) != turns.rank_of(0);
     const std::int64_t elements = has_copy ? e.model.owner(segment).elements : segment.elements;
     const std::int64_t older = keeps_versions ? held[static_cast<std::size_t>(run)] - 1 : 0;
-    const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) * e.document.training.batch_per_rank) / static_cast<double>(k);
-    return static_cast<double>(width * (copies + older) * elements) + static_cast<double>(passing) * samples * static_cast<double>(segment.outputs);
+    const double samples = static_cast<double>((held[static_cast<std::size_t>(run)] + k - 1) *
+                                               e.document.training.batch_per_rank) /
+                           static_cast<double>(k);
+    return static_cast<double>(width * (copies + older) * elements) +
+           static_cast<double>(passing) * samples * static_cast<double>(segment.outputs);
   };
 }
 
-// Cuts `segments` in a row into so many runs, none of them empty: the one that takes longest as short as can be, and with that the sum of their squares.
+// Cuts `segments` in a row into so many runs, none of them empty: the one that takes longest as
+// short as can be, and with that the sum of their squares.
 class Cut {
  public:
-  Cut(int segments, int runs, const CostOf& cost) : segments_(segments), runs_(runs), sums_(static_cast<std::size_t>(runs)) {
+  Cut(int segments, int runs, const CostOf& cost)
+      : segments_(segments), runs_(runs), sums_(static_cast<std::size_t>(runs)) {
     for (int r = 0; r < runs; ++r) {
       auto& sums = sums_[static_cast<std::size_t>(r)];
       sums.push_back(0);
@@ -118,16 +139,20 @@ class Cut {
       find_squares(r, ends, 0, segments_);
     }
     std::vector<int> firsts(static_cast<std::size_t>(runs_));
-    for (int r = runs_ - 1, end = segments_; r >= 0; --r) firsts[static_cast<std::size_t>(r)] = end = first_of(r, end);
+    for (int r = runs_ - 1, end = segments_; r >= 0; --r)
+      firsts[static_cast<std::size_t>(r)] = end = first_of(r, end);
     return firsts;
   }
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  using Ends = std::vector<bool>;  // by number of segments: whether a run can end, or begin, after so many
+  using Ends =
+      std::vector<bool>;  // by number of segments: whether a run can end, or begin, after so many
 
   std::size_t places() const { return static_cast<std::size_t>(segments_) + 1; }
-  int& first_of(int run, int end) { return firsts_[static_cast<std::size_t>(run)][static_cast<std::size_t>(end)]; }
+  int& first_of(int run, int end) {
+    return firsts_[static_cast<std::size_t>(run)][static_cast<std::size_t>(end)];
+  }
   double cost(int run, int first, int end) const {
     const auto& sums = sums_[static_cast<std::size_t>(run)];
     return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
@@ -138,7 +163,8 @@ class Cut {
     Ends ends(places());
     for (int end = 1, low = 0, within = 0; end <= segments_; ++end) {
       within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;  // of the begins in [low, end)
-      for (; low < end && cost(run, low, end) > limit; ++low) within -= begins[static_cast<std::size_t>(low)] ? 1 : 0;
+      for (; low < end && cost(run, low, end) > limit; ++low)
+        within -= begins[static_cast<std::size_t>(low)] ? 1 : 0;
       ends[static_cast<std::size_t>(end)] = within > 0;
     }
     return ends;
@@ -164,14 +190,16 @@ class Cut {
     return std::bit_cast<double>(high);
   }
 
-  // Of a run that ends at each of `ends`, its best beginning in [from, to]. As squares grow ever faster, that of a later end is no earlier one.
+  // Of a run that ends at each of `ends`, its best beginning in [from, to]. As squares grow ever
+  // faster, that of a later end is no earlier one.
   void find_squares(int run, std::span<const int> ends, int from, int to) {
     if (ends.empty()) return;
     const std::size_t middle = ends.size() / 2;
     const int end = ends[middle];
     double& best = squares_[static_cast<std::size_t>(end)];
     for (int first = from; first <= std::min(to, end - 1); ++first) {
-      const double own = cost(run, first, end), squares = before_[static_cast<std::size_t>(first)] + own * own;
+      const double own = cost(run, first, end),
+                   squares = before_[static_cast<std::size_t>(first)] + own * own;
       if (own <= limit_ && squares < best) best = squares, first_of(run, end) = first;
     }
     find_squares(run, ends.first(middle), from, first_of(run, end));
@@ -182,7 +210,8 @@ class Cut {
   std::vector<std::vector<double>> sums_;  // by run: of the first so many segments
   double limit_ = 0;                       // what a run takes at most
   std::vector<std::vector<int>> firsts_;   // by run and its end
-  std::vector<double> before_, squares_;   // least sums of squares by end, of the runs before and with this one
+  std::vector<double> before_,
+      squares_;  // least sums of squares by end, of the runs before and with this one
 };
 
 }  // namespace
@@ -190,14 +219,17 @@ class Cut {
 int first_place(const StrategySpec& strategy) { return strategy.kind == StrategyKind::rpc ? 1 : 0; }
 
 int segment_named(const model::Model& model, const std::string& name) {
-  const auto at = std::find_if(model.segments.begin(), model.segments.end(), [&](const model::Segment& segment) { return place_name(segment) == name; });
+  const auto at =
+      std::find_if(model.segments.begin(), model.segments.end(),
+                   [&](const model::Segment& segment) { return place_name(segment) == name; });
   return at == model.segments.end() ? -1 : static_cast<int>(at - model.segments.begin());
 }
 
 std::vector<int> owners_by(const std::vector<StagePlace>& places, const model::Model& model) {
   std::vector<int> owners(model.segments.size(), 0);
   for (const StagePlace& place : places)
-    std::fill(owners.begin() + std::max(0, segment_named(model, place.segment)), owners.end(), static_cast<int>(place.rank));
+    std::fill(owners.begin() + std::max(0, segment_named(model, place.segment)), owners.end(),
+              static_cast<int>(place.rank));
   return owners;
 }
 
@@ -207,7 +239,8 @@ bool in_turn(const std::vector<model::Stage>& stages, std::int64_t ranks) {
   return static_cast<std::int64_t>(stages.size()) % ranks == 0;
 }
 
-// What is tied to the first segment, and may not be apart from it, goes with it, at no cost of another run.
+// What is tied to the first segment, and may not be apart from it, goes with it, at no cost of
+// another run.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
   const auto& segments = e.model.segments;
   const bool together = e.model.ties() && !may_be_apart(e.document.strategy);
@@ -224,13 +257,15 @@ std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
     };
     int run = 0;
     for (const int first : Cut(count, turns.runs, with_tied).firsts()) {
-      for (int i = first; i < count; ++i) owners[static_cast<std::size_t>(shared[static_cast<std::size_t>(i)])] = turns.rank_of(run);
+      for (int i = first; i < count; ++i)
+        owners[static_cast<std::size_t>(shared[static_cast<std::size_t>(i)])] = turns.rank_of(run);
       ++run;
     }
   }
   if (together) owners.back() = owners.front();
   std::vector<StagePlace> places;
-  for (const model::Stage& stage : model::stages_of(owners)) places.push_back({place_name(segments[static_cast<std::size_t>(stage.first)]), stage.rank});
+  for (const model::Stage& stage : model::stages_of(owners))
+    places.push_back({place_name(segments[static_cast<std::size_t>(stage.first)]), stage.rank});
   return places;
 }
 

@@ -36,11 +36,12 @@ using topology::Topology;
 std::string host_path(std::size_t host) { return "topology.hosts[" + std::to_string(host) + "]"; }
 
 Problem no_workers() {
-  return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", "Draw a device, or set the role of one to worker."};
+  return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker",
+          "at least one worker", "Draw a device, or set the role of one to worker."};
 }
 
-// Links lead both ways and the devices of a host share its bus: it is enough to look from the first rank to one rank
-// of every other host.
+// Links lead both ways and the devices of a host share its bus: it is enough to look from the first
+// rank to one rank of every other host.
 void check_routes(const std::vector<DeviceId>& ranks, const Network& network, Problems& problems) {
   std::set<int> seen{network.host_index(ranks.front())};
   for (const DeviceId rank : ranks) {
@@ -55,28 +56,37 @@ void check_routes(const std::vector<DeviceId>& ranks, const Network& network, Pr
 
 void check_one_device(std::int64_t workers, Problems& problems) {
   if (workers < 2) return;
-  problems.push_back({ProblemCode::bad_input, "strategy.kind", "one_device uses one device, but " + std::to_string(workers) + " devices have the role worker",
+  problems.push_back({ProblemCode::bad_input, "strategy.kind",
+                      "one_device uses one device, but " + std::to_string(workers) +
+                          " devices have the role worker",
                       "one worker", "Set the role of the others to idle, or use mirrored."});
 }
 
 void check_several_hosts(const Network& network, Problems& problems) {
   const std::vector<int> hosts = hosts_of(network, network.workers());
   if (std::set<int>(hosts.begin(), hosts.end()).size() > 1) return;
-  problems.push_back({ProblemCode::bad_input, "strategy.kind", "multi_worker_mirrored is for several hosts, but all workers are on one",
-                      "workers on two hosts or more", "Draw another host with a worker, or use mirrored."});
+  problems.push_back({ProblemCode::bad_input, "strategy.kind",
+                      "multi_worker_mirrored is for several hosts, but all workers are on one",
+                      "workers on two hosts or more",
+                      "Draw another host with a worker, or use mirrored."});
 }
 
 // "of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""
-std::string unlike_hosts(const std::vector<int>& group, const collective::Formation& formation, const std::vector<int>& hosts, const Topology& topology) {
+std::string unlike_hosts(const std::vector<int>& group, const collective::Formation& formation,
+                         const std::vector<int>& hosts, const Topology& topology) {
   const auto& first = formation.hosts.front();
-  const auto& other = *std::ranges::find_if(formation.hosts, [&](const auto& host) { return host.size() != first.size(); });
+  const auto& other = *std::ranges::find_if(
+      formation.hosts, [&](const auto& host) { return host.size() != first.size(); });
   const auto name = [&](const std::vector<int>& host) {
     const int rank = group[static_cast<std::size_t>(host.front())];
-    return "\"" + topology.hosts[static_cast<std::size_t>(hosts[static_cast<std::size_t>(rank)])].name + "\"";
+    return "\"" +
+           topology.hosts[static_cast<std::size_t>(hosts[static_cast<std::size_t>(rank)])].name +
+           "\"";
   };
-  return "of the " + base::format_count(std::ssize(group)) + " ranks that sum with rank " + std::to_string(group.front()) + ", " +
-         base::format_count(std::ssize(first)) + (first.size() == 1 ? " is on " : " are on ") + name(first) + " and " + base::format_count(std::ssize(other)) +
-         " on " + name(other);
+  return "of the " + base::format_count(std::ssize(group)) + " ranks that sum with rank " +
+         std::to_string(group.front()) + ", " + base::format_count(std::ssize(first)) +
+         (first.size() == 1 ? " is on " : " are on ") + name(first) + " and " +
+         base::format_count(std::ssize(other)) + " on " + name(other);
 }
 
 // The first of all groups that sum by it; a mesh that cannot be is told elsewhere.
@@ -90,10 +100,12 @@ void check_algorithm(const Experiment& experiment, const Network& network, Probl
     for (const int rank : group) theirs.push_back(hosts[static_cast<std::size_t>(rank)]);
     const collective::Formation formation = collective::formation(theirs);
     if (collective::fits(algorithm, formation)) continue;
-    problems.push_back(
-        {ProblemCode::bad_input, "strategy.algorithm",
-         std::string(base::name_of(algorithm)) + " asks for equally many ranks on every host: " + unlike_hosts(group, formation, hosts, experiment.topology),
-         "hosts with equally many ranks of every group that sums", "Set the role of some to idle, or use leader_hierarchical."});
+    problems.push_back({ProblemCode::bad_input, "strategy.algorithm",
+                        std::string(base::name_of(algorithm)) +
+                            " asks for equally many ranks on every host: " +
+                            unlike_hosts(group, formation, hosts, experiment.topology),
+                        "hosts with equally many ranks of every group that sums",
+                        "Set the role of some to idle, or use leader_hierarchical."});
     return;
   }
 }
@@ -110,7 +122,8 @@ void check_network(const Experiment& experiment, const Network& network, Problem
   const StrategySpec& strategy = experiment.strategy;
   check_routes(exchanging(network), network, problems);
   if (strategy.kind == StrategyKind::multi_worker_mirrored) check_several_hosts(network, problems);
-  const bool has_algorithm = strategy.kind != StrategyKind::one_device && strategy.engine == Engine::own && !fixed_algorithm(strategy.kind);
+  const bool has_algorithm = strategy.kind != StrategyKind::one_device &&
+                             strategy.engine == Engine::own && !fixed_algorithm(strategy.kind);
   if (has_algorithm) check_algorithm(experiment, network, problems);
 }
 
@@ -120,27 +133,36 @@ std::string this_machine() {
 }
 
 bool is_this_machine(const std::string& address) {
-  if (address.empty() || address == "localhost" || address == "127.0.0.1" || address == "::1") return true;
+  if (address.empty() || address == "localhost" || address == "127.0.0.1" || address == "::1")
+    return true;
   const std::string name = this_machine();
   return address == name || address == name.substr(0, name.find('.'));
 }
 
 Problem other_machine(const topology::Host& host, const std::string& path) {
-  return {ProblemCode::unavailable, path + ".address", host.name + " is another machine (" + host.address + "); this version starts ranks on this machine only",
+  return {ProblemCode::unavailable, path + ".address",
+          host.name + " is another machine (" + host.address +
+              "); this version starts ranks on this machine only",
           "empty, or this machine", "Clear the address: several drawn hosts may be this machine."};
 }
 
 Problem not_emulated(const Device& device, const std::string& path) {
   return {ProblemCode::unavailable, path + ".kind",
-          device.name + " is a " + std::string(base::name_of(device.kind)) + ", which needs emulation here, and run.emulate is off", "cpu",
-          device.kind == topology::DeviceKind::gpu ? "Set run.emulate to true, say by its field gpu which GPU of this machine it is, or make it a cpu."
-                                                   : "Set run.emulate to true, or make it a cpu."};
+          device.name + " is a " + std::string(base::name_of(device.kind)) +
+              ", which needs emulation here, and run.emulate is off",
+          "cpu",
+          device.kind == topology::DeviceKind::gpu
+              ? "Set run.emulate to true, say by its field gpu which GPU of this machine it is, or "
+                "make it a cpu."
+              : "Set run.emulate to true, or make it a cpu."};
 }
 
 // Workers on CPUs, and on GPUs.
 bool computes_on_both(const Topology& topology) {
   const Network network(topology);
-  const auto on_gpu = [&](topology::DeviceId worker) { return topology::is_on_gpu(network.device(worker)); };
+  const auto on_gpu = [&](topology::DeviceId worker) {
+    return topology::is_on_gpu(network.device(worker));
+  };
   const auto workers = network.workers();
   return std::ranges::any_of(workers, on_gpu) && !std::ranges::all_of(workers, on_gpu);
 }
@@ -160,40 +182,53 @@ std::int64_t count_ranks(const Topology& topology) {
 }
 
 bool normalises(const model::ModelSpec& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm; });
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) {
+    return layer.kind == model::LayerKind::batch_norm;
+  });
 }
 
 // By each rank's own samples.
 bool normalises_apart(const model::ModelSpec& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm && !layer.synchronised; });
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) {
+    return layer.kind == model::LayerKind::batch_norm && !layer.synchronised;
+  });
 }
 
-// How the average of weights differs from that of gradients; empty where it does not: an update that is linear in the gradient.
+// How the average of weights differs from that of gradients; empty where it does not: an update
+// that is linear in the gradient.
 std::string of_averaged_weights(const TrainingSpec& training) {
   const OptimizerSpec& optimizer = training.optimizer;
-  const bool adam = optimizer.kind != OptimizerKind::sgd, momentum = !adam && optimizer.momentum > 0;
+  const bool adam = optimizer.kind != OptimizerKind::sgd,
+             momentum = !adam && optimizer.momentum > 0;
   if (!adam && !momentum && training.clip_norm <= 0) return "";
   std::string text = "weights are averaged after each rank's own update";
   if (adam) text += ", with moments of its own";
-  if (momentum) text += ", with momentum of its own, which matters where ranks take unequal numbers of samples";
+  if (momentum)
+    text += ", with momentum of its own, which matters where ranks take unequal numbers of samples";
   if (training.clip_norm > 0) text += ", its gradient clipped by its own norm";
   return text;
 }
 
-// How seldom ranks meet, and what then is not brought together; or that the run is over before they do.
+// How seldom ranks meet, and what then is not brought together; or that the run is over before they
+// do.
 std::string of_local_steps(const Experiment& experiment) {
   const LocalSgdSpec& local = experiment.strategy.local_sgd;
   const std::int64_t every = local.average_every_steps, steps = experiment.training.steps;
   const bool averages = local.rule == LocalRule::average;
-  const std::string own = "every rank takes steps of its own", counted = base::format_count(every) + (every == 1 ? " step" : " steps");
+  const std::string own = "every rank takes steps of its own",
+                    counted = base::format_count(every) + (every == 1 ? " step" : " steps");
   if (steps > 0 && every > steps)
-    return own + (averages ? ", and weights are averaged only in the end: " : ", and the centre, which is evaluated and kept, never moves: ") +
-           "the run is over after " + base::format_count(steps) + " steps, and they meet every " + counted;
+    return own +
+           (averages ? ", and weights are averaged only in the end: "
+                     : ", and the centre, which is evaluated and kept, never moves: ") +
+           "the run is over after " + base::format_count(steps) + " steps, and they meet every " +
+           counted;
   const OptimizerSpec& optimizer = experiment.training.optimizer;
   const bool has_moments = optimizer.kind != OptimizerKind::sgd || optimizer.momentum > 0;
-  return own + (averages ? ", and weights are averaged every " : ", and weights are pulled to a centre every ") + counted +
-         (has_moments ? ", moments never" : "");
+  return own +
+         (averages ? ", and weights are averaged every "
+                   : ", and weights are pulled to a centre every ") +
+         counted + (has_moments ? ", moments never" : "");
 }
 
 }  // namespace
@@ -215,27 +250,36 @@ std::int64_t count_workers(const Topology& topology) {
 }
 
 std::int64_t count_servers(const Topology& topology) {
-  return sum_over_ranks(topology, [](const Device& device) { return device.role == Role::parameter_server ? 1 : 0; });
+  return sum_over_ranks(
+      topology, [](const Device& device) { return device.role == Role::parameter_server ? 1 : 0; });
 }
 
-bool is_emulated(const Device& device) { return runs(device) && device.kind != topology::DeviceKind::cpu && !topology::is_on_gpu(device); }
+bool is_emulated(const Device& device) {
+  return runs(device) && device.kind != topology::DeviceKind::cpu && !topology::is_on_gpu(device);
+}
 
 std::optional<std::string> emulation_said(const Topology& topology) {
   const auto emulated = [&](auto... kinds) {
-    return sum_over_ranks(topology, [=](const Device& device) { return (... || (device.kind == kinds)) && is_emulated(device) ? 1 : 0; });
+    return sum_over_ranks(topology, [=](const Device& device) {
+      return (... || (device.kind == kinds)) && is_emulated(device) ? 1 : 0;
+    });
   };
   using topology::DeviceKind;
-  const std::int64_t all = emulated(DeviceKind::gpu, DeviceKind::tpu), gpus = emulated(DeviceKind::gpu);
+  const std::int64_t all = emulated(DeviceKind::gpu, DeviceKind::tpu),
+                     gpus = emulated(DeviceKind::gpu);
   if (all == 0) return std::nullopt;
   const char* of = gpus == 0 ? "a TPU" : gpus == all ? "a GPU" : "GPUs or TPUs";
-  return base::format_count(all) + " of " + base::format_count(count_ranks(topology)) + " devices run on the CPU, whose speed says nothing about " + of;
+  return base::format_count(all) + " of " + base::format_count(count_ranks(topology)) +
+         " devices run on the CPU, whose speed says nothing about " + of;
 }
 
 std::optional<std::string> shared_cores(const Topology& topology, const RunSpec& run, int usable) {
-  const std::int64_t ranks = count_ranks(topology), wanted = sum_over_ranks(topology, [](const Device&device) { return device.cores; });
+  const std::int64_t ranks = count_ranks(topology),
+                     wanted =
+                         sum_over_ranks(topology, [](const Device&device) { return device.cores; });
   if (ranks < 2 || wanted <= usable || run.clock == RunClock::made_up) return std::nullopt;
-  return base::format_count(ranks) + " ranks share " + base::format_count(usable) + (usable == 1 ? " core" : " cores") +
-         ": times include waiting for each other";
+  return base::format_count(ranks) + " ranks share " + base::format_count(usable) +
+         (usable == 1 ? " core" : " cores") + ": times include waiting for each other";
 }
 
 std::optional<std::string> shared_gpus(const Topology& topology) {
@@ -246,9 +290,11 @@ std::optional<std::string> shared_gpus(const Topology& topology) {
   std::string text;
   for (const auto& [gpu, count] : ranks)
     if (count > 1)
-      text += (text.empty() ? "GPU " + std::to_string(gpu) + " is shared" : ", GPU " + std::to_string(gpu)) + " by " + base::format_count(count) +
-              (text.empty() ? " ranks" : "");
-  return text.empty() ? std::nullopt : std::optional(text + ": times include waiting for each other");
+      text += (text.empty() ? "GPU " + std::to_string(gpu) + " is shared"
+                            : ", GPU " + std::to_string(gpu)) +
+              " by " + base::format_count(count) + (text.empty() ? " ranks" : "");
+  return text.empty() ? std::nullopt
+                      : std::optional(text + ": times include waiting for each other");
 }
 
 int place_on_gpu(const Network& network, const std::vector<DeviceId>& ranks, int rank) {
@@ -266,26 +312,45 @@ std::optional<std::string> unlike_one_device(const Experiment& experiment) {
   const data::ShardingSpec& sharding = experiment.data.sharding;
   std::vector<std::string> why;
   if (several && data::owns_samples(sharding))
-    why.push_back("every rank trains on samples of its own (" + std::string(base::name_of(sharding.kind)) + " sharding)");
-  if (several && experiment.strategy.kind != StrategyKind::one_device && experiment.strategy.compression.kind != compute::compression::Scheme::none)
-    why.push_back("gradients are compressed (" + std::string(base::name_of(experiment.strategy.compression.kind)) + ")");
-  if (normalises_apart(experiment.model) && several) why.emplace_back("batch_norm normalises by the samples of each rank, whose running statistics differ");
-  if (normalises(experiment.model) && experiment.training.accumulation_steps > 1) why.emplace_back("batch_norm normalises by the samples of each micro-step");
-  if (several && averages_weights(experiment.strategy)) why.push_back(of_averaged_weights(experiment.training));
+    why.push_back("every rank trains on samples of its own (" +
+                  std::string(base::name_of(sharding.kind)) + " sharding)");
+  if (several && experiment.strategy.kind != StrategyKind::one_device &&
+      experiment.strategy.compression.kind != compute::compression::Scheme::none)
+    why.push_back("gradients are compressed (" +
+                  std::string(base::name_of(experiment.strategy.compression.kind)) + ")");
+  if (normalises_apart(experiment.model) && several)
+    why.emplace_back(
+        "batch_norm normalises by the samples of each rank, whose running statistics differ");
+  if (normalises(experiment.model) && experiment.training.accumulation_steps > 1)
+    why.emplace_back("batch_norm normalises by the samples of each micro-step");
+  if (several && averages_weights(experiment.strategy))
+    why.push_back(of_averaged_weights(experiment.training));
   if (several && experiment.strategy.kind == StrategyKind::gossip)
     why.emplace_back(averages_in_pairs(experiment.strategy)
-                         ? "every rank takes steps of its own, on its own clock, and averages its weights with one neighbour's at a time"
-                         : "every rank takes steps of its own, and averages its weights with its neighbours' alone");
-  if (several && computes_on_both(experiment.topology)) why.emplace_back("replicas on CPUs and on GPUs, which round otherwise, come apart by roundings");
+                         ? "every rank takes steps of its own, on its own clock, and averages its "
+                           "weights with one neighbour's at a time"
+                         : "every rank takes steps of its own, and averages its weights with its "
+                           "neighbours' alone");
+  if (several && computes_on_both(experiment.topology))
+    why.emplace_back(
+        "replicas on CPUs and on GPUs, which round otherwise, come apart by roundings");
   if (is_mixed(experiment.training.precision) && mesh.tensor > 1)
-    why.push_back("outputs are summed over ranks in " + std::string(base::name_of(experiment.training.precision)) + ", every addition rounded");
-  if (several && experiment.strategy.kind == StrategyKind::local_sgd) why.push_back(of_local_steps(experiment));
+    why.push_back("outputs are summed over ranks in " +
+                  std::string(base::name_of(experiment.training.precision)) +
+                  ", every addition rounded");
+  if (several && experiment.strategy.kind == StrategyKind::local_sgd)
+    why.push_back(of_local_steps(experiment));
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)
-    why.emplace_back("every stage updates after each micro-batch, by a gradient of older weights the earlier the stage is (pipedream)");
+    why.emplace_back(
+        "every stage updates after each micro-batch, by a gradient of older weights the earlier "
+        "the stage is (pipedream)");
   std::erase(why, "");
   if (why.empty()) return std::nullopt;
-  const auto join = [](const std::string& left, const std::string& right) { return left + ", and " + right; };
-  return std::accumulate(why.begin() + 1, why.end(), why.front(), join) + ": this is not the training of one device on the same global batch";
+  const auto join = [](const std::string& left, const std::string& right) {
+    return left + ", and " + right;
+  };
+  return std::accumulate(why.begin() + 1, why.end(), why.front(), join) +
+         ": this is not the training of one device on the same global batch";
 }
 
 Problems placement_problems(const Experiment& experiment) {
@@ -304,13 +369,16 @@ Problems placement_problems(const Experiment& experiment) {
 
 Problems start_problems(const Experiment& experiment) {
   Problems problems;
-  if (experiment.strategy.kind != StrategyKind::one_device) problems = absent_engine(experiment.strategy.engine);
+  if (experiment.strategy.kind != StrategyKind::one_device)
+    problems = absent_engine(experiment.strategy.engine);
   for (std::size_t h = 0; h < experiment.topology.hosts.size(); ++h) {
     const topology::Host& host = experiment.topology.hosts[h];
     if (!is_this_machine(host.address)) problems.push_back(other_machine(host, host_path(h)));
     for (std::size_t d = 0; d < host.devices.size(); ++d) {
       const Device& device = host.devices[d];
-      if (is_emulated(device) && !experiment.run.emulate) problems.push_back(not_emulated(device, host_path(h) + ".devices[" + std::to_string(d) + "]"));
+      if (is_emulated(device) && !experiment.run.emulate)
+        problems.push_back(
+            not_emulated(device, host_path(h) + ".devices[" + std::to_string(d) + "]"));
     }
   }
   return problems;

@@ -17,44 +17,64 @@ using base::Problem;
 using base::ProblemCode;
 using compute::compression::Scheme;
 
-bool reads_numbers_of_rows(const model::Segment& segment) { return segment.looks_up() || segment.kind == model::LayerKind::embedding; }
-
-Problem refused(const Experiment& e, const std::string& why, std::string accepted, std::string advice) {
-  return {ProblemCode::bad_input, "training.precision", std::string(base::name_of(e.training.precision)) + ": " + why, std::move(accepted), std::move(advice)};
+bool reads_numbers_of_rows(const model::Segment& segment) {
+  return segment.looks_up() || segment.kind == model::LayerKind::embedding;
 }
 
-// Why not all ranks see one gradient and update by it, or skip it; and what else to do than to take bf16. Empty: they do.
+Problem refused(const Experiment& e, const std::string& why, std::string accepted,
+                std::string advice) {
+  return {ProblemCode::bad_input, "training.precision",
+          std::string(base::name_of(e.training.precision)) + ": " + why, std::move(accepted),
+          std::move(advice)};
+}
+
+// Why not all ranks see one gradient and update by it, or skip it; and what else to do than to take
+// bf16. Empty: they do.
 std::pair<std::string, std::string> nobody_judges(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
-  if (updates_each_micro_batch(strategy)) return {"in pipedream every stage updates by itself", "another schedule"};
-  if (averages_weights(strategy)) return {"where weights are averaged every rank updates by its own gradient", "strategy.average gradients"};
-  if (trains_apart(strategy.kind)) return {"in " + kind + " every rank updates by its own gradient", "mirrored"};
-  if (has_servers(strategy.kind)) return {"in " + kind + " every worker's gradient is applied by itself", "mirrored"};
+  if (updates_each_micro_batch(strategy))
+    return {"in pipedream every stage updates by itself", "another schedule"};
+  if (averages_weights(strategy))
+    return {"where weights are averaged every rank updates by its own gradient",
+            "strategy.average gradients"};
+  if (trains_apart(strategy.kind))
+    return {"in " + kind + " every rank updates by its own gradient", "mirrored"};
+  if (has_servers(strategy.kind))
+    return {"in " + kind + " every worker's gradient is applied by itself", "mirrored"};
   return {};
 }
 
-// In codes of these a number that is not finite may be lost, and what is kept for the next step would be of another scale.
+// In codes of these a number that is not finite may be lost, and what is kept for the next step
+// would be of another scale.
 bool hides_scale(const compute::compression::CompressionSpec& compression) {
-  return compression.kind != Scheme::none && compression.kind != Scheme::fp16 && compression.kind != Scheme::bf16;
+  return compression.kind != Scheme::none && compression.kind != Scheme::fp16 &&
+         compression.kind != Scheme::bf16;
 }
 
 base::Problems loss_scale_problems(const Experiment& e) {
   const LossScaleSpec& scale = e.training.loss_scale;
   base::Problems problems;
   if (const auto [why, instead] = nobody_judges(e.strategy); !why.empty())
-    problems.push_back(refused(e, "the scale of the loss is found by the gradient of all ranks, and " + why, "fp32, bf16",
-                               "Take bf16, which needs no scale, or " + instead + "."));
+    problems.push_back(
+        refused(e, "the scale of the loss is found by the gradient of all ranks, and " + why,
+                "fp32, bf16", "Take bf16, which needs no scale, or " + instead + "."));
   if (hides_scale(e.strategy.compression))
-    problems.push_back(refused(e,
-                               std::string(base::name_of(e.strategy.compression.kind)) + " may hide that a gradient is infinite, by which the scale is found",
-                               "compression none, fp16 or bf16", "Take bf16, or another compression."));
+    problems.push_back(
+        refused(e,
+                std::string(base::name_of(e.strategy.compression.kind)) +
+                    " may hide that a gradient is infinite, by which the scale is found",
+                "compression none, fp16 or bf16", "Take bf16, or another compression."));
   if (e.training.non_finite == NonFinite::stop)
     problems.push_back({ProblemCode::bad_input, "training.non_finite",
-                        "stop would end the run at the first step whose loss is scaled too far, and by such steps the scale is found", "go_on, skip",
-                        "Leave it: such steps are skipped, and the run ends where the scale gets below training.loss_scale.least."});
+                        "stop would end the run at the first step whose loss is scaled too far, "
+                        "and by such steps the scale is found",
+                        "go_on, skip",
+                        "Leave it: such steps are skipped, and the run ends where the scale gets "
+                        "below training.loss_scale.least."});
   if (scale.least > scale.initial)
-    problems.push_back(
-        {ProblemCode::bad_input, "training.loss_scale.least", "is more than the scale to begin with", "at most training.loss_scale.initial", "Lower it."});
+    problems.push_back({ProblemCode::bad_input, "training.loss_scale.least",
+                        "is more than the scale to begin with",
+                        "at most training.loss_scale.initial", "Lower it."});
   return problems;
 }
 
@@ -69,17 +89,23 @@ base::DType activation_dtype(const Resolved& e) {
 }
 
 base::DType input_dtype(const Resolved& e) {
-  return std::any_of(e.model.segments.begin(), e.model.segments.end(), reads_numbers_of_rows) ? gradient_dtype(e) : activation_dtype(e);
+  return std::any_of(e.model.segments.begin(), e.model.segments.end(), reads_numbers_of_rows)
+             ? gradient_dtype(e)
+             : activation_dtype(e);
 }
 
 base::Problems precision_problems(const Experiment& e) {
   if (!is_mixed(e.training.precision)) return {};
-  base::Problems problems = e.training.precision == Precision::fp16 ? loss_scale_problems(e) : base::Problems{};
+  base::Problems problems =
+      e.training.precision == Precision::fp16 ? loss_scale_problems(e) : base::Problems{};
   if (data::owns_columns(e.data.sharding))
-    problems.push_back(refused(e, "with vertical shards a rank has some columns of the first layer, whose products are summed as they are", "fp32, fp64",
-                               "Take fp32, or data.sharding.kind iid."));
+    problems.push_back(refused(e,
+                               "with vertical shards a rank has some columns of the first layer, "
+                               "whose products are summed as they are",
+                               "fp32, fp64", "Take fp32, or data.sharding.kind iid."));
   if (e.strategy.kind == StrategyKind::tpu)
-    problems.push_back(refused(e, "a tpu is emulated by what it multiplies, and stores fp32", "fp32", "Take fp32, or mirrored."));
+    problems.push_back(refused(e, "a tpu is emulated by what it multiplies, and stores fp32",
+                               "fp32", "Take fp32, or mirrored."));
   return problems;
 }
 

@@ -21,7 +21,9 @@ namespace {
 using Runs = std::vector<Run>;
 
 void add_runs(int first, int last, std::int64_t k, Runs& runs) {
-  for (std::int64_t s = first; s <= last; s += k) runs.push_back({static_cast<int>(s), static_cast<int>(std::min<std::int64_t>(s + k - 1, last)), {}});
+  for (std::int64_t s = first; s <= last; s += k)
+    runs.push_back(
+        {static_cast<int>(s), static_cast<int>(std::min<std::int64_t>(s + k - 1, last)), {}});
 }
 
 void drop_last(Runs& runs) {
@@ -29,7 +31,8 @@ void drop_last(Runs& runs) {
 }
 
 // Whether in every step its rank takes each micro-batch back through the stage right after it came.
-bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage, int rank) {
+bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, int stage,
+                   int rank) {
   const Mesh mesh = mesh_of(e);
   const Callers callers = mesh.callers(mesh.place_of(rank));
   std::vector<int> ranks;
@@ -38,10 +41,15 @@ bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, i
   const data::Shares shares = e.shares();
   const std::int64_t batch = e.document.training.batch_per_rank;
   for (const data::Stretch& stretch : shares.stretches()) {
-    const auto micro_batches = callers.count * static_cast<int>((most_samples(shares, stretch.first_step) + batch - 1) / batch);
-    const auto cells = cells_of(schedule_of(e.document.strategy), ranks, ranks[static_cast<std::size_t>(stage)], micro_batches, callers);
+    const auto micro_batches =
+        callers.count *
+        static_cast<int>((most_samples(shares, stretch.first_step) + batch - 1) / batch);
+    const auto cells = cells_of(schedule_of(e.document.strategy), ranks,
+                                ranks[static_cast<std::size_t>(stage)], micro_batches, callers);
     for (std::size_t i = 0; i + 1 < cells.size(); ++i)
-      if (cells[i].pass == Pass::forward && cells[i].stage == stage && !(cells[i + 1] == Cell{Pass::backward, stage, cells[i].micro})) return false;
+      if (cells[i].pass == Pass::forward && cells[i].stage == stage &&
+          !(cells[i + 1] == Cell{Pass::backward, stage, cells[i].micro}))
+        return false;
   }
   return true;
 }
@@ -49,7 +57,10 @@ bool turns_at_once(const Resolved& e, const std::vector<model::Stage>& stages, i
 // What a rank gives up of a model, whose runs these are.
 class Giving {
  public:
-  Giving(const Resolved& e, int rank) : model_(e.model), splits_(model::splits_of(e.model, mesh_of(e).tensor)), given_up_(e.model.segments.size(), false) {
+  Giving(const Resolved& e, int rank)
+      : model_(e.model),
+        splits_(model::splits_of(e.model, mesh_of(e).tensor)),
+        given_up_(e.model.segments.size(), false) {
     const std::int64_t k = e.document.training.recompute_segments;
     if (has_stages(e.document.strategy.kind)) find_stages(e, k, rank);
     else if (shards(e)) find_units(e, k);
@@ -58,10 +69,12 @@ class Giving {
 
   Recomputation find() {
     for (const Run& run : runs_)
-      for (int s = run.first; s <= run.last; ++s) given_up_[static_cast<std::size_t>(s)] = stays_in(run, s);
+      for (int s = run.first; s <= run.last; ++s)
+        given_up_[static_cast<std::size_t>(s)] = stays_in(run, s);
     for (Run& run : runs_) run.again = made_again(run);
     std::erase_if(runs_, [&](const Run& run) {
-      return std::none_of(given_up_.begin() + run.first, given_up_.begin() + run.last + 1, [](bool given_up) { return given_up; });
+      return std::none_of(given_up_.begin() + run.first, given_up_.begin() + run.last + 1,
+                          [](bool given_up) { return given_up; });
     });
     return {std::move(runs_), std::move(given_up_)};
   }
@@ -91,7 +104,8 @@ class Giving {
   void add_units(const Resolved& own, const model::Stage& stage, std::int64_t k) {
     const std::vector<Bucket> units = buckets(own);
     for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
-      if (stage.has(unit->last_segment)) add_runs(unit->first_segment, unit->last_segment, k, runs_);
+      if (stage.has(unit->last_segment))
+        add_runs(unit->first_segment, unit->last_segment, k, runs_);
   }
 
   // The first layer by columns is summed over ranks.
@@ -101,7 +115,9 @@ class Giving {
   }
 
   // Other ranks are sent what they read.
-  bool is_here(int segment) const { return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == own_; }
+  bool is_here(int segment) const {
+    return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == own_;
+  }
 
   // To make a sum again, ranks would have to add it up again.
   bool is_sum(int output) const {
@@ -123,19 +139,25 @@ class Giving {
   bool comes_back(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];
-    return std::count_if(path.begin(), path.end(), [&](int stage) { return stages_[static_cast<std::size_t>(stage)].rank == own_; }) > 1;
+    return std::count_if(path.begin(), path.end(), [&](int stage) {
+             return stages_[static_cast<std::size_t>(stage)].rank == own_;
+           }) > 1;
   }
 
   std::vector<int> made_again(const Run& run) const {
     std::vector<bool> wanted(model_.segments.size(), false);
     const auto want = [&](int output) {
-      if (run.first <= output && output <= run.last && given_up_[static_cast<std::size_t>(output)]) wanted[static_cast<std::size_t>(output)] = true;
+      if (run.first <= output && output <= run.last && given_up_[static_cast<std::size_t>(output)])
+        wanted[static_cast<std::size_t>(output)] = true;
     };
-    if (run.last == last() && (stages_.empty() || stages_.back().rank == own_)) want(last());  // by the loss
+    if (run.last == last() && (stages_.empty() || stages_.back().rank == own_))
+      want(last());  // by the loss
     for (int s = run.first; s <= run.last; ++s)
       for (const int output : model::backward_inputs_of(model_, s)) want(output);
     for (int s = run.last; s >= run.first; --s)
-      for (const int output : wanted[static_cast<std::size_t>(s)] ? model::inputs_of(model_, s) : std::vector<int>{}) want(output);
+      for (const int output :
+           wanted[static_cast<std::size_t>(s)] ? model::inputs_of(model_, s) : std::vector<int>{})
+        want(output);
     std::vector<int> again;
     for (int s = run.first; s <= run.last; ++s)
       if (wanted[static_cast<std::size_t>(s)]) again.push_back(s);
@@ -146,7 +168,8 @@ class Giving {
   std::vector<model::Split> splits_;  // by segment, among ranks that share layers
   Runs runs_;
   std::vector<bool> given_up_;
-  int own_ = 0;  // as the next three: of stages alone, the number in the pipeline of what the rank has
+  int own_ =
+      0;  // as the next three: of stages alone, the number in the pipeline of what the rank has
   std::vector<int> owners_;
   std::vector<model::Stage> stages_;
   std::vector<std::vector<int>> paths_;
@@ -175,18 +198,22 @@ Sum sum_of(const Resolved& e) {
   }
   for (int s = 0; s < static_cast<int>(model.segments.size()); ++s) {
     const model::Segment& segment = model.segments[static_cast<std::size_t>(s)];
-    sum.flops += segment.forward_flops() + (s > model.first_with_parameters ? segment.backward_input_flops() : 0) +
+    sum.flops += segment.forward_flops() +
+                 (s > model.first_with_parameters ? segment.backward_input_flops() : 0) +
                  (model.owner(segment).elements > 0 ? segment.backward_weight_flops() : 0);
   }
   return sum;
 }
 
-double share_of(const Sum& sum) { return static_cast<double>(sum.flops_again) / static_cast<double>(sum.flops); }
+double share_of(const Sum& sum) {
+  return static_cast<double>(sum.flops_again) / static_cast<double>(sum.flops);
+}
 
 }  // namespace
 
 const Run* Recomputation::ending_with(int segment) const {
-  const auto at = std::find_if(runs.begin(), runs.end(), [segment](const Run& run) { return run.last == segment; });
+  const auto at = std::find_if(runs.begin(), runs.end(),
+                               [segment](const Run& run) { return run.last == segment; });
   return at == runs.end() ? nullptr : &*at;
 }
 
@@ -201,10 +228,13 @@ std::optional<std::string> recomputation_said(const Resolved& resolved) {
   const std::int64_t k = resolved.document.training.recompute_segments;
   if (k == 0) return std::nullopt;
   const Sum sum = sum_of(resolved);
-  if (sum.given_up == 0) return "nothing is computed again: of " + base::format_count(k) + " segments in a row no output can be given up here";
-  return "of " + base::format_count(std::ssize(resolved.model.segments)) + " outputs " + base::format_count(sum.given_up) +
-         " are given up after the forward pass, and " + base::format_count(sum.again) +
-         " made again before the backward pass: " + std::to_string(std::lround(100 * share_of(sum))) + " % more operations";
+  if (sum.given_up == 0)
+    return "nothing is computed again: of " + base::format_count(k) +
+           " segments in a row no output can be given up here";
+  return "of " + base::format_count(std::ssize(resolved.model.segments)) + " outputs " +
+         base::format_count(sum.given_up) + " are given up after the forward pass, and " +
+         base::format_count(sum.again) + " made again before the backward pass: " +
+         std::to_string(std::lround(100 * share_of(sum))) + " % more operations";
 }
 
 }  // namespace trainyard::experiment

@@ -29,11 +29,13 @@ struct trainyard::base::Fields<trainyard::data::DataSummary> {
   using D = trainyard::data::DataSummary;
   static constexpr std::string_view title = "Data summary";
   static auto table() {
-    return std::tuple{field("sample_shape", &D::sample_shape, "", {1, 8}, "Extents of a sample"),
-                      field("classes", &D::classes, "classes", {2, 1e6}, "Number of classes"),
-                      field("train_samples", &D::train_samples, "samples", {1, 1e10}, "Samples to train on"),
-                      field("held_out_samples", &D::held_out_samples, "samples", {0, 1e10}, "Samples kept apart"),
-                      field("labels_of_sample", &D::labels_of_sample, "labels", {1, 1e6}, "Labels of a sample: of a sequence one for each of its numbers")};
+    return std::tuple{
+        field("sample_shape", &D::sample_shape, "", {1, 8}, "Extents of a sample"),
+        field("classes", &D::classes, "classes", {2, 1e6}, "Number of classes"),
+        field("train_samples", &D::train_samples, "samples", {1, 1e10}, "Samples to train on"),
+        field("held_out_samples", &D::held_out_samples, "samples", {0, 1e10}, "Samples kept apart"),
+        field("labels_of_sample", &D::labels_of_sample, "labels", {1, 1e6},
+              "Labels of a sample: of a sequence one for each of its numbers")};
   }
 };
 
@@ -56,17 +58,22 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 
 std::int64_t segment_bytes_of(const Experiment& document) {
   const StrategySpec& strategy = document.strategy;
-  const bool hands_on = has_stages(strategy.kind) && fixed_algorithm(strategy.kind);  // and reduces nothing
-  const bool reduces = strategy.kind != StrategyKind::one_device && !hands_on && strategy.engine == Engine::own;
-  const bool in_memory = document.run.transport == TransportKind::shm || document.run.transport == TransportKind::inproc;
-  return strategy.segment_bytes == 0 && reduces && in_memory ? collective::kSegmentBytesInMemory : strategy.segment_bytes;
+  const bool hands_on =
+      has_stages(strategy.kind) && fixed_algorithm(strategy.kind);  // and reduces nothing
+  const bool reduces =
+      strategy.kind != StrategyKind::one_device && !hands_on && strategy.engine == Engine::own;
+  const bool in_memory = document.run.transport == TransportKind::shm ||
+                         document.run.transport == TransportKind::inproc;
+  return strategy.segment_bytes == 0 && reduces && in_memory ? collective::kSegmentBytesInMemory
+                                                             : strategy.segment_bytes;
 }
 
 void place_ranks(Resolved& resolved) {
   const topology::Network network(resolved.document.topology);
   resolved.ranks = network.ranks();
   resolved.hosts = hosts_of(network, resolved.ranks);
-  if (has_servers(resolved.document.strategy.kind)) resolved.servers = static_cast<int>(network.with_role(topology::Role::parameter_server).size());
+  if (has_servers(resolved.document.strategy.kind))
+    resolved.servers = static_cast<int>(network.with_role(topology::Role::parameter_server).size());
   resolved.evaluators = static_cast<int>(network.with_role(topology::Role::evaluator).size());
   resolved.chief = chief_rank(resolved.document);
   resolved.storage_rank = storage_rank(resolved.document);
@@ -77,7 +84,8 @@ void count_steps(Resolved& resolved) {
   const data::Shares shares = resolved.shares();
   resolved.global_batch = shares.global_samples(0);
   resolved.full_steps_per_epoch = shares.stretches().front().steps;
-  resolved.tail_samples = resolved.data.train_samples - resolved.full_steps_per_epoch * resolved.global_batch;
+  resolved.tail_samples =
+      resolved.data.train_samples - resolved.full_steps_per_epoch * resolved.global_batch;
   resolved.steps_per_epoch = shares.steps_per_epoch();
   resolved.steps = training.steps > 0 ? training.steps : training.epochs * resolved.steps_per_epoch;
 }
@@ -88,7 +96,8 @@ void take_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
   resolved.document.strategy.algorithm = only;
 }
 
-// By the cost of the largest bucket on the drawn links. A ring where none is summed: norms are few bytes, and it fits all.
+// By the cost of the largest bucket on the drawn links. A ring where none is summed: norms are few
+// bytes, and it fits all.
 base::Result<void> choose_algorithm(Resolved& resolved) {
   StrategySpec& strategy = resolved.document.strategy;
   if (const auto fixed = fixed_algorithm(strategy.kind)) {
@@ -104,7 +113,8 @@ base::Result<void> choose_algorithm(Resolved& resolved) {
   if (resolved.world() < 2 || strategy.engine != Engine::own) return {};
   const collective::Work work = largest_reduction(resolved);
   if (work.devices.empty()) return {};
-  const auto choice = collective::choose(strategy.segment_bytes, work, topology::Network(as_imposed(resolved.document)));
+  const auto choice = collective::choose(strategy.segment_bytes, work,
+                                         topology::Network(as_imposed(resolved.document)));
   if (!choice) return base::fail(choice.error());
   strategy.algorithm = choice->algorithm;
   resolved.algorithm_reason = choice->reason;
@@ -116,34 +126,44 @@ void fill_automatic_values(Resolved& resolved) {
   document.data.train_samples = resolved.data.train_samples;
   document.data.held_out_samples = resolved.data.held_out_samples;
   document.model.layers[document.model.output_layer()].units = resolved.data.classes;
-  if (document.strategy.kind == StrategyKind::hybrid) document.strategy.mesh.data = mesh_of(resolved).data;
+  if (document.strategy.kind == StrategyKind::hybrid)
+    document.strategy.mesh.data = mesh_of(resolved).data;
   if (has_stages(document.strategy.kind)) document.strategy.stages.places = places_of(resolved);
-  if (engine_of(resolved) == Engine::own) document.run.transport = transport_of(document.run.transport, resolved.hosts);
+  if (engine_of(resolved) == Engine::own)
+    document.run.transport = transport_of(document.run.transport, resolved.hosts);
   document.strategy.segment_bytes = segment_bytes_of(document);
   document.training.steps = resolved.steps;
   document.training.multiplies = multiplies_of(document);
-  if (document.training.precision == Precision::fp16) document.training.non_finite = NonFinite::skip;  // by which the loss scale is found
+  if (document.training.precision == Precision::fp16)
+    document.training.non_finite = NonFinite::skip;  // by which the loss scale is found
   LocalSgdSpec& local = document.strategy.local_sgd;
-  if (elasticity(resolved) && local.elasticity == 0) local.elasticity = usual_elasticity(resolved.world());
-  if (document.run.evaluate_every_steps == 0) document.run.evaluate_every_steps = resolved.steps_per_epoch;
-  if (resolved.evaluators > 0 && document.run.checkpoint_every_steps == 0) document.run.checkpoint_every_steps = document.run.evaluate_every_steps;
+  if (elasticity(resolved) && local.elasticity == 0)
+    local.elasticity = usual_elasticity(resolved.world());
+  if (document.run.evaluate_every_steps == 0)
+    document.run.evaluate_every_steps = resolved.steps_per_epoch;
+  if (resolved.evaluators > 0 && document.run.checkpoint_every_steps == 0)
+    document.run.checkpoint_every_steps = document.run.evaluate_every_steps;
 }
 
 // Of an experiment without problems; pure, and done again on its own document it changes nothing.
-base::Result<Resolved> derive(const Experiment& experiment, const data::DataSummary& data, const data::ShardTable& shards) {
-  return model::build(experiment.model, sample_shape(data), data.classes).and_then([&](model::Model built) -> base::Result<Resolved> {
-    Resolved resolved;
-    resolved.document = experiment;
-    resolved.data = data;
-    resolved.model = std::move(built);
-    resolved.shards = shards;
-    place_ranks(resolved);
-    count_steps(resolved);
-    fill_automatic_values(resolved);
-    if (const auto chosen = choose_algorithm(resolved); !chosen) return base::fail(chosen.error());
-    if (auto whole = from_json(to_json(resolved.document)); !whole) return base::fail(whole.error().front());
-    return resolved;
-  });
+base::Result<Resolved> derive(const Experiment& experiment, const data::DataSummary& data,
+                              const data::ShardTable& shards) {
+  return model::build(experiment.model, sample_shape(data), data.classes)
+      .and_then([&](model::Model built) -> base::Result<Resolved> {
+        Resolved resolved;
+        resolved.document = experiment;
+        resolved.data = data;
+        resolved.model = std::move(built);
+        resolved.shards = shards;
+        place_ranks(resolved);
+        count_steps(resolved);
+        fill_automatic_values(resolved);
+        if (const auto chosen = choose_algorithm(resolved); !chosen)
+          return base::fail(chosen.error());
+        if (auto whole = from_json(to_json(resolved.document)); !whole)
+          return base::fail(whole.error().front());
+        return resolved;
+      });
 }
 
 void make_absolute(std::string& path, const std::filesystem::path& directory) {
@@ -152,11 +172,16 @@ void make_absolute(std::string& path, const std::filesystem::path& directory) {
 
 Problems summary_problems(const data::DataSummary& data) {
   double features = 1;
-  for (const std::int64_t extent : data.sample_shape) features *= extent >= 1 ? static_cast<double>(extent) : kMostFeatures + 1;
-  const bool labelled = data.labels_of_sample == 1 || static_cast<double>(data.labels_of_sample) == features;
-  if (!labelled) return {{ProblemCode::bad_input, "data.labels_of_sample", "is not that of such a sample", "1, or one for each number of a sequence", ""}};
+  for (const std::int64_t extent : data.sample_shape)
+    features *= extent >= 1 ? static_cast<double>(extent) : kMostFeatures + 1;
+  const bool labelled =
+      data.labels_of_sample == 1 || static_cast<double>(data.labels_of_sample) == features;
+  if (!labelled)
+    return {{ProblemCode::bad_input, "data.labels_of_sample", "is not that of such a sample",
+             "1, or one for each number of a sequence", ""}};
   if (features <= kMostFeatures) return {};
-  return {{ProblemCode::bad_input, "data.sample_shape", "the extents are not those of a sample", "1 or more, and at most 1e9 together", ""}};
+  return {{ProblemCode::bad_input, "data.sample_shape", "the extents are not those of a sample",
+           "1 or more, and at most 1e9 together", ""}};
 }
 
 base::Result<data::DataSummary> read_summary(const Json& json) {
@@ -170,15 +195,21 @@ base::Result<data::DataSummary> read_summary(const Json& json) {
 
 base::Problem other_shards(const data::DataSummary& data, std::int64_t ranks) {
   return {ProblemCode::bad_input, "shards", "are not the samples of each rank and class",
-          base::format_count(ranks) + " lists of " + base::format_count(data.classes) + " numbers, together " + base::format_count(data.train_samples), ""};
+          base::format_count(ranks) + " lists of " + base::format_count(data.classes) +
+              " numbers, together " + base::format_count(data.train_samples),
+          ""};
 }
 
 // Samples of each class of one rank, each at most all.
-std::optional<std::vector<std::int64_t>> read_counts(const Json& json, const data::DataSummary& data) {
-  if (!json.is_array() || static_cast<std::int64_t>(json.size()) != data.classes) return std::nullopt;
+std::optional<std::vector<std::int64_t>> read_counts(const Json& json,
+                                                     const data::DataSummary& data) {
+  if (!json.is_array() || static_cast<std::int64_t>(json.size()) != data.classes)
+    return std::nullopt;
   std::vector<std::int64_t> counts;
   for (const Json& count : json) {
-    if (!count.is_number_integer() || count.get<std::int64_t>() < 0 || count.get<std::int64_t>() > data.train_samples) return std::nullopt;
+    if (!count.is_number_integer() || count.get<std::int64_t>() < 0 ||
+        count.get<std::int64_t>() > data.train_samples)
+      return std::nullopt;
     counts.push_back(count.get<std::int64_t>());
   }
   return counts;
@@ -192,32 +223,38 @@ void leave_only(topology::Topology& topology, std::size_t worker) {
       if (!topology::works(device) || next++ != worker) device.role = topology::Role::idle;
 }
 
-base::Result<data::ShardTable> read_shards(const Json& json, const Experiment& document, const data::DataSummary& data) {
+base::Result<data::ShardTable> read_shards(const Json& json, const Experiment& document,
+                                           const data::DataSummary& data) {
   const std::int64_t ranks = count_workers(document.topology);
   data::ShardTable table;
   const bool owns = data::owns_samples(document.data.sharding);
   if (json.is_array() && json.empty() && !owns) return table;
-  if (!json.is_array() || static_cast<std::int64_t>(json.size()) != ranks) return base::fail(other_shards(data, ranks));
+  if (!json.is_array() || static_cast<std::int64_t>(json.size()) != ranks)
+    return base::fail(other_shards(data, ranks));
   for (const Json& rank : json) {
     auto counts = read_counts(rank, data);
     if (!counts) return base::fail(other_shards(data, ranks));
     table.push_back(std::move(*counts));
   }
   const auto sizes = data::samples_by_rank(table);
-  if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != data.train_samples) return base::fail(other_shards(data, ranks));
-  if (const Problems problems = shard_problems(document, table); !problems.empty()) return base::fail(problems.front());
+  if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != data.train_samples)
+    return base::fail(other_shards(data, ranks));
+  if (const Problems problems = shard_problems(document, table); !problems.empty())
+    return base::fail(problems.front());
   return table;
 }
 
 }  // namespace
 
 Experiment located(Experiment experiment, const std::filesystem::path& directory) {
-  for (std::string* path : {&experiment.data.images, &experiment.data.labels, &experiment.data.file, &experiment.run.resume_from})
+  for (std::string* path : {&experiment.data.images, &experiment.data.labels, &experiment.data.file,
+                            &experiment.run.resume_from})
     make_absolute(*path, directory);
   return experiment;
 }
 
-base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory) {
+base::Result<Resolved> resolve(const Experiment& experiment,
+                               const std::filesystem::path& directory) {
   const Findings findings = examine(experiment, directory);
   if (!findings.problems.empty()) return base::fail(findings.problems.front());
   return derive(located(experiment, directory), *findings.data, findings.shards);
@@ -225,18 +262,26 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
 
 data::Shares Resolved::shares() const {
   const std::int64_t batch = document.training.samples_per_rank();
-  if (servers > 0) return data::Shares::even(data.train_samples, batch, in_step(document.strategy.servers) ? workers() : 1);
-  if (splits_model(document.strategy.kind)) return data::Shares::even(data.train_samples, batch, mesh_of(*this).data);
-  if (!data::owns_samples(document.data.sharding)) return data::Shares::even(data.train_samples, batch, world(), storage_rank);
+  if (servers > 0)
+    return data::Shares::even(data.train_samples, batch,
+                              in_step(document.strategy.servers) ? workers() : 1);
+  if (splits_model(document.strategy.kind))
+    return data::Shares::even(data.train_samples, batch, mesh_of(*this).data);
+  if (!data::owns_samples(document.data.sharding))
+    return data::Shares::even(data.train_samples, batch, world(), storage_rank);
   return data::Shares::owned(data::samples_by_rank(shards), batch);
 }
 
 std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (on_rank_0()) return {0, rank == 0 ? data.held_out_samples : 0};
-  if (servers > 0) return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers()) ? data.held_out_samples : 0};  // a worker does when it is told to
+  if (servers > 0)
+    return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers())
+                   ? data.held_out_samples
+                   : 0};  // a worker does when it is told to
   if (const Mesh mesh = mesh_of(*this); splits_model(document.strategy.kind)) {
     const MeshPlace at = mesh.place_of(rank);
-    return mesh.is_called(at) ? std::pair<std::int64_t, std::int64_t>{0, 0} : data::slice(data.held_out_samples, mesh.data, at.replica);
+    return mesh.is_called(at) ? std::pair<std::int64_t, std::int64_t>{0, 0}
+                              : data::slice(data.held_out_samples, mesh.data, at.replica);
   }
   return data::slice(data.held_out_samples, world(), rank, storage_rank);
 }
@@ -249,11 +294,17 @@ std::int64_t count_evaluations(const Resolved& resolved) {
 base::Result<data::Sampler> sampler(const Resolved& resolved) {
   const std::int64_t seed = resolved.document.training.seed;
   const data::DataSpec& spec = resolved.document.data;
-  if (resolved.on_rank_0()) return data::Sampler(seed, data::Shares::even(resolved.data.train_samples, resolved.global_batch, 1), {});
+  if (resolved.on_rank_0())
+    return data::Sampler(
+        seed, data::Shares::even(resolved.data.train_samples, resolved.global_batch, 1), {});
   if (!data::owns_samples(spec.sharding)) return data::Sampler(seed, resolved.shares(), {});
   return data::survey(spec, "")
-      .and_then([&](const data::Survey& survey) { return data::owners(spec.sharding, resolved.shards, survey.labels); })
-      .map([&](std::vector<std::int32_t> owners) { return data::Sampler(seed, resolved.shares(), std::move(owners)); });
+      .and_then([&](const data::Survey& survey) {
+        return data::owners(spec.sharding, resolved.shards, survey.labels);
+      })
+      .map([&](std::vector<std::int32_t> owners) {
+        return data::Sampler(seed, resolved.shares(), std::move(owners));
+      });
 }
 
 namespace {
@@ -263,10 +314,12 @@ std::size_t fastest_worker(const Resolved& resolved) {
   std::vector<double> flops;  // by rank
   for (const topology::Host& host : resolved.document.topology.hosts)
     for (const topology::Device& device : host.devices)
-      if (topology::works(device)) flops.push_back(device.peak_flops / (device.slow_down * (1 + device.jitter / 2)));
+      if (topology::works(device))
+        flops.push_back(device.peak_flops / (device.slow_down * (1 + device.jitter / 2)));
   auto fastest = static_cast<std::size_t>(resolved.chief);
   for (std::size_t rank = 0; rank < flops.size(); ++rank)
-    if (std::cmp_not_equal(rank, resolved.storage_rank) && flops[rank] > flops[fastest]) fastest = rank;
+    if (std::cmp_not_equal(rank, resolved.storage_rank) && flops[rank] > flops[fastest])
+      fastest = rank;
   return fastest;
 }
 
@@ -289,14 +342,17 @@ Resolved on_one_device(Resolved resolved) {
 }
 
 Json to_json(const Resolved& resolved) {
-  Json json{{"document", to_json(resolved.document)}, {"data", base::write_document(resolved.data)}};
+  Json json{{"document", to_json(resolved.document)},
+            {"data", base::write_document(resolved.data)}};
   if (!resolved.shards.empty()) json["shards"] = resolved.shards;
-  if (resolved.first_step > 0) json["start"] = {{"step", resolved.first_step}, {"version", resolved.first_version}};
+  if (resolved.first_step > 0)
+    json["start"] = {{"step", resolved.first_step}, {"version", resolved.first_version}};
   return json;
 }
 
 data::ShardTable shards_of(const Json& resolved) {
-  const auto document = base::value_at(resolved, "document"), data = base::value_at(resolved, "data"), shards = base::value_at(resolved, "shards");
+  const auto document = base::value_at(resolved, "document"),
+             data = base::value_at(resolved, "data"), shards = base::value_at(resolved, "shards");
   if (!document || !data || !shards) return {};
   const auto known = from_json(*document);
   const auto summary = read_summary(*data);
@@ -309,7 +365,9 @@ namespace {
 void read_start(const Json& json, Resolved& resolved) {
   const auto number = [&](const char* key) {
     const auto value = base::value_at(json, key);
-    return value && value->is_number_integer() ? std::max<std::int64_t>(0, value->get<std::int64_t>()) : 0;
+    return value && value->is_number_integer()
+               ? std::max<std::int64_t>(0, value->get<std::int64_t>())
+               : 0;
   };
   resolved.first_step = number("step");
   resolved.first_version = number("version");
@@ -319,13 +377,16 @@ void read_start(const Json& json, Resolved& resolved) {
 
 base::Result<Resolved> resolved_from_json(const Json& json) {
   const std::size_t least = 2, known = least + json.count("shards") + json.count("start");
-  if (!json.is_object() || !json.contains("document") || !json.contains("data") || json.size() != known)
-    return base::fail({ProblemCode::bad_input, "", "is not a resolved experiment", "{\"document\": {...}, \"data\": {...}, \"shards\": [...]}", ""});
+  if (!json.is_object() || !json.contains("document") || !json.contains("data") ||
+      json.size() != known)
+    return base::fail({ProblemCode::bad_input, "", "is not a resolved experiment",
+                       "{\"document\": {...}, \"data\": {...}, \"shards\": [...]}", ""});
   const auto document = from_json(json["document"]);
   if (!document) return base::fail(document.error().front());
   const auto data = read_summary(json["data"]);
   if (!data) return base::fail(data.error());
-  if (const Problems problems = problems_of_meaning(*document, &*data); !problems.empty()) return base::fail(problems.front());
+  if (const Problems problems = problems_of_meaning(*document, &*data); !problems.empty())
+    return base::fail(problems.front());
   const auto shards = read_shards(json.value("shards", Json::array()), *document, *data);
   if (!shards) return base::fail(shards.error());
   auto resolved = derive(*document, *data, *shards);

@@ -15,7 +15,9 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-bool has_table(const model::Segment& segment) { return segment.looks_up() || segment.kind == model::LayerKind::embedding; }
+bool has_table(const model::Segment& segment) {
+  return segment.looks_up() || segment.kind == model::LayerKind::embedding;
+}
 
 std::string server(int place) { return "parameter server " + std::to_string(place); }
 
@@ -23,7 +25,8 @@ std::string server(int place) { return "parameter server " + std::to_string(plac
 
 model::Calls calls_of(const StrategySpec& strategy) {
   if (strategy.kind != StrategyKind::rpc) return model::Calls::none;
-  return strategy.rpc.output == RemoteOutput::value ? model::Calls::by_value : model::Calls::by_reference;
+  return strategy.rpc.output == RemoteOutput::value ? model::Calls::by_value
+                                                    : model::Calls::by_reference;
 }
 
 bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment) {
@@ -32,48 +35,66 @@ bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment) {
 }
 
 std::vector<int> shared_out(const StrategySpec& strategy, const model::Model& model) {
-  const bool tables = strategy.kind == StrategyKind::rpc && strategy.rpc.remote == RemoteLayers::embeddings;
+  const bool tables =
+      strategy.kind == StrategyKind::rpc && strategy.rpc.remote == RemoteLayers::embeddings;
   std::vector<int> segments;
   for (int s = 0; s < static_cast<int>(model.segments.size()); ++s)
-    if ((may_be_apart(strategy) || model.owner(s) == s) && (!tables || is_remote(strategy.rpc, model, s))) segments.push_back(s);
+    if ((may_be_apart(strategy) || model.owner(s) == s) &&
+        (!tables || is_remote(strategy.rpc, model, s)))
+      segments.push_back(s);
   return segments;
 }
 
 Problems rpc_problems(const Experiment& experiment) {
   if (count_servers(experiment.topology) > 0) return {};
-  return {{ProblemCode::bad_input, "topology.hosts", "in rpc trainers call layers that servers keep, and no device has the role parameter_server",
-           "one or more, beside the workers, which train", "Set the role of a device to parameter_server, or use ddp."}};
+  return {
+      {ProblemCode::bad_input, "topology.hosts",
+       "in rpc trainers call layers that servers keep, and no device has the role parameter_server",
+       "one or more, beside the workers, which train",
+       "Set the role of a device to parameter_server, or use ddp."}};
 }
 
 Problems remote_problems(const Experiment& experiment, const model::Model& model) {
   if (experiment.strategy.kind != StrategyKind::rpc) return {};
   const bool tables = experiment.strategy.rpc.remote == RemoteLayers::embeddings;
-  const std::int64_t servers = count_servers(experiment.topology), most = std::ssize(shared_out(experiment.strategy, model));
+  const std::int64_t servers = count_servers(experiment.topology),
+                     most = std::ssize(shared_out(experiment.strategy, model));
   if (most == 0)
-    return {{ProblemCode::bad_input, "strategy.rpc.remote", "the model has no table: there is no embedding that a server could keep", "all",
+    return {{ProblemCode::bad_input, "strategy.rpc.remote",
+             "the model has no table: there is no embedding that a server could keep", "all",
              "Set it to all, or take a model with an embedding, embedding_bag or wide layer."}};
   if (servers <= most) return {};
-  return {
-      {ProblemCode::bad_input, "topology.hosts",
-       format_count(servers) + " parameter servers are more than the " + format_count(most) + (tables ? " table" : " layer") + (most == 1 ? "" : "s") +
-           " that they could keep: each keeps whole ones",
-       "1 to " + format_count(most) + (most == 1 ? " parameter_server" : " of the role parameter_server"),
-       tables ? "Set the role of some to worker or idle, or strategy.rpc.remote to all." : "Set the role of some to worker or idle, or take a deeper model."}};
+  return {{ProblemCode::bad_input, "topology.hosts",
+           format_count(servers) + " parameter servers are more than the " + format_count(most) +
+               (tables ? " table" : " layer") + (most == 1 ? "" : "s") +
+               " that they could keep: each keeps whole ones",
+           "1 to " + format_count(most) +
+               (most == 1 ? " parameter_server" : " of the role parameter_server"),
+           tables ? "Set the role of some to worker or idle, or strategy.rpc.remote to all."
+                  : "Set the role of some to worker or idle, or take a deeper model."}};
 }
 
-Problems remote_place_problems(const Experiment& experiment, const model::Model& model, const std::vector<int>& owners) {
+Problems remote_place_problems(const Experiment& experiment, const model::Model& model,
+                               const std::vector<int>& owners) {
   const RpcSpec& rpc = experiment.strategy.rpc;
-  const std::string where = "strategy.stages.places", remote = "strategy.rpc.remote is " + std::string(base::name_of(rpc.remote));
+  const std::string where = "strategy.stages.places",
+                    remote = "strategy.rpc.remote is " + std::string(base::name_of(rpc.remote));
   for (std::size_t s = 0; s < owners.size(); ++s) {
     const model::Segment& segment = model.segments[s];
     const bool kept = owners[s] > 0, learns = model.owner(segment).elements > 0;
     if (!learns || kept == is_remote(rpc, model, static_cast<int>(s))) continue;
     const std::string name = "layer " + place_name(segment);
-    return {kept ? Problem{ProblemCode::bad_input, where, name + " is on " + server(owners[s]) + ", but it has no table, and " + remote,
-                           "place 0, the trainers", "Place it at 0, or set strategy.rpc.remote to all."}
-                 : Problem{ProblemCode::bad_input, where, name + " has parameters, and is with the trainers, but " + remote,
-                           "places from 1 on, the parameter servers",
-                           rpc.remote == RemoteLayers::all ? "Place it on a server, or set strategy.rpc.remote to embeddings." : "Place it on a server."}};
+    return {
+        kept
+            ? Problem{ProblemCode::bad_input, where,
+                      name + " is on " + server(owners[s]) + ", but it has no table, and " + remote,
+                      "place 0, the trainers", "Place it at 0, or set strategy.rpc.remote to all."}
+            : Problem{ProblemCode::bad_input, where,
+                      name + " has parameters, and is with the trainers, but " + remote,
+                      "places from 1 on, the parameter servers",
+                      rpc.remote == RemoteLayers::all
+                          ? "Place it on a server, or set strategy.rpc.remote to embeddings."
+                          : "Place it on a server."}};
   }
   return {};
 }

@@ -32,15 +32,25 @@ class Sent {
       work.hosts.push_back(e_.hosts[static_cast<std::size_t>(rank)]);
     }
     const StrategySpec& strategy = e_.document.strategy;
-    const auto each = collective::sent_bytes(work.collective, strategy.algorithm, collective::shares_out(work.collective) ? 0 : strategy.segment_bytes, work);
-    for (std::size_t p = 0; p < ranks.size(); ++p) sent_[static_cast<std::size_t>(ranks[p])] += times * each[p];
+    const auto each = collective::sent_bytes(
+        work.collective, strategy.algorithm,
+        collective::shares_out(work.collective) ? 0 : strategy.segment_bytes, work);
+    for (std::size_t p = 0; p < ranks.size(); ++p)
+      sent_[static_cast<std::size_t>(ranks[p])] += times * each[p];
   }
   void among(const std::vector<int>& ranks, const Payload& payload, std::int64_t times) {
-    among(ranks, collective::Work{payload.elements, static_cast<int>(base::size_of(payload.dtype)), {}, {}, payload.collective}, times);
+    among(ranks,
+          collective::Work{payload.elements,
+                           static_cast<int>(base::size_of(payload.dtype)),
+                           {},
+                           {},
+                           payload.collective},
+          times);
   }
   void add(int rank, std::int64_t bytes) { sent_[static_cast<std::size_t>(rank)] += bytes; }
 
-  // Of a model that these ranks have alike, and share out in groups: within each, and among those who have the same part.
+  // Of a model that these ranks have alike, and share out in groups: within each, and among those
+  // who have the same part.
   void among_alike(const std::vector<int>& ranks, const Resolved& own) {
     const auto groups = sharing_among(e_, ranks);
     for (const auto& members : groups) among_sharers(members, own);
@@ -48,7 +58,10 @@ class Sent {
       std::vector<int> with_part;
       for (const auto& members : groups) with_part.push_back(members[p]);
       for (const Bucket& unit : buckets(own)) {
-        const std::int64_t part = collective::part(unit.count, static_cast<int>(groups.front().size()), static_cast<int>(p)).second;
+        const std::int64_t part =
+            collective::part(unit.count, static_cast<int>(groups.front().size()),
+                             static_cast<int>(p))
+                .second;
         among(with_part, Payload{Collective::all_reduce, gradient_dtype(own), part}, own.steps);
       }
     }
@@ -60,11 +73,15 @@ class Sent {
   // Gathers and sums of units.
   void among_sharers(const std::vector<int>& ranks, const Resolved& own) {
     const bool gathers = own.document.strategy.fsdp.shard == Shard::full;
-    const std::int64_t micro_steps = count_micro_steps(own), rounds = count_evaluations(own) * held_out_rounds(own).count();
+    const std::int64_t micro_steps = count_micro_steps(own),
+                       rounds = count_evaluations(own) * held_out_rounds(own).count();
     for (const Bucket& unit : buckets(own)) {
-      const std::int64_t passes = !gathers || stays_gathered(own, unit) ? own.steps : 2 * micro_steps;
-      among(ranks, Payload{Collective::all_gather, gradient_dtype(own), unit.count}, passes + (gathers ? rounds : 0));
-      among(ranks, Payload{Collective::reduce_scatter, gradient_dtype(own), unit.count}, adds_up(own, unit) ? own.steps : micro_steps);
+      const std::int64_t passes =
+          !gathers || stays_gathered(own, unit) ? own.steps : 2 * micro_steps;
+      among(ranks, Payload{Collective::all_gather, gradient_dtype(own), unit.count},
+            passes + (gathers ? rounds : 0));
+      among(ranks, Payload{Collective::reduce_scatter, gradient_dtype(own), unit.count},
+            adds_up(own, unit) ? own.steps : micro_steps);
     }
   }
 
@@ -72,7 +89,8 @@ class Sent {
   std::vector<std::int64_t> sent_;
 };
 
-// Of ranks that keep but a part of what they train: within shard groups, and among the ranks that have the same part.
+// Of ranks that keep but a part of what they train: within shard groups, and among the ranks that
+// have the same part.
 class ShardedBytes {
  public:
   explicit ShardedBytes(const Resolved& e) : e_(e), groups_(shard_groups(e)), sent_(e) {}
@@ -83,7 +101,8 @@ class ShardedBytes {
     sent_.among_alike(everyone, e_);
     const std::int64_t segments = std::ssize(e_.model.segments);
     within_groups({Collective::all_reduce, base::DType::fp64, 3 * segments}, e_.steps);
-    if (e_.document.training.judges_gradients()) within_groups({Collective::all_reduce, base::DType::fp64, segments}, e_.steps);
+    if (e_.document.training.judges_gradients())
+      within_groups({Collective::all_reduce, base::DType::fp64, segments}, e_.steps);
     return sent_.take();
   }
 
@@ -100,20 +119,27 @@ class ShardedBytes {
 // Of ranks in a mesh, whose replicas split the model.
 class MeshBytes {
  public:
-  explicit MeshBytes(const Resolved& e) : e_(e), mesh_(mesh_of(e)), course_(course_of(e)), sent_(e) {}
+  explicit MeshBytes(const Resolved& e)
+      : e_(e), mesh_(mesh_of(e)), course_(course_of(e)), sent_(e) {}
 
   std::vector<std::int64_t> of_run() {
     for (int rank = 0; rank < mesh_.ranks(); ++rank) add_crossings(rank);
     for (int stage = 0; stage < mesh_.pipeline; ++stage) {
-      for (int replica = 0; replica < mesh_.replicas(stage); ++replica) add_layers({replica, stage, 0});
+      for (int replica = 0; replica < mesh_.replicas(stage); ++replica)
+        add_layers({replica, stage, 0});
       for (int part = 0; part < mesh_.tensor; ++part) add_gradients({0, stage, part});
     }
     for (const std::vector<int>& ranks : tie_groups(e_.document)) {
       const model::Model own = of_rank(e_, ranks.front()).model;
-      sent_.among(ranks, Payload{Collective::all_reduce, gradient_dtype(e_), own.owner(own.segments.back()).elements}, e_.steps);
+      sent_.among(ranks,
+                  Payload{Collective::all_reduce, gradient_dtype(e_),
+                          own.owner(own.segments.back()).elements},
+                  e_.steps);
     }
     if (e_.document.training.judges_gradients() && mesh_.sums_norms(shards(e_)))
-      sent_.among(everyone(), Payload{Collective::all_reduce, base::DType::fp64, std::ssize(e_.model.segments)}, e_.steps);
+      sent_.among(everyone(),
+                  Payload{Collective::all_reduce, base::DType::fp64, std::ssize(e_.model.segments)},
+                  e_.steps);
     return sent_.take();
   }
 
@@ -124,7 +150,8 @@ class MeshBytes {
     return ranks;
   }
 
-  // What a rank hands on: outputs of its part, and gradients at them; or what samples bring. One that is called, of those of all who call.
+  // What a rank hands on: outputs of its part, and gradients at them; or what samples bring. One
+  // that is called, of those of all who call.
   void add_crossings(int rank) {
     const MeshPlace at = mesh_.place_of(rank);
     const model::Model own = of_rank(e_, rank).model;
@@ -135,32 +162,44 @@ class MeshBytes {
       (always ? forward : in_training) += bytes_of_sample(own, crossing.value);
     }
     const bool is_called = mesh_.is_called(at);
-    for (int replica = is_called ? 0 : at.replica, end = is_called ? mesh_.data : replica + 1; replica < end; ++replica)
-      for_each_micro_batch(e_, mesh_.rank_of({replica, 0, at.part}), [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
-        sent_.add(rank, samples * (train * (forward + in_training) + evaluate * forward));
-      });
+    for (int replica = is_called ? 0 : at.replica, end = is_called ? mesh_.data : replica + 1;
+         replica < end; ++replica)
+      for_each_micro_batch(
+          e_, mesh_.rank_of({replica, 0, at.part}),
+          [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
+            sent_.add(rank, samples * (train * (forward + in_training) + evaluate * forward));
+          });
   }
 
   std::int64_t bytes_of_sample(const model::Model& own, int value) const {
     if (value == model::kSamples) return own.features * base::size_of(input_dtype(e_));
     if (value == model::kSampleNumbers) return base::size_of(base::DType::int32);
-    return own.segments[static_cast<std::size_t>(value)].outputs * base::size_of(activation_dtype(e_));
+    return own.segments[static_cast<std::size_t>(value)].outputs *
+           base::size_of(activation_dtype(e_));
   }
 
   // Among ranks that share layers.
   void add_layers(const MeshPlace& at) {
     const int rank = mesh_.rank_of(at);
     const std::vector<int> parts = mesh_.parts_with(rank);
-    for_each_micro_batch(e_, rank, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
-      for (const LayerSum& sum : layer_sums(e_))
-        if (course_.rank_of(course_.paths[static_cast<std::size_t>(sum.segment)].front()) == at.stage)
-          sent_.among(parts, Payload{sum.of_sample.collective, sum.of_sample.dtype, samples * sum.of_sample.elements}, train + (sum.backward ? 0 : evaluate));
-    });
+    for_each_micro_batch(
+        e_, rank, [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
+          for (const LayerSum& sum : layer_sums(e_))
+            if (course_.rank_of(course_.paths[static_cast<std::size_t>(sum.segment)].front()) ==
+                at.stage)
+              sent_.among(parts,
+                          Payload{sum.of_sample.collective, sum.of_sample.dtype,
+                                  samples * sum.of_sample.elements},
+                          train + (sum.backward ? 0 : evaluate));
+        });
     if (!shards(e_)) add_statistics(parts);
   }
 
   void add_statistics(const std::vector<int>& ranks) {
-    sent_.among(ranks, Payload{Collective::all_reduce, base::DType::fp64, 3 * std::ssize(e_.model.segments)}, e_.steps);
+    sent_.among(
+        ranks,
+        Payload{Collective::all_reduce, base::DType::fp64, 3 * std::ssize(e_.model.segments)},
+        e_.steps);
   }
 
   // Among replicas.
@@ -169,11 +208,16 @@ class MeshBytes {
     const std::vector<int> replicas = mesh_.replicas_like(mesh_.rank_of(at));
     if (shards(e_)) {
       sent_.among_alike(replicas, own);
-      for (const auto& ranks : at.part == 0 ? sharing_among(e_, mesh_.stage(at.stage)) : std::vector<std::vector<int>>{}) add_statistics(ranks);
+      for (const auto& ranks : at.part == 0 ? sharing_among(e_, mesh_.stage(at.stage))
+                                            : std::vector<std::vector<int>>{})
+        add_statistics(ranks);
       return;
     }
-    const std::int64_t updates = updates_each_micro_batch(e_.document.strategy) ? count_micro_steps(e_) : e_.steps;
-    for (const Bucket& bucket : buckets(own)) sent_.among(replicas, Payload{Collective::all_reduce, gradient_dtype(e_), bucket.count}, updates);
+    const std::int64_t updates =
+        updates_each_micro_batch(e_.document.strategy) ? count_micro_steps(e_) : e_.steps;
+    for (const Bucket& bucket : buckets(own))
+      sent_.among(replicas, Payload{Collective::all_reduce, gradient_dtype(e_), bucket.count},
+                  updates);
   }
 
   const Resolved& e_;
@@ -189,23 +233,33 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
   std::vector<std::int64_t> sent(e.ranks.size(), 0);
   if (e.world() < 2) return sent;
   if (splits_model(strategy.kind) && strategy.engine == Engine::own) return MeshBytes(e).of_run();
-  if (fixed_algorithm(strategy.kind) || strategy.kind == StrategyKind::gossip || strategy.engine != Engine::own) return std::nullopt;
+  if (fixed_algorithm(strategy.kind) || strategy.kind == StrategyKind::gossip ||
+      strategy.engine != Engine::own)
+    return std::nullopt;
   const auto add_work = [&](const collective::Work& work, std::int64_t times) {
-    const std::int64_t segment_bytes = collective::shares_out(work.collective) ? 0 : strategy.segment_bytes;
-    const auto each = collective::sent_bytes(work.collective, strategy.algorithm, segment_bytes, work);
+    const std::int64_t segment_bytes =
+        collective::shares_out(work.collective) ? 0 : strategy.segment_bytes;
+    const auto each =
+        collective::sent_bytes(work.collective, strategy.algorithm, segment_bytes, work);
     for (std::size_t rank = 0; rank < sent.size(); ++rank) sent[rank] += times * each[rank];
   };
   const auto add = [&](const Payload& payload, std::int64_t times) {
-    add_work({payload.elements, static_cast<int>(base::size_of(payload.dtype)), e.ranks, e.hosts, payload.collective}, times);
+    add_work({payload.elements, static_cast<int>(base::size_of(payload.dtype)), e.ranks, e.hosts,
+              payload.collective},
+             times);
   };
   if (shards(e)) sent = ShardedBytes(e).of_run();
   for (const Bucket& bucket : shards(e) ? std::vector<Bucket>{} : buckets(e))
-    for (const Payload& payload : payloads(e, bucket)) add(payload, strategy.kind == StrategyKind::local_sgd ? count_meetings(e) : e.steps);
-  for (const std::int64_t elements : summed_elements(e)) add({collective::Collective::all_reduce, base::DType::fp64, elements}, count_micro_steps(e));
-  if (strategy.kind == StrategyKind::ddp) add({collective::Collective::broadcast, gradient_dtype(e), e.model.elements}, 1);
+    for (const Payload& payload : payloads(e, bucket))
+      add(payload, strategy.kind == StrategyKind::local_sgd ? count_meetings(e) : e.steps);
+  for (const std::int64_t elements : summed_elements(e))
+    add({collective::Collective::all_reduce, base::DType::fp64, elements}, count_micro_steps(e));
+  if (strategy.kind == StrategyKind::ddp)
+    add({collective::Collective::broadcast, gradient_dtype(e), e.model.elements}, 1);
   for (const Exchange& exchange : exchanges(e)) {
     add_work(exchanged(e, exchange.rows, collective::Collective::reduce_scatter), exchange.times);
-    if (exchange.backward) add_work(exchanged(e, exchange.rows, collective::Collective::all_gather), exchange.times);
+    if (exchange.backward)
+      add_work(exchanged(e, exchange.rows, collective::Collective::all_gather), exchange.times);
   }
   return sent;
 }

@@ -21,18 +21,22 @@ using base::ProblemCode;
 using base::Problems;
 
 void add(std::vector<Share>& shares, const Share& share) {
-  const bool goes_on =
-      !shares.empty() && shares.back().server == share.server && shares.back().table == share.table && shares.back().first + shares.back().count == share.first;
+  const bool goes_on = !shares.empty() && shares.back().server == share.server &&
+                       shares.back().table == share.table &&
+                       shares.back().first + shares.back().count == share.first;
   if (goes_on) shares.back().count += share.count;
   else if (share.count > 0) shares.push_back(share);
 }
 
-bool by_rows(const Resolved& e, const model::Segment& segment) { return segment.looks_up() && e.document.strategy.servers.tables == TablePull::rows; }
+bool by_rows(const Resolved& e, const model::Segment& segment) {
+  return segment.looks_up() && e.document.strategy.servers.tables == TablePull::rows;
+}
 
 // The row that an element lies in is not cut before it, but ends there.
 std::int64_t at_row(const Resolved& e, std::int64_t element) {
   for (const model::Segment& s : e.model.segments)
-    if (by_rows(e, s) && element > s.first && element < s.first + s.elements) return element - (element - s.first) % s.table[1];
+    if (by_rows(e, s) && element > s.first && element < s.first + s.elements)
+      return element - (element - s.first) % s.table[1];
   return element;
 }
 
@@ -58,9 +62,11 @@ std::vector<Share> by_turns(const Resolved& e) {
 std::vector<Share> by_hand(const Resolved& e) {
   std::vector<std::int64_t> has(static_cast<std::size_t>(e.servers));
   std::map<std::string, int> of_variable;
-  for (const VariablePlace& place : e.document.strategy.servers.places) of_variable[place.variable] = static_cast<int>(place.server);
+  for (const VariablePlace& place : e.document.strategy.servers.places)
+    of_variable[place.variable] = static_cast<int>(place.server);
   for (const model::Parameter& variable : e.model.parameters)
-    if (const auto at = of_variable.find(variable.name); at != of_variable.end()) has[static_cast<std::size_t>(at->second)] += variable.shape.elements();
+    if (const auto at = of_variable.find(variable.name); at != of_variable.end())
+      has[static_cast<std::size_t>(at->second)] += variable.shape.elements();
   std::vector<Share> shares;
   for (const model::Parameter& variable : e.model.parameters) {
     const std::int64_t elements = variable.shape.elements();
@@ -105,24 +111,29 @@ std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& sha
   return list;
 }
 
-// Where buckets end, so that a share goes once its part of the backward pass is over. Whole, where that were too many.
+// Where buckets end, so that a share goes once its part of the backward pass is over. Whole, where
+// that were too many.
 std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
   const std::vector<Bucket> buckets = experiment::buckets(e);
   std::vector<Share> list;
   for (const Share& share : shares)
     for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket)
-      if (const auto part = within(share, bucket->first, bucket->first + bucket->count)) list.push_back(*part);
+      if (const auto part = within(share, bucket->first, bucket->first + bucket->count))
+        list.push_back(*part);
   return std::ssize(list) > kMostShares ? shares : list;
 }
 
 std::string names_of(const model::Model& model) {
   std::string names;
-  for (const model::Parameter& variable : model.parameters) names += (names.empty() ? "" : ", ") + variable.name;
+  for (const model::Parameter& variable : model.parameters)
+    names += (names.empty() ? "" : ", ") + variable.name;
   return names;
 }
 
 Problem no_server() {
-  return {ProblemCode::bad_input, "topology.hosts", "parameter_server keeps the variables on servers, and no device has the role parameter_server",
+  return {ProblemCode::bad_input, "topology.hosts",
+          "parameter_server keeps the variables on servers, and no device has the role "
+          "parameter_server",
           "one or more", "Set the role of a device to parameter_server, or use mirrored."};
 }
 
@@ -131,42 +142,55 @@ void add_mode_problems(const Experiment& experiment, Problems& problems) {
   const std::int64_t workers = count_workers(experiment.topology);
   if (servers.mode == ServerMode::softsync && servers.softsync > workers)
     problems.push_back({ProblemCode::bad_input, "strategy.servers.softsync",
-                        "an update takes the gradients of " + base::format_count(workers) + " workers / n, and n is " + base::format_count(servers.softsync),
+                        "an update takes the gradients of " + base::format_count(workers) +
+                            " workers / n, and n is " + base::format_count(servers.softsync),
                         "1 to " + base::format_count(workers), "Lower it, or draw more workers."});
   if (servers.mode == ServerMode::backup_workers && servers.backups >= workers)
     problems.push_back({ProblemCode::bad_input, "strategy.servers.backups",
-                        base::format_count(servers.backups) + " of " + base::format_count(workers) + " workers are backups: nobody's gradient is left to apply",
-                        workers > 1 ? "0 to " + base::format_count(workers - 1) : "0", "Lower it, or draw more workers."});
+                        base::format_count(servers.backups) + " of " + base::format_count(workers) +
+                            " workers are backups: nobody's gradient is left to apply",
+                        workers > 1 ? "0 to " + base::format_count(workers - 1) : "0",
+                        "Lower it, or draw more workers."});
 }
 
-// Each server goes by what comes to it first: two would leave out different workers, and an update would be of one set of gradients here and of another there.
+// Each server goes by what comes to it first: two would leave out different workers, and an update
+// would be of one set of gradients here and of another there.
 void add_servers_of_backups(const Experiment& experiment, Problems& problems) {
   const std::int64_t servers = count_servers(experiment.topology);
   if (experiment.strategy.servers.mode == ServerMode::backup_workers && servers > 1)
-    problems.push_back({ProblemCode::bad_input, "topology.hosts",
-                        "with backup_workers a server takes the first gradients that come, and " + base::format_count(servers) +
-                            " servers would take those of different workers",
-                        "1 parameter_server", "Make the others workers or idle, or use synchronous."});
+    problems.push_back(
+        {ProblemCode::bad_input, "topology.hosts",
+         "with backup_workers a server takes the first gradients that come, and " +
+             base::format_count(servers) + " servers would take those of different workers",
+         "1 parameter_server", "Make the others workers or idle, or use synchronous."});
 }
 
-void refuse(const char* where, const std::string& what, const char* accepted, const char* advice, Problems& problems) {
-  problems.push_back({ProblemCode::bad_input, where, "servers update by what each worker pushes: " + what, accepted, advice});
+void refuse(const char* where, const std::string& what, const char* accepted, const char* advice,
+            Problems& problems) {
+  problems.push_back({ProblemCode::bad_input, where,
+                      "servers update by what each worker pushes: " + what, accepted, advice});
 }
 
 void add_refusals(const Experiment& experiment, Problems& problems) {
   if (experiment.training.clip_norm > 0)
-    refuse("training.clip_norm", "no one of them has the whole gradient, whose norm would be clipped", "0", "Set it to 0, or use mirrored.", problems);
+    refuse("training.clip_norm",
+           "no one of them has the whole gradient, whose norm would be clipped", "0",
+           "Set it to 0, or use mirrored.", problems);
   if (experiment.training.non_finite == NonFinite::skip)
-    refuse("training.non_finite", "no one of them sees whether the whole gradient is finite", "go_on, stop", "Set it to stop, or use mirrored.", problems);
+    refuse("training.non_finite", "no one of them sees whether the whole gradient is finite",
+           "go_on, stop", "Set it to stop, or use mirrored.", problems);
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
-    refuse("data.sharding.kind", "whoever asks is given the next samples, so nobody owns any", "iid", "Set it to iid, or use mirrored.", problems);
+    refuse("data.sharding.kind", "whoever asks is given the next samples, so nobody owns any",
+           "iid", "Set it to iid, or use mirrored.", problems);
 }
 
 }  // namespace
 
 bool has_servers(StrategyKind kind) { return kind == StrategyKind::parameter_server; }
 
-bool in_step(const ServerSpec& servers) { return servers.mode == ServerMode::synchronous || servers.mode == ServerMode::backup_workers; }
+bool in_step(const ServerSpec& servers) {
+  return servers.mode == ServerMode::synchronous || servers.mode == ServerMode::backup_workers;
+}
 
 std::int64_t ranks_of_step(const Experiment& experiment) {
   const bool apart = has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers);
@@ -187,36 +211,51 @@ int gradients_per_update(const ServerSpec& servers, int workers) {
 std::optional<std::string> softsync_said(const Experiment& experiment) {
   const ServerSpec& servers = experiment.strategy.servers;
   const std::int64_t workers = count_workers(experiment.topology), n = servers.softsync;
-  if (!has_servers(experiment.strategy.kind) || servers.mode != ServerMode::softsync || n < 1 || n > workers || workers % n == 0) return std::nullopt;
+  if (!has_servers(experiment.strategy.kind) || servers.mode != ServerMode::softsync || n < 1 ||
+      n > workers || workers % n == 0)
+    return std::nullopt;
   const std::int64_t taken = gradients_per_update(servers, static_cast<int>(workers));
-  std::string said = base::format_count(workers) + " workers / softsync " + base::format_count(n) + " is no whole number: an update takes " +
-                     base::format_count(taken) + (taken == 1 ? " gradient" : " gradients");
+  std::string said = base::format_count(workers) + " workers / softsync " + base::format_count(n) +
+                     " is no whole number: an update takes " + base::format_count(taken) +
+                     (taken == 1 ? " gradient" : " gradients");
   if (taken == 1) return said + ", which is asynchronous";
-  if (workers % taken == 0) return said + ", as with softsync " + base::format_count(workers / taken);
+  if (workers % taken == 0)
+    return said + ", as with softsync " + base::format_count(workers / taken);
   return said + ", and theory says nothing of the mean staleness";
 }
 
 std::optional<std::string> paced_turns_said(const Experiment& experiment, double seconds_per_step) {
-  const bool apart = has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers) && experiment.run.clock == RunClock::machine;
+  const bool apart = has_servers(experiment.strategy.kind) &&
+                     !in_step(experiment.strategy.servers) &&
+                     experiment.run.clock == RunClock::machine;
   if (!apart || !(seconds_per_step > 0)) return std::nullopt;
-  return "a pace gives workers their turns one after another: while it holds, no gradient is stale. To watch staleness slowly, slow the devices down instead";
+  return "a pace gives workers their turns one after another: while it holds, no gradient is "
+         "stale. To watch staleness slowly, slow the devices down instead";
 }
 
-int least_workers(const ServerSpec& servers, int workers) { return in_step(servers) ? gradients_per_update(servers, workers) : 1; }
+int least_workers(const ServerSpec& servers, int workers) {
+  return in_step(servers) ? gradients_per_update(servers, workers) : 1;
+}
 
-bool ranks_are_processes(const RunSpec& run) { return run.clock == RunClock::machine && run.transport != TransportKind::inproc; }
+bool ranks_are_processes(const RunSpec& run) {
+  return run.clock == RunClock::machine && run.transport != TransportKind::inproc;
+}
 
 std::optional<std::string> restarts_said(const Experiment& e) {
   const auto workers = static_cast<int>(count_workers(e.topology));
-  const bool goes_on = has_servers(e.strategy.kind) && least_workers(e.strategy.servers, workers) < workers;
+  const bool goes_on =
+      has_servers(e.strategy.kind) && least_workers(e.strategy.servers, workers) < workers;
   if (e.run.restarts == 0 || (goes_on && ranks_are_processes(e.run))) return std::nullopt;
   return std::string("run.restarts changes nothing: ") +
-         (goes_on ? "these ranks are no processes, so none of them is lost" : "without any one of these ranks the run ends");
+         (goes_on ? "these ranks are no processes, so none of them is lost"
+                  : "without any one of these ranks the run ends");
 }
 
 bool may_be_lost(const Resolved& e, int rank) {
   if (!ranks_are_processes(e.document.run) || e.servers == 0) return false;
-  return e.evaluates_alone(rank) || (rank < e.workers() && least_workers(e.document.strategy.servers, e.workers()) < e.workers());
+  return e.evaluates_alone(rank) ||
+         (rank < e.workers() &&
+          least_workers(e.document.strategy.servers, e.workers()) < e.workers());
 }
 
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
@@ -225,17 +264,20 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
     case ServerMode::softsync:
       if (workers % servers.softsync != 0) return {};
       return {static_cast<double>(servers.softsync) * (1 - 1.0 / workers), {}, "n (1 - 1/λ)"};
-    case ServerMode::stale_synchronous: return {{}, (2 * servers.bound + 1) * (workers - 1), "(2s + 1)(λ - 1)"};
+    case ServerMode::stale_synchronous:
+      return {{}, (2 * servers.bound + 1) * (workers - 1), "(2s + 1)(λ - 1)"};
     case ServerMode::synchronous:
-    case ServerMode::backup_workers: return {0.0, 0, "gradients of older parameters are not applied"};
+    case ServerMode::backup_workers:
+      return {0.0, 0, "gradients of older parameters are not applied"};
   }
   return {};
 }
 
 namespace {
 
-// The i-th micro-batch of a step comes to stage s of p after as many others as have not come back, at most p - 1 - s: so many updates it does not see
-// (Narayanan et al. 2019, with the pipeline empty at the beginning of a step).
+// The i-th micro-batch of a step comes to stage s of p after as many others as have not come back,
+// at most p - 1 - s: so many updates it does not see (Narayanan et al. 2019, with the pipeline
+// empty at the beginning of a step).
 StalenessTheory staleness_of_stages(const Resolved& e) {
   const data::Shares shares = e.shares();
   const Mesh mesh = mesh_of(e);
@@ -244,7 +286,8 @@ StalenessTheory staleness_of_stages(const Resolved& e) {
   std::int64_t most = 0;
   for (const data::Stretch& stretch : shares.stretches()) {
     std::int64_t most_samples = 0;  // of a replica
-    for (int replica = 0; replica < mesh.data; ++replica) most_samples = std::max(most_samples, shares.samples(stretch.first_step, replica));
+    for (int replica = 0; replica < mesh.data; ++replica)
+      most_samples = std::max(most_samples, shares.samples(stretch.first_step, replica));
     const std::int64_t micro_batches = (most_samples + batch - 1) / batch;
     gradients += static_cast<double>(stretch.steps * micro_batches * p);
     for (std::int64_t stage = 0; stage < p; ++stage)
@@ -265,40 +308,53 @@ std::optional<StalenessTheory> staleness_theory(const Resolved& e) {
   return staleness_theory(e.document.strategy.servers, e.workers());
 }
 
-std::vector<Share> shares_of_servers(const Resolved& e) { return cut(e, tables_apart(e, placed(e))); }
+std::vector<Share> shares_of_servers(const Resolved& e) {
+  return cut(e, tables_apart(e, placed(e)));
+}
 
 Problems checkpoint_problems(const Experiment& experiment) {
   Problems problems;
   const RunSpec& run = experiment.run;
   if (has_servers(experiment.strategy.kind) && run.clock == RunClock::machine) return problems;
-  const std::string why = run.clock == RunClock::made_up ? "a run on the virtual clock can be had again from its seed" : "replicas are saved at the end alone";
+  const std::string why = run.clock == RunClock::made_up
+                              ? "a run on the virtual clock can be had again from its seed"
+                              : "replicas are saved at the end alone";
   if (run.checkpoint_every_steps > 0)
-    problems.push_back({ProblemCode::bad_input, "run.checkpoint_every_steps", "only runs of parameter_server write checkpoints while they train: " + why, "0",
-                        "Set it to 0, or use parameter_server on the machine's clock."});
+    problems.push_back({ProblemCode::bad_input, "run.checkpoint_every_steps",
+                        "only runs of parameter_server write checkpoints while they train: " + why,
+                        "0", "Set it to 0, or use parameter_server on the machine's clock."});
   if (!run.resume_from.empty())
-    problems.push_back({ProblemCode::bad_input, "run.resume_from", "only runs of parameter_server go on from a checkpoint: " + why, "empty",
+    problems.push_back({ProblemCode::bad_input, "run.resume_from",
+                        "only runs of parameter_server go on from a checkpoint: " + why, "empty",
                         "Clear it, or use parameter_server on the machine's clock."});
   return problems;
 }
 
 Problems place_problems(const Experiment& experiment, const model::Model& model) {
   Problems problems;
-  if (experiment.strategy.servers.placement != VariablePlacement::by_hand || !has_servers(experiment.strategy.kind)) return problems;
+  if (experiment.strategy.servers.placement != VariablePlacement::by_hand ||
+      !has_servers(experiment.strategy.kind))
+    return problems;
   const std::int64_t servers = count_servers(experiment.topology);
   std::set<std::string> seen;
   const auto& places = experiment.strategy.servers.places;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::string where = "strategy.servers.places[" + std::to_string(i) + "]";
     if (places[i].server >= servers)
-      problems.push_back({ProblemCode::bad_input, where + ".server",
-                          "there " + std::string(servers == 1 ? "is " : "are ") + base::format_count(servers) + (servers == 1 ? " server" : " servers") +
-                              ", counted from 0, and " + places[i].variable + " is to lie on number " + std::to_string(places[i].server),
-                          "0 to " + std::to_string(servers - 1), "Lower it, or draw more servers."});
-    if (!std::ranges::count(model.parameters, places[i].variable, &model::Parameter::name))
-      problems.push_back({ProblemCode::bad_input, where + ".variable", "the model has no variable \"" + places[i].variable + "\"", names_of(model), ""});
-    else if (!seen.insert(places[i].variable).second)
       problems.push_back(
-          {ProblemCode::bad_input, where + ".variable", places[i].variable + " has a place already", "each variable once", "Remove one of them."});
+          {ProblemCode::bad_input, where + ".server",
+           "there " + std::string(servers == 1 ? "is " : "are ") + base::format_count(servers) +
+               (servers == 1 ? " server" : " servers") + ", counted from 0, and " +
+               places[i].variable + " is to lie on number " + std::to_string(places[i].server),
+           "0 to " + std::to_string(servers - 1), "Lower it, or draw more servers."});
+    if (!std::ranges::count(model.parameters, places[i].variable, &model::Parameter::name))
+      problems.push_back({ProblemCode::bad_input, where + ".variable",
+                          "the model has no variable \"" + places[i].variable + "\"",
+                          names_of(model), ""});
+    else if (!seen.insert(places[i].variable).second)
+      problems.push_back({ProblemCode::bad_input, where + ".variable",
+                          places[i].variable + " has a place already", "each variable once",
+                          "Remove one of them."});
   }
   return problems;
 }

@@ -17,7 +17,9 @@
 
 namespace trainyard::experiment {
 
-std::string place_name(const model::Segment& segment) { return segment.name.substr(0, segment.name.find(' ')); }
+std::string place_name(const model::Segment& segment) {
+  return segment.name.substr(0, segment.name.find(' '));
+}
 
 std::int64_t flops_of_sample(const model::Model& model, int segment) {
   const model::Segment& s = model.segments[static_cast<std::size_t>(segment)];
@@ -26,13 +28,19 @@ std::int64_t flops_of_sample(const model::Model& model, int segment) {
   return s.forward_flops() + back + learnt;
 }
 
-std::vector<int> owners_of(const Resolved& resolved) { return owners_by(resolved.document.strategy.stages.places, resolved.model); }
-
-std::vector<int> owners_by_segment(const Resolved& resolved) {
-  return has_stages(resolved.document.strategy.kind) ? owners_of(resolved) : std::vector<int>(resolved.model.segments.size(), 0);
+std::vector<int> owners_of(const Resolved& resolved) {
+  return owners_by(resolved.document.strategy.stages.places, resolved.model);
 }
 
-model::Course course_of(const Resolved& resolved) { return {resolved.model, owners_by_segment(resolved), calls_of(resolved.document.strategy)}; }
+std::vector<int> owners_by_segment(const Resolved& resolved) {
+  return has_stages(resolved.document.strategy.kind)
+             ? owners_of(resolved)
+             : std::vector<int>(resolved.model.segments.size(), 0);
+}
+
+model::Course course_of(const Resolved& resolved) {
+  return {resolved.model, owners_by_segment(resolved), calls_of(resolved.document.strategy)};
+}
 
 Resolved of_rank(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return resolved;
@@ -40,21 +48,26 @@ Resolved of_rank(const Resolved& resolved, int rank) {
   const MeshPlace at = mesh.place_of(rank);
   Resolved own = resolved;
   if (mesh.tensor > 1) own.model = model::split_of(own.model, mesh.tensor, at.part);
-  if (has_stages(resolved.document.strategy.kind)) own.model = model::part_of(own.model, owners_of(resolved), at.stage);
+  if (has_stages(resolved.document.strategy.kind))
+    own.model = model::part_of(own.model, owners_of(resolved), at.stage);
   return own;
 }
 
 std::vector<StagePlace> places_of(const Resolved& resolved) {
   const StageSpec& stages = resolved.document.strategy.stages;
-  return stages.partition == Partition::by_hand ? stages.places : balanced(resolved, stages.partition);
+  return stages.partition == Partition::by_hand ? stages.places
+                                                : balanced(resolved, stages.partition);
 }
 
 PipelineSchedule schedule_of(const StrategySpec& strategy) {
-  const bool overlaps = strategy.kind == StrategyKind::pipeline || (strategy.kind == StrategyKind::hybrid && strategy.mesh.pipeline > 1);
+  const bool overlaps = strategy.kind == StrategyKind::pipeline ||
+                        (strategy.kind == StrategyKind::hybrid && strategy.mesh.pipeline > 1);
   return overlaps ? strategy.stages.schedule : PipelineSchedule::naive;
 }
 
-bool updates_each_micro_batch(const StrategySpec& strategy) { return schedule_of(strategy) == PipelineSchedule::pipedream; }
+bool updates_each_micro_batch(const StrategySpec& strategy) {
+  return schedule_of(strategy) == PipelineSchedule::pipedream;
+}
 
 std::optional<double> ideal_bubble(const Resolved& resolved) {
   const Experiment& e = resolved.document;
@@ -63,8 +76,10 @@ std::optional<double> ideal_bubble(const Resolved& resolved) {
   const PipelineSchedule schedule = schedule_of(e.strategy);
   const bool interleaves = schedule == PipelineSchedule::interleaved_1f1b;
   const int pipeline = mesh_of(resolved).pipeline;
-  if (!in_turn(stages, pipeline) || (!interleaves && std::cmp_not_equal(stages.size(), pipeline))) return std::nullopt;
-  const double p = pipeline, m = static_cast<double>(e.training.accumulation_steps), v = static_cast<double>(stages.size()) / p;
+  if (!in_turn(stages, pipeline) || (!interleaves && std::cmp_not_equal(stages.size(), pipeline)))
+    return std::nullopt;
+  const double p = pipeline, m = static_cast<double>(e.training.accumulation_steps),
+               v = static_cast<double>(stages.size()) / p;
   switch (schedule) {
     case PipelineSchedule::naive: return (p - 1) / p;
     case PipelineSchedule::zb_h1: return (p - 1) / (3 * m + p - 1);
@@ -77,7 +92,8 @@ namespace {
 // "rank 0", "ranks 0 and 1", "ranks 0 to 3"
 std::string ranks_said(int first, int last) {
   if (first == last) return "rank " + std::to_string(first);
-  return "ranks " + std::to_string(first) + (last - first > 1 ? " to " : " and ") + std::to_string(last);
+  return "ranks " + std::to_string(first) + (last - first > 1 ? " to " : " and ") +
+         std::to_string(last);
 }
 
 }  // namespace
@@ -87,13 +103,18 @@ std::optional<std::string> stages_said(const Resolved& resolved) {
   const Mesh mesh = mesh_of(resolved);
   std::string text;
   for (const model::Stage& stage : model::stages_of(owners_of(resolved))) {
-    const auto name = [&](int s) { return place_name(resolved.model.segments[static_cast<std::size_t>(s)]); };
+    const auto name = [&](int s) {
+      return place_name(resolved.model.segments[static_cast<std::size_t>(s)]);
+    };
     const std::vector<int> ranks = mesh.stage(stage.rank);
     text += (text.empty() ? "" : ", ") + ranks_said(ranks.front(), ranks.back());
-    text += std::string(ranks.size() > 1 ? " have" : " has") + (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
+    text += std::string(ranks.size() > 1 ? " have" : " has") +
+            (stage.first == stage.last ? " layer " : " layers ") + name(stage.first);
     if (stage.last > stage.first) text += " to " + name(stage.last);
   }
-  if (mesh.calls) text += "; " + ranks_said(0, mesh.data - 1) + (mesh.data > 1 ? " call" : " calls") + " what others have";
+  if (mesh.calls)
+    text += "; " + ranks_said(0, mesh.data - 1) + (mesh.data > 1 ? " call" : " calls") +
+            " what others have";
   text += times_said(resolved);
   for (const std::string& said : stages_in_vain(resolved)) text += "; " + said;
   return text;

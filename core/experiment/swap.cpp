@@ -20,13 +20,17 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-bool keeps_moments(const OptimizerSpec& optimizer) { return optimizer.kind != OptimizerKind::sgd || optimizer.momentum > 0; }
-
-Problem of_optimizer(std::string what, std::string advice) {
-  return {ProblemCode::bad_input, "training.swap.optimizer", std::move(what), "nowhere", std::move(advice)};
+bool keeps_moments(const OptimizerSpec& optimizer) {
+  return optimizer.kind != OptimizerKind::sgd || optimizer.momentum > 0;
 }
 
-// Why no file can be made there; empty where one was, and is gone again. What permissions say is not asked: root has them all, and yet not everywhere.
+Problem of_optimizer(std::string what, std::string advice) {
+  return {ProblemCode::bad_input, "training.swap.optimizer", std::move(what), "nowhere",
+          std::move(advice)};
+}
+
+// Why no file can be made there; empty where one was, and is gone again. What permissions say is
+// not asked: root has them all, and yet not everywhere.
 std::string why_no_file(const std::string& directory) {
   std::error_code error;
   if (!std::filesystem::exists(directory, error)) return "no such directory";
@@ -44,24 +48,33 @@ Problems swap_problems(const Experiment& e) {
   const SwapSpec& swap = e.training.swap;
   Problems problems;
   if (swap.optimizer != SwapTo::nowhere && has_servers(e.strategy.kind))
-    problems.push_back(of_optimizer("servers keep the moments, and update when gradients come: they cannot tell what is needed next",
-                                    "Set it to nowhere, or draw more servers: each keeps its share."));
+    problems.push_back(
+        of_optimizer("servers keep the moments, and update when gradients come: they cannot tell "
+                     "what is needed next",
+                     "Set it to nowhere, or draw more servers: each keeps its share."));
   else if (swap.optimizer != SwapTo::nowhere && !keeps_moments(e.training.optimizer))
     problems.push_back(of_optimizer("sgd without momentum keeps no moments", "Set it to nowhere."));
   if (!swap.directory.empty() && swap.directory.front() != '/')
-    problems.push_back({ProblemCode::bad_input, "training.swap.directory",
-                        "\"" + swap.directory + "\" does not begin with /, and ranks are not all started in one directory",
-                        "a directory from the root on, or nothing", "Name it from the root on, or leave it empty: then files are in the run's own directory."});
+    problems.push_back(
+        {ProblemCode::bad_input, "training.swap.directory",
+         "\"" + swap.directory +
+             "\" does not begin with /, and ranks are not all started in one directory",
+         "a directory from the root on, or nothing",
+         "Name it from the root on, or leave it empty: then files are in the run's own "
+         "directory."});
   return problems;
 }
 
 Problems swap_directory_problems(const Experiment& e) {
   const std::string& directory = e.training.swap.directory;
   if (!swaps_to_disk(e.training) || directory.empty() || directory.front() != '/') return {};
-  if (std::any_of(e.topology.hosts.begin(), e.topology.hosts.end(), [](const topology::Host& host) { return !host.address.empty(); })) return {};
+  if (std::any_of(e.topology.hosts.begin(), e.topology.hosts.end(),
+                  [](const topology::Host& host) { return !host.address.empty(); }))
+    return {};
   const std::string why = why_no_file(directory);
   if (why.empty()) return {};
-  return {{ProblemCode::bad_input, "training.swap.directory", "no file can be made in " + directory + ": " + why, "a directory that can be written to",
+  return {{ProblemCode::bad_input, "training.swap.directory",
+           "no file can be made in " + directory + ": " + why, "a directory that can be written to",
            "Make it, name another one, or put aside to host."}};
 }
 

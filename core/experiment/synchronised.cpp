@@ -11,7 +11,9 @@
 namespace trainyard::experiment {
 namespace {
 
-bool is_synchronised(const model::LayerSpec& layer) { return layer.kind == model::LayerKind::batch_norm && layer.synchronised; }
+bool is_synchronised(const model::LayerSpec& layer) {
+  return layer.kind == model::LayerKind::batch_norm && layer.synchronised;
+}
 
 // Why the sums over ranks would not be those of one batch; empty: they are.
 std::string reason_against(const Experiment& experiment) {
@@ -19,12 +21,18 @@ std::string reason_against(const Experiment& experiment) {
   const std::string kind(base::name_of(strategy.kind));
   if (has_stages(strategy.kind) && mesh_of(experiment).data > 1)
     return "in " + kind + (strategy.kind == StrategyKind::rpc ? " trainers" : " replicas") +
-           " sum gradients, after the passes, and batch_norm needs the sums of all of them in the midst";
+           " sum gradients, after the passes, and batch_norm needs the sums of all of them in the "
+           "midst";
   if (splits_model(strategy.kind)) return "";
-  if (fixed_algorithm(strategy.kind)) return kind + " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in the midst of them";
-  if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and a batch of its own";
+  if (fixed_algorithm(strategy.kind))
+    return kind +
+           " sums on one rank, between the passes, and batch_norm needs the sums of all ranks in "
+           "the midst of them";
+  if (trains_apart(strategy.kind))
+    return "in " + kind + " every rank has parameters of its own, and a batch of its own";
   if (averages_weights(strategy))
-    return "weights are averaged, so each rank's gradient is the mean over its own samples, and those of ranks with unequal shares do not add up";
+    return "weights are averaged, so each rank's gradient is the mean over its own samples, and "
+           "those of ranks with unequal shares do not add up";
   return "";
 }
 
@@ -38,7 +46,8 @@ std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
   const data::Shares shares = e.shares();
   std::int64_t count = 0;
   for (const data::Stretch& stretch : shares.stretches())
-    count += std::clamp<std::int64_t>(steps - stretch.first_step, 0, stretch.steps) * micro_steps(e, shares, stretch.first_step);
+    count += std::clamp<std::int64_t>(steps - stretch.first_step, 0, stretch.steps) *
+             micro_steps(e, shares, stretch.first_step);
   return count;
 }
 
@@ -46,12 +55,18 @@ std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
 
 bool synchronises(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
-  if (splits_model(strategy.kind)) return false;  // the one rank that has the layer sees the whole micro-batch
-  if (e.world() < 2 || strategy.kind == StrategyKind::one_device || !reason_against(e.document).empty()) return false;
-  return std::any_of(e.model.segments.begin(), e.model.segments.end(), [](const model::Segment& segment) { return segment.synchronised; });
+  if (splits_model(strategy.kind))
+    return false;  // the one rank that has the layer sees the whole micro-batch
+  if (e.world() < 2 || strategy.kind == StrategyKind::one_device ||
+      !reason_against(e.document).empty())
+    return false;
+  return std::any_of(e.model.segments.begin(), e.model.segments.end(),
+                     [](const model::Segment& segment) { return segment.synchronised; });
 }
 
-bool sums_gradients(const model::Model& model, int segment) { return segment > model.first_with_parameters; }
+bool sums_gradients(const model::Model& model, int segment) {
+  return segment > model.first_with_parameters;
+}
 
 std::vector<std::int64_t> summed_elements(const Resolved& e) {
   std::vector<std::int64_t> list;
@@ -66,7 +81,8 @@ std::vector<std::int64_t> summed_elements(const Resolved& e) {
 
 std::int64_t most_samples(const data::Shares& shares, std::int64_t step) {
   std::int64_t most = 0;
-  for (std::int64_t rank = 0; rank < shares.ranks(); ++rank) most = std::max(most, shares.samples(step, rank));
+  for (std::int64_t rank = 0; rank < shares.ranks(); ++rank)
+    most = std::max(most, shares.samples(step, rank));
   return most;
 }
 
@@ -81,9 +97,12 @@ base::Problems synchronised_problems(const Experiment& experiment) {
   base::Problems problems;
   for (std::size_t i = 0; i < experiment.model.layers.size(); ++i)
     if (is_synchronised(experiment.model.layers[i]))
-      problems.push_back({base::ProblemCode::bad_input, "model.layers[" + std::to_string(i) + "].synchronised", reason, "false",
-                          averages_weights(experiment.strategy) ? "Set it to false, or strategy.average to gradients."
-                                                                : "Set it to false, or take mirrored, multi_worker_mirrored or ddp."});
+      problems.push_back(
+          {base::ProblemCode::bad_input, "model.layers[" + std::to_string(i) + "].synchronised",
+           reason, "false",
+           averages_weights(experiment.strategy)
+               ? "Set it to false, or strategy.average to gradients."
+               : "Set it to false, or take mirrored, multi_worker_mirrored or ddp."});
   return problems;
 }
 

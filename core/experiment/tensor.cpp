@@ -27,20 +27,27 @@ std::string split_layers(const model::Model& part, model::Split split, const std
     if (segment.split == split) places.push_back(place_name(segment));
   if (places.empty()) return "";
   if (places.size() == 1) return "layer " + places.front() + " " + by;
-  return format_count(std::ssize(places)) + " layers " + by + " (" + places.front() + " to " + places.back() + ")";
+  return format_count(std::ssize(places)) + " layers " + by + " (" + places.front() + " to " +
+         places.back() + ")";
 }
 
-base::Problem refused(std::string where, std::string what, std::string accepted, std::string advice) {
-  return {ProblemCode::bad_input, std::move(where), std::move(what), std::move(accepted), std::move(advice)};
+base::Problem refused(std::string where, std::string what, std::string accepted,
+                      std::string advice) {
+  return {ProblemCode::bad_input, std::move(where), std::move(what), std::move(accepted),
+          std::move(advice)};
 }
 
 // Of the layer whose attention has so many.
 std::string place_of_heads(const model::ModelSpec& spec, std::int64_t heads) {
   const auto has = [heads](const model::LayerSpec& layer) {
-    return (layer.kind == model::LayerKind::attention || layer.kind == model::LayerKind::transformer) && layer.heads == heads;
+    return (layer.kind == model::LayerKind::attention ||
+            layer.kind == model::LayerKind::transformer) &&
+           layer.heads == heads;
   };
   const auto at = std::ranges::find_if(spec.layers, has);
-  return at == spec.layers.end() ? "model.layers" : "model.layers[" + std::to_string(at - spec.layers.begin()) + "].heads";
+  return at == spec.layers.end()
+             ? "model.layers"
+             : "model.layers[" + std::to_string(at - spec.layers.begin()) + "].heads";
 }
 
 }  // namespace
@@ -54,43 +61,57 @@ std::vector<LayerSum> layer_sums(const Resolved& e) {
   const model::Model part = model::split_of(e.model, ranks, 0);
   for (int s = 0; s < static_cast<int>(part.segments.size()); ++s) {
     const model::Segment& segment = part.segments[static_cast<std::size_t>(s)];
-    if (model::sums_outputs(segment)) list.push_back({s, false, {Collective::all_reduce, activation_dtype(e), segment.outputs}});
+    if (model::sums_outputs(segment))
+      list.push_back({s, false, {Collective::all_reduce, activation_dtype(e), segment.outputs}});
     if (s > part.first_with_parameters && model::sums_input_gradient(segment))
       list.push_back({s, true, {Collective::all_reduce, activation_dtype(e), segment.inputs}});
   }
   if (model::splits_classes(part))
-    list.push_back(
-        {static_cast<int>(part.segments.size()) - 1, false, {Collective::all_gather, base::DType::fp64, model::kSoftmaxSummary * ranks * part.labels()}});
+    list.push_back({static_cast<int>(part.segments.size()) - 1,
+                    false,
+                    {Collective::all_gather, base::DType::fp64,
+                     model::kSoftmaxSummary * ranks * part.labels()}});
   return list;
 }
 
-void for_each_micro_batch(const Resolved& e, int rank, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) {
-  const std::int64_t batch = e.document.training.batch_per_rank, passes = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
+void for_each_micro_batch(
+    const Resolved& e, int rank,
+    const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) {
+  const std::int64_t batch = e.document.training.batch_per_rank,
+                     passes = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
   const auto cut = [&](std::int64_t samples, std::int64_t train, std::int64_t evaluate) {
     if (samples >= batch) visit(batch, train * (samples / batch), evaluate * (samples / batch));
     if (samples % batch > 0) visit(samples % batch, train, evaluate);
   };
   const data::Shares shares = e.shares();
   for (const data::Stretch& stretch : shares.stretches())
-    cut(shares.samples(stretch.first_step, share_of(e, rank)), passes * stretch.steps + std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps),
+    cut(shares.samples(stretch.first_step, share_of(e, rank)),
+        passes * stretch.steps +
+            std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps),
         0);
   cut(e.held_out(rank).second, 0, count_evaluations(e));
 }
 
 // A mesh keeps those who share layers on one.
 bool is_on_several_hosts(const Resolved& e) {
-  return e.document.strategy.kind == StrategyKind::tensor_parallel && std::ranges::count(e.hosts, e.hosts.front()) < std::ssize(e.hosts);
+  return e.document.strategy.kind == StrategyKind::tensor_parallel &&
+         std::ranges::count(e.hosts, e.hosts.front()) < std::ssize(e.hosts);
 }
 
 std::optional<std::string> split_said(const Resolved& e) {
   if (!splits_layers(e)) return std::nullopt;
   const model::Model part = model::split_of(e.model, mesh_of(e).tensor, 0);
   std::string text;
-  for (const auto& [split, by] :
-       {std::pair{model::Split::rows, "by rows of its table"}, {model::Split::outputs, "by outputs"}, {model::Split::inputs, "by inputs"}})
-    if (const std::string layers = split_layers(part, split, by); !layers.empty()) text += (text.empty() ? "" : ", ") + layers;
-  return text + "; every rank has all of the others" + (has_stages(e.document.strategy.kind) ? " of its stage" : "") +
-         (is_on_several_hosts(e) ? "; ranks are on several hosts, and every layer is summed across them, twice a micro-batch" : "");
+  for (const auto& [split, by] : {std::pair{model::Split::rows, "by rows of its table"},
+                                  {model::Split::outputs, "by outputs"},
+                                  {model::Split::inputs, "by inputs"}})
+    if (const std::string layers = split_layers(part, split, by); !layers.empty())
+      text += (text.empty() ? "" : ", ") + layers;
+  return text + "; every rank has all of the others" +
+         (has_stages(e.document.strategy.kind) ? " of its stage" : "") +
+         (is_on_several_hosts(e) ? "; ranks are on several hosts, and every layer is summed across "
+                                   "them, twice a micro-batch"
+                                 : "");
 }
 
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model) {
@@ -99,18 +120,24 @@ base::Problems tensor_problems(const Experiment& experiment, const model::Model&
   const bool mesh = experiment.strategy.kind == StrategyKind::hybrid;
   base::Problems problems;
   if (const std::int64_t heads = model::undivided_heads(model, ranks); heads > 0)
-    problems.push_back(refused(place_of_heads(experiment.model, heads),
-                               format_count(heads) + (heads == 1 ? " head of attention is not" : " heads of attention are not") + " shared out evenly by " +
-                                   format_count(ranks) + " workers",
-                               "a multiple of " + format_count(ranks) + " heads",
-                               mesh ? "Set the heads to one, or lower strategy.mesh.tensor." : "Set the heads to one, or the role of some devices to idle."));
-  const std::vector<model::Split> splits = model::splits_of(model, ranks);
-  if (std::all_of(splits.begin(), splits.end(), [](model::Split split) { return split == model::Split::none; }))
     problems.push_back(
-        refused(mesh ? "strategy.mesh.tensor" : "strategy.kind",
-                std::string(base::name_of(experiment.strategy.kind)) + " finds no layer of this model that " + format_count(ranks) + " workers can split",
-                "two linear layers one after the other, or a last one with as many classes as workers",
-                mesh ? "Lower it, or take wider layers." : "Take fewer workers, wider layers, or model_parallel, which takes layers whole."));
+        refused(place_of_heads(experiment.model, heads),
+                format_count(heads) +
+                    (heads == 1 ? " head of attention is not" : " heads of attention are not") +
+                    " shared out evenly by " + format_count(ranks) + " workers",
+                "a multiple of " + format_count(ranks) + " heads",
+                mesh ? "Set the heads to one, or lower strategy.mesh.tensor."
+                     : "Set the heads to one, or the role of some devices to idle."));
+  const std::vector<model::Split> splits = model::splits_of(model, ranks);
+  if (std::all_of(splits.begin(), splits.end(),
+                  [](model::Split split) { return split == model::Split::none; }))
+    problems.push_back(refused(
+        mesh ? "strategy.mesh.tensor" : "strategy.kind",
+        std::string(base::name_of(experiment.strategy.kind)) +
+            " finds no layer of this model that " + format_count(ranks) + " workers can split",
+        "two linear layers one after the other, or a last one with as many classes as workers",
+        mesh ? "Lower it, or take wider layers."
+             : "Take fewer workers, wider layers, or model_parallel, which takes layers whole."));
   return problems;
 }
 

@@ -11,23 +11,31 @@ namespace trainyard::experiment {
 namespace {
 
 // One replica keeps all that it has.
-bool shards_stages(const StrategySpec& strategy) { return strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && strategy.mesh.data != 1; }
+bool shards_stages(const StrategySpec& strategy) {
+  return strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data &&
+         strategy.mesh.data != 1;
+}
 
-bool is_tied(const model::ModelSpec& model) { return !model.layers.empty() && model.layers[model.output_layer()].tied; }
+bool is_tied(const model::ModelSpec& model) {
+  return !model.layers.empty() && model.layers[model.output_layer()].tied;
+}
 
 }  // namespace
 
 bool may_be_apart(const StrategySpec& strategy) {
-  return strategy.kind != StrategyKind::rpc && !shards_stages(strategy) && !updates_each_micro_batch(strategy);
+  return strategy.kind != StrategyKind::rpc && !shards_stages(strategy) &&
+         !updates_each_micro_batch(strategy);
 }
 
 std::optional<Tie> tie_apart(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
-  if (!has_stages(strategy.kind) || !may_be_apart(strategy) || !is_tied(experiment.model)) return std::nullopt;
+  if (!has_stages(strategy.kind) || !may_be_apart(strategy) || !is_tied(experiment.model))
+    return std::nullopt;
   const std::vector<StagePlace>& places = strategy.stages.places;
-  const Tie tie = places.empty() || strategy.stages.partition != Partition::by_hand
-                      ? Tie{0, mesh_of(experiment).pipeline - 1}
-                      : Tie{static_cast<int>(places.front().rank), static_cast<int>(places.back().rank)};
+  const Tie tie =
+      places.empty() || strategy.stages.partition != Partition::by_hand
+          ? Tie{0, mesh_of(experiment).pipeline - 1}
+          : Tie{static_cast<int>(places.front().rank), static_cast<int>(places.back().rank)};
   return tie.table == tie.tied ? std::nullopt : std::optional(tie);
 }
 
@@ -39,7 +47,8 @@ std::vector<std::vector<int>> tie_groups(const Experiment& experiment) {
   for (int part = 0; part < mesh.tensor; ++part) {
     std::vector<int>& ranks = groups.emplace_back();
     for (const int stage : {std::min(tie->table, tie->tied), std::max(tie->table, tie->tied)})
-      for (int replica = 0; replica < mesh.data; ++replica) ranks.push_back(mesh.rank_of({replica, stage, part}));
+      for (int replica = 0; replica < mesh.data; ++replica)
+        ranks.push_back(mesh.rank_of({replica, stage, part}));
   }
   return groups;
 }

@@ -14,24 +14,33 @@ using base::ProblemCode;
 using base::Problems;
 using collective::Algorithm;
 
-std::string in_words(const topology::Device& device) { return device.name + " (" + std::string(base::name_of(device.kind)) + ")"; }
+std::string in_words(const topology::Device& device) {
+  return device.name + " (" + std::string(base::name_of(device.kind)) + ")";
+}
 
 Problem not_all_tpus(const topology::Device& first, std::int64_t others) {
-  const std::string more = others == 0 ? " is none" : " and " + base::format_count(others) + (others == 1 ? " other are none" : " others are none");
-  return {ProblemCode::bad_input, "strategy.kind", "tpu trains on TPUs alone, and " + in_words(first) + more, "workers that are all TPUs",
-          "Drag TPUs from the palette onto the host and set the others idle, or set their kind to tpu (they run emulated); or use mirrored with "
+  const std::string more = others == 0 ? " is none"
+                                       : " and " + base::format_count(others) +
+                                             (others == 1 ? " other are none" : " others are none");
+  return {ProblemCode::bad_input, "strategy.kind",
+          "tpu trains on TPUs alone, and " + in_words(first) + more, "workers that are all TPUs",
+          "Drag TPUs from the palette onto the host and set the others idle, or set their kind to "
+          "tpu (they run emulated); or use mirrored with "
           "training.multiplies=bfloat16."};
 }
 
 Problem not_the_torus(Algorithm algorithm, std::string_view reason) {
-  return {ProblemCode::bad_input, "strategy.algorithm", std::string(base::name_of(algorithm)) + " is not how TPUs sum their gradients: " + std::string(reason),
+  return {ProblemCode::bad_input, "strategy.algorithm",
+          std::string(base::name_of(algorithm)) +
+              " is not how TPUs sum their gradients: " + std::string(reason),
           "torus, auto", "Set it to torus, or strategy.kind to mirrored."};
 }
 
 Problem not_our_engine(Engine engine) {
   return {ProblemCode::bad_input, "strategy.engine",
-          std::string(base::name_of(engine)) + " sums in a way of its own, and tpu along the rows and columns of a torus", "own",
-          "Choose own, or strategy.kind=mirrored."};
+          std::string(base::name_of(engine)) +
+              " sums in a way of its own, and tpu along the rows and columns of a torus",
+          "own", "Choose own, or strategy.kind=mirrored."};
 }
 
 }  // namespace
@@ -52,15 +61,19 @@ Problems torus_problems(const StrategySpec& strategy) {
   if (!only) return {};
   Problems problems;
   if (strategy.engine != Engine::own) problems.push_back(not_our_engine(strategy.engine));
-  if (strategy.algorithm != only->algorithm && strategy.algorithm != Algorithm::automatic) problems.push_back(not_the_torus(strategy.algorithm, only->reason));
+  if (strategy.algorithm != only->algorithm && strategy.algorithm != Algorithm::automatic)
+    problems.push_back(not_the_torus(strategy.algorithm, only->reason));
   return problems;
 }
 
 std::string torus_in_words(const std::vector<int>& hosts) {
   const collective::Formation formation = collective::formation(hosts);
   const std::string columns = base::format_count(formation.columns);
-  if (formation.rows() == 1) return "torus: tpu sums gradients along the one row of a torus of 1 x " + columns + ", which is a ring";
-  return "torus: tpu sums gradients along the rows and columns of a torus of " + base::format_count(formation.rows()) + " x " + columns;
+  if (formation.rows() == 1)
+    return "torus: tpu sums gradients along the one row of a torus of 1 x " + columns +
+           ", which is a ring";
+  return "torus: tpu sums gradients along the rows and columns of a torus of " +
+         base::format_count(formation.rows()) + " x " + columns;
 }
 
 }  // namespace trainyard::experiment

@@ -42,20 +42,24 @@ void append(Problems& problems, Problems more) {
     if (judged.insert(problem.where).second) problems.push_back(std::move(problem));
 }
 
-// An experiment that was built in code or in a form may hold what no file could: the field tables judge it too.
+// An experiment that was built in code or in a form may hold what no file could: the field tables
+// judge it too.
 Problems form_problems(const Experiment& experiment) {
   auto read = from_json(to_json(experiment));
   return read ? Problems{} : std::move(read.error());
 }
 
-// Whoever takes samples of its own in a step, so many of them: " on each of 4 ranks", of a model that is cut up " on each of 2 replicas"; of one alone nothing.
+// Whoever takes samples of its own in a step, so many of them: " on each of 4 ranks", of a model
+// that is cut up " on each of 2 replicas"; of one alone nothing.
 std::string on_each(const Experiment& e, std::int64_t takers) {
   if (takers == 1) return "";
   const bool are_replicas = splits_model(e.strategy.kind) && e.strategy.kind != StrategyKind::rpc;
   return " on each of " + format_count(takers) + (are_replicas ? " replicas" : " ranks");
 }
 
-std::string more_than_there_are(std::int64_t samples) { return " are more than the " + format_count(samples) + " training samples"; }
+std::string more_than_there_are(std::int64_t samples) {
+  return " are more than the " + format_count(samples) + " training samples";
+}
 
 // Of a batch that fits.
 Problems accumulation_problems(const Experiment& e, std::int64_t takers, std::int64_t samples) {
@@ -63,9 +67,11 @@ Problems accumulation_problems(const Experiment& e, std::int64_t takers, std::in
   const std::int64_t most = samples / takers / training.batch_per_rank;
   if (training.accumulation_steps <= most) return {};
   return {{ProblemCode::bad_input, "training.accumulation_steps",
-           format_count(training.accumulation_steps) + " micro-steps of " + format_count(training.batch_per_rank) + " samples" + on_each(e, takers) +
+           format_count(training.accumulation_steps) + " micro-steps of " +
+               format_count(training.batch_per_rank) + " samples" + on_each(e, takers) +
                more_than_there_are(samples),
-           "1 to " + format_count(most), "Lower it or training.batch_per_rank, or take more samples."}};
+           "1 to " + format_count(most),
+           "Lower it or training.batch_per_rank, or take more samples."}};
 }
 
 Problems batch_problems(const Experiment& e, std::int64_t takers, std::int64_t samples) {
@@ -73,83 +79,117 @@ Problems batch_problems(const Experiment& e, std::int64_t takers, std::int64_t s
   if (takers < 1 || batch_per_rank < 1) return {};
   if (samples < takers)
     return {{ProblemCode::bad_input, "data.train_samples",
-             "there are " + format_count(samples) + " training samples for " + format_count(takers) + " ranks: a global batch smaller than the ranks",
+             "there are " + format_count(samples) + " training samples for " +
+                 format_count(takers) + " ranks: a global batch smaller than the ranks",
              "at least " + format_count(takers), "Take more samples, or fewer workers."}};
   if (batch_per_rank <= samples / takers) return accumulation_problems(e, takers, samples);
-  return {{ProblemCode::bad_input, "training.batch_per_rank", format_count(batch_per_rank) + " samples" + on_each(e, takers) + more_than_there_are(samples),
+  return {{ProblemCode::bad_input, "training.batch_per_rank",
+           format_count(batch_per_rank) + " samples" + on_each(e, takers) +
+               more_than_there_are(samples),
            "1 to " + format_count(samples / takers), "Lower it, or take more samples."}};
 }
 
 Problems average_problems(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   if (strategy.average == Average::gradients) return {};
-  if (strategy.kind == StrategyKind::mirrored && experiment.training.non_finite != NonFinite::skip) return {};
+  if (strategy.kind == StrategyKind::mirrored && experiment.training.non_finite != NonFinite::skip)
+    return {};
   if (strategy.kind == StrategyKind::mirrored)
-    return {{ProblemCode::bad_input, "training.non_finite", "skip is judged by the sum of all ranks' gradients, and where weights are averaged there is none",
+    return {{ProblemCode::bad_input, "training.non_finite",
+             "skip is judged by the sum of all ranks' gradients, and where weights are averaged "
+             "there is none",
              "go_on, stop", "Set it to stop, or strategy.average to gradients."}};
-  return {{ProblemCode::bad_input, "strategy.average", std::string(base::name_of(strategy.kind)) + " does not average weights", "gradients",
+  return {{ProblemCode::bad_input, "strategy.average",
+           std::string(base::name_of(strategy.kind)) + " does not average weights", "gradients",
            "Set strategy.kind to mirrored, or strategy.average to gradients."}};
 }
 
 Problems accumulation_problems(const Experiment& experiment) {
-  if (experiment.training.accumulation_steps == 1 || experiment.strategy.kind != StrategyKind::data_parallel) return {};
-  return {{ProblemCode::bad_input, "training.accumulation_steps", "data_parallel hands out its batch in one", "1", "Set it to 1, or take ddp."}};
+  if (experiment.training.accumulation_steps == 1 ||
+      experiment.strategy.kind != StrategyKind::data_parallel)
+    return {};
+  return {{ProblemCode::bad_input, "training.accumulation_steps",
+           "data_parallel hands out its batch in one", "1", "Set it to 1, or take ddp."}};
 }
 
-// Labels of so many samples are a quick look and little memory. Of more, only those are looked at that say who owns what.
+// Labels of so many samples are a quick look and little memory. Of more, only those are looked at
+// that say who owns what.
 constexpr std::int64_t kCountedAtMost = 2'000'000;
 
 // Without labels where they are not needed.
-base::Result<data::Survey> looked_at(const data::DataSpec& spec, const std::filesystem::path& directory) {
-  if (data::owns_samples(spec.sharding) || spec.train_samples <= kCountedAtMost) return data::survey(spec, directory);
-  return data::inspect(spec, directory).map([](const data::DataSummary& summary) { return data::Survey{summary, {}}; });
+base::Result<data::Survey> looked_at(const data::DataSpec& spec,
+                                     const std::filesystem::path& directory) {
+  if (data::owns_samples(spec.sharding) || spec.train_samples <= kCountedAtMost)
+    return data::survey(spec, directory);
+  return data::inspect(spec, directory).map([](const data::DataSummary& summary) {
+    return data::Survey{summary, {}};
+  });
 }
 
 bool is_at(const Problem& problem, std::initializer_list<const char*> places) {
-  return std::ranges::any_of(places, [&](const char* place) { return problem.where.starts_with(place); });
+  return std::ranges::any_of(places,
+                             [&](const char* place) { return problem.where.starts_with(place); });
 }
 
 // Not by a parameter that is out of range, nor among ranks that are not there.
 bool may_be_dealt(const Problems& problems) {
-  return std::ranges::none_of(problems, [](const Problem& problem) { return is_at(problem, {"data", "topology", "training"}); });
+  return std::ranges::none_of(problems, [](const Problem& problem) {
+    return is_at(problem, {"data", "topology", "training"});
+  });
 }
 
-// Of layers and variables on devices, by the model that is trained. They are judged whatever else is wrong, but not those of a model or a drawing that is none,
-// nor by numbers that no file may hold; of a mesh that does not cover the drawing nobody can say which device has a stage.
-Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data, const Problems& known) {
-  const auto is_of_no_model = [](const Problem& problem) { return problem.where == "strategy.kind" || is_at(problem, {"model", "topology"}); };
-  const auto is_out_of_range = [](const Problem& problem) { return is_at(problem, {"strategy.stages", "strategy.mesh", "training.accumulation_steps"}); };
-  if (std::ranges::any_of(known, is_of_no_model) || std::ranges::any_of(form_problems(experiment), is_out_of_range)) return {};
+// Of layers and variables on devices, by the model that is trained. They are judged whatever else
+// is wrong, but not those of a model or a drawing that is none, nor by numbers that no file may
+// hold; of a mesh that does not cover the drawing nobody can say which device has a stage.
+Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data,
+                            const Problems& known) {
+  const auto is_of_no_model = [](const Problem& problem) {
+    return problem.where == "strategy.kind" || is_at(problem, {"model", "topology"});
+  };
+  const auto is_out_of_range = [](const Problem& problem) {
+    return is_at(problem, {"strategy.stages", "strategy.mesh", "training.accumulation_steps"});
+  };
+  if (std::ranges::any_of(known, is_of_no_model) ||
+      std::ranges::any_of(form_problems(experiment), is_out_of_range))
+    return {};
   const auto model = model::build(experiment.model, sample_shape(data), data.classes);
   if (!model) return {};
   Problems problems = place_problems(experiment, *model);
-  if (std::ranges::count(known, "strategy.mesh", &Problem::where) == 0) append(problems, stage_problems(experiment, *model));
+  if (std::ranges::count(known, "strategy.mesh", &Problem::where) == 0)
+    append(problems, stage_problems(experiment, *model));
   append(problems, tensor_problems(experiment, *model));
   return problems;
 }
 
 // Of the ranks that take samples.
 data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
-  if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1) return {};  // every rank has a part of every sample
-  if (splits_model(experiment.strategy.kind)) return {};                                          // every sample passes all ranks
-  if (survey.summary.sequences()) return {};                                                      // a sample has no one class
+  if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1)
+    return {};                                            // every rank has a part of every sample
+  if (splits_model(experiment.strategy.kind)) return {};  // every sample passes all ranks
+  if (survey.summary.sequences()) return {};              // a sample has no one class
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
-  if (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers)) return {};  // whoever asks is given the next samples
-  if (data::owns_samples(experiment.data.sharding)) return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
+  if (has_servers(experiment.strategy.kind) && !in_step(experiment.strategy.servers))
+    return {};  // whoever asks is given the next samples
+  if (data::owns_samples(experiment.data.sharding))
+    return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
   if (survey.summary.train_samples > kCountedAtMost) return {};
-  return data::count_first_epoch(experiment.training.seed, experiment.training.samples_per_rank(), survey.labels, classes, ranks);
+  return data::count_first_epoch(experiment.training.seed, experiment.training.samples_per_rank(),
+                                 survey.labels, classes, ranks);
 }
 
 data::ShardTable count_shards(const Experiment& experiment, const data::Survey& survey) {
   data::ShardTable table = count_among_trainers(experiment, survey);
   const int storage = storage_rank(experiment);
-  if (storage != kNobody && !table.empty()) table.insert(table.begin() + storage, std::vector<std::int64_t>(table.front().size()));
+  if (storage != kNobody && !table.empty())
+    table.insert(table.begin() + storage, std::vector<std::int64_t>(table.front().size()));
   return table;
 }
 
 std::string ranks_in_words(const std::vector<std::size_t>& ranks) {
   const std::string first = "rank " + std::to_string(ranks.front());
-  return ranks.size() == 1 ? first : first + " and " + format_count(std::ssize(ranks) - 1) + (ranks.size() == 2 ? " other" : " others");
+  return ranks.size() == 1 ? first
+                           : first + " and " + format_count(std::ssize(ranks) - 1) +
+                                 (ranks.size() == 2 ? " other" : " others");
 }
 
 }  // namespace
@@ -159,12 +199,15 @@ Problems shard_problems(const Experiment& experiment, const data::ShardTable& sh
   const auto sizes = data::samples_by_rank(shards);
   std::vector<std::size_t> without;
   for (std::size_t rank = 0; rank < sizes.size(); ++rank)
-    if (sizes[rank] == 0 && static_cast<int>(rank) != storage_rank(experiment)) without.push_back(rank);
+    if (sizes[rank] == 0 && static_cast<int>(rank) != storage_rank(experiment))
+      without.push_back(rank);
   if (without.empty() || !data::owns_samples(sharding)) return {};
   const bool by_label = sharding.kind == data::ShardingKind::label_skew;
   return {{ProblemCode::bad_input, by_label ? "data.sharding.alpha" : "data.sharding.size_ratio",
-           ranks_in_words(without) + " would own no sample, and have nothing to train on", "shards of at least 1 sample",
-           by_label ? "Raise alpha, take another seed, or fewer workers." : "Lower it, take more samples, or fewer workers."}};
+           ranks_in_words(without) + " would own no sample, and have nothing to train on",
+           "shards of at least 1 sample",
+           by_label ? "Raise alpha, take another seed, or fewer workers."
+                    : "Lower it, take more samples, or fewer workers."}};
 }
 
 model::Shape sample_shape(const data::DataSummary& data) {
@@ -191,19 +234,25 @@ Problems problems_of_meaning(const Experiment& experiment, const data::DataSumma
   append(problems, vertical_problems(experiment, data));
   if (data != nullptr) append(problems, embedding_problems(experiment));
   if (data != nullptr) append(problems, sequence_problems(experiment, *data));
-  append(problems, model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{}, data != nullptr ? data->classes : 0, "model"));
-  if (data != nullptr) append(problems, batch_problems(experiment, ranks_of_step(experiment), data->train_samples));
+  append(problems,
+         model::validate(experiment.model, data != nullptr ? sample_shape(*data) : model::Shape{},
+                         data != nullptr ? data->classes : 0, "model"));
+  if (data != nullptr)
+    append(problems, batch_problems(experiment, ranks_of_step(experiment), data->train_samples));
   return problems;
 }
 
-Findings examine(const Experiment& experiment, const std::filesystem::path& directory, bool data_as_written) {
+Findings examine(const Experiment& experiment, const std::filesystem::path& directory,
+                 bool data_as_written) {
   const auto data = looked_at(experiment.data, directory);
-  Findings findings{problems_of_meaning(experiment, data && data_as_written ? &data->summary : nullptr), {}, {}};
+  Findings findings{
+      problems_of_meaning(experiment, data && data_as_written ? &data->summary : nullptr), {}, {}};
   if (data && data_as_written && may_be_dealt(findings.problems)) {
     findings.shards = count_shards(experiment, *data);
     append(findings.problems, shard_problems(experiment, findings.shards));
   }
-  if (data && data_as_written) append(findings.problems, problems_of_layers(experiment, data->summary, findings.problems));
+  if (data && data_as_written)
+    append(findings.problems, problems_of_layers(experiment, data->summary, findings.problems));
   append(findings.problems, start_problems(experiment));
   append(findings.problems, swap_directory_problems(experiment));
   if (data) findings.data = data->summary;
@@ -211,6 +260,8 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
   return findings;
 }
 
-Problems validate(const Experiment& experiment, const std::filesystem::path& directory) { return examine(experiment, directory).problems; }
+Problems validate(const Experiment& experiment, const std::filesystem::path& directory) {
+  return examine(experiment, directory).problems;
+}
 
 }  // namespace trainyard::experiment

@@ -25,17 +25,24 @@ using base::ProblemCode;
 
 constexpr std::int64_t kNoStep = 1'000'000'000'000;  // the most that run.evaluate_every_steps takes
 
-std::string counted_ranks(std::int64_t ranks) { return format_count(ranks) + (ranks == 1 ? " rank" : " ranks"); }
+std::string counted_ranks(std::int64_t ranks) {
+  return format_count(ranks) + (ranks == 1 ? " rank" : " ranks");
+}
 
 Problem too_many(std::int64_t ranks, std::int64_t drawn) {
   const std::string advice = "Draw more devices, or give some idle ones the role worker.";
-  if (drawn == 0) return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", advice};
-  return {ProblemCode::bad_input, "ranks", "cannot be " + format_count(ranks) + ": the drawing has " + counted_ranks(drawn), "1 to " + format_count(drawn),
-          advice};
+  if (drawn == 0)
+    return {ProblemCode::bad_input, "topology.hosts", "no device has the role worker",
+            "at least one worker", advice};
+  return {ProblemCode::bad_input, "ranks",
+          "cannot be " + format_count(ranks) + ": the drawing has " + counted_ranks(drawn),
+          "1 to " + format_count(drawn), advice};
 }
 
 // A mesh is of so many devices.
-bool scales(StrategyKind kind) { return kind != StrategyKind::one_device && !has_stages(kind) && !fixed_algorithm(kind); }
+bool scales(StrategyKind kind) {
+  return kind != StrategyKind::one_device && !has_stages(kind) && !fixed_algorithm(kind);
+}
 
 std::string what_scales() {
   std::string kinds;
@@ -45,21 +52,30 @@ std::string what_scales() {
 }
 
 Problem nothing_to_scale() {
-  return {ProblemCode::bad_input, "strategy.kind", "one_device uses one device: there is nothing to scale", what_scales(), "Set strategy.kind to mirrored."};
+  return {ProblemCode::bad_input, "strategy.kind",
+          "one_device uses one device: there is nothing to scale", what_scales(),
+          "Set strategy.kind to mirrored."};
 }
 
 Problem without_algorithm(StrategyKind kind) {
-  const char* why = kind == StrategyKind::hybrid ? " is a mesh of so many devices: with fewer it would be another one"
-                    : kind == StrategyKind::rpc  ? " is of so many trainers and servers: with fewer of the one it would be another"
-                    : has_stages(kind)           ? " hands activations from layer to layer: there is no all-reduce to compare"
-                    : has_servers(kind)          ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
-                                                 : " is bound to one rank of the drawing, and has one way to sum";
-  return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + why, what_scales(), "Set strategy.kind to mirrored."};
+  const char* why =
+      kind == StrategyKind::hybrid
+          ? " is a mesh of so many devices: with fewer it would be another one"
+      : kind == StrategyKind::rpc
+          ? " is of so many trainers and servers: with fewer of the one it would be another"
+      : has_stages(kind)
+          ? " hands activations from layer to layer: there is no all-reduce to compare"
+      : has_servers(kind)
+          ? " updates on its servers, by what each worker pushes: there is no all-reduce to compare"
+          : " is bound to one rank of the drawing, and has one way to sum";
+  return {ProblemCode::bad_input, "strategy.kind", std::string(base::name_of(kind)) + why,
+          what_scales(), "Set strategy.kind to mirrored."};
 }
 
 Problem without_bytes(Engine engine) {
-  return {ProblemCode::bad_input, "strategy.engine", std::string(base::name_of(engine)) + " reports no bytes, and a sweep compares them", "own",
-          "Set strategy.engine to own."};
+  return {ProblemCode::bad_input, "strategy.engine",
+          std::string(base::name_of(engine)) + " reports no bytes, and a sweep compares them",
+          "own", "Set strategy.engine to own."};
 }
 
 base::Result<void> can_scale(const StrategySpec& strategy) {
@@ -71,16 +87,21 @@ base::Result<void> can_scale(const StrategySpec& strategy) {
 
 Problem unshareable(std::int64_t samples, std::int64_t ranks, bool in_micro_steps) {
   return {ProblemCode::bad_input, "training.batch_per_rank",
-          (in_micro_steps ? "a micro-step of " : "a global batch of ") + format_count(samples) + " samples cannot be shared evenly by " + counted_ranks(ranks),
+          (in_micro_steps ? "a micro-step of " : "a global batch of ") + format_count(samples) +
+              " samples cannot be shared evenly by " + counted_ranks(ranks),
           "a multiple of the ranks", "Take another batch per rank, or weak scaling."};
 }
 
 base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& hosts) {
   const bool one_host = std::set<int>(hosts.begin(), hosts.end()).size() == 1;
-  if (one_host && strategy.kind == StrategyKind::multi_worker_mirrored) strategy.kind = StrategyKind::mirrored;
-  if (strategy.algorithm == collective::Algorithm::automatic || collective::fits(strategy.algorithm, collective::formation(hosts))) return {};
+  if (one_host && strategy.kind == StrategyKind::multi_worker_mirrored)
+    strategy.kind = StrategyKind::mirrored;
+  if (strategy.algorithm == collective::Algorithm::automatic ||
+      collective::fits(strategy.algorithm, collective::formation(hosts)))
+    return {};
   return base::fail({ProblemCode::bad_input, "strategy.algorithm",
-                     std::string(base::name_of(strategy.algorithm)) + " asks for equally many ranks on every host, and the first " +
+                     std::string(base::name_of(strategy.algorithm)) +
+                         " asks for equally many ranks on every host, and the first " +
                          counted_ranks(std::ssize(hosts)) + " do not stand so",
                      "hosts with equally many ranks", ""});
 }
@@ -88,14 +109,16 @@ base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& 
 Problem another_all_reduce(const StrategySpec& strategy, const FixedAlgorithm& only) {
   const std::string name(base::name_of(only.algorithm));
   return {ProblemCode::bad_input, "strategy.algorithm",
-          std::string(base::name_of(strategy.kind)) + " sums by " + name + " alone, not by " + std::string(base::name_of(strategy.algorithm)), name + ", auto",
-          ""};
+          std::string(base::name_of(strategy.kind)) + " sums by " + name + " alone, not by " +
+              std::string(base::name_of(strategy.algorithm)),
+          name + ", auto", ""};
 }
 
 base::Result<void> fit_batch(TrainingSpec& training, const Variant& wanted, std::int64_t drawn) {
   if (wanted.scaling == Scaling::weak) return {};
   const std::int64_t of_all = training.batch_per_rank * drawn;
-  if (of_all % wanted.ranks != 0) return base::fail(unshareable(of_all, wanted.ranks, training.accumulation_steps > 1));
+  if (of_all % wanted.ranks != 0)
+    return base::fail(unshareable(of_all, wanted.ranks, training.accumulation_steps > 1));
   training.batch_per_rank = of_all / wanted.ranks;
   return {};
 }
@@ -108,7 +131,8 @@ std::string in_words(const Variant& variant) {
 }
 
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted) {
-  if (auto problems = topology::validate(whole.topology, "topology"); !problems.empty()) return base::fail(problems.front());
+  if (auto problems = topology::validate(whole.topology, "topology"); !problems.empty())
+    return base::fail(problems.front());
   const std::int64_t drawn = count_workers(whole.topology);
   if (const auto ok = can_scale(whole.strategy); !ok) return base::fail(ok.error());
   if (wanted.ranks < 1 || wanted.ranks > drawn) return base::fail(too_many(wanted.ranks, drawn));
@@ -120,10 +144,14 @@ base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted)
   e.training.steps = wanted.steps;
   e.run.evaluate_every_steps = kNoStep;
   e.run.seconds_per_step = 0;
-  if (const auto only = only_all_reduce(e.strategy.kind); only && !torus_problems(e.strategy).empty()) return base::fail(another_all_reduce(e.strategy, *only));
-  if (const auto ok = fit_strategy(e.strategy, hosts_of_workers(e.topology)); !ok) return base::fail(ok.error());
+  if (const auto only = only_all_reduce(e.strategy.kind);
+      only && !torus_problems(e.strategy).empty())
+    return base::fail(another_all_reduce(e.strategy, *only));
+  if (const auto ok = fit_strategy(e.strategy, hosts_of_workers(e.topology)); !ok)
+    return base::fail(ok.error());
   if (const auto ok = fit_batch(e.training, wanted, drawn); !ok) return base::fail(ok.error());
-  if (const auto problems = compression_problems(e); wanted.ranks > 1 && !problems.empty()) return base::fail(problems.front());
+  if (const auto problems = compression_problems(e); wanted.ranks > 1 && !problems.empty())
+    return base::fail(problems.front());
   return e;
 }
 

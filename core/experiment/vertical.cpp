@@ -17,63 +17,96 @@ using base::format_count;
 using base::Problem;
 
 Problem refused(std::string what, std::string advice) {
-  return {base::ProblemCode::bad_input, "data.sharding.kind", "vertical: " + std::move(what), "iid, contiguous, label_skew, size_skew", std::move(advice)};
+  return {base::ProblemCode::bad_input, "data.sharding.kind", "vertical: " + std::move(what),
+          "iid, contiguous, label_skew, size_skew", std::move(advice)};
 }
 
 // Why ranks could not exchange what their columns give; empty: they can.
 std::string reason_against(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
-  if (strategy.kind == StrategyKind::data_parallel) return "in data_parallel rank 0 alone reads samples, and hands out whole rows";
-  if (fixed_algorithm(strategy.kind)) return kind + " only sums gradients, on one rank, and ranks with columns exchange rows in the midst of the passes";
-  if (strategy.kind == StrategyKind::fsdp) return "in fsdp every rank has its part of each layer, and ranks with columns have theirs of the first";
-  if (strategy.kind == StrategyKind::tensor_parallel) return "in tensor_parallel every rank has its part of each layer, and takes the same samples";
-  if (strategy.kind == StrategyKind::rpc) return "in rpc trainers have whole samples, and servers none";
-  if (strategy.kind == StrategyKind::hybrid) return "in hybrid a rank has but a part of the model, and takes the same samples as others";
-  if (trains_apart(strategy.kind)) return "in " + kind + " every rank has parameters of its own, and ranks with columns compute by the same ones";
-  if (strategy.kind == StrategyKind::tpu) return "a tpu sums along the rows and columns of its torus, and rows are exchanged between every two ranks";
-  if (averages_weights(strategy)) return "weights are averaged, and a rank's own gradient of the first layer is that of its columns alone";
-  if (strategy.engine == Engine::nccl) return "nccl shares numbers out as they come, and rows are reduce-scattered whole";
-  if (strategy.engine != Engine::own) return std::string(base::name_of(strategy.engine)) + " only all-reduces here, and rows are reduce-scattered";
+  if (strategy.kind == StrategyKind::data_parallel)
+    return "in data_parallel rank 0 alone reads samples, and hands out whole rows";
+  if (fixed_algorithm(strategy.kind))
+    return kind +
+           " only sums gradients, on one rank, and ranks with columns exchange rows in the midst "
+           "of the passes";
+  if (strategy.kind == StrategyKind::fsdp)
+    return "in fsdp every rank has its part of each layer, and ranks with columns have theirs of "
+           "the first";
+  if (strategy.kind == StrategyKind::tensor_parallel)
+    return "in tensor_parallel every rank has its part of each layer, and takes the same samples";
+  if (strategy.kind == StrategyKind::rpc)
+    return "in rpc trainers have whole samples, and servers none";
+  if (strategy.kind == StrategyKind::hybrid)
+    return "in hybrid a rank has but a part of the model, and takes the same samples as others";
+  if (trains_apart(strategy.kind))
+    return "in " + kind +
+           " every rank has parameters of its own, and ranks with columns compute by the same ones";
+  if (strategy.kind == StrategyKind::tpu)
+    return "a tpu sums along the rows and columns of its torus, and rows are exchanged between "
+           "every two ranks";
+  if (averages_weights(strategy))
+    return "weights are averaged, and a rank's own gradient of the first layer is that of its "
+           "columns alone";
+  if (strategy.engine == Engine::nccl)
+    return "nccl shares numbers out as they come, and rows are reduce-scattered whole";
+  if (strategy.engine != Engine::own)
+    return std::string(base::name_of(strategy.engine)) +
+           " only all-reduces here, and rows are reduce-scattered";
   return "";
 }
 
 std::string advice_against(const StrategySpec& strategy) {
   if (averages_weights(strategy)) return "Set strategy.average to gradients, or take iid.";
-  const bool fits = !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) && strategy.kind != StrategyKind::tpu &&
-                    strategy.kind != StrategyKind::fsdp && !splits_model(strategy.kind);
-  return fits ? "Set strategy.engine to own, or take iid." : "Take mirrored, multi_worker_mirrored or ddp, or iid.";
+  const bool fits = !fixed_algorithm(strategy.kind) && !trains_apart(strategy.kind) &&
+                    strategy.kind != StrategyKind::tpu && strategy.kind != StrategyKind::fsdp &&
+                    !splits_model(strategy.kind);
+  return fits ? "Set strategy.engine to own, or take iid."
+              : "Take mirrored, multi_worker_mirrored or ddp, or iid.";
 }
 
 // The first layer that computes: flatten only says of the same numbers that they are a row.
 std::size_t first_layer(const model::ModelSpec& model) {
-  const auto at = std::find_if(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) { return layer.kind != model::LayerKind::flatten; });
+  const auto at = std::find_if(
+      model.layers.begin(), model.layers.end(),
+      [](const model::LayerSpec& layer) { return layer.kind != model::LayerKind::flatten; });
   return static_cast<std::size_t>(at - model.layers.begin());
 }
 
 base::Problems first_layer_problems(const model::ModelSpec& model) {
   const std::size_t first = first_layer(model);
-  if (first == model.layers.size() || model.layers[first].kind == model::LayerKind::linear) return {};
+  if (first == model.layers.size() || model.layers[first].kind == model::LayerKind::linear)
+    return {};
   const std::string kind(base::name_of(model.layers[first].kind));
-  return {refused("the first layer, model.layers[" + std::to_string(first) + "], is " + kind + ", and only a linear layer is a sum over feature columns",
+  return {refused("the first layer, model.layers[" + std::to_string(first) + "], is " + kind +
+                      ", and only a linear layer is a sum over feature columns",
                   "Begin the model with a linear layer, or take iid.")};
 }
 
 // Whatever the first layer is: a wide layer reads the sample itself.
 base::Problems looked_up_problems(const model::ModelSpec& model) {
-  const auto at = std::find_if(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) { return looks_up(layer.kind); });
+  const auto at = std::find_if(model.layers.begin(), model.layers.end(),
+                               [](const model::LayerSpec& layer) { return looks_up(layer.kind); });
   if (at == model.layers.end()) return {};
-  return {refused("model.layers[" + std::to_string(at - model.layers.begin()) + "] is " + std::string(base::name_of(at->kind)) +
-                      ", which looks up all indices of a sample, and a rank has but some columns of it",
-                  "Take iid.")};
+  return {
+      refused("model.layers[" + std::to_string(at - model.layers.begin()) + "] is " +
+                  std::string(base::name_of(at->kind)) +
+                  ", which looks up all indices of a sample, and a rank has but some columns of it",
+              "Take iid.")};
 }
 
-// Of one step, the samples that each rank takes in each micro-step: who has most says how many there are.
-std::vector<std::int64_t> rows_in_batches(const std::vector<std::int64_t>& samples, std::int64_t batch) {
+// Of one step, the samples that each rank takes in each micro-step: who has most says how many
+// there are.
+std::vector<std::int64_t> rows_in_batches(const std::vector<std::int64_t>& samples,
+                                          std::int64_t batch) {
   const std::int64_t most = *std::max_element(samples.begin(), samples.end());
   std::vector<std::int64_t> rows;
   for (std::int64_t done = 0; done < most; done += batch)
     rows.push_back(std::accumulate(samples.begin(), samples.end(), std::int64_t{0},
-                                   [&](std::int64_t sum, std::int64_t of_rank) { return sum + std::clamp<std::int64_t>(of_rank - done, 0, batch); }));
+                                   [&](std::int64_t sum, std::int64_t of_rank) {
+                                     return sum +
+                                            std::clamp<std::int64_t>(of_rank - done, 0, batch);
+                                   }));
   return rows;
 }
 
@@ -84,26 +117,32 @@ void add(std::vector<Exchange>& list, std::int64_t rows, std::int64_t times, boo
 // How often step `index` of an epoch comes in the run, for each of a stretch of alike steps.
 std::int64_t times_in_run(const Resolved& e, const data::Stretch& stretch) {
   const std::int64_t epochs = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
-  return epochs * stretch.steps + std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps);
+  return epochs * stretch.steps +
+         std::clamp<std::int64_t>(rest - stretch.first_step, 0, stretch.steps);
 }
 
 }  // namespace
 
 bool shares_columns(const Resolved& e) {
-  return e.world() > 1 && data::owns_columns(e.document.data.sharding) && e.document.strategy.kind != StrategyKind::one_device;
+  return e.world() > 1 && data::owns_columns(e.document.data.sharding) &&
+         e.document.strategy.kind != StrategyKind::one_device;
 }
 
 ColumnTable columns_by_rank(const Resolved& e) {
   ColumnTable list;
-  for (int rank = 0; shares_columns(e) && rank < e.world(); ++rank) list.push_back(data::columns_of(e.data.features(), e.world(), rank));
+  for (int rank = 0; shares_columns(e) && rank < e.world(); ++rank)
+    list.push_back(data::columns_of(e.data.features(), e.world(), rank));
   return list;
 }
 
 std::vector<std::string> columns_in_words(const Resolved& e) {
   std::vector<std::string> lines;
   for (const auto& [first, count] : columns_by_rank(e)) {
-    const std::string which = count == 1 ? "number " + format_count(first) : format_count(first) + " to " + format_count(first + count - 1);
-    lines.push_back(format_count(count) + " of " + format_count(e.data.features()) + " feature columns, " + which + ", of every sample");
+    const std::string which = count == 1
+                                  ? "number " + format_count(first)
+                                  : format_count(first) + " to " + format_count(first + count - 1);
+    lines.push_back(format_count(count) + " of " + format_count(e.data.features()) +
+                    " feature columns, " + which + ", of every sample");
   }
   return lines;
 }
@@ -123,8 +162,10 @@ std::vector<std::int64_t> rows_of_evaluation(const Resolved& e) {
   return rows_in_batches(samples, e.document.training.batch_per_rank);
 }
 
-collective::Work exchanged(const Resolved& e, std::int64_t rows, collective::Collective collective) {
-  const auto row_bytes = static_cast<int>(e.model.segments.front().outputs * base::size_of(gradient_dtype(e)));
+collective::Work exchanged(const Resolved& e, std::int64_t rows,
+                           collective::Collective collective) {
+  const auto row_bytes =
+      static_cast<int>(e.model.segments.front().outputs * base::size_of(gradient_dtype(e)));
   return {rows, row_bytes, e.ranks, e.hosts, collective};
 }
 
@@ -132,20 +173,26 @@ std::vector<Exchange> exchanges(const Resolved& e) {
   std::vector<Exchange> list;
   if (!shares_columns(e)) return list;
   for (const data::Stretch& stretch : e.shares().stretches())
-    for (const std::int64_t rows : rows_of_micro_steps(e, stretch.first_step)) add(list, rows, times_in_run(e, stretch), true);
-  for (const std::int64_t rows : rows_of_evaluation(e)) add(list, rows, count_evaluations(e), false);
+    for (const std::int64_t rows : rows_of_micro_steps(e, stretch.first_step))
+      add(list, rows, times_in_run(e, stretch), true);
+  for (const std::int64_t rows : rows_of_evaluation(e))
+    add(list, rows, count_evaluations(e), false);
   return list;
 }
 
 base::Problems vertical_problems(const Experiment& experiment, const data::DataSummary* data) {
   if (!data::owns_columns(experiment.data.sharding)) return {};
   const std::int64_t ranks = count_workers(experiment.topology);
-  if (const std::string reason = reason_against(experiment.strategy); ranks > 1 && experiment.strategy.kind != StrategyKind::one_device && !reason.empty())
+  if (const std::string reason = reason_against(experiment.strategy);
+      ranks > 1 && experiment.strategy.kind != StrategyKind::one_device && !reason.empty())
     return {refused(reason, advice_against(experiment.strategy))};
-  if (base::Problems problems = first_layer_problems(experiment.model); !problems.empty()) return problems;
-  if (base::Problems problems = looked_up_problems(experiment.model); !problems.empty()) return problems;
+  if (base::Problems problems = first_layer_problems(experiment.model); !problems.empty())
+    return problems;
+  if (base::Problems problems = looked_up_problems(experiment.model); !problems.empty())
+    return problems;
   if (data == nullptr || data->features() >= ranks) return {};
-  return {refused(format_count(ranks) + " ranks cannot share " + format_count(data->features()) + " feature columns: some would have none",
+  return {refused(format_count(ranks) + " ranks cannot share " + format_count(data->features()) +
+                      " feature columns: some would have none",
                   "Take fewer workers, data of more features, or iid.")};
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Vertical sharding: a rank has its own feature columns of every sample. The first layer, which is linear, is summed over columns, hence
-// over ranks: x W^T = sum over ranks of x[:,own] W[:,own]^T. In every micro-step its partial products are reduce-scattered, so that a rank goes
-// on with the rows that iid sharding would give it; backward, the gradients before its activation are all-gathered.
+// Vertical sharding: a rank has its own feature columns of every sample. The first layer, which is
+// linear, is summed over columns, hence over ranks: x W^T = sum over ranks of x[:,own] W[:,own]^T.
+// In every micro-step its partial products are reduce-scattered, so that a rank goes on with the
+// rows that iid sharding would give it; backward, the gradients before its activation are
+// all-gathered.
 #pragma once
 
 #include <string>
@@ -19,17 +21,22 @@ bool shares_columns(const Resolved& experiment);
 using ColumnTable = std::vector<std::pair<std::int64_t, std::int64_t>>;
 ColumnTable columns_by_rank(const Resolved& experiment);
 
-// By rank: "196 of 784 feature columns, 196 to 391, of every sample". None where a rank has them all.
+// By rank: "196 of 784 feature columns, 196 to 391, of every sample". None where a rank has them
+// all.
 std::vector<std::string> columns_in_words(const Resolved& experiment);
 
-// Rows of all ranks in the micro-steps of one step; of a rank every one has its part (collective::part), as in iid sharding.
+// Rows of all ranks in the micro-steps of one step; of a rank every one has its part
+// (collective::part), as in iid sharding.
 std::vector<std::int64_t> rows_of_micro_steps(const Resolved& experiment, std::int64_t step);
 
-// Rows of all ranks in each round of an evaluation: every rank takes a batch of its part of the held-out samples, while any has one left.
+// Rows of all ranks in each round of an evaluation: every rank takes a batch of its part of the
+// held-out samples, while any has one left.
 std::vector<std::int64_t> rows_of_evaluation(const Resolved& experiment);
 
-// What is exchanged over so many rows: of O outputs of the first layer, rows O numbers, in rows that are not cut.
-collective::Work exchanged(const Resolved& experiment, std::int64_t rows, collective::Collective collective);
+// What is exchanged over so many rows: of O outputs of the first layer, rows O numbers, in rows
+// that are not cut.
+collective::Work exchanged(const Resolved& experiment, std::int64_t rows,
+                           collective::Collective collective);
 
 // Over the whole run: how many reduce-scatters and all-gathers there are of each number of rows.
 struct Exchange {

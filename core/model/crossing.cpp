@@ -27,7 +27,9 @@ std::vector<int> relayed(const std::vector<int>& path, const std::vector<Stage>&
   const auto rank_of = [&](int stage) { return stages[static_cast<std::size_t>(stage)].rank; };
   std::vector<int> all;
   for (const int stage : path) {
-    if (!all.empty() && rank_of(all.back()) != rank_of(stage) && rank_of(all.back()) != kCaller && rank_of(stage) != kCaller) all.push_back(stage - 1);
+    if (!all.empty() && rank_of(all.back()) != rank_of(stage) && rank_of(all.back()) != kCaller &&
+        rank_of(stage) != kCaller)
+      all.push_back(stage - 1);
     all.push_back(stage);
   }
   return all;
@@ -36,7 +38,8 @@ std::vector<int> relayed(const std::vector<int>& path, const std::vector<Stage>&
 bool drops(const Segment& segment) { return segment.kind == LayerKind::dropout; }
 
 // To each rank that has a segment which asks for it, from the last stage of the caller before that.
-void add_brought(const std::vector<Stage>& stages, int value, const std::function<bool(int)>& asks, std::vector<Crossing>& list) {
+void add_brought(const std::vector<Stage>& stages, int value, const std::function<bool(int)>& asks,
+                 std::vector<Crossing>& list) {
   std::set<int> have{kCaller};
   for (int k = 0, caller = 0; k < static_cast<int>(stages.size()); ++k) {
     const Stage& stage = stages[static_cast<std::size_t>(k)];
@@ -48,14 +51,17 @@ void add_brought(const std::vector<Stage>& stages, int value, const std::functio
 
 }  // namespace
 
-Course::Course(const Model& model, const std::vector<int>& owners, Calls calls) : stages(stages_of(owners)) {
+Course::Course(const Model& model, const std::vector<int>& owners, Calls calls)
+    : stages(stages_of(owners)) {
   const int segments = static_cast<int>(model.segments.size());
   if (calls != Calls::none) stages = called(stages, calls == Calls::by_value);
   paths = paths_of(model, stages);
   if (paths.back().back() != last() && calls != Calls::none) paths.back().push_back(last());
   if (calls == Calls::by_value)
     for (auto& path : paths) path = relayed(path, stages);
-  const auto segment = [&](int s) -> const Segment& { return model.segments[static_cast<std::size_t>(s)]; };
+  const auto segment = [&](int s) -> const Segment& {
+    return model.segments[static_cast<std::size_t>(s)];
+  };
   if (calls != Calls::none) {
     add_brought(
         stages, kSamples, [&](int s) { return s == 0 || segment(s).looks_up(); }, crossings);
@@ -71,7 +77,8 @@ Course::Course(const Model& model, const std::vector<int>& owners, Calls calls) 
   for (int value = model.first_with_parameters; value < segments; ++value) {
     const auto& path = paths[static_cast<std::size_t>(value)];
     for (std::size_t i = path.size(); i-- > 1;)
-      if (rank_of(path[i]) != rank_of(path[i - 1])) crossings.push_back({value, path[i], path[i - 1]});
+      if (rank_of(path[i]) != rank_of(path[i - 1]))
+        crossings.push_back({value, path[i], path[i - 1]});
   }
 }
 

@@ -10,16 +10,23 @@
 namespace trainyard::model {
 
 inline bool is_linear(const LayerSpec& layer) { return layer.kind == LayerKind::linear; }
-inline bool is_activation(const LayerSpec& layer) { return layer.kind == LayerKind::relu || layer.kind == LayerKind::tanh; }
-inline bool is_pool(const LayerSpec& layer) { return layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool; }
-inline bool has_window(const LayerSpec& layer) { return layer.kind == LayerKind::conv2d || is_pool(layer); }
+inline bool is_activation(const LayerSpec& layer) {
+  return layer.kind == LayerKind::relu || layer.kind == LayerKind::tanh;
+}
+inline bool is_pool(const LayerSpec& layer) {
+  return layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool;
+}
+inline bool has_window(const LayerSpec& layer) {
+  return layer.kind == LayerKind::conv2d || is_pool(layer);
+}
 inline bool is_embedding(const LayerSpec& layer) { return layer.kind == LayerKind::embedding; }
 inline bool is_attention(const LayerSpec& layer) { return layer.kind == LayerKind::attention; }
 inline bool is_transformer(const LayerSpec& layer) { return layer.kind == LayerKind::transformer; }
 inline bool is_bag(const LayerSpec& layer) { return layer.kind == LayerKind::embedding_bag; }
 inline bool is_wide(const LayerSpec& layer) { return layer.kind == LayerKind::wide; }
 inline bool takes_activation(const LayerSpec& layer) {
-  return is_linear(layer) || layer.kind == LayerKind::conv2d || layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::add;
+  return is_linear(layer) || layer.kind == LayerKind::conv2d ||
+         layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::add;
 }
 
 // With its stride of 0 replaced.
@@ -35,12 +42,14 @@ struct BlockPart {
   LayerSpec layer;
   std::int64_t outputs = 0;  // numbers of a row
 };
-// x + linear(attention(linear(layer_norm(x)))), then y + linear(gelu(linear(layer_norm(y)))): as in GPT-2 (Radford et al. 2019), normalised first. Of an `add`
-// the other summand is what came into its half of the block.
+// x + linear(attention(linear(layer_norm(x)))), then y + linear(gelu(linear(layer_norm(y)))): as in
+// GPT-2 (Radford et al. 2019), normalised first. Of an `add` the other summand is what came into
+// its half of the block.
 std::vector<BlockPart> parts_of_block(const LayerSpec& transformer, std::int64_t width);
 
-// The shapes that come out of the layers, one a layer, up to the first at which something does not fit: that is said in `problem`, at its
-// field. For a list that is in order otherwise.
-std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path, std::optional<base::Problem>& problem);
+// The shapes that come out of the layers, one a layer, up to the first at which something does not
+// fit: that is said in `problem`, at its field. For a list that is in order otherwise.
+std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64_t classes,
+                          const std::string& path, std::optional<base::Problem>& problem);
 
 }  // namespace trainyard::model

@@ -13,10 +13,16 @@ namespace {
 
 using compute::Tensor;
 
-compute::Activation activation_of(LayerKind kind) { return kind == LayerKind::relu ? compute::Activation::relu : compute::Activation::tanh; }
+compute::Activation activation_of(LayerKind kind) {
+  return kind == LayerKind::relu ? compute::Activation::relu : compute::Activation::tanh;
+}
 
-std::string between(std::int64_t inputs, std::int64_t outputs) { return " " + std::to_string(inputs) + "-" + std::to_string(outputs); }
-std::string extents(std::int64_t side) { return " " + std::to_string(side) + "x" + std::to_string(side); }
+std::string between(std::int64_t inputs, std::int64_t outputs) {
+  return " " + std::to_string(inputs) + "-" + std::to_string(outputs);
+}
+std::string extents(std::int64_t side) {
+  return " " + std::to_string(side) + "x" + std::to_string(side);
+}
 
 std::string shortened(double number) {
   std::string text = std::to_string(number);
@@ -30,7 +36,8 @@ std::string details(const Segment& s) {
     case LayerKind::linear: return between(s.inputs_of_output(), s.channels());
     case LayerKind::embedding: return between(s.vocabulary[0], s.vocabulary[1]);
     case LayerKind::attention: return " " + std::to_string(s.heads);
-    case LayerKind::conv2d: return between(s.input_shape[2], s.output_shape[2]) + extents(s.window.kernel);
+    case LayerKind::conv2d:
+      return between(s.input_shape[2], s.output_shape[2]) + extents(s.window.kernel);
     case LayerKind::max_pool:
     case LayerKind::average_pool: return extents(s.window.kernel);
     case LayerKind::batch_norm:
@@ -45,17 +52,20 @@ std::string details(const Segment& s) {
 
 class Builder {
  public:
-  Builder(const ModelSpec& spec, const Shape& sample, std::int64_t classes) : spec_(spec), sample_(sample), classes_(classes) {}
+  Builder(const ModelSpec& spec, const Shape& sample, std::int64_t classes)
+      : spec_(spec), sample_(sample), classes_(classes) {}
 
   base::Result<Model> build() {
-    if (const auto problems = validate(spec_, sample_, classes_, "model"); !problems.empty()) return base::fail(problems.front());
+    if (const auto problems = validate(spec_, sample_, classes_, "model"); !problems.empty())
+      return base::fail(problems.front());
     std::optional<base::Problem> none;
     shapes_ = shapes(spec_, sample_, classes_, "model", none);
     model_.features = sample_.elements();
     model_.classes = classes_;
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) add_layer(i);
     mark_accumulation();
-    while (model_.segments[static_cast<std::size_t>(model_.first_with_parameters)].elements == 0) ++model_.first_with_parameters;
+    while (model_.segments[static_cast<std::size_t>(model_.first_with_parameters)].elements == 0)
+      ++model_.first_with_parameters;
     return std::move(model_);
   }
 
@@ -88,13 +98,17 @@ class Builder {
       for (const BlockPart& one : parts_of_block(layer, width)) {
         const Shape output{rows, one.outputs};
         const bool sums = one.layer.kind == LayerKind::add;
-        Segment& segment = add_segment(one.layer, i, std::to_string(i) + "." + std::to_string(part++), std::exchange(input, output), output);
-        if (sums) segment.addend = std::exchange(came_in, static_cast<int>(model_.segments.size()) - 1);
+        Segment& segment =
+            add_segment(one.layer, i, std::to_string(i) + "." + std::to_string(part++),
+                        std::exchange(input, output), output);
+        if (sums)
+          segment.addend = std::exchange(came_in, static_cast<int>(model_.segments.size()) - 1);
       }
     }
   }
 
-  Segment& add_segment(const LayerSpec& layer, std::size_t i, const std::string& place, const Shape& input, const Shape& output) {
+  Segment& add_segment(const LayerSpec& layer, std::size_t i, const std::string& place,
+                       const Shape& input, const Shape& output) {
     Segment s;
     s.kind = layer.kind;
     s.layer = static_cast<int>(i);
@@ -110,7 +124,9 @@ class Builder {
     if (is_embedding(layer)) s.vocabulary = {layer.rows == 0 ? classes_ : layer.rows, layer.width};
     if (is_attention(layer)) s.heads = layer.heads;
     if (layer.tied) s.tied_to = 0, s.first = model_.segments.front().first;
-    if (looks_up(layer.kind)) s.slot_count = layer.slot_count, s.table = {layer.rows, is_bag(layer) ? layer.width : s.outputs};
+    if (looks_up(layer.kind))
+      s.slot_count = layer.slot_count,
+      s.table = {layer.rows, is_bag(layer) ? layer.width : s.outputs};
     s.name = place + " " + std::string(base::name_of(layer.kind)) + details(s);
     if (s.tied_to >= 0) s.name += " tied";
     if (s.weight_shape().dimensions > 0 && s.tied_to < 0) add_parameters(s, place);
@@ -122,11 +138,13 @@ class Builder {
     const int index = static_cast<int>(model_.segments.size());
     s.first = model_.elements;
     s.elements = s.weight_shape().elements() + s.bias_elements();
-    model_.parameters.push_back({place + ".weight", s.weight_shape(), s.first, index, next_number()});
+    model_.parameters.push_back(
+        {place + ".weight", s.weight_shape(), s.first, index, next_number()});
     const bool places = s.kind == LayerKind::embedding;
     if (s.bias_elements() > 0)
-      model_.parameters.push_back(
-          {place + (places ? ".position" : ".bias"), places ? s.output_shape : Shape{s.bias_elements()}, s.bias_offset(), index, next_number()});
+      model_.parameters.push_back({place + (places ? ".position" : ".bias"),
+                                   places ? s.output_shape : Shape{s.bias_elements()},
+                                   s.bias_offset(), index, next_number()});
     model_.elements += s.elements;
   }
 
@@ -135,18 +153,25 @@ class Builder {
   void add_state(Segment& s) {
     const int index = static_cast<int>(model_.segments.size());
     s.running = model_.state_elements;
-    model_.state.push_back({std::to_string(s.layer) + ".running_mean", {s.channels()}, s.running, index});
-    model_.state.push_back({std::to_string(s.layer) + ".running_var", {s.channels()}, s.running + s.channels(), index});
+    model_.state.push_back(
+        {std::to_string(s.layer) + ".running_mean", {s.channels()}, s.running, index});
+    model_.state.push_back({std::to_string(s.layer) + ".running_var",
+                            {s.channels()},
+                            s.running + s.channels(),
+                            index});
     model_.state_elements += 2 * s.channels();
   }
 
-  // Gradients come from the last segment to the first; of those that take a value the last one writes its gradient, the others add.
+  // Gradients come from the last segment to the first; of those that take a value the last one
+  // writes its gradient, the others add.
   void mark_accumulation() {
     std::vector<char> written(model_.segments.size());
     for (std::size_t s = model_.segments.size(); s-- > 0;) {
       Segment& segment = model_.segments[s];
       if (s > 0) segment.accumulates = std::exchange(written[s - 1], 1) != 0;
-      if (segment.addend >= 0) segment.addend_accumulates = std::exchange(written[static_cast<std::size_t>(segment.addend)], 1) != 0;
+      if (segment.addend >= 0)
+        segment.addend_accumulates =
+            std::exchange(written[static_cast<std::size_t>(segment.addend)], 1) != 0;
     }
   }
 
@@ -166,36 +191,50 @@ void store(const Tensor& flat, std::int64_t offset, std::int64_t elements, Numbe
   }
 }
 
-void initialise_parameter(const Model& model, std::int64_t seed, std::size_t index, const Tensor& parameters) {
+void initialise_parameter(const Model& model, std::int64_t seed, std::size_t index,
+                          const Tensor& parameters) {
   const Parameter& parameter = model.parameters[index];
   const Segment& segment = model.segments[static_cast<std::size_t>(parameter.segment)];
   const std::int64_t elements = parameter.shape.elements();
-  if (segment.kind == LayerKind::wide) return store(parameters, parameter.offset, elements, [](std::int64_t) { return 0.0; });
+  if (segment.kind == LayerKind::wide)
+    return store(parameters, parameter.offset, elements, [](std::int64_t) { return 0.0; });
   if (segment.kind == LayerKind::batch_norm || normalises_rows(segment.kind))
-    return store(parameters, parameter.offset, elements, [scale = parameter.offset == segment.first](std::int64_t) { return scale ? 1.0 : 0.0; });
-  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise, parameter.number);
-  const std::int64_t inputs = segment.split == Split::inputs ? segment.split_of : segment.inputs_of_output();
+    return store(
+        parameters, parameter.offset, elements,
+        [scale = parameter.offset == segment.first](std::int64_t) { return scale ? 1.0 : 0.0; });
+  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::initialise,
+                            parameter.number);
+  const std::int64_t inputs =
+      segment.split == Split::inputs ? segment.split_of : segment.inputs_of_output();
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
-  store(parameters, parameter.offset, elements,
-        [&](std::int64_t i) { return random.uniform(static_cast<std::uint64_t>(parameter.in_whole(i)), -bound, bound); });
+  store(parameters, parameter.offset, elements, [&](std::int64_t i) {
+    return random.uniform(static_cast<std::uint64_t>(parameter.in_whole(i)), -bound, bound);
+  });
 }
 
 }  // namespace
 
-base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes) { return Builder(spec, sample, classes).build(); }
+base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes) {
+  return Builder(spec, sample, classes).build();
+}
 
 bool Model::ties() const {
-  return std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.tied_to >= 0; });
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const Segment& segment) { return segment.tied_to >= 0; });
 }
 
 bool Model::drops() const {
-  return std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.kind == LayerKind::dropout; });
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const Segment& segment) { return segment.kind == LayerKind::dropout; });
 }
 
-void initialise(const Model& model, std::int64_t seed, const Tensor& parameters, const Tensor& state) {
-  for (std::size_t p = 0; p < model.parameters.size() && !parameters.empty(); ++p) initialise_parameter(model, seed, p, parameters);
+void initialise(const Model& model, std::int64_t seed, const Tensor& parameters,
+                const Tensor& state) {
+  for (std::size_t p = 0; p < model.parameters.size() && !parameters.empty(); ++p)
+    initialise_parameter(model, seed, p, parameters);
   for (std::size_t p = 0; p < model.state.size() && !state.empty(); ++p)
-    store(state, model.state[p].offset, model.state[p].shape.elements(), [variance = p % 2 == 1](std::int64_t) { return variance ? 1.0 : 0.0; });
+    store(state, model.state[p].offset, model.state[p].shape.elements(),
+          [variance = p % 2 == 1](std::int64_t) { return variance ? 1.0 : 0.0; });
 }
 
 }  // namespace trainyard::model

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The `model` part of an experiment: a list of layers, ending in a softmax cross-entropy loss over the classes.
+// The `model` part of an experiment: a list of layers, ending in a softmax cross-entropy loss over
+// the classes.
 //
-// Wide and deep (Cheng et al. 2016, "Wide & Deep Learning for Recommender Systems"): an embedding_bag and linear layers are the deep part, a wide layer
-// at the end adds the logits of a linear model of the same indices. Both are trained together.
+// Wide and deep (Cheng et al. 2016, "Wide & Deep Learning for Recommender Systems"): an
+// embedding_bag and linear layers are the deep part, a wide layer at the end adds the logits of a
+// linear model of the same indices. Both are trained together.
 #pragma once
 
 #include <vector>
@@ -15,54 +17,71 @@ enum class LayerKind {
   linear,
   relu,
   tanh,
-  gelu,          // x times the share of a normal distribution below x; unlike relu and tanh a segment of its own, as its gradient wants its input
-  conv2d,        // a window slides over an image; see compute::Conv2dForward
+  gelu,    // x times the share of a normal distribution below x; unlike relu and tanh a segment of
+           // its own, as its gradient wants its input
+  conv2d,  // a window slides over an image; see compute::Conv2dForward
   max_pool,      // the largest of each window, channel by channel
   average_pool,  // the mean of each window
-  batch_norm,    // each channel at mean 0 and deviation 1 over the samples of the rank, or of all ranks; then scaled and shifted
+  batch_norm,    // each channel at mean 0 and deviation 1 over the samples of the rank, or of all
+                 // ranks; then scaled and shifted
   layer_norm,    // each row of channels at mean 0 and deviation 1; then scaled and shifted
   rms_norm,      // each row of channels at root mean square 1; then scaled
   dropout,       // drops elements while training
   flatten,       // an image as a row of features; nothing is copied
   add,           // a residual sum: adds the output of an earlier layer
-  embedding,     // numbers of a vocabulary, as characters, each as a row of a table, and the place of each in the sample as a row of another. First of the list
-  attention,     // each row of a sequence looks at those before it: causal, of several heads, without parameters; linear layers stand before and after it
-  transformer,   // blocks of a transformer, one after another: of each a segment a part, so that a block can be cut anywhere (layers.h)
-  embedding_bag,  // adds up rows of a table, named by the first columns of a sample; hands on the others. First of the list
-  wide,           // a linear model of the sample's indices: adds up rows of a table as wide as there are classes, and the logits. Last of the list
+  embedding,  // numbers of a vocabulary, as characters, each as a row of a table, and the place of
+              // each in the sample as a row of another. First of the list
+  attention,  // each row of a sequence looks at those before it: causal, of several heads, without
+              // parameters; linear layers stand before and after it
+  transformer,    // blocks of a transformer, one after another: of each a segment a part, so that a
+                  // block can be cut anywhere (layers.h)
+  embedding_bag,  // adds up rows of a table, named by the first columns of a sample; hands on the
+                  // others. First of the list
+  wide,  // a linear model of the sample's indices: adds up rows of a table as wide as there are
+         // classes, and the logits. Last of the list
 };
 
-constexpr bool normalises_rows(LayerKind kind) { return kind == LayerKind::layer_norm || kind == LayerKind::rms_norm; }
+constexpr bool normalises_rows(LayerKind kind) {
+  return kind == LayerKind::layer_norm || kind == LayerKind::rms_norm;
+}
 
 // Whether the weight is a table, of which a sample names rows.
-constexpr bool looks_up(LayerKind kind) { return kind == LayerKind::embedding_bag || kind == LayerKind::wide; }
+constexpr bool looks_up(LayerKind kind) {
+  return kind == LayerKind::embedding_bag || kind == LayerKind::wide;
+}
 
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
-  std::int64_t units = 0;       // linear: outputs; 0: as many as there are classes
-  bool tied = false;            // linear, the last: its weight is the table of the embedding, and it has no bias
-  std::int64_t channels = 32;   // conv2d: of the image that comes out
-  std::int64_t kernel = 3;      // conv2d and pools: the window is kernel x kernel pixels
-  std::int64_t stride = 0;      // conv2d and pools; 0: 1 for conv2d, the kernel for pools
-  std::int64_t padding = 0;     // conv2d and pools: pixels around the image
-  double momentum = 0.1;        // batch_norm
-  bool synchronised = false;    // batch_norm: over the samples of all ranks
-  double probability = 0.5;     // dropout
-  std::int64_t back = 2;        // add: layers back to the one whose output is added
-  std::int64_t slot_count = 8;  // embedding_bag and wide: columns of the sample that are numbers of rows
-  std::int64_t rows = 20'000;   // embedding, embedding_bag and wide: of the table; embedding: 0: as many as there are classes
-  std::int64_t width = 16;      // embedding and embedding_bag: of a row
-  std::int64_t heads = 4;       // attention and transformer
-  std::int64_t blocks = 4;      // transformer
-  std::int64_t hidden = 0;      // transformer: units between its two last linear layers; 0: four times as many as the rows have numbers
+  std::int64_t units = 0;  // linear: outputs; 0: as many as there are classes
+  bool tied =
+      false;  // linear, the last: its weight is the table of the embedding, and it has no bias
+  std::int64_t channels = 32;  // conv2d: of the image that comes out
+  std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels
+  std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools
+  std::int64_t padding = 0;    // conv2d and pools: pixels around the image
+  double momentum = 0.1;       // batch_norm
+  bool synchronised = false;   // batch_norm: over the samples of all ranks
+  double probability = 0.5;    // dropout
+  std::int64_t back = 2;       // add: layers back to the one whose output is added
+  std::int64_t slot_count =
+      8;  // embedding_bag and wide: columns of the sample that are numbers of rows
+  std::int64_t rows = 20'000;  // embedding, embedding_bag and wide: of the table; embedding: 0: as
+                               // many as there are classes
+  std::int64_t width = 16;     // embedding and embedding_bag: of a row
+  std::int64_t heads = 4;      // attention and transformer
+  std::int64_t blocks = 4;     // transformer
+  std::int64_t hidden = 0;  // transformer: units between its two last linear layers; 0: four times
+                            // as many as the rows have numbers
 
   bool operator==(const LayerSpec&) const = default;
 };
 
 struct ModelSpec {
-  std::vector<LayerSpec> layers{{LayerKind::linear, 128}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+  std::vector<LayerSpec> layers{
+      {LayerKind::linear, 128}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
 
-  // The layer that makes the logits: the last, or the one that a wide layer at the end adds to. Of a list that has layers.
+  // The layer that makes the logits: the last, or the one that a wide layer at the end adds to. Of
+  // a list that has layers.
   std::size_t output_layer() const {
     std::size_t last = layers.size() - 1;
     while (last > 0 && layers[last].kind == LayerKind::wide) --last;
@@ -101,42 +120,67 @@ struct trainyard::base::Fields<trainyard::model::LayerSpec> {
   using L = trainyard::model::LayerSpec;
   using K = trainyard::model::LayerKind;
   static constexpr std::string_view title = "Layer";
-  static constexpr bool has_window(const L& l) { return l.kind == K::conv2d || l.kind == K::max_pool || l.kind == K::average_pool; }
+  static constexpr bool has_window(const L& l) {
+    return l.kind == K::conv2d || l.kind == K::max_pool || l.kind == K::average_pool;
+  }
   static constexpr bool looks_up(const L& l) { return trainyard::model::looks_up(l.kind); }
   static constexpr bool has_table(const L& l) { return looks_up(l) || l.kind == K::embedding; }
   static constexpr bool normalises(const L& l) { return l.kind == K::batch_norm; }
   static auto table() {
     return std::tuple{
         field("kind", &L::kind, "", {}, "What the layer computes"),
-        field("units", &L::units, "units", {0, 1 << 20}, "Outputs of a linear layer; 0: as many as there are classes",
+        field("units", &L::units, "units", {0, 1 << 20},
+              "Outputs of a linear layer; 0: as many as there are classes",
               [](const L& l) { return l.kind == K::linear; }),
-        field("tied", &L::tied, "", {}, "Of the last linear layer: its weight is the table of the embedding, learnt by both, and it has no bias",
+        field("tied", &L::tied, "", {},
+              "Of the last linear layer: its weight is the table of the embedding, learnt by both, "
+              "and it has no bias",
               [](const L& l) { return l.kind == K::linear; }),
-        field("channels", &L::channels, "channels", {1, 1 << 16}, "Channels of the image that a convolution makes",
+        field("channels", &L::channels, "channels", {1, 1 << 16},
+              "Channels of the image that a convolution makes",
               [](const L& l) { return l.kind == K::conv2d; }),
-        field("kernel", &L::kernel, "pixels", {1, 256}, "Side of the window that slides over the image", has_window),
-        field("stride", &L::stride, "pixels", {0, 256}, "How far the window moves; 0: automatic, one pixel for a convolution and the kernel for a pool",
+        field("kernel", &L::kernel, "pixels", {1, 256},
+              "Side of the window that slides over the image", has_window),
+        field("stride", &L::stride, "pixels", {0, 256},
+              "How far the window moves; 0: automatic, one pixel for a convolution and the kernel "
+              "for a pool",
               has_window),
-        field("padding", &L::padding, "pixels", {0, 255}, "Pixels of 0 around the image; a maximum passes them over", has_window),
-        field("momentum", &L::momentum, "", {0, 1}, "Share of the newest batch in the running statistics, which evaluation uses", normalises),
-        field("synchronised", &L::synchronised, "", {},
-              "Train by the mean and variance over the samples of all ranks, which takes two small all-reduces a micro-step; else each rank normalises by its "
-              "own samples, and several ranks do not quite equal one device. One rank alone: no difference",
+        field("padding", &L::padding, "pixels", {0, 255},
+              "Pixels of 0 around the image; a maximum passes them over", has_window),
+        field("momentum", &L::momentum, "", {0, 1},
+              "Share of the newest batch in the running statistics, which evaluation uses",
               normalises),
-        field("probability", &L::probability, "", {0, 0.999}, "Share of the elements that is dropped in training; the same ones whatever the ranks",
+        field("synchronised", &L::synchronised, "", {},
+              "Train by the mean and variance over the samples of all ranks, which takes two small "
+              "all-reduces a micro-step; else each rank normalises by its "
+              "own samples, and several ranks do not quite equal one device. One rank alone: no "
+              "difference",
+              normalises),
+        field("probability", &L::probability, "", {0, 0.999},
+              "Share of the elements that is dropped in training; the same ones whatever the ranks",
               [](const L& l) { return l.kind == K::dropout; }),
-        field("back", &L::back, "layers", {2, 1000}, "Layers back to the one whose output is added", [](const L& l) { return l.kind == K::add; }),
+        field("back", &L::back, "layers", {2, 1000}, "Layers back to the one whose output is added",
+              [](const L& l) { return l.kind == K::add; }),
         field("slots", &L::slot_count, "columns", {1, 1024},
-              "Columns of a sample that are numbers of rows, each of which is looked up; as many as the data have", looks_up),
-        field("rows", &L::rows, "rows", {0, 1 << 24}, "Rows of the table, one for every index of the data; 0, of an embedding: as many as there are classes",
+              "Columns of a sample that are numbers of rows, each of which is looked up; as many "
+              "as the data have",
+              looks_up),
+        field("rows", &L::rows, "rows", {0, 1 << 24},
+              "Rows of the table, one for every index of the data; 0, of an embedding: as many as "
+              "there are classes",
               has_table),
-        field("width", &L::width, "numbers", {1, 1 << 16}, "Numbers of a row: what an index becomes",
+        field("width", &L::width, "numbers", {1, 1 << 16},
+              "Numbers of a row: what an index becomes",
               [](const L& l) { return l.kind == K::embedding_bag || l.kind == K::embedding; }),
-        field("heads", &L::heads, "heads", {1, 1024}, "Heads that look at the rows before, each at its own part of query, key and value",
+        field("heads", &L::heads, "heads", {1, 1024},
+              "Heads that look at the rows before, each at its own part of query, key and value",
               [](const L& l) { return l.kind == K::attention || l.kind == K::transformer; }),
-        field("blocks", &L::blocks, "blocks", {1, 1000}, "Blocks one after another, each of attention and a feed-forward part, with a sum around either",
+        field("blocks", &L::blocks, "blocks", {1, 1000},
+              "Blocks one after another, each of attention and a feed-forward part, with a sum "
+              "around either",
               [](const L& l) { return l.kind == K::transformer; }),
-        field("hidden", &L::hidden, "units", {0, 1 << 20}, "Units of the feed-forward part; 0: four times as many as the rows have numbers",
+        field("hidden", &L::hidden, "units", {0, 1 << 20},
+              "Units of the feed-forward part; 0: four times as many as the rows have numbers",
               [](const L& l) { return l.kind == K::transformer; })};
   }
 };
@@ -145,6 +189,8 @@ struct trainyard::base::Fields<trainyard::model::ModelSpec> {
   using M = trainyard::model::ModelSpec;
   static constexpr std::string_view title = "Model";
   static auto table() {
-    return std::tuple{field("layers", &M::layers, "", {1, 1000}, "Layers from input to output; a softmax cross-entropy loss follows the last")};
+    return std::tuple{
+        field("layers", &M::layers, "", {1, 1000},
+              "Layers from input to output; a softmax cross-entropy loss follows the last")};
   }
 };

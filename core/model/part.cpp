@@ -6,9 +6,11 @@
 namespace trainyard::model {
 namespace {
 
-// Those of segments whose parameters the rank has, side by side: from where the first of a segment lies now, `place` says to where all of the segment move.
+// Those of segments whose parameters the rank has, side by side: from where the first of a segment
+// lies now, `place` says to where all of the segment move.
 template <class Place>
-std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<bool>& has, Place place) {
+std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<bool>& has,
+                             Place place) {
   std::vector<Parameter> own;
   for (Parameter parameter : parameters) {
     if (!has[static_cast<std::size_t>(parameter.segment)]) continue;
@@ -23,7 +25,8 @@ std::vector<bool> kept_by(const Model& model, const std::vector<int>& owners, in
   std::vector<bool> has;
   for (const int owner : owners) has.push_back(owner == rank);
   for (std::size_t s = 0; s < has.size(); ++s)
-    if (const int table = model.segments[s].tied_to; table >= 0 && owners[s] == rank) has[static_cast<std::size_t>(table)] = true;
+    if (const int table = model.segments[s].tied_to; table >= 0 && owners[s] == rank)
+      has[static_cast<std::size_t>(table)] = true;
   return has;
 }
 
@@ -49,9 +52,15 @@ Model part_of(const Model& model, const std::vector<int>& owners, int rank) {
     segment.first = table.first;
     segment.apart = table.apart = owners[s] != owners[static_cast<std::size_t>(segment.tied_to)];
   }
-  const auto segment_in = [](const Model& m, int s) -> const Segment& { return m.segments[static_cast<std::size_t>(s)]; };
-  part.parameters = moved(model.parameters, has, [&](int s) { return segment_in(part, s).first - segment_in(model, s).first; });
-  part.state = moved(model.state, has, [&](int s) { return segment_in(part, s).running - segment_in(model, s).running; });
+  const auto segment_in = [](const Model& m, int s) -> const Segment& {
+    return m.segments[static_cast<std::size_t>(s)];
+  };
+  part.parameters = moved(model.parameters, has, [&](int s) {
+    return segment_in(part, s).first - segment_in(model, s).first;
+  });
+  part.state = moved(model.state, has, [&](int s) {
+    return segment_in(part, s).running - segment_in(model, s).running;
+  });
   return part;
 }
 
@@ -59,7 +68,8 @@ std::vector<Stage> stages_of(const std::vector<int>& owners) {
   std::vector<Stage> stages;
   for (std::size_t s = 0; s < owners.size(); ++s) {
     const int segment = static_cast<int>(s);
-    if (stages.empty() || stages.back().rank != owners[s]) stages.push_back({segment, segment, owners[s]});
+    if (stages.empty() || stages.back().rank != owners[s])
+      stages.push_back({segment, segment, owners[s]});
     else stages.back().last = segment;
   }
   return stages;
@@ -75,22 +85,27 @@ std::vector<int> inputs_of(const Model& model, int segment) {
 }
 
 bool goes_back_by_output(const Segment& s) {
-  return s.kind == LayerKind::max_pool || s.kind == LayerKind::attention || (s.activation != compute::Activation::none && s.kind != LayerKind::batch_norm);
+  return s.kind == LayerKind::max_pool || s.kind == LayerKind::attention ||
+         (s.activation != compute::Activation::none && s.kind != LayerKind::batch_norm);
 }
 
 bool goes_back_by_input(const Segment& s) {
-  return s.kind == LayerKind::batch_norm || s.kind == LayerKind::max_pool || s.kind == LayerKind::gelu || s.kind == LayerKind::attention ||
-         normalises_rows(s.kind);
+  return s.kind == LayerKind::batch_norm || s.kind == LayerKind::max_pool ||
+         s.kind == LayerKind::gelu || s.kind == LayerKind::attention || normalises_rows(s.kind);
 }
 
 // A batch normalisation undoes its activation where it learns.
 std::vector<int> backward_inputs_of(const Model& model, int segment) {
   const Segment& s = model.segments[static_cast<std::size_t>(segment)];
-  const bool activates = s.activation != compute::Activation::none, learns = model.owner(s).elements > 0;
-  const bool goes_back = segment > model.first_with_parameters || (segment == model.first_with_parameters && activates);
+  const bool activates = s.activation != compute::Activation::none,
+             learns = model.owner(s).elements > 0;
+  const bool goes_back = segment > model.first_with_parameters ||
+                         (segment == model.first_with_parameters && activates);
   std::vector<int> inputs;
-  if ((learns && !s.looks_up()) || (segment > model.first_with_parameters && goes_back_by_input(s))) inputs.push_back(segment - 1);
-  if (goes_back && (goes_back_by_output(s) || (s.kind == LayerKind::batch_norm && activates))) inputs.push_back(segment);
+  if ((learns && !s.looks_up()) || (segment > model.first_with_parameters && goes_back_by_input(s)))
+    inputs.push_back(segment - 1);
+  if (goes_back && (goes_back_by_output(s) || (s.kind == LayerKind::batch_norm && activates)))
+    inputs.push_back(segment);
   std::erase(inputs, -1);
   return inputs;
 }
@@ -98,7 +113,8 @@ std::vector<int> backward_inputs_of(const Model& model, int segment) {
 std::vector<std::vector<int>> paths_of(const Model& model, const std::vector<Stage>& stages) {
   std::vector<std::vector<int>> paths(model.segments.size());
   for (std::size_t k = 0; k < stages.size(); ++k)
-    for (int s = stages[k].first; s <= stages[k].last; ++s) paths[static_cast<std::size_t>(s)].push_back(static_cast<int>(k));
+    for (int s = stages[k].first; s <= stages[k].last; ++s)
+      paths[static_cast<std::size_t>(s)].push_back(static_cast<int>(k));
   for (std::size_t k = 0; k < stages.size(); ++k)
     for (int s = stages[k].first; s <= stages[k].last; ++s)
       for (const int input : inputs_of(model, s))

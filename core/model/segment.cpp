@@ -14,7 +14,9 @@ std::int64_t square(std::int64_t side) { return side * side; }
 std::int64_t products(const Segment& s) { return 2 * s.inputs_of_output() * s.outputs; }
 
 // Of one sample: pairs of a row and one that it sees.
-std::int64_t pairs_of_rows(const Segment& s) { return s.output_shape[0] * (s.output_shape[0] + 1) / 2; }
+std::int64_t pairs_of_rows(const Segment& s) {
+  return s.output_shape[0] * (s.output_shape[0] + 1) / 2;
+}
 
 // `products` of rows of all heads for each pair, and what is done to a score.
 std::int64_t attention_flops(const Segment& s, std::int64_t products, std::int64_t of_score) {
@@ -25,7 +27,8 @@ std::int64_t attention_flops(const Segment& s, std::int64_t products, std::int64
 
 std::int64_t Parameter::in_whole(std::int64_t i) const {
   if (!box.any()) return i;
-  const std::int64_t columns = shape.elements() / shape[0], of = box.whole.elements() / box.whole[0];
+  const std::int64_t columns = shape.elements() / shape[0],
+                     of = box.whole.elements() / box.whole[0];
   return (box.first_row + i / columns) * of + box.first_column + i % columns;
 }
 
@@ -64,8 +67,10 @@ std::int64_t Segment::forward_flops() const {
     case LayerKind::conv2d: return products(*this) + 2 * outputs;
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(window.kernel) * outputs;
-    case LayerKind::batch_norm: return sums_flops() + 4 * outputs;  // 3 to normalise, the activation
-    case LayerKind::layer_norm: return 8 * outputs;                 // 4 for mean and variance, 4 to normalise, scale and shift
+    case LayerKind::batch_norm:
+      return sums_flops() + 4 * outputs;  // 3 to normalise, the activation
+    case LayerKind::layer_norm:
+      return 8 * outputs;  // 4 for mean and variance, 4 to normalise, scale and shift
     case LayerKind::rms_norm: return 4 * outputs;
     case LayerKind::gelu: return kGelu * outputs;
     case LayerKind::attention: return attention_flops(*this, 2, kExponential + 4);
@@ -84,10 +89,13 @@ std::int64_t Segment::backward_input_flops() const {
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return 5 * outputs;
-    case LayerKind::layer_norm: return 14 * outputs;  // its statistics again, two means, and what they make
+    case LayerKind::layer_norm:
+      return 14 * outputs;  // its statistics again, two means, and what they make
     case LayerKind::rms_norm: return 10 * outputs;
     case LayerKind::gelu: return 2 * kGelu * outputs;
-    case LayerKind::attention: return attention_flops(*this, 5, kExponential + 6) + 2 * outputs;  // the scores once more, and a mean a row
+    case LayerKind::attention:
+      return attention_flops(*this, 5, kExponential + 6) +
+             2 * outputs;  // the scores once more, and a mean a row
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }

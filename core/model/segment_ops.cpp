@@ -15,18 +15,29 @@ Tensor part(const Tensor& flat, std::int64_t offset, const Shape& shape) {
 }
 
 Tensor weight(const Segment& s, const Tensor& own) { return part(own, 0, s.weight_shape()); }
-Tensor running(const Segment& s, const SegmentTensors& t) { return part(t.state, s.running, {2, s.channels()}); }
+Tensor running(const Segment& s, const SegmentTensors& t) {
+  return part(t.state, s.running, {2, s.channels()});
+}
 // Empty where there is none.
-Tensor bias(const Segment& s, const Tensor& own) { return s.bias_elements() > 0 ? part(own, s.weight_shape().elements(), {s.bias_elements()}) : Tensor{}; }
-compute::RowNorm row_norm(const Segment& s) { return s.kind == LayerKind::layer_norm ? compute::RowNorm::layer : compute::RowNorm::root_mean_square; }
-Pooling pooling(const Segment& s) { return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average; }
+Tensor bias(const Segment& s, const Tensor& own) {
+  return s.bias_elements() > 0 ? part(own, s.weight_shape().elements(), {s.bias_elements()})
+                               : Tensor{};
+}
+compute::RowNorm row_norm(const Segment& s) {
+  return s.kind == LayerKind::layer_norm ? compute::RowNorm::layer
+                                         : compute::RowNorm::root_mean_square;
+}
+Pooling pooling(const Segment& s) {
+  return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average;
+}
 
 // [B, numbers of a sample] as [B, extents of a sample].
 Tensor shaped(Tensor rows, const Shape& sample) {
   const std::int64_t batch = rows.shape[0];
   rows.shape.dimensions = sample.dimensions + 1;
   rows.shape.extents[0] = batch;
-  for (int i = 0; i < sample.dimensions; ++i) rows.shape.extents[static_cast<std::size_t>(i) + 1] = sample[i];
+  for (int i = 0; i < sample.dimensions; ++i)
+    rows.shape.extents[static_cast<std::size_t>(i) + 1] = sample[i];
   return rows;
 }
 
@@ -38,7 +49,9 @@ Tensor rows_of(Tensor tensor, std::int64_t columns) {
 }
 
 // A row of a sequence is taken by itself.
-Tensor input_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]); }
+Tensor input_rows(const Segment& s, const Tensor& tensor) {
+  return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]);
+}
 Tensor output_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.channels()); }
 // Of an embedding: each number of each sample, and samples as a whole.
 Tensor numbers(const SegmentTensors& t) { return rows_of(t.input, 1); }
@@ -53,14 +66,19 @@ SegmentTensors in_shape(const Segment& s, SegmentTensors t) {
   return t;
 }
 
-compute::Dropout dropout(const Segment& s, const SegmentTensors& t, const Tensor& from, const Tensor& to) {
-  return {from, to, t.sample_numbers, t.step, t.seed, static_cast<std::uint32_t>(s.layer), s.probability};
+compute::Dropout dropout(const Segment& s, const SegmentTensors& t, const Tensor& from,
+                         const Tensor& to) {
+  return {from,         to, t.sample_numbers, t.step, t.seed, static_cast<std::uint32_t>(s.layer),
+          s.probability};
 }
 
 // Of a table in parts: those of its rows that are here, and the places where they are.
 Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
-  Ops ops{compute::EmbeddingBagForward{numbers(t), weight(s, t.parameters), output_rows(s, t.output), 1, s.split_first, s.split_of}};
-  if (s.biased) ops.emplace_back(compute::AddBias{whole_rows(s, t.output), bias(s, t.parameters), whole_rows(s, t.output)});
+  Ops ops{compute::EmbeddingBagForward{numbers(t), weight(s, t.parameters),
+                                       output_rows(s, t.output), 1, s.split_first, s.split_of}};
+  if (s.biased)
+    ops.emplace_back(
+        compute::AddBias{whole_rows(s, t.output), bias(s, t.parameters), whole_rows(s, t.output)});
   return ops;
 }
 
@@ -68,20 +86,28 @@ Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
 Ops forward_alike(const Segment& s, const SegmentTensors& t) {
   switch (s.kind) {
     case LayerKind::linear:
-      return {
-          compute::LinearForward{input_rows(s, t.input), weight(s, t.parameters), bias(s, t.parameters), output_rows(s, t.output), s.activation, t.multiplies}};
+      return {compute::LinearForward{input_rows(s, t.input), weight(s, t.parameters),
+                                     bias(s, t.parameters), output_rows(s, t.output), s.activation,
+                                     t.multiplies}};
     case LayerKind::embedding: return embedding_forward(s, t);
     case LayerKind::attention: return {compute::AttentionForward{t.input, t.output, s.heads}};
     case LayerKind::conv2d:
-      return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, s.window, s.activation, t.multiplies}};
+      return {compute::Conv2dForward{t.input, weight(s, t.parameters), bias(s, t.parameters),
+                                     t.output, s.window, s.activation, t.multiplies}};
     case LayerKind::max_pool:
-    case LayerKind::average_pool: return {compute::PoolForward{t.input, t.output, s.window, pooling(s)}};
-    case LayerKind::embedding_bag: return {compute::EmbeddingBagForward{t.samples, weight(s, t.parameters), t.output, s.slot_count}};
-    case LayerKind::wide: return {compute::AddBag{t.input, t.samples, weight(s, t.parameters), t.output, s.slot_count}};
+    case LayerKind::average_pool:
+      return {compute::PoolForward{t.input, t.output, s.window, pooling(s)}};
+    case LayerKind::embedding_bag:
+      return {
+          compute::EmbeddingBagForward{t.samples, weight(s, t.parameters), t.output, s.slot_count}};
+    case LayerKind::wide:
+      return {compute::AddBag{t.input, t.samples, weight(s, t.parameters), t.output, s.slot_count}};
     case LayerKind::add: return {compute::Add{t.input, t.addend, t.output, s.activation}};
     case LayerKind::gelu: return {compute::GeluForward{t.input, t.output}};
     case LayerKind::layer_norm:
-    case LayerKind::rms_norm: return {compute::RowNormForward{t.input, weight(s, t.parameters), bias(s, t.parameters), t.output, row_norm(s)}};
+    case LayerKind::rms_norm:
+      return {compute::RowNormForward{t.input, weight(s, t.parameters), bias(s, t.parameters),
+                                      t.output, row_norm(s)}};
     default: return {};
   }
 }
@@ -95,16 +121,26 @@ Op hand_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
 // Writes the gradient at the segment's input to `to`.
 Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
   switch (s.kind) {
-    case LayerKind::conv2d: return compute::Conv2dBackwardInput{t.output_gradient, weight(s, t.parameters), to, s.window, t.multiplies};
+    case LayerKind::conv2d:
+      return compute::Conv2dBackwardInput{t.output_gradient, weight(s, t.parameters), to, s.window,
+                                          t.multiplies};
     case LayerKind::max_pool:
-    case LayerKind::average_pool: return compute::PoolBackward{t.input, t.output, t.output_gradient, to, s.window, pooling(s)};
-    case LayerKind::batch_norm: return compute::BatchNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), t.sums, t.gradient_sums, to};
+    case LayerKind::average_pool:
+      return compute::PoolBackward{t.input, t.output, t.output_gradient, to, s.window, pooling(s)};
+    case LayerKind::batch_norm:
+      return compute::BatchNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters),
+                                             t.sums,  t.gradient_sums,   to};
     case LayerKind::layer_norm:
-    case LayerKind::rms_norm: return compute::RowNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), to, row_norm(s)};
+    case LayerKind::rms_norm:
+      return compute::RowNormBackwardInput{t.input, t.output_gradient, weight(s, t.parameters), to,
+                                           row_norm(s)};
     case LayerKind::gelu: return compute::GeluBackward{t.input, t.output_gradient, to};
     case LayerKind::dropout: return dropout(s, t, t.output_gradient, to);
-    case LayerKind::attention: return compute::AttentionBackward{t.input, t.output, t.output_gradient, to, s.heads};
-    default: return compute::LinearBackwardInput{output_rows(s, t.output_gradient), weight(s, t.parameters), input_rows(s, to), t.multiplies};
+    case LayerKind::attention:
+      return compute::AttentionBackward{t.input, t.output, t.output_gradient, to, s.heads};
+    default:
+      return compute::LinearBackwardInput{output_rows(s, t.output_gradient),
+                                          weight(s, t.parameters), input_rows(s, to), t.multiplies};
   }
 }
 
@@ -121,10 +157,14 @@ Op normalised(const Segment& s, const SegmentTensors& t) {
                                    .activation = s.activation};
 }
 
-// Of each number's row, and of each place's over all samples; both are one span, whose norm is wanted.
-Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table, const Tensor& of_places) {
-  Ops ops{compute::EmbeddingBagBackwardWeight{numbers(t), output_rows(s, t.output_gradient), of_table, {}, 1, s.split_first, s.split_of}};
-  if (!of_places.empty()) ops.emplace_back(compute::SumRows{whole_rows(s, t.output_gradient), of_places});
+// Of each number's row, and of each place's over all samples; both are one span, whose norm is
+// wanted.
+Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table,
+                       const Tensor& of_places) {
+  Ops ops{compute::EmbeddingBagBackwardWeight{
+      numbers(t), output_rows(s, t.output_gradient), of_table, {}, 1, s.split_first, s.split_of}};
+  if (!of_places.empty())
+    ops.emplace_back(compute::SumRows{whole_rows(s, t.output_gradient), of_places});
   if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
   return ops;
 }
@@ -132,14 +172,20 @@ Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& 
 // Of a table that is another's: what that has besides, it learns by itself.
 Ops tied_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table) {
   const std::int64_t rest = t.gradients.elements() - of_table.elements();
-  Ops ops{compute::LinearBackwardWeight{input_rows(s, t.input), output_rows(s, t.output_gradient), of_table, {}, {}, t.multiplies},
+  Ops ops{compute::LinearBackwardWeight{input_rows(s, t.input),
+                                        output_rows(s, t.output_gradient),
+                                        of_table,
+                                        {},
+                                        {},
+                                        t.multiplies},
           compute::Zero{part(t.gradients, of_table.elements(), {rest})}};
   if (!t.squared_norm.empty()) ops.emplace_back(compute::SquaredNorm{t.gradients, t.squared_norm});
   return ops;
 }
 
 void activation_backward(const Segment& s, const SegmentTensors& t, Ops& ops) {
-  if (s.activation != compute::Activation::none) ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});
+  if (s.activation != compute::Activation::none)
+    ops.emplace_back(compute::ActivationBackward{t.output, t.output_gradient, s.activation});
 }
 
 }  // namespace
@@ -151,9 +197,13 @@ Ops forward(const Segment& s, const SegmentTensors& tensors) {
   return {sums(t), normalised(s, t)};
 }
 
-Ops batch_statistics(const Segment& s, const SegmentTensors& tensors) { return {sums(in_shape(s, tensors))}; }
+Ops batch_statistics(const Segment& s, const SegmentTensors& tensors) {
+  return {sums(in_shape(s, tensors))};
+}
 
-Ops normalise(const Segment& s, const SegmentTensors& tensors) { return {normalised(s, in_shape(s, tensors))}; }
+Ops normalise(const Segment& s, const SegmentTensors& tensors) {
+  return {normalised(s, in_shape(s, tensors))};
+}
 
 Ops partial_sums(const Segment& s, const SegmentTensors& tensors) {
   Segment linear = s;
@@ -183,8 +233,10 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
   Ops ops;
   if (s.kind != LayerKind::batch_norm) activation_backward(s, t, ops);
   if (s.kind == LayerKind::add || s.kind == LayerKind::wide) {
-    if (!t.input_gradient.empty()) ops.push_back(hand_on(t.output_gradient, t.input_gradient, s.accumulates));
-    if (!t.addend_gradient.empty()) ops.push_back(hand_on(t.output_gradient, t.addend_gradient, s.addend_accumulates));
+    if (!t.input_gradient.empty())
+      ops.push_back(hand_on(t.output_gradient, t.input_gradient, s.accumulates));
+    if (!t.addend_gradient.empty())
+      ops.push_back(hand_on(t.output_gradient, t.addend_gradient, s.addend_accumulates));
   } else if (!t.input_gradient.empty()) {
     ops.push_back(input_gradient(s, t, s.accumulates ? t.partial : t.input_gradient));
     if (s.accumulates) ops.emplace_back(compute::Accumulate{t.partial, t.input_gradient});
@@ -195,18 +247,25 @@ Ops backward_input(const Segment& s, const SegmentTensors& tensors) {
 Ops backward_weight(const Segment& s, const SegmentTensors& tensors) {
   const SegmentTensors t = in_shape(s, tensors);
   const Tensor of_weight = weight(s, t.gradients);
-  if (s.looks_up()) return {compute::EmbeddingBagBackwardWeight{t.samples, t.output_gradient, of_weight, t.squared_norm, s.slot_count}};
+  if (s.looks_up())
+    return {compute::EmbeddingBagBackwardWeight{t.samples, t.output_gradient, of_weight,
+                                                t.squared_norm, s.slot_count}};
   const Tensor of_bias = bias(s, t.gradients);
   if (s.kind == LayerKind::embedding) return embedding_backward(s, t, of_weight, of_bias);
-  if (normalises_rows(s.kind)) return {compute::RowNormBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, row_norm(s)}};
+  if (normalises_rows(s.kind))
+    return {compute::RowNormBackwardWeight{t.input, t.output_gradient, of_weight, of_bias,
+                                           t.squared_norm, row_norm(s)}};
   if (s.kind == LayerKind::conv2d)
-    return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias, t.squared_norm, s.window, t.multiplies}};
+    return {compute::Conv2dBackwardWeight{t.input, t.output_gradient, of_weight, of_bias,
+                                          t.squared_norm, s.window, t.multiplies}};
   if (s.tied_to >= 0) return tied_backward(s, t, of_weight);
   if (s.kind != LayerKind::batch_norm)
-    return {compute::LinearBackwardWeight{input_rows(s, t.input), output_rows(s, t.output_gradient), of_weight, of_bias, t.squared_norm, t.multiplies}};
+    return {compute::LinearBackwardWeight{input_rows(s, t.input), output_rows(s, t.output_gradient),
+                                          of_weight, of_bias, t.squared_norm, t.multiplies}};
   Ops ops;
   activation_backward(s, t, ops);
-  ops.emplace_back(compute::BatchNormBackwardWeight{t.input, t.output_gradient, t.sums, of_weight, of_bias, t.gradient_sums, t.squared_norm});
+  ops.emplace_back(compute::BatchNormBackwardWeight{t.input, t.output_gradient, t.sums, of_weight,
+                                                    of_bias, t.gradient_sums, t.squared_norm});
   return ops;
 }
 

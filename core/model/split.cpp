@@ -19,9 +19,12 @@ Range range_of(std::int64_t count, int ranks, int rank) {
 }
 
 std::int64_t last_extent(const Shape& shape) { return shape[shape.dimensions - 1]; }
-void set_last(Shape& shape, std::int64_t extent) { shape.extents[static_cast<std::size_t>(shape.dimensions) - 1] = extent; }
+void set_last(Shape& shape, std::int64_t extent) {
+  shape.extents[static_cast<std::size_t>(shape.dimensions) - 1] = extent;
+}
 
-// Segments between which numbers are split: the first linear layer, the last, and where heads are what is shared out, how many there are.
+// Segments between which numbers are split: the first linear layer, the last, and where heads are
+// what is shared out, how many there are.
 struct Pair {
   int first = 0, last = 0;
   std::int64_t heads = 0;
@@ -49,7 +52,8 @@ class Splitter {
   // Of a last linear layer that is in no pair.
   bool splits_classes() const {
     const Segment& last = model_.segments.back();
-    return ranks_ > 1 && last.kind == LayerKind::linear && last.activation == compute::Activation::none && last.channels() >= ranks_ &&
+    return ranks_ > 1 && last.kind == LayerKind::linear &&
+           last.activation == compute::Activation::none && last.channels() >= ranks_ &&
            is_of_one(count() - 2) && (last.tied_to < 0 || splits_table());
   }
 
@@ -60,18 +64,26 @@ class Splitter {
 
   // Whether no segment but the next one computes by the output.
   bool is_of_one(int value) const {
-    return std::none_of(model_.segments.begin(), model_.segments.end(), [&](const Segment& s) { return value >= 0 && s.addend == value; });
+    return std::none_of(model_.segments.begin(), model_.segments.end(),
+                        [&](const Segment& s) { return value >= 0 && s.addend == value; });
   }
-  bool may_split(int s) const { return segment(s).kind == LayerKind::linear && segment(s).tied_to < 0; }
-  bool goes_on(int s) const { return is_of_one(s) && s + 1 < count() && segment(s + 1).input_shape == segment(s).output_shape; }
+  bool may_split(int s) const {
+    return segment(s).kind == LayerKind::linear && segment(s).tied_to < 0;
+  }
+  bool goes_on(int s) const {
+    return is_of_one(s) && s + 1 < count() && segment(s + 1).input_shape == segment(s).output_shape;
+  }
 
   std::optional<Pair> pair_from(int first) const {
-    if (ranks_ < 2 || !may_split(first) || !is_of_one(first - 1) || segment(first).channels() < ranks_) return std::nullopt;
+    if (ranks_ < 2 || !may_split(first) || !is_of_one(first - 1) ||
+        segment(first).channels() < ranks_)
+      return std::nullopt;
     Pair pair{first, first, 0};
     while (goes_on(pair.last)) {
       const Segment& next = segment(++pair.last);
       if (may_split(pair.last)) return pair;
-      const bool attends = next.kind == LayerKind::attention && pair.last == first + 1 && segment(first).activation == compute::Activation::none;
+      const bool attends = next.kind == LayerKind::attention && pair.last == first + 1 &&
+                           segment(first).activation == compute::Activation::none;
       if (attends && next.heads % ranks_ == 0) pair.heads = next.heads;
       else if (next.kind != LayerKind::gelu) return std::nullopt;
     }
@@ -85,7 +97,8 @@ class Splitter {
 // What one rank has of a model.
 class Part {
  public:
-  Part(const Model& model, int ranks, int rank) : whole_(model), ranks_(ranks), rank_(rank), part_(model) {}
+  Part(const Model& model, int ranks, int rank)
+      : whole_(model), ranks_(ranks), rank_(rank), part_(model) {}
 
   Model made() {
     const Splitter splitter(whole_, ranks_);
@@ -103,14 +116,17 @@ class Part {
 
   // Of query, key and value alike, of heads those that it has.
   void split(const Pair& pair) {
-    const std::int64_t wide = pair.heads > 0 ? 3 : 1, all = last_extent(whole(pair.first).output_shape) / wide;
+    const std::int64_t wide = pair.heads > 0 ? 3 : 1,
+                       all = last_extent(whole(pair.first).output_shape) / wide;
     const std::int64_t unit = pair.heads > 0 ? all / pair.heads : 1;
     const Range units = range_of(all / unit, ranks_, rank_);
     const Range own{units.first * unit, units.count * unit};
     for (int s = pair.first; s <= pair.last; ++s) {
       Segment& one = segment(s);
-      const bool before_heads = pair.heads > 0 && s == pair.first, after_heads = pair.heads > 0 && s > pair.first + 1;
-      if (s > pair.first) set_last(one.input_shape, pair.heads > 0 && !after_heads ? 3 * own.count : own.count);
+      const bool before_heads = pair.heads > 0 && s == pair.first,
+                 after_heads = pair.heads > 0 && s > pair.first + 1;
+      if (s > pair.first)
+        set_last(one.input_shape, pair.heads > 0 && !after_heads ? 3 * own.count : own.count);
       if (s < pair.last) set_last(one.output_shape, before_heads ? 3 * own.count : own.count);
       if (one.kind == LayerKind::attention) one.heads = units.count;
       resize(one);
@@ -169,11 +185,17 @@ class Part {
   void add(const Segment& s, const Parameter& parameter) {
     const bool is_weight = parameter.offset == whole(parameter.segment).first;
     if (!is_weight && !s.biased) return;
-    if (s.split == Split::none || (!is_weight && s.split != Split::outputs)) return add_box(parameter, {0, rows_of(parameter)}, {0, columns_of(parameter)});
-    const std::int64_t count = s.split == Split::rows ? s.vocabulary[0] : s.split == Split::inputs ? last_extent(s.input_shape) : last_extent(s.output_shape);
-    if (s.split == Split::inputs) return add_box(parameter, {0, rows_of(parameter)}, {s.split_first, count});
+    if (s.split == Split::none || (!is_weight && s.split != Split::outputs))
+      return add_box(parameter, {0, rows_of(parameter)}, {0, columns_of(parameter)});
+    const std::int64_t count = s.split == Split::rows     ? s.vocabulary[0]
+                               : s.split == Split::inputs ? last_extent(s.input_shape)
+                                                          : last_extent(s.output_shape);
+    if (s.split == Split::inputs)
+      return add_box(parameter, {0, rows_of(parameter)}, {s.split_first, count});
     const std::int64_t parts = thirds_[static_cast<std::size_t>(parameter.segment)] ? 3 : 1;
-    for (std::int64_t k = 0; k < parts; ++k) add_box(parameter, {k * s.split_of + s.split_first, count / parts}, {0, columns_of(parameter)});
+    for (std::int64_t k = 0; k < parts; ++k)
+      add_box(parameter, {k * s.split_of + s.split_first, count / parts},
+              {0, columns_of(parameter)});
   }
 
   static std::int64_t rows_of(const Parameter& p) { return p.shape[0]; }
@@ -191,7 +213,8 @@ class Part {
   const Model& whole_;
   int ranks_, rank_;
   Model part_;
-  std::vector<char> thirds_ = std::vector<char>(whole_.segments.size(), 0);  // by segment: its outputs are query, key and value
+  std::vector<char> thirds_ = std::vector<char>(
+      whole_.segments.size(), 0);  // by segment: its outputs are query, key and value
 };
 
 }  // namespace
@@ -208,7 +231,8 @@ Model split_of(const Model& model, int ranks, int rank) { return Part(model, ran
 std::int64_t split_count(const Model& model, int segment) {
   const Segment& s = model.segments[static_cast<std::size_t>(segment)];
   const bool before_heads =
-      segment + 1 < static_cast<int>(model.segments.size()) && model.segments[static_cast<std::size_t>(segment) + 1].kind == LayerKind::attention;
+      segment + 1 < static_cast<int>(model.segments.size()) &&
+      model.segments[static_cast<std::size_t>(segment) + 1].kind == LayerKind::attention;
   switch (s.split) {
     case Split::none: return 0;
     case Split::outputs: return s.channels() / (before_heads ? 3 : 1);
@@ -219,8 +243,9 @@ std::int64_t split_count(const Model& model, int segment) {
 }
 
 std::int64_t undivided_heads(const Model& model, int ranks) {
-  const auto at =
-      std::find_if(model.segments.begin(), model.segments.end(), [&](const Segment& s) { return s.kind == LayerKind::attention && s.heads % ranks != 0; });
+  const auto at = std::find_if(model.segments.begin(), model.segments.end(), [&](const Segment& s) {
+    return s.kind == LayerKind::attention && s.heads % ranks != 0;
+  });
   return at == model.segments.end() ? 0 : at->heads;
 }
 

@@ -10,33 +10,52 @@ using base::ProblemCode;
 
 class Judge {
  public:
-  Judge(const ModelSpec& spec, std::string path) : layers_(spec.layers), output_(spec.output_layer()), path_(std::move(path)) {}
+  Judge(const ModelSpec& spec, std::string path)
+      : layers_(spec.layers), output_(spec.output_layer()), path_(std::move(path)) {}
 
   void judge_layer(std::size_t i) {
     const LayerSpec& layer = layers_[i];
     if (is_activation(layer) && (i == 0 || !takes_activation(layers_[i - 1])))
-      report(i, "an activation must follow a linear layer, a convolution, a batch normalisation or a sum",
-             "linear, conv2d, batch_norm or add, then relu or tanh", "Put such a layer before it.");
-    if (is_linear(layer) && layer.units == 0 && i < output_) report(i, "a hidden linear layer needs units", "at least 1", "");
+      report(
+          i,
+          "an activation must follow a linear layer, a convolution, a batch normalisation or a sum",
+          "linear, conv2d, batch_norm or add, then relu or tanh", "Put such a layer before it.");
+    if (is_linear(layer) && layer.units == 0 && i < output_)
+      report(i, "a hidden linear layer needs units", "at least 1", "");
     if (is_linear(layer) && layer.tied && (i != output_ || !is_embedding(layers_.front())))
-      report(i, "there is nothing that it could be tied to", "the last linear layer of a model that begins with an embedding", "Take tied away.", ".tied");
+      report(i, "there is nothing that it could be tied to",
+             "the last linear layer of a model that begins with an embedding", "Take tied away.",
+             ".tied");
     if (is_bag(layer) && i > 0)
-      report(i, "embedding_bag takes numbers of rows, which only samples have", "the first layer", "Put it first, before any other layer.");
+      report(i, "embedding_bag takes numbers of rows, which only samples have", "the first layer",
+             "Put it first, before any other layer.");
     if (is_embedding(layer) && i > 0)
-      report(i, "embedding takes numbers of a vocabulary, which only samples have", "the first layer", "Put it first, before any other layer.");
-    if (looks_up(layer.kind) && layer.rows < 1) report(i, "a table without rows", "at least 1", "", ".rows");
+      report(i, "embedding takes numbers of a vocabulary, which only samples have",
+             "the first layer", "Put it first, before any other layer.");
+    if (looks_up(layer.kind) && layer.rows < 1)
+      report(i, "a table without rows", "at least 1", "", ".rows");
     if (layer.kind == LayerKind::add) judge_sum(i, layer.back);
-    if (is_wide(layer) && i + 1 < layers_.size()) report(i, "wide adds to the logits, which come last", "one, at the end", "Put it last, or remove it.");
+    if (is_wide(layer) && i + 1 < layers_.size())
+      report(i, "wide adds to the logits, which come last", "one, at the end",
+             "Put it last, or remove it.");
   }
 
   void judge_output(std::int64_t classes) {
     const LayerSpec& output = layers_[output_];
     const bool widened = output_ + 1 < layers_.size();
-    if (is_wide(output)) return report(output_, "wide adds to logits, and no layer has made any", "after a linear layer", "Put a linear layer before it.");
-    if (!is_linear(output) && widened) return report(output_, "the layer that wide adds to must be linear", "linear", "Add a linear layer before wide.");
-    if (!is_linear(output)) return report(output_, "the last layer must be linear", "linear", "Add a linear layer at the end.");
+    if (is_wide(output))
+      return report(output_, "wide adds to logits, and no layer has made any",
+                    "after a linear layer", "Put a linear layer before it.");
+    if (!is_linear(output) && widened)
+      return report(output_, "the layer that wide adds to must be linear", "linear",
+                    "Add a linear layer before wide.");
+    if (!is_linear(output))
+      return report(output_, "the last layer must be linear", "linear",
+                    "Add a linear layer at the end.");
     if (output.units != 0 && classes > 0 && output.units != classes)
-      report(output_, "the last layer has " + std::to_string(output.units) + " units, but the data has " + std::to_string(classes) + " classes",
+      report(output_,
+             "the last layer has " + std::to_string(output.units) + " units, but the data has " +
+                 std::to_string(classes) + " classes",
              std::to_string(classes), "Use 0 units: as many as there are classes.");
   }
 
@@ -45,24 +64,33 @@ class Judge {
  private:
   void judge_sum(std::size_t i, std::int64_t back) {
     if (back > static_cast<std::int64_t>(i))
-      return report(i, "goes back before the first layer", i < 2 ? "nothing: it is too early" : "2 to " + std::to_string(i), "", ".back");
+      return report(i, "goes back before the first layer",
+                    i < 2 ? "nothing: it is too early" : "2 to " + std::to_string(i), "", ".back");
     const std::size_t from = i - static_cast<std::size_t>(back);
-    if (all_flatten(0, from + 1)) return report(i, "adds the model's input, which no layer has made", "a later layer", "", ".back");
+    if (all_flatten(0, from + 1))
+      return report(i, "adds the model's input, which no layer has made", "a later layer", "",
+                    ".back");
     if (is_activation(layers_[from + 1]))
-      return report(i, "adds layer " + std::to_string(from) + ", whose activation is computed in place", std::to_string(back - 1) + ": the activation",
-                    "Add the activation, or put another layer between.", ".back");
-    if (all_flatten(from + 1, i)) report(i, "adds a layer to itself", "an earlier layer", "", ".back");
+      return report(
+          i, "adds layer " + std::to_string(from) + ", whose activation is computed in place",
+          std::to_string(back - 1) + ": the activation",
+          "Add the activation, or put another layer between.", ".back");
+    if (all_flatten(from + 1, i))
+      report(i, "adds a layer to itself", "an earlier layer", "", ".back");
   }
 
   // Whether layers [first, end) only say that numbers are a row.
   bool all_flatten(std::size_t first, std::size_t end) const {
-    return std::all_of(layers_.begin() + static_cast<std::ptrdiff_t>(first), layers_.begin() + static_cast<std::ptrdiff_t>(end),
+    return std::all_of(layers_.begin() + static_cast<std::ptrdiff_t>(first),
+                       layers_.begin() + static_cast<std::ptrdiff_t>(end),
                        [](const LayerSpec& layer) { return layer.kind == LayerKind::flatten; });
   }
 
-  void report(std::size_t layer, std::string what, std::string accepted, std::string advice, const char* field = "") {
-    problems.push_back(
-        {ProblemCode::bad_input, path_ + ".layers[" + std::to_string(layer) + "]" + field, std::move(what), std::move(accepted), std::move(advice)});
+  void report(std::size_t layer, std::string what, std::string accepted, std::string advice,
+              const char* field = "") {
+    problems.push_back({ProblemCode::bad_input,
+                        path_ + ".layers[" + std::to_string(layer) + "]" + field, std::move(what),
+                        std::move(accepted), std::move(advice)});
   }
 
   const std::vector<LayerSpec>& layers_;
@@ -72,8 +100,11 @@ class Judge {
 
 }  // namespace
 
-base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes, const std::string& path) {
-  if (spec.layers.empty()) return {{ProblemCode::bad_input, path + ".layers", "the model has no layers", "at least one linear layer", "Add a linear layer."}};
+base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes,
+                        const std::string& path) {
+  if (spec.layers.empty())
+    return {{ProblemCode::bad_input, path + ".layers", "the model has no layers",
+             "at least one linear layer", "Add a linear layer."}};
   Judge judge(spec, path);
   for (std::size_t i = 0; i < spec.layers.size(); ++i) judge.judge_layer(i);
   judge.judge_output(classes);

@@ -16,7 +16,8 @@ constexpr std::size_t kUnused = 3;  // after the kind
 bool is_answer(std::span<const std::byte> record) {
   const auto unused = record.subspan(1, kUnused);
   return std::to_integer<int>(record[0]) <= static_cast<int>(Answer::Kind::ends) &&
-         std::all_of(unused.begin(), unused.end(), [](std::byte byte) { return byte == std::byte{0}; });
+         std::all_of(unused.begin(), unused.end(),
+                     [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 Answer answer_in(std::span<const std::byte> record) {
@@ -44,24 +45,30 @@ void append(const Answer& event, std::string& bytes) {
 }
 
 base::Result<std::vector<Answer>> answers_of(std::span<const std::byte> bytes) {
-  if (bytes.size() % kAnswerBytes != 0) return base::fail(damaged_order("its last event is cut off"));
+  if (bytes.size() % kAnswerBytes != 0)
+    return base::fail(damaged_order("its last event is cut off"));
   std::vector<Answer> events;
   events.reserve(bytes.size() / kAnswerBytes);
   for (std::size_t at = 0; at < bytes.size(); at += kAnswerBytes) {
     const auto record = bytes.subspan(at, kAnswerBytes);
-    if (!is_answer(record)) return base::fail(damaged_order("event " + std::to_string(events.size()) + " is none that there is"));
+    if (!is_answer(record))
+      return base::fail(
+          damaged_order("event " + std::to_string(events.size()) + " is none that there is"));
     events.push_back(answer_in(record));
   }
   return events;
 }
 
-base::Result<RecordedAnswers> RecordedAnswers::make(std::vector<std::vector<Answer>> ranks, std::int64_t first_step) {
+base::Result<RecordedAnswers> RecordedAnswers::make(std::vector<std::vector<Answer>> ranks,
+                                                    std::int64_t first_step) {
   const auto count = static_cast<std::int32_t>(ranks.size());
   for (std::int32_t rank = 0; rank < count; ++rank)
     for (const Answer& event : ranks[static_cast<std::size_t>(rank)])
-      if (event.rank != rank || (event.kind == Answer::Kind::answers && (event.active < 0 || event.active >= count)))
-        return base::fail(
-            damaged_order("rank " + std::to_string(event.rank) + " that answers and rank " + std::to_string(event.active) + " are not both there"));
+      if (event.rank != rank ||
+          (event.kind == Answer::Kind::answers && (event.active < 0 || event.active >= count)))
+        return base::fail(damaged_order("rank " + std::to_string(event.rank) +
+                                        " that answers and rank " + std::to_string(event.active) +
+                                        " are not both there"));
   RecordedAnswers order;
   order.asks_.assign(ranks.size(), first_step);
   order.merged_ = Merged<Answer>(std::move(ranks));
@@ -69,8 +76,10 @@ base::Result<RecordedAnswers> RecordedAnswers::make(std::vector<std::vector<Answ
 }
 
 std::optional<Answer> RecordedAnswers::next() {
-  const Answer* const event =
-      merged_.take([&](const Answer& one) { return one.kind == Answer::Kind::ends || asks_[static_cast<std::size_t>(one.active)] == one.step; });
+  const Answer* const event = merged_.take([&](const Answer& one) {
+    return one.kind == Answer::Kind::ends ||
+           asks_[static_cast<std::size_t>(one.active)] == one.step;
+  });
   if (event == nullptr) return std::nullopt;
   if (event->kind == Answer::Kind::answers) ++asks_[static_cast<std::size_t>(event->active)];
   return *event;

@@ -6,9 +6,11 @@
 
 namespace trainyard::plan {
 
-Arrivals::Arrivals(const ArrivalRule& rule) : rule_(rule), workers_(static_cast<std::size_t>(rule.workers)) {}
+Arrivals::Arrivals(const ArrivalRule& rule)
+    : rule_(rule), workers_(static_cast<std::size_t>(rule.workers)) {}
 
-// Which rounds were given and not pushed by then is forgotten: as many samples as workers had under way are not seen, or seen twice.
+// Which rounds were given and not pushed by then is forgotten: as many samples as workers had under
+// way are not seen, or seen twice.
 void Arrivals::go_on_from(std::int64_t version, std::int64_t steps) {
   version_ = version;
   given_ = pushed_ = steps;
@@ -26,7 +28,8 @@ void Arrivals::join(int worker) {
 
 void Arrivals::leave(int worker) {
   Worker& leaves = workers_[static_cast<std::size_t>(worker)];
-  if (leaves.state == State::computes && !rule_.answers_after_update) returned_.push_back(leaves.round);
+  if (leaves.state == State::computes && !rule_.answers_after_update)
+    returned_.push_back(leaves.round);
   leaves.state = State::away;
   std::erase(asked_, worker);
 }
@@ -47,7 +50,9 @@ Arrivals::Push Arrivals::push(int worker) {
 }
 
 std::optional<Arrivals::Answer> Arrivals::answer(const std::function<bool(int worker)>& ready) {
-  const auto may = [&](int worker) { return may_go_on(workers_[static_cast<std::size_t>(worker)]) && (!ready || ready(worker)); };
+  const auto may = [&](int worker) {
+    return may_go_on(workers_[static_cast<std::size_t>(worker)]) && (!ready || ready(worker));
+  };
   const auto first = std::find_if(asked_.begin(), asked_.end(), may);
   if (first == asked_.end()) return std::nullopt;
   const int number = *first;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The readiness rule of a parameter server: when a gradient that arrived becomes part of an update, when it comes too late, and when the worker
-// that brought it may have parameters again. Server, simulator and virtual clock share it; it holds no numbers of a model and knows no time.
+// The readiness rule of a parameter server: when a gradient that arrived becomes part of an update,
+// when it comes too late, and when the worker that brought it may have parameters again. Server,
+// simulator and virtual clock share it; it holds no numbers of a model and knows no time.
 //
-// A worker's round: it pulls, and has the parameters of one version; it computes; it pushes, which asks for the next pull too. The version counts
-// updates. An update is made of `gradients_per_update` gradients:
+// A worker's round: it pulls, and has the parameters of one version; it computes; it pushes, which
+// asks for the next pull too. The version counts updates. An update is made of
+// `gradients_per_update` gradients:
 //
 //   asynchronous            1       answered at once
 //   n-softsync              λ / n   answered at once        (Zhang, Gupta, Lian, Liu 2016: staleness-aware asynchronous SGD)
@@ -26,7 +28,8 @@ struct ArrivalRule {
   int workers = 1;
   int gradients_per_update = 1;
   bool answers_after_update = false;  // then also: gradients of an older version are dropped
-  std::int64_t clock_bound = -1;      // rounds that a worker may be ahead of the slowest; -1: any number
+  std::int64_t clock_bound =
+      -1;  // rounds that a worker may be ahead of the slowest; -1: any number
 
   bool operator==(const ArrivalRule&) const = default;
 };
@@ -42,13 +45,15 @@ class Arrivals {
 
   // A worker asks for its first parameters, now or after it was lost.
   void join(int worker);
-  // It is gone: nobody waits for it. The round that it was given and never pushed goes to who asks next.
+  // It is gone: nobody waits for it. The round that it was given and never pushed goes to who asks
+  // next.
   void leave(int worker);
 
   struct Push {
-    std::int64_t pulled = 0;     // version that it was computed by
-    std::int64_t staleness = 0;  // version now minus that; of what is dropped, by how much it came too late
-    std::int64_t round = 0;      // of all rounds that were given: which this was
+    std::int64_t pulled = 0;  // version that it was computed by
+    std::int64_t staleness =
+        0;  // version now minus that; of what is dropped, by how much it came too late
+    std::int64_t round = 0;  // of all rounds that were given: which this was
     bool dropped = false;
     bool completes = false;  // the update is whole with it: the version is one higher from now on
   };
@@ -58,21 +63,33 @@ class Arrivals {
   struct Answer {
     int worker = 0;
     std::int64_t version = 0;
-    std::int64_t round = 0;  // by which samples are dealt out; of synchronous rules version λ + worker, else as they are given
+    std::int64_t round = 0;  // by which samples are dealt out; of synchronous rules version λ +
+                             // worker, else as they are given
   };
-  // Somebody who asked, may go on, and is told so: the one that asked first, of those that may, and that `ready` says it of where it is given. Its version is
-  // the one of now.
+  // Somebody who asked, may go on, and is told so: the one that asked first, of those that may, and
+  // that `ready` says it of where it is given. Its version is the one of now.
   std::optional<Answer> answer(const std::function<bool(int worker)>& ready = {});
 
   std::int64_t version() const { return version_; }
-  std::int64_t clock(int worker) const { return workers_[static_cast<std::size_t>(worker)].clock; }  // rounds that it has pushed
-  int gradients_in_update() const { return gathered_; }                                              // of the one that is being gathered
-  bool waits(int worker) const { return workers_[static_cast<std::size_t>(worker)].state == State::waits; }
-  std::int64_t steps() const { return rule_.answers_after_update ? version_ : pushed_; }  // that are made, as `allow` counts them
+  std::int64_t clock(int worker) const {
+    return workers_[static_cast<std::size_t>(worker)].clock;
+  }                                                      // rounds that it has pushed
+  int gradients_in_update() const { return gathered_; }  // of the one that is being gathered
+  bool waits(int worker) const {
+    return workers_[static_cast<std::size_t>(worker)].state == State::waits;
+  }
+  std::int64_t steps() const {
+    return rule_.answers_after_update ? version_ : pushed_;
+  }  // that are made, as `allow` counts them
   bool spent() const { return steps() >= allowed_; }
 
  private:
-  enum class State : std::uint8_t { expected, waits, computes, away };  // it has not come yet, and is waited for; ...; it has left
+  enum class State : std::uint8_t {
+    expected,
+    waits,
+    computes,
+    away
+  };  // it has not come yet, and is waited for; ...; it has left
   struct Worker {
     State state = State::expected;
     std::int64_t clock = 0, version = 0, round = 0;

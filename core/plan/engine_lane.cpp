@@ -12,7 +12,9 @@ RankPlan handed_to(RankPlan coarse, const std::string& engine) {
 
 Plan handed_to(const Plan& coarse, const std::string& engine) {
   return {coarse.ranks, coarse.groups, coarse.schedule,
-          [rank_plan = coarse.rank_plan, engine](std::int32_t rank) { return handed_to(rank_plan(rank), engine); }};
+          [rank_plan = coarse.rank_plan, engine](std::int32_t rank) {
+            return handed_to(rank_plan(rank), engine);
+          }};
 }
 
 std::string engine_of(const Lane& lane) {

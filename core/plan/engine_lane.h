@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who carries out the collectives of a coarse plan. The lanes of one that an engine takes whole bear its name ("gloo.g0" where else
-// stands "comm.g0"), so that text and hash of the plan say so.
+// Who carries out the collectives of a coarse plan. The lanes of one that an engine takes whole
+// bear its name ("gloo.g0" where else stands "comm.g0"), so that text and hash of the plan say so.
 #pragma once
 
 #include <string>

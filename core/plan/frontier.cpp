@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::int64_t kMostInFlight = 64;  // bits of finished_ahead
 
-std::int64_t round_key(const Op& op) { return communicates(op.kind) && op.round >= 0 ? (std::int64_t{op.bucket} << 32) | op.round : -1; }
+std::int64_t round_key(const Op& op) {
+  return communicates(op.kind) && op.round >= 0 ? (std::int64_t{op.bucket} << 32) | op.round : -1;
+}
 
 }  // namespace
 
@@ -22,7 +24,8 @@ Frontier::Frontier(const RankPlan& plan) : lanes_(plan.lanes.size()) {
       compiled.lane_ops[op.lane.index()].push_back(static_cast<int>(i));
       compiled.after.push_back(op.after);
       compiled.round.push_back(round_key(op));
-      for (const Dependency& dependency : op.after) furthest_back_ = std::max<std::int64_t>(furthest_back_, dependency.steps_back);
+      for (const Dependency& dependency : op.after)
+        furthest_back_ = std::max<std::int64_t>(furthest_back_, dependency.steps_back);
     }
     programs_.push_back(std::move(compiled));
   }
@@ -33,12 +36,15 @@ bool Frontier::admit(int program, std::int64_t step) {
   const std::int64_t number = admitted_.load(std::memory_order_relaxed);
   // The slot is free once no lane stands in the instance that held it, nor can look back to it.
   for (const LaneState& lane : lanes_)
-    if (lane.instance.load(std::memory_order_acquire) - furthest_back_ <= number - window) return false;
+    if (lane.instance.load(std::memory_order_acquire) - furthest_back_ <= number - window)
+      return false;
   Instance& slot = instances_[static_cast<std::size_t>(number % window)];
   slot.program = program;
   slot.step = step;
   for (std::size_t l = 0; l < lanes_.size(); ++l)
-    slot.base[l] = number == 0 ? 0 : at(number - 1).base[l] + static_cast<std::int64_t>(ops_of(number - 1, l).size());
+    slot.base[l] = number == 0 ? 0
+                               : at(number - 1).base[l] +
+                                     static_cast<std::int64_t>(ops_of(number - 1, l).size());
   admitted_.store(number + 1, std::memory_order_release);
   return true;
 }
@@ -61,19 +67,25 @@ bool Frontier::met(const Dependency& dependency, std::int64_t instance) const {
   if (target < 0) return true;
   const std::size_t lane = dependency.lane.index();
   const auto count = static_cast<std::int64_t>(ops_of(target, lane).size());
-  const std::int64_t wanted = dependency.sequence == Dependency::end ? count : std::min<std::int64_t>(dependency.sequence, count);
+  const std::int64_t wanted = dependency.sequence == Dependency::end
+                                  ? count
+                                  : std::min<std::int64_t>(dependency.sequence, count);
   return lanes_[lane].completed.load(std::memory_order_acquire) >= at(target).base[lane] + wanted;
 }
 
-bool Frontier::may_join(const LaneState& state, std::int64_t round, std::int64_t instance, bool in_order) const {
+bool Frontier::may_join(const LaneState& state, std::int64_t round, std::int64_t instance,
+                        bool in_order) const {
   const std::int64_t ahead = state.started - state.completed.load(std::memory_order_relaxed);
   if (ahead == 0) return true;
-  return ahead < kMostInFlight && instance == state.open_instance && (in_order || (round >= 0 && round == state.open_round));
+  return ahead < kMostInFlight && instance == state.open_instance &&
+         (in_order || (round >= 0 && round == state.open_round));
 }
 
 std::optional<Frontier::Ready> Frontier::next(LaneId lane) const { return next(lane, false); }
 
-std::optional<Frontier::Ready> Frontier::next_in_order(LaneId lane) const { return next(lane, true); }
+std::optional<Frontier::Ready> Frontier::next_in_order(LaneId lane) const {
+  return next(lane, true);
+}
 
 std::optional<Frontier::Ready> Frontier::next(LaneId lane, bool in_order) const {
   LaneState& state = lanes_[lane.index()];
@@ -85,7 +97,9 @@ std::optional<Frontier::Ready> Frontier::next(LaneId lane, bool in_order) const 
   const auto index = static_cast<std::size_t>(op);
   if (!may_join(state, compiled.round[index], instance, in_order)) return std::nullopt;
   for (const Dependency& dependency : compiled.after[index])
-    if (!(in_order && dependency.lane == lane && dependency.steps_back == 0) && !met(dependency, instance)) return std::nullopt;
+    if (!(in_order && dependency.lane == lane && dependency.steps_back == 0) &&
+        !met(dependency, instance))
+      return std::nullopt;
   return Ready{program, op, at(instance).step, instance, state.started};
 }
 
@@ -93,7 +107,8 @@ void Frontier::start(LaneId lane) {
   LaneState& state = lanes_[lane.index()];
   const std::int64_t instance = state.instance.load(std::memory_order_relaxed);
   const CompiledProgram& compiled = programs_[static_cast<std::size_t>(at(instance).program)];
-  state.open_round = compiled.round[static_cast<std::size_t>(compiled.lane_ops[lane.index()][state.position])];
+  state.open_round =
+      compiled.round[static_cast<std::size_t>(compiled.lane_ops[lane.index()][state.position])];
   state.open_instance = instance;
   ++state.started;
   ++state.position;
@@ -111,10 +126,14 @@ void Frontier::finish(LaneId lane, const Ready& ready) {
 
 bool Frontier::instance_complete(std::int64_t instance) const {
   for (std::size_t l = 0; l < lanes_.size(); ++l)
-    if (lanes_[l].completed.load(std::memory_order_acquire) < at(instance).base[l] + static_cast<std::int64_t>(ops_of(instance, l).size())) return false;
+    if (lanes_[l].completed.load(std::memory_order_acquire) <
+        at(instance).base[l] + static_cast<std::int64_t>(ops_of(instance, l).size()))
+      return false;
   return true;
 }
 
-std::int64_t Frontier::completed(LaneId lane) const { return lanes_[lane.index()].completed.load(std::memory_order_acquire); }
+std::int64_t Frontier::completed(LaneId lane) const {
+  return lanes_[lane.index()].completed.load(std::memory_order_acquire);
+}
 
 }  // namespace trainyard::plan

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The one readiness rule: which op of a rank may start next. Interpreter, simulator and checker share it; what it does not
-// know is arrival, which the transport (or its model) adds.
+// The one readiness rule: which op of a rank may start next. Interpreter, simulator and checker
+// share it; what it does not know is arrival, which the transport (or its model) adds.
 //
-// Programs are admitted one after another as instances. Each lane works through the instances in order and may run ahead
-// into the next one as far as dependencies allow. Threads: a lane is used by one thread; different lanes may be used by
-// different threads; `admit` is called by one thread.
+// Programs are admitted one after another as instances. Each lane works through the instances in
+// order and may run ahead into the next one as far as dependencies allow. Threads: a lane is used
+// by one thread; different lanes may be used by different threads; `admit` is called by one thread.
 //
-// An instance is forgotten `window` admissions later, so a dependency may reach at most window - 2 steps back (`check` says
-// so), and a lane that has nothing to run in an instance passes it only when `next` is asked of it: ask every lane.
+// An instance is forgotten `window` admissions later, so a dependency may reach at most window - 2
+// steps back (`check` says so), and a lane that has nothing to run in an instance passes it only
+// when `next` is asked of it: ask every lane.
 #pragma once
 
 #include <array>
@@ -39,8 +40,9 @@ class Frontier {
   };
   // The op that may start now on this lane, or nothing. Asking does not change anything.
   std::optional<Ready> next(LaneId lane) const;
-  // Likewise on a lane whose device takes ops one after the other: it may also be given one behind those of the same instance that are under way. What that
-  // waits for on its own lane, it is behind.
+  // Likewise on a lane whose device takes ops one after the other: it may also be given one behind
+  // those of the same instance that are under way. What that waits for on its own lane, it is
+  // behind.
   std::optional<Ready> next_in_order(LaneId lane) const;
   void start(LaneId lane);                       // the op that `next` named is under way
   void finish(LaneId lane, const Ready& ready);  // it is complete; in any order within a round
@@ -54,7 +56,7 @@ class Frontier {
   struct CompiledProgram {
     std::vector<std::vector<int>> lane_ops;      // by lane: indices in the program, in order
     std::vector<std::vector<Dependency>> after;  // by op
-    std::vector<std::int64_t> round;             // by op: key of the round it may share, -1 for none
+    std::vector<std::int64_t> round;  // by op: key of the round it may share, -1 for none
   };
   struct Instance {
     int program = 0;
@@ -71,13 +73,16 @@ class Frontier {
     std::int64_t open_round = -1, open_instance = -1;  // of the op started last
   };
 
-  const Instance& at(std::int64_t instance) const { return instances_[static_cast<std::size_t>(instance % window)]; }
+  const Instance& at(std::int64_t instance) const {
+    return instances_[static_cast<std::size_t>(instance % window)];
+  }
   const std::vector<int>& ops_of(std::int64_t instance, std::size_t lane) const {
     return programs_[static_cast<std::size_t>(at(instance).program)].lane_ops[lane];
   }
   bool has_current(LaneState& state, std::size_t lane) const;
   bool met(const Dependency& dependency, std::int64_t instance) const;
-  bool may_join(const LaneState& state, std::int64_t round, std::int64_t instance, bool in_order) const;
+  bool may_join(const LaneState& state, std::int64_t round, std::int64_t instance,
+                bool in_order) const;
   std::optional<Ready> next(LaneId lane, bool in_order) const;
 
   std::vector<CompiledProgram> programs_;

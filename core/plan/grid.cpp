@@ -32,7 +32,8 @@ class Grid {
     for (const Row& row : rows_) {
       if (!shown(row)) continue;
       label_width = std::max(label_width, row.label.size());
-      for (std::size_t c = first; c < last; ++c) widths[c] = std::max(widths[c], row.cells[c].size());
+      for (std::size_t c = first; c < last; ++c)
+        widths[c] = std::max(widths[c], row.cells[c].size());
     }
     std::string text;
     for (const Row& row : rows_)
@@ -48,16 +49,20 @@ class Grid {
   };
 
   void add_row(std::size_t r, std::size_t l) {
-    Row row{r, "r" + std::to_string(ranks_[r].rank) + " " + ranks_[r].lanes[l].name, std::vector<std::string>(ticks_ + 1)};
+    Row row{r, "r" + std::to_string(ranks_[r].rank) + " " + ranks_[r].lanes[l].name,
+            std::vector<std::string>(ticks_ + 1)};
     bool stuck = false;
     for (const Rehearsal::Place& place : run_.places[r][l]) {
       const bool marked = is_marked(r, place);
-      if (place.begin < 0 && stuck && !marked) continue;  // of those that never start, the first is enough
+      if (place.begin < 0 && stuck && !marked)
+        continue;  // of those that never start, the first is enough
       stuck = stuck || place.begin < 0;
       const std::size_t tick = place.begin < 0 ? ticks_ : static_cast<std::size_t>(place.begin);
       if (marked) marked_tick_ = tick;
       append(row.cells[tick], cell(r, place, marked));
-      const std::size_t until = place.begin < 0 ? tick : place.end < 0 ? ticks_ - 1 : static_cast<std::size_t>(place.end);
+      const std::size_t until = place.begin < 0 ? tick
+                                : place.end < 0 ? ticks_ - 1
+                                                : static_cast<std::size_t>(place.end);
       for (std::size_t t = tick + 1; t <= until; ++t)
         if (row.cells[t].empty()) row.cells[t] = "~";
     }
@@ -65,7 +70,10 @@ class Grid {
   }
 
   std::string cell(std::size_t r, const Rehearsal::Place& place, bool marked) const {
-    const Op& op = ranks_[r].programs[static_cast<std::size_t>(run_.program(static_cast<std::int32_t>(r), place))].ops[static_cast<std::size_t>(place.op)];
+    const Op& op =
+        ranks_[r]
+            .programs[static_cast<std::size_t>(run_.program(static_cast<std::int32_t>(r), place))]
+            .ops[static_cast<std::size_t>(place.op)];
     const std::string text = token(op) + (place.begin < 0 ? "?" : place.end < 0 ? "!" : "");
     return marked ? ">" + text + "<" : text;
   }
@@ -74,20 +82,26 @@ class Grid {
     cell += cell.empty() ? text : "+" + text;
   }
 
-  bool is_marked(std::size_t r, const Rehearsal::Place& place) const { return mark_ && mark_->rank == ranks_[r].rank && mark_->op == place.op; }
+  bool is_marked(std::size_t r, const Rehearsal::Place& place) const {
+    return mark_ && mark_->rank == ranks_[r].rank && mark_->op == place.op;
+  }
 
   bool shown(const Row& row) const {
     if (!mark_) return true;
-    const auto n = static_cast<std::int64_t>(ranks_.size()), away = (((static_cast<std::int64_t>(row.rank) - mark_->rank) % n) + n) % n;
+    const auto n = static_cast<std::int64_t>(ranks_.size()),
+               away = (((static_cast<std::int64_t>(row.rank) - mark_->rank) % n) + n) % n;
     return std::min(away, n - away) <= static_cast<std::int64_t>(kRanksAround);
   }
   std::pair<std::size_t, std::size_t> columns() const {
     const std::size_t all = run_.complete ? ticks_ : ticks_ + 1;
     if (!mark_) return {0, all};
-    return {marked_tick_ - std::min(marked_tick_, kColumnsAround), std::min(all, marked_tick_ + kColumnsAround + 1)};
+    return {marked_tick_ - std::min(marked_tick_, kColumnsAround),
+            std::min(all, marked_tick_ + kColumnsAround + 1)};
   }
 
-  static std::string line(const Row& row, std::size_t label_width, const std::vector<std::size_t>& widths, std::size_t first, std::size_t last) {
+  static std::string line(const Row& row, std::size_t label_width,
+                          const std::vector<std::size_t>& widths, std::size_t first,
+                          std::size_t last) {
     std::string text = row.label + std::string(label_width - row.label.size(), ' ');
     for (std::size_t c = first; c < last; ++c) {
       const std::string cell = row.cells[c].empty() ? "." : row.cells[c];
@@ -98,12 +112,14 @@ class Grid {
   }
 
   std::string legend(std::size_t first, std::size_t last) const {
-    std::string text = "Columns are ticks of ops of equal length; . idle, ~ waiting for a peer, + at once";
+    std::string text =
+        "Columns are ticks of ops of equal length; . idle, ~ waiting for a peer, + at once";
     if (!run_.complete) text += ", ! never completes, ? never starts";
     if (mark_) text += ", > < the op in question";
     text += ".\n";
     if (mark_ && (first > 0 || last < ticks_))
-      text += "Ticks " + std::to_string(first) + " to " + std::to_string(last - 1) + " of " + std::to_string(ticks_) + ".\n";
+      text += "Ticks " + std::to_string(first) + " to " + std::to_string(last - 1) + " of " +
+              std::to_string(ticks_) + ".\n";
     return text;
   }
 
@@ -116,6 +132,8 @@ class Grid {
 
 }  // namespace
 
-std::string grid(const Plan& plan, std::string_view program, std::optional<Mark> marked) { return Grid(plan, program, marked).text(); }
+std::string grid(const Plan& plan, std::string_view program, std::optional<Mark> marked) {
+  return Grid(plan, program, marked).text();
+}
 
 }  // namespace trainyard::plan

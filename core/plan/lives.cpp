@@ -13,7 +13,9 @@ class Elements {
 
   void add(std::int64_t first, std::int64_t end) {
     if (first >= end) return;
-    const auto begins = std::lower_bound(spans_.begin(), spans_.end(), first, [](const Span& span, std::int64_t at) { return span.end < at; });
+    const auto begins =
+        std::lower_bound(spans_.begin(), spans_.end(), first,
+                         [](const Span& span, std::int64_t at) { return span.end < at; });
     auto ends = begins;
     for (; ends != spans_.end() && ends->first <= end; ++ends) {
       first = std::min(first, ends->first);
@@ -24,7 +26,9 @@ class Elements {
 
   void remove(std::int64_t first, std::int64_t end) {
     if (first >= end) return;
-    const auto begins = std::lower_bound(spans_.begin(), spans_.end(), first, [](const Span& span, std::int64_t at) { return span.end <= at; });
+    const auto begins =
+        std::lower_bound(spans_.begin(), spans_.end(), first,
+                         [](const Span& span, std::int64_t at) { return span.end <= at; });
     auto ends = begins;
     std::vector<Span> left;
     for (; ends != spans_.end() && ends->first < end; ++ends) {
@@ -54,16 +58,21 @@ struct UnderWay {
 std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program) {
   std::vector<UnderWay> all;
   std::vector<std::vector<std::size_t>> of_lane(rank.lanes.size());
-  std::vector<std::size_t> from(rank.lanes.size(), 0);  // of copy lanes: right after the last compute op that was waited for
+  std::vector<std::size_t> from(
+      rank.lanes.size(), 0);  // of copy lanes: right after the last compute op that was waited for
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     of_lane[op.lane.index()].push_back(i);
     all.push_back({{i, i}});
     if (kind_of(rank, op.lane) != LaneKind::copy) continue;
     for (const Dependency& dependency : op.after)
-      if (kind_of(rank, dependency.lane) == LaneKind::compute && dependency.steps_back == 0 && dependency.sequence > 0 &&
+      if (kind_of(rank, dependency.lane) == LaneKind::compute && dependency.steps_back == 0 &&
+          dependency.sequence > 0 &&
           static_cast<std::size_t>(dependency.sequence) <= of_lane[dependency.lane.index()].size())
-        from[op.lane.index()] = std::max(from[op.lane.index()], of_lane[dependency.lane.index()][static_cast<std::size_t>(dependency.sequence) - 1] + 1);
+        from[op.lane.index()] = std::max(
+            from[op.lane.index()],
+            of_lane[dependency.lane.index()][static_cast<std::size_t>(dependency.sequence) - 1] +
+                1);
     all.back() = {{std::min(i, from[op.lane.index()]), program.ops.size() - 1}, false};
   }
   for (std::size_t i = program.ops.size(); i-- > 0;) {
@@ -71,8 +80,12 @@ std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program)
     for (const Dependency& dependency : program.ops[i].after) {
       if (kind_of(rank, dependency.lane) != LaneKind::copy || dependency.steps_back > 0) continue;
       const auto& copies = of_lane[dependency.lane.index()];
-      const std::size_t count = dependency.sequence == Dependency::end ? copies.size() : std::min(copies.size(), static_cast<std::size_t>(dependency.sequence));
-      for (std::size_t c = 0; c < count && copies[c] < i; ++c) all[copies[c]] = {{all[copies[c]].ops.first, i - 1}, all[copies[c]].ops.first > 0};
+      const std::size_t count =
+          dependency.sequence == Dependency::end
+              ? copies.size()
+              : std::min(copies.size(), static_cast<std::size_t>(dependency.sequence));
+      for (std::size_t c = 0; c < count && copies[c] < i; ++c)
+        all[copies[c]] = {{all[copies[c]].ops.first, i - 1}, all[copies[c]].ops.first > 0};
     }
   }
   return all;
@@ -113,18 +126,23 @@ Life life_of(const std::vector<Touch>& touches) {
   for (std::size_t i = touches.size(); i-- > 0;) {
     const Stretch& ops = touches[i].when.ops;
     if (!wanted.empty() || (!life.stretches.empty() && ops.last >= life.stretches.back().first))
-      life.stretches.back() = {std::min(ops.first, life.stretches.back().first), std::max(ops.last, life.stretches.back().last)};
+      life.stretches.back() = {std::min(ops.first, life.stretches.back().first),
+                               std::max(ops.last, life.stretches.back().last)};
     else life.stretches.push_back(ops);
-    for (const Access& write : touches[i].writes) wanted.remove(write.first, write.first + write.count);
+    for (const Access& write : touches[i].writes)
+      wanted.remove(write.first, write.first + write.count);
     for (const Access& read : touches[i].reads) wanted.add(read.first, read.first + read.count);
   }
   std::reverse(life.stretches.begin(), life.stretches.end());
-  life.begins_anew = wanted.empty() && std::all_of(touches.begin(), touches.end(), [](const Touch& touch) { return touch.when.bounded; });
+  life.begins_anew =
+      wanted.empty() && std::all_of(touches.begin(), touches.end(),
+                                    [](const Touch& touch) { return touch.when.bounded; });
   return life;
 }
 
 bool is_read(const std::vector<Touch>& touches) {
-  return std::any_of(touches.begin(), touches.end(), [](const Touch& touch) { return !touch.reads.empty(); });
+  return std::any_of(touches.begin(), touches.end(),
+                     [](const Touch& touch) { return !touch.reads.empty(); });
 }
 
 bool meet(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
@@ -145,14 +163,16 @@ Lives::Lives(const RankPlan& rank) : begins_anew_(rank.buffers.size(), true) {
     for (std::size_t b = 0; b < touches.size(); ++b) {
       Life life = life_of(touches[b]);
       if (!life.begins_anew) begins_anew_[b] = false;
-      if (!is_read(touches[b]) && !life.stretches.empty()) life.stretches = {{life.stretches.front().first, life.stretches.back().last}};
+      if (!is_read(touches[b]) && !life.stretches.empty())
+        life.stretches = {{life.stretches.front().first, life.stretches.back().last}};
       of_program.push_back(std::move(life.stretches));
     }
   }
 }
 
 bool Lives::meet(std::size_t a, std::size_t b) const {
-  return std::any_of(stretches_.begin(), stretches_.end(), [&](const auto& program) { return plan::meet(program[a], program[b]); });
+  return std::any_of(stretches_.begin(), stretches_.end(),
+                     [&](const auto& program) { return plan::meet(program[a], program[b]); });
 }
 
 }  // namespace trainyard::plan

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What several ranks wrote down, each for itself and in its own order, as one order that all of them can have gone by.
+// What several ranks wrote down, each for itself and in its own order, as one order that all of
+// them can have gone by.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +13,19 @@
 namespace trainyard::plan {
 
 inline base::Problem damaged_order(const std::string& what) {
-  return {base::ProblemCode::bad_input, "the order of a run", what, "", "It was damaged; run again to have it."};
+  return {base::ProblemCode::bad_input, "the order of a run", what, "",
+          "It was damaged; run again to have it."};
 }
 
 template <class Event>
 class Merged {
  public:
   Merged() = default;
-  explicit Merged(std::vector<std::vector<Event>> logs) : logs_(std::move(logs)), at_(logs_.size()) {}
+  explicit Merged(std::vector<std::vector<Event>> logs)
+      : logs_(std::move(logs)), at_(logs_.size()) {}
 
-  // The next event of a log that is possible after all that were taken; null: none is, or they are at their ends. A log is followed as far as it goes.
+  // The next event of a log that is possible after all that were taken; null: none is, or they are
+  // at their ends. A log is followed as far as it goes.
   template <class Possible>
   const Event* take(const Possible& possible) {
     for (std::size_t i = 0; i < logs_.size(); ++i) {

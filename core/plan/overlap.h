@@ -6,6 +6,8 @@
 
 namespace trainyard::plan {
 
-inline bool overlap(const Access& a, const Access& b) { return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count; }
+inline bool overlap(const Access& a, const Access& b) {
+  return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count;
+}
 
 }  // namespace trainyard::plan

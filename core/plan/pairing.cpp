@@ -6,7 +6,8 @@
 namespace trainyard::plan {
 
 std::size_t Pairing::choice(std::int64_t step) const {
-  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::gossip, static_cast<std::uint32_t>(active));
+  const base::Random random(static_cast<std::uint64_t>(seed), base::Purpose::gossip,
+                            static_cast<std::uint32_t>(active));
   return static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(step), passive.size()));
 }
 

@@ -44,7 +44,9 @@ class Parser : private WordReader {
   bool head() { return expect("plan") && expect("1") && ended() && next_line(); }
 
   bool schedule_line() {
-    if (!expect("schedule") || !expect("steps") || !number(schedule_.steps) || !expect("full") || !number(schedule_.full_steps_per_epoch)) return false;
+    if (!expect("schedule") || !expect("steps") || !number(schedule_.steps) || !expect("full") ||
+        !number(schedule_.full_steps_per_epoch))
+      return false;
     if (take_if("tail") && !tails()) return false;
     if (take_if("evaluate") && !number(schedule_.evaluate_every_steps)) return false;
     if (take_if("average") && !number(schedule_.average_every_steps)) return false;
@@ -54,7 +56,8 @@ class Parser : private WordReader {
 
   // Without a number: one step of one program.
   bool tails() {
-    while (more() && peek().text != "evaluate" && peek().text != "average" && peek().text != "local")
+    while (more() && peek().text != "evaluate" && peek().text != "average" &&
+           peek().text != "local")
       if (!number(schedule_.tails.emplace_back())) return false;
     if (schedule_.tails.empty()) schedule_.tails = {1};
     return true;
@@ -75,17 +78,22 @@ class Parser : private WordReader {
     if (take_if("lane")) return before_programs() && lane_line();
     if (take_if("buffer")) return before_programs() && buffer_line();
     if (take_if("program")) return program_line();
-    if (rank().programs.empty()) return fail_word(peek(), "rule, pair, lane, buffer, program, rank");
+    if (rank().programs.empty())
+      return fail_word(peek(), "rule, pair, lane, buffer, program, rank");
     if (take_if("bucket")) return wanted_line();
     return op_line();
   }
 
   RankPlan& rank() { return ranks_.back(); }
-  bool before_programs() { return rank().programs.empty() || fail(first(), "a program of the rank came before", "lanes and buffers first"); }
+  bool before_programs() {
+    return rank().programs.empty() ||
+           fail(first(), "a program of the rank came before", "lanes and buffers first");
+  }
 
   bool group_line() {
     const Word at = take();
-    if (at.text != "g" + std::to_string(groups_.size()) + ":" || !ranks_.empty()) return fail_word(at, "groups before ranks, numbered from 0, as g0:");
+    if (at.text != "g" + std::to_string(groups_.size()) + ":" || !ranks_.empty())
+      return fail_word(at, "groups before ranks, numbered from 0, as g0:");
     Group group;
     while (more())
       if (!number(group.ranks.emplace_back())) return false;
@@ -97,7 +105,8 @@ class Parser : private WordReader {
     const Word at = peek();
     std::int32_t value = -1;
     if (!number(value)) return false;
-    if (value != static_cast<std::int32_t>(ranks_.size())) return fail_word(at, "rank " + std::to_string(ranks_.size()));
+    if (value != static_cast<std::int32_t>(ranks_.size()))
+      return fail_word(at, "rank " + std::to_string(ranks_.size()));
     ranks_.emplace_back().rank = value;
     lanes_.clear();
     buffers_.clear();
@@ -117,7 +126,8 @@ class Parser : private WordReader {
   }
 
   bool pair_line() {
-    if (!rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty()) return fail(first(), "the rank has begun", "its pairs first");
+    if (!rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty())
+      return fail(first(), "the rank has begun", "its pairs first");
     Pairing pairing;
     if (!number(pairing.active) || !expect("with")) return false;
     while (more() && peek().text != "seed")
@@ -143,9 +153,11 @@ class Parser : private WordReader {
     Buffer buffer;
     if (!new_name(buffers_, buffer.name)) return false;
     const Word at = take();
-    const auto* known = std::find_if(std::begin(base::Names<base::DType>::table), std::end(base::Names<base::DType>::table),
+    const auto* known = std::find_if(std::begin(base::Names<base::DType>::table),
+                                     std::end(base::Names<base::DType>::table),
                                      [&](const auto& entry) { return entry.second == at.text; });
-    if (known == std::end(base::Names<base::DType>::table)) return fail_word(at, "fp32, fp64, int32, fp16, bf16, byte");
+    if (known == std::end(base::Names<base::DType>::table))
+      return fail_word(at, "fp32, fp64, int32, fp16, bf16, byte");
     buffer.dtype = known->first;
     if (!number(buffer.elements)) return false;
     buffer.shared = take_if("shared");
@@ -157,7 +169,9 @@ class Parser : private WordReader {
 
   bool program_line() {
     Program program;
-    if (!new_name(programs_, program.name) || !expect("samples") || !number(program.samples) || !expect("of") || !number(program.global_samples)) return false;
+    if (!new_name(programs_, program.name) || !expect("samples") || !number(program.samples) ||
+        !expect("of") || !number(program.global_samples))
+      return false;
     if (take_if("repeats") && !number(program.repeats)) return false;
     rank().programs.push_back(std::move(program));
     return true;
@@ -166,19 +180,25 @@ class Parser : private WordReader {
   bool op_token(Op& op) {
     const Word at = take();
     TokenOutcome read = read_token(at.text);
-    if (!read.op) return fail({at.text, at.column + read.at}, quoted(at.text) + " is no op: " + std::string(read.what), "an op, as F.s0.m0");
+    if (!read.op)
+      return fail({at.text, at.column + read.at},
+                  quoted(at.text) + " is no op: " + std::string(read.what), "an op, as F.s0.m0");
     op = std::move(*read.op);
     return true;
   }
 
   bool wanted_line() {
-    if (!rank().programs.back().ops.empty()) return fail(first(), "an op of the program came before", "what is wanted of buckets first");
+    if (!rank().programs.back().ops.empty())
+      return fail(first(), "an op of the program came before", "what is wanted of buckets first");
     const Word at = peek();
     Op op;
     if (!op_token(op)) return false;
-    if (!coarse(op.kind) && op.kind != OpKind::mix) return fail(at, quoted(at.text) + " is no collective", "a collective, as BCAST.b0<r0");
+    if (!coarse(op.kind) && op.kind != OpKind::mix)
+      return fail(at, quoted(at.text) + " is no collective", "a collective, as BCAST.b0<r0");
     Access span;
-    if (!expect("group") || !group_number(op.group) || !row(op.row) || !expect("writes") || !access(span)) return false;
+    if (!expect("group") || !group_number(op.group) || !row(op.row) || !expect("writes") ||
+        !access(span))
+      return false;
     rank().programs.back().wanted.push_back({op.kind, op.group, op.bucket, op.peer, span, op.row});
     return true;
   }
@@ -188,7 +208,8 @@ class Parser : private WordReader {
     if (!op_token(op)) return false;
     if (!lane(op.lane)) return false;
     if (take_if("group") && !group_number(op.group)) return false;
-    if (!columns(op.columns) || !row(op.row) || !named(op.named) || !weights(op.weights)) return false;
+    if (!columns(op.columns) || !row(op.row) || !named(op.named) || !weights(op.weights))
+      return false;
     if (!accesses("reads", op.reads) || !accesses("writes", op.writes)) return false;
     if (take_if("flops") && !number(op.flops)) return false;
     if (take_if("after") && !dependencies(op.after)) return false;
@@ -211,13 +232,16 @@ class Parser : private WordReader {
     if (!take_if("columns")) return true;
     const Word at = take();
     const std::size_t colon = at.text.find(':'), slash = at.text.find('/');
-    if (colon == std::string_view::npos || slash == std::string_view::npos || slash < colon) return fail_word(at, "columns, as 0:196/784");
+    if (colon == std::string_view::npos || slash == std::string_view::npos || slash < colon)
+      return fail_word(at, "columns, as 0:196/784");
     std::int64_t end = 0;
-    if (!number(at, at.text.substr(0, colon), columns.first) || !number(at, at.text.substr(colon + 1, slash - colon - 1), end) ||
+    if (!number(at, at.text.substr(0, colon), columns.first) ||
+        !number(at, at.text.substr(colon + 1, slash - colon - 1), end) ||
         !number(at, at.text.substr(slash + 1), columns.of))
       return false;
     columns.count = end - columns.first;
-    return (columns.count > 0 && end <= columns.of) || fail_word(at, "columns that end after they start, and not beyond all");
+    return (columns.count > 0 && end <= columns.of) ||
+           fail_word(at, "columns that end after they start, and not beyond all");
   }
 
   bool weights(Weights& weights) {
@@ -225,16 +249,19 @@ class Parser : private WordReader {
     const Word at = take();
     const std::size_t slash = at.text.find('/');
     if (slash == std::string_view::npos) return fail_word(at, "weights, as 1:1:1/3");
-    for (std::string_view rest = at.text.substr(0, slash); weights.numerators.empty() || !rest.empty();) {
+    for (std::string_view rest = at.text.substr(0, slash);
+         weights.numerators.empty() || !rest.empty();) {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
       const bool negative = rest.starts_with('-');
       std::int64_t& numerator = weights.numerators.emplace_back();
-      if (!number(at, rest.substr(negative ? 1 : 0, colon - (negative ? 1 : 0)), numerator)) return false;
+      if (!number(at, rest.substr(negative ? 1 : 0, colon - (negative ? 1 : 0)), numerator))
+        return false;
       if (negative) numerator = -numerator;
       if (colon + 1 == rest.size()) return fail_word(at, "weights, as 1:1:1/3");
       rest = rest.substr(std::min(colon + 1, rest.size()));
     }
-    return number(at, at.text.substr(slash + 1), weights.denominator) && (weights.denominator > 0 || fail_word(at, "a denominator above 0"));
+    return number(at, at.text.substr(slash + 1), weights.denominator) &&
+           (weights.denominator > 0 || fail_word(at, "a denominator above 0"));
   }
 
   bool lane(LaneId& id) {
@@ -264,9 +291,12 @@ class Parser : private WordReader {
   }
   bool range(const Word& at, std::string_view text, Access& access) {
     const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos || !text.ends_with(']')) return fail_word(at, "a range, as grads[100:200]");
+    if (colon == std::string_view::npos || !text.ends_with(']'))
+      return fail_word(at, "a range, as grads[100:200]");
     std::int64_t end = 0;
-    if (!number(at, text.substr(1, colon - 1), access.first) || !number(at, text.substr(colon + 1, text.size() - colon - 2), end)) return false;
+    if (!number(at, text.substr(1, colon - 1), access.first) ||
+        !number(at, text.substr(colon + 1, text.size() - colon - 2), end))
+      return false;
     access.count = end - access.first;
     return access.count >= 0 || fail_word(at, "a range that ends where it starts, or later");
   }
@@ -279,7 +309,8 @@ class Parser : private WordReader {
   bool dependency(Dependency& dependency) {
     const Word at = take();
     const std::size_t colon = at.text.rfind(':');
-    if (colon == std::string_view::npos) return fail_word(at, "a lane and a sequence, as compute:5");
+    if (colon == std::string_view::npos)
+      return fail_word(at, "a lane and a sequence, as compute:5");
     std::string_view count = at.text.substr(colon + 1);
     if (const std::size_t back = count.find("@-"); back != std::string_view::npos) {
       if (!number(at, count.substr(back + 2), dependency.steps_back)) return false;

@@ -9,11 +9,13 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes `prefix` and the digits after it off the front; -1 where the prefix is not there, nothing where no number follows.
+// Takes `prefix` and the digits after it off the front; -1 where the prefix is not there, nothing
+// where no number follows.
 std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view prefix) {
   if (!rest.starts_with(prefix)) return -1;
   rest.remove_prefix(prefix.size());
-  const auto digits = static_cast<std::size_t>(std::find_if_not(rest.begin(), rest.end(), is_digit) - rest.begin());
+  const auto digits =
+      static_cast<std::size_t>(std::find_if_not(rest.begin(), rest.end(), is_digit) - rest.begin());
   const auto value = number_of(rest.substr(0, digits), kMostId);
   if (!value) return std::nullopt;
   rest.remove_prefix(digits);
@@ -43,22 +45,30 @@ bool take_summands(std::string_view& rest, Op& op) {
 std::optional<std::int64_t> number_of(std::string_view text, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text.front() == '-' || error != std::errc() || end != text.data() + text.size() || value > most) return std::nullopt;
+  if (text.empty() || text.front() == '-' || error != std::errc() ||
+      end != text.data() + text.size() || value > most)
+    return std::nullopt;
   return value;
 }
 
 TokenOutcome read_token(std::string_view text) {
   std::string_view rest = text;
   const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-  const auto letters = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_capital) - text.begin());
+  const auto letters = static_cast<std::size_t>(
+      std::find_if_not(text.begin(), text.end(), is_capital) - text.begin());
   const auto kind = kind_of(text.substr(0, letters), OpKind::answer);
   if (!kind) return {std::nullopt, 0, "no kind of op begins so"};
   rest.remove_prefix(letters);
   Op op;
   op.kind = *kind;
-  const auto failed = [&](std::string_view what) { return TokenOutcome{std::nullopt, text.size() - rest.size(), what}; };
-  const std::pair<std::string_view, std::int32_t*> fields[] = {
-      {".s", &op.segment}, {".m", &op.micro}, {".b", &op.bucket}, {".t", &op.round}, {".c", &op.chunk}};
+  const auto failed = [&](std::string_view what) {
+    return TokenOutcome{std::nullopt, text.size() - rest.size(), what};
+  };
+  const std::pair<std::string_view, std::int32_t*> fields[] = {{".s", &op.segment},
+                                                               {".m", &op.micro},
+                                                               {".b", &op.bucket},
+                                                               {".t", &op.round},
+                                                               {".c", &op.chunk}};
   for (const auto& [prefix, value] : fields) {
     const auto found = take_field(rest, prefix);
     if (!found) return failed("a number should follow");
@@ -77,15 +87,20 @@ TokenOutcome read_token(std::string_view text) {
 }
 
 bool is_name(std::string_view text) {
-  const auto fits = [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 127 && c != '[' && c != ']'; };
-  return !text.empty() && std::all_of(text.begin(), text.end(), fits) && std::find(kReserved.begin(), kReserved.end(), text) == kReserved.end();
+  const auto fits = [](char c) {
+    return static_cast<unsigned char>(c) > ' ' && c != 127 && c != '[' && c != ']';
+  };
+  return !text.empty() && std::all_of(text.begin(), text.end(), fits) &&
+         std::find(kReserved.begin(), kReserved.end(), text) == kReserved.end();
 }
 
 base::Result<Op> parse_token(std::string_view text) {
   TokenOutcome read = read_token(text);
   if (read.op) return std::move(*read.op);
-  return base::fail({base::ProblemCode::bad_input, "column " + std::to_string(read.at + 1),
-                     "\"" + std::string(text.substr(0, kMostQuoted)) + "\" is no op: " + std::string(read.what), "an op, as F.s0.m0", ""});
+  return base::fail(
+      {base::ProblemCode::bad_input, "column " + std::to_string(read.at + 1),
+       "\"" + std::string(text.substr(0, kMostQuoted)) + "\" is no op: " + std::string(read.what),
+       "an op, as F.s0.m0", ""});
 }
 
 }  // namespace trainyard::plan

@@ -13,7 +13,8 @@ namespace trainyard::plan {
 
 inline constexpr std::int64_t kMostNumber = std::int64_t{1} << 53;
 inline constexpr std::int64_t kMostId = std::numeric_limits<std::int32_t>::max();
-inline constexpr std::array<std::string_view, 5> kReserved{"group", "reads", "writes", "flops", "after"};
+inline constexpr std::array<std::string_view, 5> kReserved{"group", "reads", "writes", "flops",
+                                                           "after"};
 inline constexpr std::size_t kMostQuoted = 40;  // characters of a wrong word that an error repeats
 
 // Decimal digits that say a number from 0 to `most`.

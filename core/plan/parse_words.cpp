@@ -3,7 +3,9 @@
 
 namespace trainyard::plan {
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text.substr(0, kMostQuoted)) + "\""; }
+std::string quoted(std::string_view text) {
+  return "\"" + std::string(text.substr(0, kMostQuoted)) + "\"";
+}
 
 bool WordReader::next_line() {
   words_.clear();
@@ -18,7 +20,8 @@ bool WordReader::next_line() {
 }
 
 void WordReader::cut(std::string_view line) {
-  for (std::size_t i = line.find_first_not_of(' '); i < line.size(); i = line.find_first_not_of(' ', i)) {
+  for (std::size_t i = line.find_first_not_of(' '); i < line.size();
+       i = line.find_first_not_of(' ', i)) {
     const std::size_t end = std::min(line.find(' ', i), line.size());
     words_.push_back({line.substr(i, end - i), i + 1});
     i = end;
@@ -33,13 +36,15 @@ bool WordReader::take_if(std::string_view text) {
 }
 
 bool WordReader::fail(const Word& at, std::string what, std::string accepted) {
-  const std::string where = "line " + std::to_string(line_) + ", column " + std::to_string(at.column);
+  const std::string where =
+      "line " + std::to_string(line_) + ", column " + std::to_string(at.column);
   problem_ = {base::ProblemCode::bad_input, where, std::move(what), std::move(accepted), ""};
   return false;
 }
 
 bool WordReader::fail_word(const Word& at, std::string accepted) {
-  return fail(at, at.text.empty() ? "the line ends" : "found " + quoted(at.text), std::move(accepted));
+  return fail(at, at.text.empty() ? "the line ends" : "found " + quoted(at.text),
+              std::move(accepted));
 }
 
 }  // namespace trainyard::plan

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads a plan's text word by word. Every reader returns false after the first problem, which stays.
+// Reads a plan's text word by word. Every reader returns false after the first problem, which
+// stays.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,9 @@ class WordReader {
   const Word& peek() const { return more() ? words_[used_] : end_; }
   Word take() { return more() ? words_[used_++] : end_; }
   bool take_if(std::string_view text);
-  bool expect(std::string_view text) { return take_if(text) || fail_word(peek(), std::string(text)); }
+  bool expect(std::string_view text) {
+    return take_if(text) || fail_word(peek(), std::string(text));
+  }
   bool ended() { return !more() || fail_word(peek(), "the end of the line"); }
 
   template <class Integer>
@@ -36,8 +39,10 @@ class WordReader {
     return number(at, at.text, value);
   }
   template <class Integer>
-  bool number(const Word& at, std::string_view text, Integer& value) {  // `text`: the part of the word that is a number
-    const std::int64_t most = std::min<std::int64_t>(kMostNumber, std::numeric_limits<Integer>::max());
+  bool number(const Word& at, std::string_view text,
+              Integer& value) {  // `text`: the part of the word that is a number
+    const std::int64_t most =
+        std::min<std::int64_t>(kMostNumber, std::numeric_limits<Integer>::max());
     const auto found = number_of(text, most);
     if (!found) return fail_word(at, "a number from 0 to " + std::to_string(most));
     value = static_cast<Integer>(*found);

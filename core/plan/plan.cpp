@@ -12,14 +12,19 @@ constexpr const char* kAveraging = "_average";
 
 template <class Things>
 std::ptrdiff_t index_by_name(const Things& things, std::string_view name) {
-  const auto at = std::find_if(things.begin(), things.end(), [&](const auto& thing) { return thing.name == name; });
+  const auto at = std::find_if(things.begin(), things.end(),
+                               [&](const auto& thing) { return thing.name == name; });
   return at == things.end() ? -1 : at - things.begin();
 }
 
 }  // namespace
 
-BufferId RankPlan::buffer(std::string_view name) const { return BufferId(static_cast<std::int32_t>(index_by_name(buffers, name))); }
-int RankPlan::program(std::string_view name) const { return static_cast<int>(index_by_name(programs, name)); }
+BufferId RankPlan::buffer(std::string_view name) const {
+  return BufferId(static_cast<std::int32_t>(index_by_name(buffers, name)));
+}
+int RankPlan::program(std::string_view name) const {
+  return static_cast<int>(index_by_name(programs, name));
+}
 
 int Group::position(std::int32_t rank) const {
   const auto at = std::find(ranks.begin(), ranks.end(), rank);
@@ -30,17 +35,24 @@ Purpose purpose(std::string_view program) {
   if (program == "start") return Purpose::start;
   if (program == "end") return Purpose::end;
   if (program == "turn" || program == "last" || program == "leave") return Purpose::exchange;
-  if (program == "arrival" || program == "update" || program == "answer" || program == "named") return Purpose::arrival;
+  if (program == "arrival" || program == "update" || program == "answer" || program == "named")
+    return Purpose::arrival;
   if (program == "average") return Purpose::average;
   return program.starts_with("evaluate") ? Purpose::evaluation : Purpose::training;
 }
 
-std::string Schedule::tail_name(std::size_t number) { return number == 0 ? "tail" : "tail" + std::to_string(number + 1); }
+std::string Schedule::tail_name(std::size_t number) {
+  return number == 0 ? "tail" : "tail" + std::to_string(number + 1);
+}
 
-std::int64_t Schedule::steps_per_epoch() const { return std::accumulate(tails.begin(), tails.end(), full_steps_per_epoch); }
+std::int64_t Schedule::steps_per_epoch() const {
+  return std::accumulate(tails.begin(), tails.end(), full_steps_per_epoch);
+}
 
 std::string Schedule::averaging(std::string program) { return std::move(program) + kAveraging; }
-bool Schedule::is_averaging(std::string_view program) { return purpose(program) == Purpose::training && program.ends_with(kAveraging); }
+bool Schedule::is_averaging(std::string_view program) {
+  return purpose(program) == Purpose::training && program.ends_with(kAveraging);
+}
 
 std::string Schedule::program(std::int64_t step) const {
   std::string name = stretch(step);
@@ -73,7 +85,9 @@ const Access* carried(const Op& op) {
 }
 
 bool evaluates_alone(const RankPlan& rank) {
-  return !rank.programs.empty() && std::ranges::all_of(rank.programs, [](const Program& one) { return purpose(one.name) == Purpose::evaluation; });
+  return !rank.programs.empty() && std::ranges::all_of(rank.programs, [](const Program& one) {
+    return purpose(one.name) == Purpose::evaluation;
+  });
 }
 
 Plan without_evaluators(Plan plan) {
@@ -81,23 +95,34 @@ Plan without_evaluators(Plan plan) {
   return plan;
 }
 
-bool Schedule::evaluates_after(std::int64_t step) const { return evaluate_every_steps > 0 && ((step + 1) % evaluate_every_steps == 0 || step + 1 == steps); }
+bool Schedule::evaluates_after(std::int64_t step) const {
+  return evaluate_every_steps > 0 && ((step + 1) % evaluate_every_steps == 0 || step + 1 == steps);
+}
 
 bool Schedule::averages_after(std::int64_t step) const {
-  return evaluates_after(step) || step + 1 == steps || (average_every_steps > 0 && (step + 1) % average_every_steps == 0);
+  return evaluates_after(step) || step + 1 == steps ||
+         (average_every_steps > 0 && (step + 1) % average_every_steps == 0);
 }
 
 Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPlan> ranks) {
   const auto all = std::make_shared<const std::vector<RankPlan>>(std::move(ranks));
-  return {static_cast<std::int32_t>(all->size()), std::move(groups), schedule, [all](std::int32_t rank) { return (*all)[static_cast<std::size_t>(rank)]; }};
+  return {static_cast<std::int32_t>(all->size()), std::move(groups), schedule,
+          [all](std::int32_t rank) { return (*all)[static_cast<std::size_t>(rank)]; }};
 }
 
 bool coarse(OpKind kind) { return kind >= OpKind::all_reduce && kind <= OpKind::gather; }
-bool reads_peers(OpKind kind) { return kind == OpKind::recv || kind == OpKind::recv_reduce || kind == OpKind::reduce_many; }
-bool sends_away(OpKind kind) { return kind == OpKind::send || kind == OpKind::reduce || kind == OpKind::gather || kind == OpKind::push; }
+bool reads_peers(OpKind kind) {
+  return kind == OpKind::recv || kind == OpKind::recv_reduce || kind == OpKind::reduce_many;
+}
+bool sends_away(OpKind kind) {
+  return kind == OpKind::send || kind == OpKind::reduce || kind == OpKind::gather ||
+         kind == OpKind::push;
+}
 bool serves(OpKind kind) { return kind >= OpKind::turn && kind <= OpKind::give; }
 bool pairs_up(OpKind kind) { return kind >= OpKind::offer && kind <= OpKind::answer; }
-bool communicates(OpKind kind) { return coarse(kind) || kind == OpKind::send || reads_peers(kind) || kind == OpKind::copy; }
+bool communicates(OpKind kind) {
+  return coarse(kind) || kind == OpKind::send || reads_peers(kind) || kind == OpKind::copy;
+}
 
 const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups) {
   return op.summands.empty() ? groups[static_cast<std::size_t>(op.group)].ranks : op.summands;

@@ -26,7 +26,9 @@ struct Waiting {
 
 class Run {
  public:
-  Run(const std::vector<RankPlan>& ranks, const std::vector<Group>& groups, std::vector<std::vector<int>> instances) : ranks_(ranks), groups_(groups) {
+  Run(const std::vector<RankPlan>& ranks, const std::vector<Group>& groups,
+      std::vector<std::vector<int>> instances)
+      : ranks_(ranks), groups_(groups) {
     result_.instances = std::move(instances);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       frontiers_.push_back(std::make_unique<Frontier>(ranks[r]));
@@ -55,7 +57,8 @@ class Run {
       for (const auto& lane : lanes) base.push_back(static_cast<std::int64_t>(lane.size()));
       const Program& program = plan.programs[static_cast<std::size_t>(result_.instances[r][i])];
       for (std::size_t op = 0; op < program.ops.size(); ++op)
-        lanes[program.ops[op].lane.index()].push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(op)});
+        lanes[program.ops[op].lane.index()].push_back(
+            {static_cast<std::int32_t>(i), static_cast<std::int32_t>(op)});
       left_ += program.ops.size();
     }
   }
@@ -73,7 +76,9 @@ class Run {
 
   bool admit(std::size_t r) {
     const auto& wanted = result_.instances[r];
-    if (admitted_[r] == wanted.size() || !frontiers_[r]->admit(wanted[admitted_[r]], static_cast<std::int64_t>(admitted_[r]))) return false;
+    if (admitted_[r] == wanted.size() ||
+        !frontiers_[r]->admit(wanted[admitted_[r]], static_cast<std::int64_t>(admitted_[r])))
+      return false;
     ++admitted_[r];
     return true;
   }
@@ -84,7 +89,9 @@ class Run {
       while (const auto ready = frontiers_[r]->next(LaneId(l))) {
         frontiers_[r]->start(LaneId(l));
         start({static_cast<std::int32_t>(r), static_cast<std::int32_t>(l), ready->sequence},
-              ranks_[r].programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)]);
+              ranks_[r]
+                  .programs[static_cast<std::size_t>(ready->program)]
+                  .ops[static_cast<std::size_t>(ready->op)]);
         any = true;
       }
     return any;
@@ -140,14 +147,17 @@ class Run {
   void start_coarse(const At& at, const Op& op) {
     result_.events.push_back({at, false, 0, 0});
     auto& rounds = meetings_[op.group];
-    const std::size_t number = met_[(static_cast<std::uint64_t>(op.group) << 32) | static_cast<std::uint32_t>(at.rank)]++;
+    const std::size_t number =
+        met_[(static_cast<std::uint64_t>(op.group) << 32) | static_cast<std::uint32_t>(at.rank)]++;
     if (rounds.size() <= number) rounds.resize(number + 1);
-    if (rounds[number].size() + 1 < groups_[static_cast<std::size_t>(op.group)].ranks.size()) return rounds[number].push_back(at);
+    if (rounds[number].size() + 1 < groups_[static_cast<std::size_t>(op.group)].ranks.size())
+      return rounds[number].push_back(at);
     complete({at, 0, std::move(rounds[number])});
   }
 
   void complete(Waiting done) {
-    result_.events.push_back({done.at, true, static_cast<std::uint32_t>(result_.sources.size()), static_cast<std::uint32_t>(done.sources.size())});
+    result_.events.push_back({done.at, true, static_cast<std::uint32_t>(result_.sources.size()),
+                              static_cast<std::uint32_t>(done.sources.size())});
     result_.sources.insert(result_.sources.end(), done.sources.begin(), done.sources.end());
     finishing_.push_back(done.at);
     finishing_.insert(finishing_.end(), done.sources.begin(), done.sources.end());
@@ -166,10 +176,12 @@ class Run {
   }
 
   static std::uint64_t key(const At& at) {
-    return (static_cast<std::uint64_t>(at.rank) << 48) | (static_cast<std::uint64_t>(at.lane) << 32) | static_cast<std::uint64_t>(at.sequence);
+    return (static_cast<std::uint64_t>(at.rank) << 48) |
+           (static_cast<std::uint64_t>(at.lane) << 32) | static_cast<std::uint64_t>(at.sequence);
   }
   Channel& channel(std::int32_t group, std::int32_t from, std::int32_t to) {
-    return channels_[(static_cast<std::uint64_t>(group) << 48) | (static_cast<std::uint64_t>(from) << 24) | static_cast<std::uint64_t>(to)];
+    return channels_[(static_cast<std::uint64_t>(group) << 48) |
+                     (static_cast<std::uint64_t>(from) << 24) | static_cast<std::uint64_t>(to)];
   }
 
   const std::vector<RankPlan>& ranks_;
@@ -179,8 +191,9 @@ class Run {
   std::vector<char> changed_;  // by rank: something completed since it was asked last
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
-  std::unordered_map<std::int32_t, std::vector<std::vector<At>>> meetings_;  // by group, by number: who is there
-  std::unordered_map<std::uint64_t, std::size_t> met_;                       // by group and rank: coarse ops so far
+  std::unordered_map<std::int32_t, std::vector<std::vector<At>>>
+      meetings_;                                        // by group, by number: who is there
+  std::unordered_map<std::uint64_t, std::size_t> met_;  // by group and rank: coarse ops so far
   std::vector<At> finishing_;
   std::size_t left_ = 0;
   Rehearsal result_;
@@ -188,7 +201,8 @@ class Run {
 
 }  // namespace
 
-Rehearsal rehearse(const std::vector<RankPlan>& ranks, const std::vector<Group>& groups, std::vector<std::vector<int>> instances) {
+Rehearsal rehearse(const std::vector<RankPlan>& ranks, const std::vector<Group>& groups,
+                   std::vector<std::vector<int>> instances) {
   return Run(ranks, groups, std::move(instances)).run();
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All ranks of a plan run together, without work or bytes: every rank's frontier, in ticks, each op as soon as it may. Under
-// zero capacity: a send completes with the receive that matches it, and not before. The k-th send from a to b in a group
-// matches the k-th receive at b from a (a reduce_many receives from all whose chunks it adds), the k-th coarse op of a member
-// those of the others. Nothing in a plan chooses, so what is matched, and whether all comes to an end, does not depend on
-// the speed of anything.
+// All ranks of a plan run together, without work or bytes: every rank's frontier, in ticks, each op
+// as soon as it may. Under zero capacity: a send completes with the receive that matches it, and
+// not before. The k-th send from a to b in a group matches the k-th receive at b from a (a
+// reduce_many receives from all whose chunks it adds), the k-th coarse op of a member those of the
+// others. Nothing in a plan chooses, so what is matched, and whether all comes to an end, does not
+// depend on the speed of anything.
 #pragma once
 
 #include <cstdint>
@@ -24,31 +25,44 @@ struct Rehearsal {
     std::int32_t rank = -1, lane = -1;
     std::int64_t sequence = 0;  // on the lane, since the start
   };
-  // In an order that respects every dependency and every match. Sends and coarse ops have two events: started, then
-  // completed as one of the sources of the event that completes them. All other ops have one.
+  // In an order that respects every dependency and every match. Sends and coarse ops have two
+  // events: started, then completed as one of the sources of the event that completes them. All
+  // other ops have one.
   struct Event {
     At at;
     bool completes = true;
-    std::uint32_t first_source = 0, source_count = 0;  // what it consumes: sends, or the coarse ops of the other members
+    std::uint32_t first_source = 0,
+                  source_count =
+                      0;  // what it consumes: sends, or the coarse ops of the other members
   };
 
-  std::vector<std::vector<int>> instances;                   // by rank: the programs in order
-  std::vector<std::vector<std::vector<Place>>> places;       // by rank, by lane: every op, in order
-  std::vector<std::vector<std::vector<std::int64_t>>> base;  // by rank, by instance, by lane: ops before it
+  std::vector<std::vector<int>> instances;              // by rank: the programs in order
+  std::vector<std::vector<std::vector<Place>>> places;  // by rank, by lane: every op, in order
+  std::vector<std::vector<std::vector<std::int64_t>>>
+      base;  // by rank, by instance, by lane: ops before it
   std::vector<Event> events;
   std::vector<At> sources;
   std::int32_t ticks = 0;
   bool complete = false;  // every op of every rank has come to its end
 
-  Place& place(const At& at) { return places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)][static_cast<std::size_t>(at.sequence)]; }
-  const Place& place(const At& at) const {
-    return places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)][static_cast<std::size_t>(at.sequence)];
+  Place& place(const At& at) {
+    return places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)]
+                 [static_cast<std::size_t>(at.sequence)];
   }
-  int program(std::int32_t rank, const Place& place) const { return instances[static_cast<std::size_t>(rank)][static_cast<std::size_t>(place.instance)]; }
-  std::span<const At> sources_of(const Event& event) const { return std::span(sources).subspan(event.first_source, event.source_count); }
+  const Place& place(const At& at) const {
+    return places[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.lane)]
+                 [static_cast<std::size_t>(at.sequence)];
+  }
+  int program(std::int32_t rank, const Place& place) const {
+    return instances[static_cast<std::size_t>(rank)][static_cast<std::size_t>(place.instance)];
+  }
+  std::span<const At> sources_of(const Event& event) const {
+    return std::span(sources).subspan(event.first_source, event.source_count);
+  }
 };
 
 // Lane, dependency, group and peer numbers of the ranks must be in range; `instances` as above.
-Rehearsal rehearse(const std::vector<RankPlan>& ranks, const std::vector<Group>& groups, std::vector<std::vector<int>> instances);
+Rehearsal rehearse(const std::vector<RankPlan>& ranks, const std::vector<Group>& groups,
+                   std::vector<std::vector<int>> instances);
 
 }  // namespace trainyard::plan

@@ -12,9 +12,12 @@ namespace {
 
 constexpr std::size_t kServedBytes = 56;
 constexpr unsigned kFlags = 4;
-constexpr std::int64_t kFurthest = std::int64_t{1} << 62;  // of a number, either way: one more is one still
+constexpr std::int64_t kFurthest = std::int64_t{1}
+                                   << 62;  // of a number, either way: one more is one still
 
-std::array<std::int64_t, 5> numbers_of(const Served& event) { return {event.step, event.version, event.staleness, event.done, event.time_ns}; }
+std::array<std::int64_t, 5> numbers_of(const Served& event) {
+  return {event.step, event.version, event.staleness, event.done, event.time_ns};
+}
 
 }  // namespace
 
@@ -31,52 +34,65 @@ void append(const Served& event, std::string& bytes) {
 }
 
 base::Result<std::vector<Served>> served_of(std::span<const std::byte> bytes) {
-  if (bytes.size() % kServedBytes != 0) return base::fail(damaged_order("its last event is cut off"));
+  if (bytes.size() % kServedBytes != 0)
+    return base::fail(damaged_order("its last event is cut off"));
   std::vector<Served> events;
   for (std::size_t at = 0; at < bytes.size(); at += kServedBytes) {
     const auto record = bytes.subspan(at, kServedBytes);
     const auto is_flag = [](std::byte flag) { return std::to_integer<int>(flag) <= 1; };
-    if (std::to_integer<int>(record[0]) > static_cast<int>(Served::Kind::leaves) || !std::all_of(record.begin() + 1, record.begin() + 1 + kFlags, is_flag))
-      return base::fail(damaged_order("event " + std::to_string(events.size()) + " is none that there is"));
+    if (std::to_integer<int>(record[0]) > static_cast<int>(Served::Kind::leaves) ||
+        !std::all_of(record.begin() + 1, record.begin() + 1 + kFlags, is_flag))
+      return base::fail(
+          damaged_order("event " + std::to_string(events.size()) + " is none that there is"));
     Served& event = events.emplace_back();
     event.kind = static_cast<Served::Kind>(record[0]);
     bool* const flags[] = {&event.dropped, &event.completes, &event.evaluates, &event.last};
     for (unsigned i = 0; i < kFlags; ++i) *flags[i] = record[1 + i] != std::byte{0};
     std::memcpy(&event.server, &record[8], 4);
     std::memcpy(&event.worker, &record[12], 4);
-    std::int64_t* const numbers[] = {&event.step, &event.version, &event.staleness, &event.done, &event.time_ns};
+    std::int64_t* const numbers[] = {&event.step, &event.version, &event.staleness, &event.done,
+                                     &event.time_ns};
     for (std::size_t i = 0; i < 5; ++i) {
       std::memcpy(numbers[i], &record[16 + 8 * i], 8);
       if (*numbers[i] > kFurthest || *numbers[i] < -kFurthest)
-        return base::fail(damaged_order("event " + std::to_string(events.size() - 1) + " is none that there is"));
+        return base::fail(
+            damaged_order("event " + std::to_string(events.size() - 1) + " is none that there is"));
     }
   }
   return events;
 }
 
-base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<Served>> servers, int workers) {
+base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<Served>> servers,
+                                                int workers) {
   RecordedOrder order;
   for (std::size_t s = 0; s < servers.size(); ++s)
     for (const Served& event : servers[s])
-      if (event.server != static_cast<std::int32_t>(s) || event.worker < 0 || event.worker >= workers)
-        return base::fail(damaged_order("server " + std::to_string(event.server) + " and worker " + std::to_string(event.worker) + " are not both there"));
-  order.between_ = std::vector<std::vector<Between>>(static_cast<std::size_t>(workers), std::vector<Between>(servers.size()));
+      if (event.server != static_cast<std::int32_t>(s) || event.worker < 0 ||
+          event.worker >= workers)
+        return base::fail(damaged_order("server " + std::to_string(event.server) + " and worker " +
+                                        std::to_string(event.worker) + " are not both there"));
+  order.between_ = std::vector<std::vector<Between>>(static_cast<std::size_t>(workers),
+                                                     std::vector<Between>(servers.size()));
   order.servers_ = Merged<Served>(std::move(servers));
   return order;
 }
 
-// A gradient is there once all servers have given what it is computed by; a worker once those before it in its place are gone.
+// A gradient is there once all servers have given what it is computed by; a worker once those
+// before it in its place are gone.
 bool RecordedOrder::possible(const Served& event) const {
   const auto& worker = between_[static_cast<std::size_t>(event.worker)];
   const Between& own = worker[static_cast<std::size_t>(event.server)];
-  const auto given = [&](const Between& other) { return other.left > own.left || (other.left == own.left && other.given > own.taken); };
+  const auto given = [&](const Between& other) {
+    return other.left > own.left || (other.left == own.left && other.given > own.taken);
+  };
   const auto gone = [&](const Between& other) { return other.left >= own.left; };
   if (event.kind == Served::Kind::takes) return std::all_of(worker.begin(), worker.end(), given);
   return event.kind != Served::Kind::joins || std::all_of(worker.begin(), worker.end(), gone);
 }
 
 void RecordedOrder::count(const Served& event) {
-  Between& between = between_[static_cast<std::size_t>(event.worker)][static_cast<std::size_t>(event.server)];
+  Between& between =
+      between_[static_cast<std::size_t>(event.worker)][static_cast<std::size_t>(event.server)];
   switch (event.kind) {
     case Served::Kind::joins: break;
     case Served::Kind::takes: ++between.taken; break;

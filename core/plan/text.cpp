@@ -13,11 +13,14 @@ void append_field(std::string& text, const char* prefix, std::int32_t value) {
 std::string access_text(const RankPlan& plan, const Access& access) {
   const Buffer& buffer = plan.buffers[access.buffer.index()];
   if (access.first == 0 && access.count == buffer.elements) return buffer.name;
-  return buffer.name + "[" + std::to_string(access.first) + ":" + std::to_string(access.first + access.count) + "]";
+  return buffer.name + "[" + std::to_string(access.first) + ":" +
+         std::to_string(access.first + access.count) + "]";
 }
 
 std::string dependency_text(const RankPlan& plan, const Dependency& dependency) {
-  std::string text = plan.lanes[dependency.lane.index()].name + ":" + (dependency.sequence == Dependency::end ? "end" : std::to_string(dependency.sequence));
+  std::string text =
+      plan.lanes[dependency.lane.index()].name + ":" +
+      (dependency.sequence == Dependency::end ? "end" : std::to_string(dependency.sequence));
   return dependency.steps_back > 0 ? text + "@-" + std::to_string(dependency.steps_back) : text;
 }
 
@@ -25,20 +28,23 @@ std::string row_text(std::int64_t row) { return row == 1 ? "" : " row " + std::t
 
 std::string columns_text(const Columns& columns) {
   if (!columns.any()) return "";
-  return " columns " + std::to_string(columns.first) + ":" + std::to_string(columns.first + columns.count) + "/" + std::to_string(columns.of);
+  return " columns " + std::to_string(columns.first) + ":" +
+         std::to_string(columns.first + columns.count) + "/" + std::to_string(columns.of);
 }
 
 std::string weights_text(const Weights& weights) {
   if (weights.numerators.empty()) return "";
   std::string text = " weights ";
-  for (std::size_t i = 0; i < weights.numerators.size(); ++i) text += (i > 0 ? ":" : "") + std::to_string(weights.numerators[i]);
+  for (std::size_t i = 0; i < weights.numerators.size(); ++i)
+    text += (i > 0 ? ":" : "") + std::to_string(weights.numerators[i]);
   return text + "/" + std::to_string(weights.denominator);
 }
 
 std::string op_line(const RankPlan& plan, const Op& op) {
   std::string line = token(op) + " @" + plan.lanes[op.lane.index()].name;
   if (op.group >= 0) line += " group g" + std::to_string(op.group);
-  line += columns_text(op.columns) + row_text(op.row) + (op.named ? " named" : "") + weights_text(op.weights);
+  line += columns_text(op.columns) + row_text(op.row) + (op.named ? " named" : "") +
+          weights_text(op.weights);
   if (!op.reads.empty()) line += " reads";
   for (const Access& read : op.reads) line += " " + access_text(plan, read);
   if (!op.writes.empty()) line += " writes";
@@ -50,13 +56,15 @@ std::string op_line(const RankPlan& plan, const Op& op) {
 }
 
 std::string buffer_line(const Buffer& buffer) {
-  const std::string place = buffer.place == Place::device ? "" : " " + std::string(word(buffer.place));
-  return "buffer " + buffer.name + " " + std::string(base::name_of(buffer.dtype)) + " " + std::to_string(buffer.elements) + (buffer.shared ? " shared" : "") +
-         place + "\n";
+  const std::string place =
+      buffer.place == Place::device ? "" : " " + std::string(word(buffer.place));
+  return "buffer " + buffer.name + " " + std::string(base::name_of(buffer.dtype)) + " " +
+         std::to_string(buffer.elements) + (buffer.shared ? " shared" : "") + place + "\n";
 }
 
 std::string rule_text(const ArrivalRule& rule) {
-  std::string text = "rule " + std::to_string(rule.gradients_per_update) + " of " + std::to_string(rule.workers);
+  std::string text =
+      "rule " + std::to_string(rule.gradients_per_update) + " of " + std::to_string(rule.workers);
   if (rule.answers_after_update) text += " in step";
   if (rule.clock_bound >= 0) text += " bound " + std::to_string(rule.clock_bound);
   return text + "\n";
@@ -87,7 +95,8 @@ std::string tails_text(const Schedule& schedule) {
 
 std::string header_text(const Plan& plan) {
   const Schedule& s = plan.schedule;
-  std::string text = "plan 1\nschedule steps " + std::to_string(s.steps) + " full " + std::to_string(s.full_steps_per_epoch) + tails_text(s);
+  std::string text = "plan 1\nschedule steps " + std::to_string(s.steps) + " full " +
+                     std::to_string(s.full_steps_per_epoch) + tails_text(s);
   if (s.evaluate_every_steps > 0) text += " evaluate " + std::to_string(s.evaluate_every_steps);
   if (s.average_every_steps > 0) text += " average " + std::to_string(s.average_every_steps);
   if (s.local_steps > 0) text += " local " + std::to_string(s.local_steps);
@@ -183,7 +192,8 @@ std::string token(const Op& op) {
   append_field(text, ".c", op.chunk);
   if (op.chunk >= 0 && op.chunks > 1) text += "-" + std::to_string(op.chunk + op.chunks - 1);
   append_field(text, sends_away(op.kind) ? ">r" : "<r", op.peer);
-  for (std::size_t i = 0; i < op.summands.size(); ++i) text += (i == 0 ? "<r" : ",r") + std::to_string(op.summands[i]);
+  for (std::size_t i = 0; i < op.summands.size(); ++i)
+    text += (i == 0 ? "<r" : ",r") + std::to_string(op.summands[i]);
   return text;
 }
 
@@ -197,11 +207,12 @@ std::string to_text(const RankPlan& rank) {
   }
   for (const Buffer& buffer : rank.buffers) text += buffer_line(buffer);
   for (const Program& program : rank.programs) {
-    text += "program " + program.name + " samples " + std::to_string(program.samples) + " of " + std::to_string(program.global_samples);
+    text += "program " + program.name + " samples " + std::to_string(program.samples) + " of " +
+            std::to_string(program.global_samples);
     text += program.repeats != 1 ? " repeats " + std::to_string(program.repeats) + "\n" : "\n";
     for (const Wanted& wanted : program.wanted)
-      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) + row_text(wanted.row) + " writes " +
-              access_text(rank, wanted.span) + "\n";
+      text += "bucket " + token(coarse_op(wanted)) + " group g" + std::to_string(wanted.group) +
+              row_text(wanted.row) + " writes " + access_text(rank, wanted.span) + "\n";
     for (const Op& op : program.ops) text += op_line(rank, op);
   }
   return text;

@@ -13,10 +13,11 @@
 //   F.s0.m0 @compute reads input params[0:100480] writes act.s0 flops 6430720 after input:1
 //   SEND.b0.t0.c1>r1 @send.g0 group g0 reads grads[100:200] after compute:9
 //
-// The grammar. Words are parted by spaces, lines by a line feed; blank lines mean nothing. N is a number in decimal digits
-// (at most 2^53; those that name something at most 2^31 - 1). NAME is any word of printable characters without brackets
-// that is none of `group reads writes flops after`; names are unique among the lanes, buffers and programs of a rank.
-// Groups and ranks are numbered from 0 in the order of their lines.
+// The grammar. Words are parted by spaces, lines by a line feed; blank lines mean nothing. N is a
+// number in decimal digits (at most 2^53; those that name something at most 2^31 - 1). NAME is any
+// word of printable characters without brackets that is none of `group reads writes flops after`;
+// names are unique among the lanes, buffers and programs of a rank. Groups and ranks are numbered
+// from 0 in the order of their lines.
 //
 //   plan     = "plan 1" schedule {group} {rank}
 //   schedule = "schedule steps" N "full" N ["tail" {N}] ["evaluate" N] ["average" N] ["local" N]    steps of train, tail, tail2, ...; "tail" alone: one
@@ -50,22 +51,25 @@
 
 namespace trainyard::plan {
 
-std::string_view word(OpKind kind);                   // "LOAD"
-std::string_view word(LaneKind kind);                 // "input"
-std::string_view word(Place place);                   // "host"
-bool is_name(std::string_view text);                  // whether it may name a lane, buffer or program
-std::string token(const Op& op);                      // "F.s2.m0"
-base::Result<Op> parse_token(std::string_view text);  // kind and numbers only; a Problem names the column
+std::string_view word(OpKind kind);    // "LOAD"
+std::string_view word(LaneKind kind);  // "input"
+std::string_view word(Place place);    // "host"
+bool is_name(std::string_view text);   // whether it may name a lane, buffer or program
+std::string token(const Op& op);       // "F.s2.m0"
+base::Result<Op> parse_token(
+    std::string_view text);  // kind and numbers only; a Problem names the column
 
 std::string to_text(const RankPlan& rank);
-std::string to_text(const Plan& plan);            // every rank
-base::Result<Plan> parse(std::string_view text);  // a Problem names line and column; says nothing of the plan's sense
+std::string to_text(const Plan& plan);  // every rank
+base::Result<Plan> parse(
+    std::string_view text);  // a Problem names line and column; says nothing of the plan's sense
 
 std::string hash(const Plan& plan);  // 16 hex digits: xxh64 of the text
 
-// Rows are ranks and lanes, columns the order in which a greedy run with unit-time ops reaches them; ends with a legend.
-// The lane, dependency and group numbers of the plan must be in range.
-// `marked` is drawn >token<: {rank, program op index}. Then only the columns and ranks around it are drawn.
+// Rows are ranks and lanes, columns the order in which a greedy run with unit-time ops reaches
+// them; ends with a legend. The lane, dependency and group numbers of the plan must be in range.
+// `marked` is drawn >token<: {rank, program op index}. Then only the columns and ranks around it
+// are drawn.
 struct Mark {
   std::int32_t rank = -1;
   int op = -1;

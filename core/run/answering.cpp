@@ -11,11 +11,14 @@ namespace trainyard::run {
 
 using base::Result;
 
-Answering::Answering(const AnsweringParts& parts) : parts_(parts), queue_(parts.compute->make_queue()) {
-  for (const plan::Pairing& pairing : parts.plan->pairs) askers_.push_back({&pairing, asked_from(pairing, parts.first_step)});
+Answering::Answering(const AnsweringParts& parts)
+    : parts_(parts), queue_(parts.compute->make_queue()) {
+  for (const plan::Pairing& pairing : parts.plan->pairs)
+    askers_.push_back({&pairing, asked_from(pairing, parts.first_step)});
 }
 
-// The first step, from this one on, in which the rank is asked; the end of the run, where there is none.
+// The first step, from this one on, in which the rank is asked; the end of the run, where there is
+// none.
 std::int64_t Answering::asked_from(const plan::Pairing& pairing, std::int64_t step) const {
   while (step < parts_.steps && pairing.partner(step) != parts_.plan->rank) ++step;
   return step;
@@ -37,22 +40,28 @@ Result<bool> Answering::answer(const std::function<void(const Answered&)>& told)
   return any;
 }
 
-// An asker offers nothing new before it has read what it was sent, so that there is room for one answer, and nobody reads where it is written.
-Result<bool> Answering::answer(std::size_t number, const std::function<void(const Answered&)>& told) {
+// An asker offers nothing new before it has read what it was sent, so that there is room for one
+// answer, and nobody reads where it is written.
+Result<bool> Answering::answer(std::size_t number,
+                               const std::function<void(const Answered&)>& told) {
   Asker& asker = askers_[number];
   const BoundOp& op = parts_.answers->ops[number];
   const int peer = asker.pairing->active;
   const comm::Tag tag{parts_.generation, static_cast<std::uint32_t>(asker.next), op.transfer};
-  const auto message = comm::receive_expected(*parts_.transport, peer, op.channel, {tag, static_cast<std::size_t>(op.bytes)});
+  const auto message = comm::receive_expected(*parts_.transport, peer, op.channel,
+                                              {tag, static_cast<std::size_t>(op.bytes)});
   if (!message) return base::fail(message.error());
   if (!*message) return false;
   Answered done{static_cast<int>(number), asker.next, base::now_nanoseconds(), 0, 2 * op.bytes};
   if (const auto ran = average(op, (*message)->bytes.data()); !ran) return base::fail(ran.error());
-  if (const auto released = parts_.transport->release(peer, op.channel); !released) return base::fail(released.error());
-  const auto accepted = parts_.transport->post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
+  if (const auto released = parts_.transport->release(peer, op.channel); !released)
+    return base::fail(released.error());
+  const auto accepted =
+      parts_.transport->post(peer, op.channel, tag, {op.data, static_cast<std::size_t>(op.bytes)});
   if (!accepted) return base::fail(accepted.error());
   if (!*accepted)
-    return base::fail({base::ProblemCode::failed, "rank " + std::to_string(parts_.plan->rank), "the line to rank " + std::to_string(peer) + " is full",
+    return base::fail({base::ProblemCode::failed, "rank " + std::to_string(parts_.plan->rank),
+                       "the line to rank " + std::to_string(peer) + " is full",
                        "one answer under way", ""});
   asker.next = asked_from(*asker.pairing, asker.next + 1);
   ++averages_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a passive rank does for those that may ask it (plan/pairing.h): whoever has offered its parameters is answered with the mean of both, which becomes
-// the rank's own. At one go, by the rank's one thread, between any two of its ops: so no other op sees parameters that are half averaged, and who asks
-// waits for no more than one op.
+// What a passive rank does for those that may ask it (plan/pairing.h): whoever has offered its
+// parameters is answered with the mean of both, which becomes the rank's own. At one go, by the
+// rank's one thread, between any two of its ops: so no other op sees parameters that are half
+// averaged, and who asks waits for no more than one op.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ class Answering {
   // The same of one rank that may ask, by the number of its pair.
   base::Result<bool> answer(std::size_t number, const std::function<void(const Answered&)>& told);
 
-  // The op by which the rank will answer an offer of this step, or one before it, that it has not had yet; -1: it has answered all.
+  // The op by which the rank will answer an offer of this step, or one before it, that it has not
+  // had yet; -1: it has answered all.
   int owes(std::int64_t step) const;
   std::int64_t averages() const { return averages_; }  // so far
 

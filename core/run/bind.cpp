@@ -26,19 +26,28 @@ using model::kSoftmaxSummary;
 
 class Binder : BufferMap {
  public:
-  Binder(const BufferMap& buffers, const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
+  Binder(const BufferMap& buffers, const plan::RankPlan& plan,
+         const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
          compute::Compute& compute)
-      : BufferMap(buffers), plan_(plan), groups_(groups), model_(model), recipe_(recipe), compute_(compute) {}
+      : BufferMap(buffers),
+        plan_(plan),
+        groups_(groups),
+        model_(model),
+        recipe_(recipe),
+        compute_(compute) {}
 
   base::Result<BoundPlan> run() {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
     if (auto ok = fits(); !ok) return base::fail(ok.error());
     const bool has_mean = plan_.buffer("mean").valid();  // of ranks with parameters of their own
-    averages_weights_ = std::any_of(plan_.programs.begin(), plan_.programs.end(), [&](const plan::Program& program) {
-      return plan::purpose(program.name) == plan::Purpose::training && std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
-               return op.kind == OpKind::weigh || (op.kind == OpKind::mix && has_mean) || op.kind == OpKind::offer;
-             });
-    });
+    averages_weights_ = std::any_of(
+        plan_.programs.begin(), plan_.programs.end(), [&](const plan::Program& program) {
+          return plan::purpose(program.name) == plan::Purpose::training &&
+                 std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+                   return op.kind == OpKind::weigh || (op.kind == OpKind::mix && has_mean) ||
+                          op.kind == OpKind::offer;
+                 });
+        });
     BoundPlan bound;
     bound.parameters = named(plan_.buffer("shard").valid() ? "shard" : "params");
     bound.device = &compute_;
@@ -50,7 +59,8 @@ class Binder : BufferMap {
     begin_loss_scale(bound, recipe_.loss_scaling);
     bound.rate = named("rate");
     bound.state = named("running");
-    for (int version = 0; plan_.buffer(plan::version_name(version)).valid(); ++version) bound.versions.push_back(named(plan::version_name(version)));
+    for (int version = 0; plan_.buffer(plan::version_name(version)).valid(); ++version)
+      bound.versions.push_back(named(plan::version_name(version)));
     bound.given = named("given");
     bound.compensated = named("compensated");
     for (const char* name : {"moment1", "moment2"})
@@ -64,7 +74,8 @@ class Binder : BufferMap {
       if (!one) return base::fail(one.error());
       bound.programs.push_back(std::move(*one));
       bound.sums_statistics |=
-          std::any_of(bound.programs.back().ops.begin(), bound.programs.back().ops.end(), [](const BoundOp& op) { return op.leaves_statistics; });
+          std::any_of(bound.programs.back().ops.begin(), bound.programs.back().ops.end(),
+                      [](const BoundOp& op) { return op.leaves_statistics; });
     }
     return bound;
   }
@@ -72,9 +83,12 @@ class Binder : BufferMap {
  private:
   base::Result<BoundProgram> bind_program(const plan::Program& program) {
     program_ = &program;
-    trains_ = std::any_of(program.ops.begin(), program.ops.end(),
-                          [](const Op& op) { return op.kind == OpKind::backward_weight || op.kind == OpKind::backward_input; });
-    updates_each_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) { return op.kind == OpKind::update && op.micro >= 0; });
+    trains_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) {
+      return op.kind == OpKind::backward_weight || op.kind == OpKind::backward_input;
+    });
+    updates_each_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) {
+      return op.kind == OpKind::update && op.micro >= 0;
+    });
     BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
     bound.averages_weights = averages_weights_;
     gradient_samples_ = bound.gradient_samples();
@@ -84,10 +98,14 @@ class Binder : BufferMap {
       auto one = bind_op(op);
       if (!one) {
         base::Problem problem = one.error();
-        problem.where = "rank " + std::to_string(plan_.rank) + ", program " + program.name + ", op " + plan::token(op);
+        problem.where = "rank " + std::to_string(plan_.rank) + ", program " + program.name +
+                        ", op " + plan::token(op);
         return base::fail(problem);
       }
-      one->leaves_first_loss = one->leaves_loss && std::none_of(bound.ops.begin(), bound.ops.end(), [](const BoundOp& before) { return before.leaves_loss; });
+      one->leaves_first_loss = one->leaves_loss && std::none_of(bound.ops.begin(), bound.ops.end(),
+                                                                [](const BoundOp& before) {
+                                                                  return before.leaves_loss;
+                                                                });
       bound.ops.push_back(std::move(*one));
     }
     return bound;
@@ -98,7 +116,10 @@ class Binder : BufferMap {
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::load) continue;
       const Access* input = find(op.writes, "input");
-      loads.push_back({op.micro, loaded(op), input != nullptr ? matrix(*input, op.columns.any() ? op.columns.count : model_.features) : Tensor{},
+      loads.push_back({op.micro, loaded(op),
+                       input != nullptr
+                           ? matrix(*input, op.columns.any() ? op.columns.count : model_.features)
+                           : Tensor{},
                        brought(op, "labels"), brought(op, "sample_numbers"), op.columns});
     }
     return loads;
@@ -106,8 +127,9 @@ class Binder : BufferMap {
 
   // Or a piece of it.
   const Access* find(const std::vector<Access>& accesses, const std::string& buffer) const {
-    const auto at = std::find_if(accesses.begin(), accesses.end(),
-                                 [&](const Access& access) { return plan::whole_name(plan_.buffers[access.buffer.index()].name) == buffer; });
+    const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) {
+      return plan::whole_name(plan_.buffers[access.buffer.index()].name) == buffer;
+    });
     return at == accesses.end() ? nullptr : &*at;
   }
 
@@ -159,20 +181,27 @@ class Binder : BufferMap {
   void bind_transfer(const Op& op, BoundOp& bound) {
     bound.channel = op.group;
     // Order alone already pairs messages; the number only catches mistakes.
-    bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u + static_cast<std::uint32_t>(op.round)) * 4099u + static_cast<std::uint32_t>(op.chunk);
+    bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u +
+                      static_cast<std::uint32_t>(op.round)) *
+                         4099u +
+                     static_cast<std::uint32_t>(op.chunk);
     if (plan::serves(op.kind) && op.peer >= 0) bound.peers.push_back(op.peer);
     if (plan::serves(op.kind) && plan::carried(op) == nullptr) return;
-    const Access span = plan::serves(op.kind) ? *plan::carried(op) : op.writes.empty() ? op.reads.front() : op.writes.front();
+    const Access span = plan::serves(op.kind) ? *plan::carried(op)
+                        : op.writes.empty()   ? op.reads.front()
+                                              : op.writes.front();
     bound.dtype = plan_.buffers[span.buffer.index()].dtype;
     bound.elements = span.count;
     bound.bytes = span.count * base::size_of(bound.dtype);
     bound.data = address(span.buffer) + span.first * base::size_of(bound.dtype);
-    bound.own = op.kind == OpKind::reduce_many || op.kind == OpKind::copy
-                    ? address(op.reads.front().buffer) + op.reads.front().first * base::size_of(bound.dtype)
-                    : bound.data;
+    bound.own =
+        op.kind == OpKind::reduce_many || op.kind == OpKind::copy
+            ? address(op.reads.front().buffer) + op.reads.front().first * base::size_of(bound.dtype)
+            : bound.data;
     if (plan::serves(op.kind)) return;
     bound.engine_bytes = collective::engine_bytes(op, plan_, groups_);
-    if (plan::coarse(op.kind)) bound.root = op.peer < 0 ? 0 : groups_[static_cast<std::size_t>(op.group)].position(op.peer);
+    if (plan::coarse(op.kind))
+      bound.root = op.peer < 0 ? 0 : groups_[static_cast<std::size_t>(op.group)].position(op.peer);
     if (op.kind == OpKind::copy || plan::coarse(op.kind)) return;
     if (op.kind != OpKind::reduce_many) return bound.peers.push_back(op.peer);
     for (const std::int32_t rank : plan::summands(op, groups_)) {
@@ -197,9 +226,12 @@ class Binder : BufferMap {
   void bind_copies(const Op& op, BoundOp& bound) {
     const bool out = op.kind == OpKind::swap_out;
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
-      const Tensor near = tensor(out ? op.reads[i] : op.writes[i]), home = tensor(out ? op.writes[i] : op.reads[i]);
+      const Tensor near = tensor(out ? op.reads[i] : op.writes[i]),
+                   home = tensor(out ? op.writes[i] : op.reads[i]);
       const SwapSpace* const file = file_of((out ? op.writes[i] : op.reads[i]).buffer);
-      bound.copies.push_back({near.data, home.data, file, file != nullptr ? home.data - file->disk(0) : 0, near.elements() * base::size_of(near.dtype)});
+      bound.copies.push_back({near.data, home.data, file,
+                              file != nullptr ? home.data - file->disk(0) : 0,
+                              near.elements() * base::size_of(near.dtype)});
     }
   }
 
@@ -207,91 +239,127 @@ class Binder : BufferMap {
     switch (op.kind) {
       case OpKind::statistics: return model::batch_statistics(segment(op), tensors(op));
       case OpKind::partial:
-        return touches(op.writes, "columns.s0") ? partial_products(segment(op), tensors(op), columns(op)) : model::partial_sums(segment(op), tensors(op));
+        return touches(op.writes, "columns.s0")
+                   ? partial_products(segment(op), tensors(op), columns(op))
+                   : model::partial_sums(segment(op), tensors(op));
       case OpKind::forward: return forward(op);
       case OpKind::recompute: return recompute(op);
       case OpKind::softmax: return {summary(op)};
       case OpKind::loss: return {loss(op)};
       case OpKind::backward_input:
-        return touches(op.writes, "pre_grad.s0") ? hand_out_gradient(segment(op), tensors(op), columns(op)) : model::backward_input(segment(op), tensors(op));
+        return touches(op.writes, "pre_grad.s0")
+                   ? hand_out_gradient(segment(op), tensors(op), columns(op))
+                   : model::backward_input(segment(op), tensors(op));
       case OpKind::backward_weight: return backward_weight(op);
       case OpKind::zero: return zeros(op);
       case OpKind::encode:
-      case OpKind::decode: return {compression_op(op, *program_, plan_, model_, recipe_, groups_, [this](const Access& access) { return tensor(access); })};
-      case OpKind::norm: return {compute::SquaredNorm{tensor(op.reads.front()), tensor(op.writes.front())}};
-      case OpKind::clip: return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(), recipe_.skips_non_finite, loss_scale(op)}};
-      case OpKind::update: return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
+      case OpKind::decode:
+        return {compression_op(op, *program_, plan_, model_, recipe_, groups_,
+                               [this](const Access& access) { return tensor(access); })};
+      case OpKind::norm:
+        return {compute::SquaredNorm{tensor(op.reads.front()), tensor(op.writes.front())}};
+      case OpKind::clip:
+        return {compute::ClipFactor{named("reduced_norms"), named("factor"), maximum_norm(),
+                                    recipe_.skips_non_finite, loss_scale(op)}};
+      case OpKind::update:
+        return op.segment >= 0 ? std::vector<compute::Op>{update(op)} : updates_of_share(op);
       case OpKind::stash:
-      case OpKind::cast: return {compute::Copy{tensor(op.reads.front()), tensor(op.writes.front())}};
+      case OpKind::cast:
+        return {compute::Copy{tensor(op.reads.front()), tensor(op.writes.front())}};
       case OpKind::weigh: return {weigh(op)};
       case OpKind::mix: return {mix(op)};
-      case OpKind::answer: return {compute::Scale{tensor(op.writes.back()), tensor(op.writes.front()), 1.0 / static_cast<double>(op.weights.denominator)}};
+      case OpKind::answer:
+        return {compute::Scale{tensor(op.writes.back()), tensor(op.writes.front()),
+                               1.0 / static_cast<double>(op.weights.denominator)}};
       default: return {};
     }
   }
 
   // One that reads sums normalises by what they became.
   std::vector<compute::Op> forward(const Op& op) {
-    if (touches(op.reads, "sums.s" + std::to_string(op.segment))) return model::normalise(segment(op), tensors(op));
+    if (touches(op.reads, "sums.s" + std::to_string(op.segment)))
+      return model::normalise(segment(op), tensors(op));
     if (touches(op.reads, "pre.s0")) return finish_forward(segment(op), tensors(op), columns(op));
     if (model::activates_sum(segment(op))) return model::activate_sum(segment(op), tensors(op));
-    return trains_ ? model::forward(segment(op), tensors(op)) : model::evaluate(segment(op), tensors(op));
+    return trains_ ? model::forward(segment(op), tensors(op))
+                   : model::evaluate(segment(op), tensors(op));
   }
 
   // By the sums that forward made; running statistics have followed them then.
   std::vector<compute::Op> recompute(const Op& op) {
     model::SegmentTensors t = tensors(op);
     t.state = {};
-    return segment(op).kind == model::LayerKind::batch_norm ? model::normalise(segment(op), t) : model::forward(segment(op), t);
+    return segment(op).kind == model::LayerKind::batch_norm ? model::normalise(segment(op), t)
+                                                            : model::forward(segment(op), t);
   }
 
-  double maximum_norm() const { return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity(); }
+  double maximum_norm() const {
+    return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity();
+  }
 
-  // Of which a loss makes the gradient: of the micro-batch that is an update of its own, with what it has on other ranks.
+  // Of which a loss makes the gradient: of the micro-batch that is an update of its own, with what
+  // it has on other ranks.
   std::int64_t samples_of_update(const Op& op) const {
     if (!updates_each_) return gradient_samples_;
     return op.weights.numerators.empty() ? samples_ : op.weights.denominator;
   }
 
-  // One that reads summaries goes by the classes of all ranks, of which it has some. The gradient is the mean over the samples of an update.
+  // One that reads summaries goes by the classes of all ranks, of which it has some. The gradient
+  // is the mean over the samples of an update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
-    const std::int64_t rows = op.reads.back().count;  // those of others too where the rank is given outputs
-    const double part = 1.0 / static_cast<double>(model_.labels()), scale = part / static_cast<double>(samples_of_update(op));
-    const Tensor outputs = with_rows(activation(last), rows, model_.classes), labels = tensor(op.reads.back());
-    const Tensor gradients = touches(op.writes, "grad.s" + std::to_string(last)) ? with_rows(gradient(last), rows, model_.classes) : Tensor{};
+    const std::int64_t rows =
+        op.reads.back().count;  // those of others too where the rank is given outputs
+    const double part = 1.0 / static_cast<double>(model_.labels()),
+                 scale = part / static_cast<double>(samples_of_update(op));
+    const Tensor outputs = with_rows(activation(last), rows, model_.classes),
+                 labels = tensor(op.reads.back());
+    const Tensor gradients = touches(op.writes, "grad.s" + std::to_string(last))
+                                 ? with_rows(gradient(last), rows, model_.classes)
+                                 : Tensor{};
     const Tensor metrics = touches(op.writes, "metrics") ? named("metrics") : Tensor{};
     const Access* summaries = find(op.reads, "summaries");
-    if (summaries == nullptr) return compute::SoftmaxCrossEntropy{outputs, labels, gradients, metrics, scale, part, loss_scale(op)};
+    if (summaries == nullptr)
+      return compute::SoftmaxCrossEntropy{outputs, labels, gradients,     metrics,
+                                          scale,   part,   loss_scale(op)};
     Tensor of_all = tensor(*summaries);
     of_all.shape = {summaries->count / (kSoftmaxSummary * rows), kSoftmaxSummary, rows};
-    return compute::SoftmaxCrossEntropyPart{outputs, labels, of_all, gradients, metrics, model_.segments.back().split_first, scale, part, loss_scale(op)};
+    return compute::SoftmaxCrossEntropyPart{outputs,   labels,  of_all,
+                                            gradients, metrics, model_.segments.back().split_first,
+                                            scale,     part,    loss_scale(op)};
   }
 
   // Of an op that goes by it; else none.
-  Tensor loss_scale(const Op& op) { return touches(op.reads, "loss_scale") ? sub(named("loss_scale"), 0, 1) : Tensor{}; }
+  Tensor loss_scale(const Op& op) {
+    return touches(op.reads, "loss_scale") ? sub(named("loss_scale"), 0, 1) : Tensor{};
+  }
 
   compute::SoftmaxSummary summary(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     const std::int64_t rows = op.reads.back().count;
-    return {with_rows(activation(last), rows, model_.classes), tensor(op.reads.back()), with_rows(tensor(op.writes.front()), kSoftmaxSummary, rows),
+    return {with_rows(activation(last), rows, model_.classes), tensor(op.reads.back()),
+            with_rows(tensor(op.writes.front()), kSoftmaxSummary, rows),
             model_.segments.back().split_first, model_.segments.back().split_of};
   }
 
-  // One that reads the gradient adds to it, by way of a scratch buffer. The norm is that of what the gradient is then.
+  // One that reads the gradient adds to it, by way of a scratch buffer. The norm is that of what
+  // the gradient is then.
   std::vector<compute::Op> backward_weight(const Op& op) {
     model::SegmentTensors t = tensors(op);
-    const Tensor sum = t.gradients, norm = touches(op.writes, "local_norms") ? t.squared_norm : Tensor{};
+    const Tensor sum = t.gradients,
+                 norm = touches(op.writes, "local_norms") ? t.squared_norm : Tensor{};
     const bool adds = touches(op.reads, "grads");
     if (adds) t.gradients = flat("micro_grads", model_.owner(segment(op)).elements);
     t.squared_norm = adds ? Tensor{} : norm;
-    std::vector<compute::Op> ops = op.columns.any() ? backward_columns(segment(op), t, columns(op)) : model::backward_weight(segment(op), t);
+    std::vector<compute::Op> ops = op.columns.any() ? backward_columns(segment(op), t, columns(op))
+                                                    : model::backward_weight(segment(op), t);
     if (adds) ops.emplace_back(compute::Accumulate{t.gradients, sum});
     if (adds && !norm.empty()) ops.emplace_back(compute::SquaredNorm{sum, norm});
     return ops;
   }
 
-  // Of the first layer, where columns are shared: as far as the op touches them. After the gradients of all rows come those of the own ones.
+  // Of the first layer, where columns are shared: as far as the op touches them. After the
+  // gradients of all rows come those of the own ones.
   ColumnTensors columns(const Op& op) {
     const std::int64_t outputs = segment(op).outputs;
     ColumnTensors c{op.columns, {}, {}, {}, {}, {}, {}};
@@ -308,11 +376,14 @@ class Binder : BufferMap {
     return c;
   }
 
-  bool touches(const std::vector<Access>& accesses, const std::string& buffer) const { return find(accesses, buffer) != nullptr; }
+  bool touches(const std::vector<Access>& accesses, const std::string& buffer) const {
+    return find(accesses, buffer) != nullptr;
+  }
 
   std::vector<compute::Op> zeros(const Op& op) {
     std::vector<compute::Op> ops;
-    for (const Access& write : op.writes) ops.emplace_back(compute::Zero{part(plan_.buffers[write.buffer.index()].name, write)});
+    for (const Access& write : op.writes)
+      ops.emplace_back(compute::Zero{part(plan_.buffers[write.buffer.index()].name, write)});
     return ops;
   }
 
@@ -322,13 +393,16 @@ class Binder : BufferMap {
     std::vector<Tensor> moments;
     for (const char* name : {"moment1", "moment2"})
       if (const Access* moment = find(op.writes, name)) moments.push_back(tensor(*moment));
-    compute::UpdateInputs common{tensor(op.writes.front()), tensor(op.reads.front()), sub(rate, 0, 1),
-                                 plan_.buffer("factor").valid() ? named("factor") : Tensor{}, sub(named("statistics"), 3 * op.segment, 3)};
+    compute::UpdateInputs common{tensor(op.writes.front()), tensor(op.reads.front()),
+                                 sub(rate, 0, 1),
+                                 plan_.buffer("factor").valid() ? named("factor") : Tensor{},
+                                 sub(named("statistics"), 3 * op.segment, 3)};
     if (const Access* mixed = find(op.reads, "mixed")) common.origin = tensor(*mixed);
     return recipe_.update(common, moments, sub(rate, op.micro >= 0 ? 2 : 1, 1));
   }
 
-  // From every version's place to every other's: [from * places + to]; from a place to itself where nobody else reads (the virtual clock).
+  // From every version's place to every other's: [from * places + to]; from a place to itself where
+  // nobody else reads (the virtual clock).
   std::vector<compute::Op> updates_of_share(const Op& op) {
     const Access own{{}, op.writes.front().first, op.writes.front().count};
     const Tensor rate = named("rate");
@@ -336,11 +410,13 @@ class Binder : BufferMap {
     for (const char* name : {"moment1", "moment2"})
       if (plan_.buffer(name).valid()) moments.push_back(part(name, own));
     std::vector<Tensor> places;
-    while (plan_.buffer(plan::version_name(std::ssize(places))).valid()) places.push_back(part(plan::version_name(std::ssize(places)), own));
+    while (plan_.buffer(plan::version_name(std::ssize(places))).valid())
+      places.push_back(part(plan::version_name(std::ssize(places)), own));
     std::vector<compute::Op> ops;
     for (const Tensor& from : places)
       for (const Tensor& to : places) {
-        compute::UpdateInputs common{from, part("grads", own), sub(rate, 0, 1), Tensor{}, tensor(op.writes[1])};
+        compute::UpdateInputs common{from, part("grads", own), sub(rate, 0, 1), Tensor{},
+                                     tensor(op.writes[1])};
         common.updated = to;
         ops.push_back(recipe_.update(common, moments, sub(rate, 1, 1)));
       }
@@ -351,14 +427,17 @@ class Binder : BufferMap {
   compute::Op weigh(const Op& op) {
     const Tensor own = part("params", op.writes.front());
     if (program_->samples == 0) return compute::Zero{own};
-    return compute::Scale{own, own, static_cast<double>(program_->samples) / static_cast<double>(program_->global_samples)};
+    return compute::Scale{
+        own, own,
+        static_cast<double>(program_->samples) / static_cast<double>(program_->global_samples)};
   }
 
   compute::WeightedSum mix(const Op& op) {
     compute::WeightedSum sum{{}, {}, tensor(op.writes.front())};
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       sum.inputs.push_back(tensor(op.reads[i]));
-      sum.weights.push_back(static_cast<double>(op.weights.numerators[i]) / static_cast<double>(op.weights.denominator));
+      sum.weights.push_back(static_cast<double>(op.weights.numerators[i]) /
+                            static_cast<double>(op.weights.denominator));
     }
     return sum;
   }
@@ -378,7 +457,8 @@ class Binder : BufferMap {
     return t;
   }
 
-  // By which it computes: the rank's own as they are now or were, others, or what was made of either for products.
+  // By which it computes: the rank's own as they are now or were, others, or what was made of
+  // either for products.
   Tensor parameters_of(const Op& op) {
     for (const char* name : {"halves", "mean", "centre", "snapshot", "stash", "params"})
       if (const Access* read = find(op.reads, name)) return tensor(*read);
@@ -389,7 +469,8 @@ class Binder : BufferMap {
     const std::string number = std::to_string(s);
     if (segment.looks_up()) t.samples = rows("input", model_.features);
     if (segment.addend >= 0) t.addend = activation(segment.addend);
-    if (segment.addend >= model_.first_with_parameters) t.addend_gradient = gradient(segment.addend);
+    if (segment.addend >= model_.first_with_parameters)
+      t.addend_gradient = gradient(segment.addend);
     t.partial = rows("partial.s" + number, segment.inputs);
     t.sums = touched("sums.s" + number);
     t.gradient_sums = named("gradient_sums.s" + number);
@@ -399,11 +480,18 @@ class Binder : BufferMap {
     t.seed = static_cast<std::uint64_t>(recipe_.seed);
   }
 
-  const model::Segment& segment(const Op& op) const { return model_.segments[static_cast<std::size_t>(op.segment)]; }
-  Tensor activation(int s) { return rows("act.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
-  Tensor gradient(int s) { return rows("grad.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs); }
+  const model::Segment& segment(const Op& op) const {
+    return model_.segments[static_cast<std::size_t>(op.segment)];
+  }
+  Tensor activation(int s) {
+    return rows("act.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs);
+  }
+  Tensor gradient(int s) {
+    return rows("grad.s" + std::to_string(s), model_.segments[static_cast<std::size_t>(s)].outputs);
+  }
 
-  // What the op touches of a buffer, which may have the rows of several micro-steps; of one that it does not, the beginning.
+  // What the op touches of a buffer, which may have the rows of several micro-steps; of one that it
+  // does not, the beginning.
   Tensor rows(const std::string& name, std::int64_t width) {
     const Access* place = touched_of(name);
     return place != nullptr ? matrix(*place, width) : with_rows(named(name), samples_, width);
@@ -432,9 +520,14 @@ class Binder : BufferMap {
 
 }  // namespace
 
-base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups, const model::Model& model, const Recipe& recipe,
-                             compute::Compute& compute, const OwnArena& own_arena, const SharedArena& shared_arena, const SwapSpace* aside, const Lent& lent) {
-  return Binder(BufferMap(plan, own_arena, shared_arena, aside, lent), plan, groups, model, recipe, compute).run();
+base::Result<BoundPlan> bind(const plan::RankPlan& plan, const std::vector<plan::Group>& groups,
+                             const model::Model& model, const Recipe& recipe,
+                             compute::Compute& compute, const OwnArena& own_arena,
+                             const SharedArena& shared_arena, const SwapSpace* aside,
+                             const Lent& lent) {
+  return Binder(BufferMap(plan, own_arena, shared_arena, aside, lent), plan, groups, model, recipe,
+                compute)
+      .run();
 }
 
 }  // namespace trainyard::run

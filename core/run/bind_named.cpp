@@ -14,12 +14,14 @@ using plan::OpKind;
 const Op* table_op(const plan::RankPlan& plan, std::int32_t bucket) {
   for (const plan::Program& program : plan.programs)
     for (const Op& op : program.ops)
-      if (op.named && op.bucket == bucket && (op.kind == OpKind::pull || op.kind == OpKind::give)) return &op;
+      if (op.named && op.bucket == bucket && (op.kind == OpKind::pull || op.kind == OpKind::give))
+        return &op;
   return nullptr;
 }
 
 bool carries_list(const Op& op, const plan::RankPlan& plan) {
-  return plan::serves(op.kind) && plan::carried(op) != nullptr && plan.buffers[plan::carried(op)->buffer.index()].dtype == base::DType::int32;
+  return plan::serves(op.kind) && plan::carried(op) != nullptr &&
+         plan.buffers[plan::carried(op)->buffer.index()].dtype == base::DType::int32;
 }
 
 Access list_of(const Op& op) {
@@ -36,14 +38,15 @@ NamedRows table_of(const Op& op, const plan::RankPlan& plan, const model::Model&
   named.rows = span.count / op.row;
   named.row_bytes = op.row * base::size_of(plan.buffers[span.buffer.index()].dtype);
   if (op.kind == OpKind::give) return named;
-  const auto segment = std::ranges::find_if(model.segments, [&](const model::Segment& s) { return span.first < s.first + s.elements; });
+  const auto segment = std::ranges::find_if(
+      model.segments, [&](const model::Segment& s) { return span.first < s.first + s.elements; });
   named.first = (span.first - segment->first) / op.row;
   named.slot_count = segment->slot_count;
   return named;
 }
 
-void bind_named_rows(const Op& op, const plan::RankPlan& plan, const model::Model& model, const std::function<std::byte*(const Access&)>& address,
-                     BoundOp& bound) {
+void bind_named_rows(const Op& op, const plan::RankPlan& plan, const model::Model& model,
+                     const std::function<std::byte*(const Access&)>& address, BoundOp& bound) {
   const bool is_list = op.kind == OpKind::rows || carries_list(op, plan);
   if (!op.named && !is_list) return;
   NamedRows& named = bound.named = table_of(*table_op(plan, op.bucket), plan, model);
@@ -61,7 +64,8 @@ void bind_named_rows(const Op& op, const plan::RankPlan& plan, const model::Mode
   named.packed_rows = reinterpret_cast<std::int32_t*>(address(op.writes.back()));
   bound.own = address(op.reads.front());
   bound.data = address(op.writes.front());
-  bound.bytes = op.reads.front().count * base::size_of(plan.buffers[op.reads.front().buffer.index()].dtype);
+  bound.bytes =
+      op.reads.front().count * base::size_of(plan.buffers[op.reads.front().buffer.index()].dtype);
 }
 
 }  // namespace trainyard::run

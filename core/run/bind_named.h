@@ -8,9 +8,10 @@
 
 namespace trainyard::run {
 
-// Adds to what is bound of an op, where it has to do with named rows. `address` finds the beginning of an access in memory.
-void bind_named_rows(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model, const std::function<std::byte*(const plan::Access&)>& address,
-                     BoundOp& bound);
+// Adds to what is bound of an op, where it has to do with named rows. `address` finds the beginning
+// of an access in memory.
+void bind_named_rows(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model,
+                     const std::function<std::byte*(const plan::Access&)>& address, BoundOp& bound);
 
 // Of a pull or give: which rows it is about.
 NamedRows table_of(const plan::Op& op, const plan::RankPlan& plan, const model::Model& model);

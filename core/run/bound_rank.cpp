@@ -14,7 +14,8 @@ base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& 
   auto aside = SwapSpace::make(places, *parts.swap_directory, where);
   if (!aside) return base::fail(aside.error());
   rank.aside = std::move(*aside);
-  auto bound = run::bind(rank.plan, *parts.groups, *parts.model, *parts.recipe, *parts.compute, rank.own->arena(), rank.shared, &rank.aside, lent);
+  auto bound = run::bind(rank.plan, *parts.groups, *parts.model, *parts.recipe, *parts.compute,
+                         rank.own->arena(), rank.shared, &rank.aside, lent);
   if (!bound) return base::fail(bound.error());
   rank.bound = std::move(*bound);
   return {};

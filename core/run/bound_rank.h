@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's plan with everything it needs, and the memory that it lives in: of one of several ranks that one thread has.
+// A rank's plan with everything it needs, and the memory that it lives in: of one of several ranks
+// that one thread has.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,9 @@ struct BoundRank {
   BoundPlan bound;
 
   int program(const std::string& name) const { return plan.program(name); }
-  const BoundProgram& at(int number) const { return bound.programs[static_cast<std::size_t>(number)]; }
+  const BoundProgram& at(int number) const {
+    return bound.programs[static_cast<std::size_t>(number)];
+  }
 };
 
 struct BindingParts {
@@ -29,8 +32,8 @@ struct BindingParts {
   const std::string* swap_directory = nullptr;  // of what is put aside on disk
 };
 
-// Of `rank`, the plan and what it shares are there, and its own memory where others have it too. A kernel that cannot be prepared, or memory that is not
-// there, is a Problem.
+// Of `rank`, the plan and what it shares are there, and its own memory where others have it too. A
+// kernel that cannot be prepared, or memory that is not there, is a Problem.
 base::Result<void> bind(BoundRank& rank, const BindingParts& parts, const Lent& lent = {});
 
 }  // namespace trainyard::run

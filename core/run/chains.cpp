@@ -17,7 +17,8 @@ std::vector<std::size_t> ops_on(const plan::Program& program, plan::LaneId lane)
 
 // What it waits for on its own lane, it is behind.
 bool waits_for_others(const plan::Op& op) {
-  return std::ranges::any_of(op.after, [&](const plan::Dependency& one) { return one.lane != op.lane; });
+  return std::ranges::any_of(op.after,
+                             [&](const plan::Dependency& one) { return one.lane != op.lane; });
 }
 
 }  // namespace
@@ -25,7 +26,8 @@ bool waits_for_others(const plan::Op& op) {
 bool has_part_of_host(OpKind kind) { return kind == OpKind::pack || kind == OpKind::rate; }
 bool leaves_loss(const BoundOp& op) { return op.leaves_loss || op.kind == OpKind::loss; }
 
-std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bound, plan::LaneId lane, std::size_t most) {
+std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bound,
+                            plan::LaneId lane, std::size_t most) {
   const std::vector<std::size_t> ops = ops_on(program, lane);
   std::vector<Links> all;
   Links open;
@@ -36,7 +38,9 @@ std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bo
   };
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const BoundOp& op = bound.ops[ops[i]];
-    if (open.count == most || waits_for_others(program.ops[ops[i]]) || has_part_of_host(op.kind) || (has_loss && leaves_loss(op))) close(i);
+    if (open.count == most || waits_for_others(program.ops[ops[i]]) || has_part_of_host(op.kind) ||
+        (has_loss && leaves_loss(op)))
+      close(i);
     if (has_part_of_host(op.kind)) close(i + 1);
     else ++open.count, has_loss |= leaves_loss(op);
   }
@@ -44,7 +48,8 @@ std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bo
   return all;
 }
 
-Chains::Chains(const plan::RankPlan& plan, const BoundPlan& bound, plan::LaneId lane, compute::Compute& compute, std::size_t most) {
+Chains::Chains(const plan::RankPlan& plan, const BoundPlan& bound, plan::LaneId lane,
+               compute::Compute& compute, std::size_t most) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p) {
     const plan::Program& program = plan.programs[p];
     const std::vector<std::size_t> ops = ops_on(program, lane);

@@ -8,10 +8,12 @@
 namespace trainyard::run {
 
 namespace {
-constexpr std::chrono::microseconds kAbortSlice{2000};  // the abort word is looked at between slices
+constexpr std::chrono::microseconds kAbortSlice{
+    2000};  // the abort word is looked at between slices
 }  // namespace
 
-CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound, Exchange& exchange, std::int64_t mean_of)
+CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound,
+                                   Exchange& exchange, std::int64_t mean_of)
     : plan_(plan), bound_(bound), exchange_(exchange), mean_of_(mean_of), frontier_(plan) {}
 
 base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
@@ -25,7 +27,8 @@ base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
   return {};
 }
 
-// Everything that peers could see: of that each element was written, once or more, and is read by nobody now.
+// Everything that peers could see: of that each element was written, once or more, and is read by
+// nobody now.
 void CollectiveRunner::divide(int program) {
   struct Part {
     std::byte *begin, *end;
@@ -36,9 +39,11 @@ void CollectiveRunner::divide(int program) {
   for (std::size_t i = 0; i < bound_.programs[p].ops.size(); ++i) {
     const auto& writes = plan_.programs[p].ops[i].writes;
     const BoundOp& op = bound_.programs[p].ops[i];
-    if (!writes.empty() && plan_.buffers[writes.front().buffer.index()].shared) parts.push_back({op.data, op.data + op.bytes, op.dtype});
+    if (!writes.empty() && plan_.buffers[writes.front().buffer.index()].shared)
+      parts.push_back({op.data, op.data + op.bytes, op.dtype});
   }
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.begin < b.begin; });
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.begin < b.begin; });
   std::byte* done = nullptr;
   for (const Part& part : parts) {
     std::byte* begin = std::max(part.begin, done);
@@ -52,7 +57,9 @@ bool CollectiveRunner::start_ready() {
   bool started = false;
   for (std::size_t l = 0; l < plan_.lanes.size(); ++l)
     while (const auto ready = frontier_.next(plan::LaneId(l))) {
-      exchange_.start(bound_.programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)], *ready);
+      exchange_.start(bound_.programs[static_cast<std::size_t>(ready->program)]
+                          .ops[static_cast<std::size_t>(ready->op)],
+                      *ready);
       frontier_.start(plan::LaneId(l));
       started = true;
     }

@@ -24,11 +24,13 @@ std::optional<CollectiveKind> kind_of(OpKind kind) {
 }
 
 // One call, until it is complete.
-base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const BoundOp& op, const Onlooker& onlooker) {
+base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const BoundOp& op,
+                        const Onlooker& onlooker) {
   auto completed = engine.completed(op.channel);
   if (!completed) return base::fail(completed.error());
   const std::uint64_t before = *completed;
-  auto ok = engine.start(op.channel, {kind, base::Reduction::sum, op.dtype, op.root, op.data, op.elements});
+  auto ok = engine.start(op.channel,
+                         {kind, base::Reduction::sum, op.dtype, op.root, op.data, op.elements});
   while (ok && completed && *completed == before) {
     engine.wait(kSlice);
     completed = engine.completed(op.channel);
@@ -43,7 +45,8 @@ base::Result<void> make(comm::Collectives& engine, CollectiveKind kind, const Bo
 std::uint64_t& EngineCalls::handed_over(int group) {
   const auto [at, is_new] = handed_over_.try_emplace(group, 0);
   if (!is_new) return at->second;
-  if (const auto before = engine_.completed(group)) at->second = *before;  // of whoever handed over before
+  if (const auto before = engine_.completed(group))
+    at->second = *before;  // of whoever handed over before
   return at->second;
 }
 
@@ -52,27 +55,41 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
   if (!transfer.posted) {
     const auto kind = kind_of(op.kind);
     if (!kind)
-      return base::fail({base::ProblemCode::bad_input, "strategy.engine", engine_.name() + " does not take this op", "own", "Choose strategy.engine=own."});
-    std::uint64_t& handed = handed_over(op.channel);  // as it is before this call, which may be complete at once
-    if (const auto ok = engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements}); !ok) return base::fail(ok.error());
+      return base::fail({base::ProblemCode::bad_input, "strategy.engine",
+                         engine_.name() + " does not take this op", "own",
+                         "Choose strategy.engine=own."});
+    std::uint64_t& handed =
+        handed_over(op.channel);  // as it is before this call, which may be complete at once
+    if (const auto ok =
+            engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements});
+        !ok)
+      return base::fail(ok.error());
     transfer.posted = true;
     transfer.ticket = ++handed;
   }
-  return engine_.completed(op.channel).map([&](std::uint64_t completed) { return completed >= transfer.ticket; });
+  return engine_.completed(op.channel).map([&](std::uint64_t completed) {
+    return completed >= transfer.ticket;
+  });
 }
 
-base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound, const Onlooker& onlooker) {
+base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound,
+                                  const Onlooker& onlooker) {
   using Way = std::tuple<int, CollectiveKind, int, std::int64_t>;  // group, kind, root, elements
-  std::map<Way, std::pair<int, int>> ways;                         // the first program and op that go it
+  std::map<Way, std::pair<int, int>> ways;  // the first program and op that go it
   for (int p = 0; p < std::ssize(bound.programs); ++p)
     for (int i = 0; i < std::ssize(bound.programs[static_cast<std::size_t>(p)].ops); ++i) {
-      const BoundOp& op = bound.programs[static_cast<std::size_t>(p)].ops[static_cast<std::size_t>(i)];
-      if (const auto kind = kind_of(op.kind); kind && op.elements > 0) ways.try_emplace({op.channel, *kind, op.root, op.elements}, p, i);
+      const BoundOp& op =
+          bound.programs[static_cast<std::size_t>(p)].ops[static_cast<std::size_t>(i)];
+      if (const auto kind = kind_of(op.kind); kind && op.elements > 0)
+        ways.try_emplace({op.channel, *kind, op.root, op.elements}, p, i);
     }
   for (const auto& [way, at] : ways) {
     const auto [program, op] = at;
     onlooker.begins(program, op);
-    if (auto made = make(engine, std::get<CollectiveKind>(way), bound.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)], onlooker);
+    if (auto made = make(
+            engine, std::get<CollectiveKind>(way),
+            bound.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)],
+            onlooker);
         !made)
       return made;
     onlooker.ends(program, op);

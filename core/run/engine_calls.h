@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The collectives of a rank that an engine takes whole. What happens within one - who is waited for, how much is sent - nobody
-// reports: its peer counts as ready when it was handed over, and its bytes are those of the formula.
+// The collectives of a rank that an engine takes whole. What happens within one - who is waited
+// for, how much is sent - nobody reports: its peer counts as ready when it was handed over, and its
+// bytes are those of the formula.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace trainyard::run {
 
 class EngineCalls final : public Exchange {
  public:
-  explicit EngineCalls(comm::Collectives& engine, base::Reduction reduction = base::Reduction::sum) : engine_(engine), reduction_(reduction) {}
+  explicit EngineCalls(comm::Collectives& engine, base::Reduction reduction = base::Reduction::sum)
+      : engine_(engine), reduction_(reduction) {}
 
   int waits_for() const override { return -1; }
   bool wait(std::chrono::microseconds limit) override { return engine_.wait(limit); }
@@ -36,8 +38,10 @@ struct Onlooker {
   std::function<base::Result<void>()> may_go_on;  // while peers are waited for
 };
 
-// Before all else, one of each call that ops of the rank make, by group, kind, root and length: in one order on all members. What an engine connects, or asks
-// memory for, when members exchange for the first time, is there then. What the buffers hold then, means nothing.
-base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound, const Onlooker& onlooker);
+// Before all else, one of each call that ops of the rank make, by group, kind, root and length: in
+// one order on all members. What an engine connects, or asks memory for, when members exchange for
+// the first time, is there then. What the buffers hold then, means nothing.
+base::Result<void> make_each_call(comm::Collectives& engine, const BoundPlan& bound,
+                                  const Onlooker& onlooker);
 
 }  // namespace trainyard::run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The communication ops of a rank that are under way, whoever carries them: a transport, chunk by chunk, or an engine that takes
-// collectives whole.
+// The communication ops of a rank that are under way, whoever carries them: a transport, chunk by
+// chunk, or an engine that takes collectives whole.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,8 @@ struct Transfer {
   std::int64_t begin_ns = 0, ready_ns = 0;
   bool posted = false;
   std::int64_t bytes = 0;    // payload that crosses to or from peers
-  std::uint64_t ticket = 0;  // of a send: complete when this many messages are consumed; of a whole collective: calls of its group
+  std::uint64_t ticket = 0;  // of a send: complete when this many messages are consumed; of a whole
+                             // collective: calls of its group
 };
 
 class Exchange {
@@ -28,8 +29,9 @@ class Exchange {
   const Transfer& oldest() const { return under_way_.front(); }
   const Transfer& failed() const { return under_way_[failed_]; }  // after `poll` failed: at which
 
-  // Moves everything on that can move; completed ones are appended to `done` with their end still to be stamped.
-  // `busy_ns` grows by the time spent moving and adding bytes. True when anything moved.
+  // Moves everything on that can move; completed ones are appended to `done` with their end still
+  // to be stamped. `busy_ns` grows by the time spent moving and adding bytes. True when anything
+  // moved.
   base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns);
 
   // A peer that something under way waits for; -1 when nothing is, or nobody says.

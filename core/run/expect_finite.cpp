@@ -5,17 +5,23 @@
 
 namespace trainyard::run {
 
-// Where the run is to stop at a gradient that is not finite: the rank whose own it is finds it first, when no one else has it yet.
-base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe, const model::Model& model) {
+// Where the run is to stop at a gradient that is not finite: the rank whose own it is finds it
+// first, when no one else has it yet.
+base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe,
+                                 const model::Model& model) {
   if (!recipe.stops_at_non_finite) return {};
   const auto s = static_cast<std::size_t>(op.segment);
   const char* whose = nullptr;
-  if (op.leaves_norm && !std::isfinite(bound.local_norms.as<double>()[model.owner(op.segment)])) whose = "this rank's gradient";
-  if (op.kind == plan::OpKind::update && !std::isfinite(bound.statistics.as<double>()[3 * s])) whose = "the gradient that it would be updated by";
+  if (op.leaves_norm && !std::isfinite(bound.local_norms.as<double>()[model.owner(op.segment)]))
+    whose = "this rank's gradient";
+  if (op.kind == plan::OpKind::update && !std::isfinite(bound.statistics.as<double>()[3 * s]))
+    whose = "the gradient that it would be updated by";
   if (whose == nullptr) return {};
   return base::fail(
-      {base::ProblemCode::failed, "segment " + model.segments[s].name, std::string(whose) + " holds NaN or an infinite number, or one too large to be squared",
-       "finite gradients, as training.non_finite is stop", "Lower the learning rate, clip gradients, look at the samples, or skip such updates."});
+      {base::ProblemCode::failed, "segment " + model.segments[s].name,
+       std::string(whose) + " holds NaN or an infinite number, or one too large to be squared",
+       "finite gradients, as training.non_finite is stop",
+       "Lower the learning rate, clip gradients, look at the samples, or skip such updates."});
 }
 
 }  // namespace trainyard::run

@@ -14,7 +14,8 @@ namespace trainyard::run {
 
 class Gate {
  public:
-  // Steps below `step` may run; `last`: none will come after those. Never moves back. `single`: a person steps, and looks at the one below.
+  // Steps below `step` may run; `last`: none will come after those. Never moves back. `single`: a
+  // person steps, and looks at the one below.
   void open(std::int64_t step, bool last, bool single = false) {
     const std::lock_guard lock(mutex_);
     if (step > step_ && single) looked_at_ = step - 1;
@@ -57,7 +58,8 @@ class Gate {
   void set_chief(int rank) { chief_.store(rank, std::memory_order_relaxed); }
   int chief() const { return chief_.load(std::memory_order_relaxed); }
 
-  // Peers that are gone, by rank and by the generation of what was between the two. Told by one thread, asked by another.
+  // Peers that are gone, by rank and by the generation of what was between the two. Told by one
+  // thread, asked by another.
   using Gone = std::vector<std::pair<int, std::uint32_t>>;
   void tell_gone(int rank, std::uint32_t generation) {
     const std::lock_guard lock(mutex_);
@@ -70,7 +72,9 @@ class Gate {
     any_gone_.store(false, std::memory_order_release);
     return std::exchange(gone_, {});
   }
-  bool looked_at(std::int64_t step) const { return looked_at_.load(std::memory_order_relaxed) == step; }  // asked of a step that was admitted
+  bool looked_at(std::int64_t step) const {
+    return looked_at_.load(std::memory_order_relaxed) == step;
+  }  // asked of a step that was admitted
   bool closed() const {
     const std::lock_guard lock(mutex_);
     return closed_;

@@ -5,7 +5,8 @@
 
 namespace trainyard::run {
 
-HeldOut::HeldOut(std::shared_ptr<const data::Dataset> dataset, std::vector<Share> shares, std::size_t own)
+HeldOut::HeldOut(std::shared_ptr<const data::Dataset> dataset, std::vector<Share> shares,
+                 std::size_t own)
     : dataset_(std::move(dataset)), shares_(std::move(shares)), own_(own) {
   rewind();
 }
@@ -16,7 +17,10 @@ void HeldOut::load(compute::Compute& compute, const BoundLoad& into) {
   indices_.clear();
   for (std::size_t s = 0; s < shares_.size(); ++s) {
     if (s == own_) own_first = std::ssize(indices_);
-    const std::int64_t first = shares_[s].first + done_[s], count = collective::part(samples, static_cast<int>(shares_.size()), static_cast<int>(s)).second;
+    const std::int64_t first = shares_[s].first + done_[s],
+                       count = collective::part(samples, static_cast<int>(shares_.size()),
+                                                static_cast<int>(s))
+                                   .second;
     for (std::int64_t i = 0; i < count; ++i) indices_.push_back(first + i);
     done_[s] += count;
   }
@@ -25,7 +29,10 @@ void HeldOut::load(compute::Compute& compute, const BoundLoad& into) {
   labels_.resize(indices_.size() * static_cast<std::size_t>(labels));
   dataset_->fill(data::Split::held_out, indices_, features_, labels_);
   if (!into.input.empty()) compute.load(into.input, features_);
-  if (!into.labels.empty()) compute.copy(into.labels.data, reinterpret_cast<const std::byte*>(labels_.data() + own_first * labels), into.labels.bytes());
+  if (!into.labels.empty())
+    compute.copy(into.labels.data,
+                 reinterpret_cast<const std::byte*>(labels_.data() + own_first * labels),
+                 into.labels.bytes());
 }
 
 }  // namespace trainyard::run

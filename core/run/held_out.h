@@ -11,11 +11,12 @@
 
 namespace trainyard::run {
 
-// Feeds evaluation: the rank's share of the held-out samples, batch by batch, filled when asked for. Where it has but some columns, it takes in
-// a batch of every rank's share, rank after rank.
+// Feeds evaluation: the rank's share of the held-out samples, batch by batch, filled when asked
+// for. Where it has but some columns, it takes in a batch of every rank's share, rank after rank.
 class HeldOut {
  public:
-  // First and count of each rank whose samples are taken in; `own`: which of these is the rank itself.
+  // First and count of each rank whose samples are taken in; `own`: which of these is the rank
+  // itself.
   using Share = std::pair<std::int64_t, std::int64_t>;
   HeldOut(std::shared_ptr<const data::Dataset> dataset, std::vector<Share> shares, std::size_t own);
 

@@ -20,7 +20,8 @@ constexpr int kPrefetched = 2;  // batches
 bool loads_in(const plan::RankPlan& plan, plan::Purpose purpose) {
   return std::any_of(plan.programs.begin(), plan.programs.end(), [&](const plan::Program& program) {
     const auto is_load = [](const plan::Op& op) { return op.kind == OpKind::load; };
-    return plan::purpose(program.name) == purpose && std::any_of(program.ops.begin(), program.ops.end(), is_load);
+    return plan::purpose(program.name) == purpose &&
+           std::any_of(program.ops.begin(), program.ops.end(), is_load);
   });
 }
 
@@ -35,36 +36,50 @@ plan::Columns columns_of(const BoundPlan& bound) {
 HeldOut held_out_of(const InterpreterParts& parts, const plan::Columns& columns) {
   if (!columns.any()) return {parts.dataset, {parts.held_out}, 0};
   std::vector<HeldOut::Share> shares;
-  const std::int64_t ranks = parts.sampler.shares().ranks(), samples = parts.dataset->summary().held_out_samples;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) shares.push_back(data::slice(samples, ranks, rank));
-  return {data::only_columns(parts.dataset, columns.first, columns.count), std::move(shares), static_cast<std::size_t>(parts.plan->rank)};
+  const std::int64_t ranks = parts.sampler.shares().ranks(),
+                     samples = parts.dataset->summary().held_out_samples;
+  for (std::int64_t rank = 0; rank < ranks; ++rank)
+    shares.push_back(data::slice(samples, ranks, rank));
+  return {data::only_columns(parts.dataset, columns.first, columns.count), std::move(shares),
+          static_cast<std::size_t>(parts.plan->rank)};
 }
 
-std::shared_ptr<const data::Dataset> seen_of(const InterpreterParts& parts, const plan::Columns& columns) {
-  return columns.any() ? data::only_columns(parts.dataset, columns.first, columns.count) : parts.dataset;
+std::shared_ptr<const data::Dataset> seen_of(const InterpreterParts& parts,
+                                             const plan::Columns& columns) {
+  return columns.any() ? data::only_columns(parts.dataset, columns.first, columns.count)
+                       : parts.dataset;
 }
 
-// For samples as bytes, which a device that is not the host makes numbers of; none: they come as numbers.
+// For samples as bytes, which a device that is not the host makes numbers of; none: they come as
+// numbers.
 data::MakeRoom room_for_bytes(compute::Compute& compute) {
   if (compute.on_host()) return {};
   return [&compute](std::int64_t bytes) {
     auto at_hand = compute.allocate_at_hand(bytes, "samples");
-    return at_hand ? *at_hand : compute::Memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+    return at_hand ? *at_hand
+                   : compute::Memory(new std::byte[static_cast<std::size_t>(bytes)],
+                                     std::default_delete<std::byte[]>());
   };
 }
 
 // By program, the compute ops of a training step.
 std::vector<std::int32_t> step_ops_of(const plan::RankPlan& plan) {
   std::vector<std::int32_t> counts;
-  const auto computes = [&](const plan::Op& op) { return plan.lanes[op.lane.index()].kind == LaneKind::compute; };
+  const auto computes = [&](const plan::Op& op) {
+    return plan.lanes[op.lane.index()].kind == LaneKind::compute;
+  };
   for (const plan::Program& program : plan.programs)
-    counts.push_back(plan::purpose(program.name) == plan::Purpose::training ? static_cast<std::int32_t>(std::ranges::count_if(program.ops, computes)) : 0);
+    counts.push_back(plan::purpose(program.name) == plan::Purpose::training
+                         ? static_cast<std::int32_t>(std::ranges::count_if(program.ops, computes))
+                         : 0);
   return counts;
 }
 
 }  // namespace
 
-bool loads(const plan::RankPlan& plan) { return loads_in(plan, plan::Purpose::training) || loads_in(plan, plan::Purpose::evaluation); }
+bool loads(const plan::RankPlan& plan) {
+  return loads_in(plan, plan::Purpose::training) || loads_in(plan, plan::Purpose::evaluation);
+}
 
 Interpreter::State::State(InterpreterParts p)
     : parts(std::move(p)),
@@ -72,11 +87,13 @@ Interpreter::State::State(InterpreterParts p)
       meter(parts.events, parts.transport, *parts.model, *parts.bound, parts.own_process),
       staleness(*parts.plan),
       queue(parts.compute->make_queue()),
-      one_by_one((parts.slowness != nullptr && parts.slowness->active()) || parts.plan->answers() || !parts.plan->pairs.empty()),
+      one_by_one((parts.slowness != nullptr && parts.slowness->active()) || parts.plan->answers() ||
+                 !parts.plan->pairs.empty()),
       columns(columns_of(*parts.bound)),
       held_out(held_out_of(parts, columns)),
       step_ops(step_ops_of(*parts.plan)) {
-  if (parts.transport != nullptr) transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
+  if (parts.transport != nullptr)
+    transfers = std::make_unique<Transfers>(*parts.transport, *parts.compute, parts.generation);
   else if (parts.engine != nullptr) transfers = std::make_unique<EngineCalls>(*parts.engine);
   computing.reserve(kGiven);
   done.reserve(128);
@@ -89,20 +106,25 @@ Interpreter::State::State(InterpreterParts p)
     else comm_lanes.emplace_back(l);
   }
   if (!one_by_one) chains.emplace(*parts.plan, *parts.bound, compute_lane, *parts.compute, kLinks);
-  if (copy_lane.valid()) swapping = std::make_unique<Swapping>(*parts.plan, frontier, copy_lane, *parts.bound, *parts.compute, transfers.get(), parts.slowness);
+  if (copy_lane.valid())
+    swapping = std::make_unique<Swapping>(*parts.plan, frontier, copy_lane, *parts.bound,
+                                          *parts.compute, transfers.get(), parts.slowness);
 }
 
 Interpreter::State::~State() {
   if (!computing.empty()) static_cast<void>(compute::finish(*queue));
 }
 
-Interpreter::Interpreter(InterpreterParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
+Interpreter::Interpreter(InterpreterParts parts)
+    : state_(std::make_unique<State>(std::move(parts))) {}
 Interpreter::~Interpreter() = default;
 base::Result<void> Interpreter::warm_up() {
   const auto ran = state_->warm_up();
   return ran ? ran : base::fail(state_->in_op(ran.error()));
 }
-base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) { return state_->run(first_step); }
+base::Result<std::int64_t> Interpreter::run(std::int64_t first_step) {
+  return state_->run(first_step);
+}
 base::Result<void> Interpreter::evaluate(std::int64_t step) {
   state_->parts.whereabouts->step.store(step, std::memory_order_relaxed);
   state_->lap();
@@ -111,7 +133,9 @@ base::Result<void> Interpreter::evaluate(std::int64_t step) {
 }
 
 void Interpreter::open(std::int64_t first_step) { state_->open(first_step); }
-base::Result<void> Interpreter::admit(const std::string& program, std::int64_t step) { return state_->admit(program, step); }
+base::Result<void> Interpreter::admit(const std::string& program, std::int64_t step) {
+  return state_->admit(program, step);
+}
 bool Interpreter::complete() const {
   const std::int64_t admitted = state_->frontier.admitted();
   return admitted == 0 || state_->frontier.instance_complete(admitted - 1);
@@ -122,24 +146,28 @@ plan::StepPlace Interpreter::place() const { return state_->place; }
 base::Result<bool> Interpreter::progress() {
   auto moved = state_->progress();
   if (!moved) return base::fail(state_->in_op(moved.error()));
-  if (*moved || !(state_->input_blocked || !state_->computing.empty() || (state_->swapping && state_->swapping->under_way()))) return moved;
+  if (*moved || !(state_->input_blocked || !state_->computing.empty() ||
+                  (state_->swapping && state_->swapping->under_way())))
+    return moved;
   return state_->idle().map([] { return true; });
 }
 
 void Interpreter::State::open(std::int64_t first_step) {
   place = {first_step, 0};
   if (loads_in(*parts.plan, plan::Purpose::training))
-    pipeline = std::make_unique<data::InputPipeline>(seen_of(parts, columns), parts.sampler, parts.share < 0 ? parts.plan->rank : parts.share, first_step,
-                                                     parts.schedule.steps, kPrefetched, most_loaded(), columns.any() ? data::Rows::all : data::Rows::own,
-                                                     room_for_bytes(*parts.compute));
+    pipeline = std::make_unique<data::InputPipeline>(
+        seen_of(parts, columns), parts.sampler, parts.share < 0 ? parts.plan->rank : parts.share,
+        first_step, parts.schedule.steps, kPrefetched, most_loaded(),
+        columns.any() ? data::Rows::all : data::Rows::own, room_for_bytes(*parts.compute));
 }
 
 base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (parts.plan->program("turn") >= 0) return run_rounds();
   open(first_step);
   if (parts.plan->answers())
-    answering = std::make_unique<Answering>(AnsweringParts{parts.plan, &bound_program(parts.plan->program("answer")), parts.transport, parts.compute,
-                                                           parts.generation, first_step, parts.schedule.steps});
+    answering = std::make_unique<Answering>(
+        AnsweringParts{parts.plan, &bound_program(parts.plan->program("answer")), parts.transport,
+                       parts.compute, parts.generation, first_step, parts.schedule.steps});
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
     parts.whereabouts->op.store({}, std::memory_order_relaxed);
@@ -172,18 +200,23 @@ base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
   return answering->answer([this](const Answered& made) {
     parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
-    write_down(plan::Answer::Kind::answers, parts.plan->pairs[static_cast<std::size_t>(made.op)].active, made.step);
+    write_down(plan::Answer::Kind::answers,
+               parts.plan->pairs[static_cast<std::size_t>(made.op)].active, made.step);
     if (parts.record_ops && parts.events != nullptr)
-      meter.op_event(parts.plan->program("answer"), made.op, made.step, made.begin_ns, made.begin_ns, made.end_ns, made.bytes);
+      meter.op_event(parts.plan->program("answer"), made.op, made.step, made.begin_ns,
+                     made.begin_ns, made.end_ns, made.bytes);
   });
 }
 
 // Here and now.
 void Interpreter::State::write_down(plan::Answer::Kind kind, int active, std::int64_t step) const {
-  if (parts.order != nullptr && parts.plan->answers()) parts.order->write(plan::Answer{kind, parts.plan->rank, place, active, step});
+  if (parts.order != nullptr && parts.plan->answers())
+    parts.order->write(plan::Answer{kind, parts.plan->rank, place, active, step});
 }
 
-void Interpreter::State::tell_averages(std::int64_t step) { meter.averaged_in_pairs(step, answering ? answering->averages() : asked); }
+void Interpreter::State::tell_averages(std::int64_t step) {
+  meter.averaged_in_pairs(step, answering ? answering->averages() : asked);
+}
 
 // Before all meet: whatever the steps until this one ask of the rank.
 base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
@@ -244,7 +277,8 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     parts.whereabouts->step.store(step, std::memory_order_relaxed);
     lap();
     while (admitted <= step + 1 && admit_step(admitted, step)) ++admitted;
-    // The window may be full: a lane passes instances that have nothing for it only when it is asked.
+    // The window may be full: a lane passes instances that have nothing for it only when it is
+    // asked.
     while (admitted == step && may_admit(step, step)) {
       if (const auto moved = progress(); !moved) return base::fail(moved.error());
       if (admit_step(step, step)) ++admitted;
@@ -253,7 +287,8 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     meeting = false;
     if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
     lap();
-    meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))), parts.recipe->learning_rate(step), share_of(step));
+    meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))),
+                    parts.recipe->learning_rate(step), share_of(step));
     if (parts.whereabouts->first_step_done_ns.load(std::memory_order_relaxed) == 0)
       parts.whereabouts->first_step_done_ns.store(now_ns, std::memory_order_relaxed);
     asked += parts.plan->pairs.empty() || answering ? 0 : 1;
@@ -265,7 +300,9 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
   return {};
 }
 
-bool Interpreter::State::averages_after(std::int64_t step) const { return parts.plan->program("average") >= 0 && parts.schedule.averages_after(step); }
+bool Interpreter::State::averages_after(std::int64_t step) const {
+  return parts.plan->program("average") >= 0 && parts.schedule.averages_after(step);
+}
 
 // The mean of all ranks' parameters, and how far the rank's own are from it.
 base::Result<void> Interpreter::State::average(std::int64_t step) {
@@ -287,15 +324,16 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
   return run_once("end", last_step);
 }
 
-// The next step is admitted early, so that its input and first compute overlap the end of this one's communication; but
-// not across an evaluation, which must see the weights of its own step.
+// The next step is admitted early, so that its input and first compute overlap the end of this
+// one's communication; but not across an evaluation, which must see the weights of its own step.
 bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
   const bool looks = parts.schedule.evaluates_after(step) || averages_after(step);
   return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !looks);
 }
 
 bool Interpreter::State::admit_step(std::int64_t next, std::int64_t step) {
-  return may_admit(next, step) && frontier.admit(parts.plan->program(parts.schedule.program(next)), next);
+  return may_admit(next, step) &&
+         frontier.admit(parts.plan->program(parts.schedule.program(next)), next);
 }
 
 base::Result<void> Interpreter::State::evaluate(std::int64_t step) {

@@ -18,7 +18,8 @@ using plan::LaneId;
 using plan::OpKind;
 
 constexpr std::chrono::microseconds kInputSlice{100};
-constexpr std::int64_t kAwakeBefore = 60'000;  // nanoseconds: a sleeper gets up that late, as a rule
+constexpr std::int64_t kAwakeBefore =
+    60'000;  // nanoseconds: a sleeper gets up that late, as a rule
 
 }  // namespace
 
@@ -27,7 +28,8 @@ base::Result<bool> Interpreter::State::progress() {
   if (!swapped_any) return base::fail(swapped_any.error());
   auto moved = move_transfers();
   if (!moved) return moved;
-  // What follows on a lane is not to wait until an op has been computed; but what is sent after a step is in that step's traffic no more.
+  // What follows on a lane is not to wait until an op has been computed; but what is sent after a
+  // step is in that step's traffic no more.
   while (!done.empty() && completing >= 0 && !frontier.instance_complete(completing))
     if (const auto more = move_transfers(); !more) return base::fail(more.error());
   auto answered = answer();
@@ -41,7 +43,8 @@ base::Result<bool> Interpreter::State::progress() {
   if (!computed) return computed;
   const bool any = *computed || *answered || loaded || *moved || *swapped_any;
   if (any) copies_asked_at = -1;
-  else if (swapping && std::exchange(copies_asked_at, frontier.admitted()) != frontier.admitted()) swapping->look_again();
+  else if (swapping && std::exchange(copies_asked_at, frontier.admitted()) != frontier.admitted())
+    swapping->look_again();
   return any;
 }
 
@@ -53,7 +56,8 @@ base::Result<bool> Interpreter::State::take_swapped() {
     return base::fail(failed->second);
   }
   if (!swapping->take(swapped)) return false;
-  for (const Swapped& one : swapped) tell(one.ready, one.begin_ns, one.begin_ns, one.end_ns, one.bytes, 0);
+  for (const Swapped& one : swapped)
+    tell(one.ready, one.begin_ns, one.begin_ns, one.end_ns, one.bytes, 0);
   return true;
 }
 
@@ -78,8 +82,11 @@ base::Result<bool> Interpreter::State::move_transfers() {
   for (const Transfer& transfer : done) {
     if (parts.chunks != nullptr) parts.chunks->ends(transfer.ready);
     if (transfer.op->leaves_statistics) meter.capture(*transfer.op, transfer.ready.step);
-    if (transfer.op->named.rows > 0) meter.carried_rows(transfer.op->named, transfer.bytes, transfer.ready.instance > round_instance);
-    finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns, transfer.bytes);
+    if (transfer.op->named.rows > 0)
+      meter.carried_rows(transfer.op->named, transfer.bytes,
+                         transfer.ready.instance > round_instance);
+    finish(transfer.op->lane, transfer.ready, transfer.begin_ns, transfer.ready_ns, now_ns,
+           transfer.bytes);
   }
   return started || *moved;
 }
@@ -103,7 +110,8 @@ bool Interpreter::State::load(const Frontier::Ready& ready) {
   if (evaluating) {
     held_out.load(*parts.compute, into);
   } else {
-    const data::Batch* batch = rounds ? &rounds->take(ready.step, bound(ready).micro) : pipeline->try_next();
+    const data::Batch* batch =
+        rounds ? &rounds->take(ready.step, bound(ready).micro) : pipeline->try_next();
     if (batch == nullptr) return false;
     run::load(*parts.compute, *batch, into);
     if (pipeline) pipeline->release();
@@ -145,21 +153,26 @@ void Interpreter::State::give(Chains::Chain& chain) {
   }
 }
 
-// Not where this process has a part in the op, nor where it overwrites what is looked at when the one before it is done: all others leave what they leave once
-// a step, and no two steps are under way.
+// Not where this process has a part in the op, nor where it overwrites what is looked at when the
+// one before it is done: all others leave what they leave once a step, and no two steps are under
+// way.
 bool Interpreter::State::may_follow(const BoundOp& op) const {
   if (computing.empty()) return true;
   if (one_by_one || computing.size() == kGiven || has_part_of_host(op.kind)) return false;
-  return !leaves_loss(op) || std::ranges::none_of(computing, [&](const Computing& before) { return leaves_loss(bound(before.ready)); });
+  return !leaves_loss(op) || std::ranges::none_of(computing, [&](const Computing& before) {
+    return leaves_loss(bound(before.ready));
+  });
 }
 
 bool Interpreter::State::may_follow(const Chains::Chain& chain) const {
-  return computing.size() + chain.ops.size() <= kGiven && std::ranges::all_of(chain.ops, [&](const BoundOp* op) { return may_follow(*op); });
+  return computing.size() + chain.ops.size() <= kGiven &&
+         std::ranges::all_of(chain.ops, [&](const BoundOp* op) { return may_follow(*op); });
 }
 
 // What the device is done with, in order.
 base::Result<bool> Interpreter::State::take_computed() {
-  std::size_t count = !computing.empty() && queue->reached(computing.back().mark) ? computing.size() : 0;
+  std::size_t count =
+      !computing.empty() && queue->reached(computing.back().mark) ? computing.size() : 0;
   while (count < computing.size() && queue->reached(computing[count].mark)) ++count;
   if (count == 0) return false;
   is_at(computing.front().ready);
@@ -168,7 +181,8 @@ base::Result<bool> Interpreter::State::take_computed() {
   const std::uint64_t last = computing[count - 1].mark;
   for (std::size_t i = 0; i < count; ++i) {
     const Computing one = computing[i];
-    const std::int64_t end_ns = i + 1 == count ? seen_ns : std::max(computed_ns, seen_ns - queue->between(one.mark, last));
+    const std::int64_t end_ns =
+        i + 1 == count ? seen_ns : std::max(computed_ns, seen_ns - queue->between(one.mark, last));
     const std::int64_t begin_ns = std::min(std::max(one.begin_ns, computed_ns), end_ns);
     computed_ns = end_ns;
     if (const auto ok = computed(one.ready, begin_ns, end_ns); !ok) return base::fail(ok.error());
@@ -178,13 +192,15 @@ base::Result<bool> Interpreter::State::take_computed() {
   return true;
 }
 
-base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, std::int64_t begin_ns, std::int64_t end_ns) {
+base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, std::int64_t begin_ns,
+                                                std::int64_t end_ns) {
   const BoundOp& op = bound(ready);
   is_at(ready);
   count(ready);
   const auto imposed = hold_back(ready, begin_ns);
   if (!imposed) return base::fail(imposed.error());
-  if (const int versions = staleness.of(ready.program, ready.op); versions >= 0) meter.stale(ready.step, parts.plan->rank, versions, now_ns);
+  if (const int versions = staleness.of(ready.program, ready.op); versions >= 0)
+    meter.stale(ready.step, parts.plan->rank, versions, now_ns);
   if (!evaluating) meter.capture(op, ready.step);
   else if (op.kind == OpKind::loss) add_held_out();
   if (op.kind == OpKind::scale)
@@ -194,27 +210,39 @@ base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, st
   return {};
 }
 
-// Before the rank is held back: whoever is answered meanwhile is given what the op has made of the parameters.
+// Before the rank is held back: whoever is answered meanwhile is given what the op has made of the
+// parameters.
 void Interpreter::State::count(const Frontier::Ready& computed) {
   const std::int32_t ops = step_ops[static_cast<std::size_t>(computed.program)];
   if (ops == 0) return;
-  place = place.ops + 1 == ops ? plan::StepPlace{computed.step + 1, 0} : plan::StepPlace{computed.step, place.ops + 1};
+  place = place.ops + 1 == ops ? plan::StepPlace{computed.step + 1, 0}
+                               : plan::StepPlace{computed.step, place.ops + 1};
 }
 
-// Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in nanoseconds. A slow device answers as soon as any.
-base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& ready, std::int64_t begin_ns) {
+// Waits until the op that began at `begin_ns` has taken as long as it shall; how long that was, in
+// nanoseconds. A slow device answers as soon as any.
+base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& ready,
+                                                         std::int64_t begin_ns) {
   if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
   const std::int64_t done_ns = now_ns, real_ns = done_ns - begin_ns;
-  const std::int64_t shall_end_ns = begin_ns + parts.slowness->shall_take(ready.program, ready.op, ready.step, real_ns);
-  for (std::int64_t left_ns = shall_end_ns - done_ns; left_ns > 0 && !parts.gate->closed(); left_ns = shall_end_ns - base::now_nanoseconds()) {
+  const std::int64_t shall_end_ns =
+      begin_ns + parts.slowness->shall_take(ready.program, ready.op, ready.step, real_ns);
+  for (std::int64_t left_ns = shall_end_ns - done_ns; left_ns > 0 && !parts.gate->closed();
+       left_ns = shall_end_ns - base::now_nanoseconds()) {
     if (const auto answered = answer(); !answered) return base::fail(answered.error());
     if (left_ns <= 2 * kAwakeBefore) std::this_thread::yield();
-    else if (answering) transfers->wait(std::chrono::microseconds(std::min(left_ns - kAwakeBefore, kLongestSleep) / 1000));
-    else std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kLongestSleep)));
-    parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);  // slow as it is, it does not hang
+    else if (answering)
+      transfers->wait(
+          std::chrono::microseconds(std::min(left_ns - kAwakeBefore, kLongestSleep) / 1000));
+    else
+      std::this_thread::sleep_for(
+          std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kLongestSleep)));
+    parts.whereabouts->ops_done.fetch_add(
+        1, std::memory_order_relaxed);  // slow as it is, it does not hang
   }
   lap();
-  meter.held_back(parts.slowness->factor(ready.step), now_ns - done_ns, parts.slowness->late_by(ready.program, ready.op, ready.step, real_ns));
+  meter.held_back(parts.slowness->factor(ready.step), now_ns - done_ns,
+                  parts.slowness->late_by(ready.program, ready.op, ready.step, real_ns));
   return now_ns - done_ns;
 }
 
@@ -223,9 +251,11 @@ void Interpreter::State::add_held_out() {
   correct += parts.bound->metrics.as<double>()[1];
 }
 
-// Nothing can run: waits for the device, a peer, or the next batch, and books the time where it belongs.
+// Nothing can run: waits for the device, a peer, or the next batch, and books the time where it
+// belongs.
 base::Result<void> Interpreter::State::idle() {
-  const bool computes = !computing.empty(), comm_waits = !computes && transfers && !transfers->empty();
+  const bool computes = !computing.empty(),
+             comm_waits = !computes && transfers && !transfers->empty();
   if (computes) {
     is_at(computing.front().ready);
     std::this_thread::yield();
@@ -242,25 +272,32 @@ base::Result<void> Interpreter::State::idle() {
     pipeline->wait_next();
   }
   const std::int64_t begin = lap();
-  (computes ? meter.times.compute_ns : comm_waits || (swapping && !input_blocked) ? meter.times.wait_ns : meter.times.input_ns) += now_ns - begin;
-  if (parts.gate->closed()) return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
+  (computes                                     ? meter.times.compute_ns
+   : comm_waits || (swapping && !input_blocked) ? meter.times.wait_ns
+                                                : meter.times.input_ns) += now_ns - begin;
+  if (parts.gate->closed())
+    return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank),
+                       "was told to stop", "", ""});
   return {};
 }
 
 // Reads the clock, and returns what it showed before.
 std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_nanoseconds()); }
 
-void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
+void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin,
+                                std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
                                 std::int64_t imposed_ns) {
   frontier.finish(lane, ready);
   if (swapping) swapping->look_after(ready);
   tell(ready, begin, peer_ready, end, bytes, imposed_ns);
 }
 
-void Interpreter::State::tell(const Frontier::Ready& ready, std::int64_t begin, std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
+void Interpreter::State::tell(const Frontier::Ready& ready, std::int64_t begin,
+                              std::int64_t peer_ready, std::int64_t end, std::int64_t bytes,
                               std::int64_t imposed_ns) {
   parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
-  if (parts.record_ops && parts.events != nullptr) meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes, imposed_ns);
+  if (parts.record_ops && parts.events != nullptr)
+    meter.op_event(ready.program, ready.op, ready.step, begin, peer_ready, end, bytes, imposed_ns);
 }
 
 void Interpreter::State::is_at(const Frontier::Ready& ready) {
@@ -274,8 +311,10 @@ base::Problem Interpreter::State::in_op(base::Problem problem) const {
     if (const auto state = transfers->state(); !state && state.error() == problem) return problem;
   const auto [program, op] = parts.whereabouts->op.load();
   if (program < 0 || op < 0) return problem;
-  const plan::Op& at = parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];
-  problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " + std::to_string(step_of_op) + ", op " + plan::token(at) +
+  const plan::Op& at =
+      parts.plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)];
+  problem.where = "rank " + std::to_string(parts.plan->rank) + ", step " +
+                  std::to_string(step_of_op) + ", op " + plan::token(at) +
                   (problem.where.empty() ? "" : ": " + problem.where);
   return problem;
 }
@@ -284,9 +323,11 @@ base::Problem Interpreter::State::in_op(base::Problem problem) const {
 base::Problem Interpreter::State::in_given_ops(base::Problem problem) const {
   if (computing.size() < 2) return problem;
   const auto token = [this](const Computing& one) {
-    return plan::token(parts.plan->programs[static_cast<std::size_t>(one.ready.program)].ops[static_cast<std::size_t>(one.ready.op)]);
+    return plan::token(parts.plan->programs[static_cast<std::size_t>(one.ready.program)]
+                           .ops[static_cast<std::size_t>(one.ready.op)]);
   };
-  problem.what += "; it was that op or one of those after it up to " + token(computing.back()) + ", which the device had as well";
+  problem.what += "; it was that op or one of those after it up to " + token(computing.back()) +
+                  ", which the device had as well";
   return problem;
 }
 

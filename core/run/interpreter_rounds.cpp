@@ -7,7 +7,8 @@ namespace trainyard::run {
 
 // Of a worker of parameter servers: what it computes next it is told, turn by turn.
 base::Result<std::int64_t> Interpreter::State::run_rounds() {
-  rounds = std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, most_loaded());
+  rounds =
+      std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, most_loaded());
   row_names = std::make_unique<RowNames>(*rounds);
   meter.begin_anew(base::now_nanoseconds());
   lap();
@@ -43,7 +44,8 @@ base::Result<void> Interpreter::State::run_round(const Turn& turn) {
     parts.save(saved * parts.save_every_steps);
   }
   if (turn.held) meter.begin_anew(now_ns);
-  // What other servers still owe for this turn, they may owe it for ever, now that nobody computes: they are asked all the same.
+  // What other servers still owe for this turn, they may owe it for ever, now that nobody computes:
+  // they are asked all the same.
   if (turn.last && parts.plan->program("last") >= 0) {
     wish(static_cast<double>(turn.gradients));
     if (auto ok = run_once("last", turn.done); !ok) return ok;
@@ -59,8 +61,9 @@ base::Result<void> Interpreter::State::run_round(const Turn& turn) {
   return train_and_ask(turn.step);
 }
 
-// The next turn is open at once, as the first one is: a server's answer is then read while another has not taken its gradient, or wish, yet. Else servers
-// and workers might wait in a circle, each server for who still reads what it would overwrite.
+// The next turn is open at once, as the first one is: a server's answer is then read while another
+// has not taken its gradient, or wish, yet. Else servers and workers might wait in a circle, each
+// server for who still reads what it would overwrite.
 base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
   const std::string program = parts.schedule.program(step);
   if (auto ok = admit(program, step); !ok) return ok;
@@ -75,13 +78,17 @@ base::Result<void> Interpreter::State::train_and_ask(std::int64_t step) {
 }
 
 void Interpreter::State::wish(double value) {
-  for (const BoundOp& op : bound_program(parts.plan->program("start")).ops) *reinterpret_cast<double*>(op.data) = value;
+  for (const BoundOp& op : bound_program(parts.plan->program("start")).ops)
+    *reinterpret_cast<double*>(op.data) = value;
 }
 
 // Of the turn that came. Who evaluates by what it is given, or ends with it, wants all.
 void Interpreter::State::name_rows(const BoundOp& op) {
-  const Turn turn = Turn::read(reinterpret_cast<const double*>(bound_program(parts.plan->program("turn")).ops.front().data));
-  RowList(op.named.list).write(turn.last ? std::span<const std::int32_t>() : row_names->of(turn.step, op.named), turn.last || turn.evaluates);
+  const Turn turn = Turn::read(
+      reinterpret_cast<const double*>(bound_program(parts.plan->program("turn")).ops.front().data));
+  RowList(op.named.list)
+      .write(turn.last ? std::span<const std::int32_t>() : row_names->of(turn.step, op.named),
+             turn.last || turn.evaluates);
 }
 
 }  // namespace trainyard::run

@@ -8,12 +8,13 @@
 namespace trainyard::run {
 
 base::Result<void> Interpreter::State::warm_up() {
-  const Onlooker onlooker{[this](int program, int op) { is_at({.program = program, .op = op}); },
-                          [this](int, int) { parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed); },
-                          [this]() -> base::Result<void> {
-                            if (parts.gate->closed()) return base::fail(told_to_stop());
-                            return {};
-                          }};
+  const Onlooker onlooker{
+      [this](int program, int op) { is_at({.program = program, .op = op}); },
+      [this](int, int) { parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed); },
+      [this]() -> base::Result<void> {
+        if (parts.gate->closed()) return base::fail(told_to_stop());
+        return {};
+      }};
   for (int p = 0; p < std::ssize(parts.plan->programs); ++p) {
     const plan::Program& program = parts.plan->programs[static_cast<std::size_t>(p)];
     for (const BoundLoad& load : bound_program(p).loads) load_nothing(load.input);
@@ -31,7 +32,9 @@ void Interpreter::State::load_nothing(const compute::Tensor& input) {
   if (input.empty()) return;
   parts.compute->load(input, std::vector<float>(static_cast<std::size_t>(input.elements())));
   if (const auto bytes = parts.compute->allocate_at_hand(input.elements(), "samples"))
-    parts.compute->load_bytes(input, {reinterpret_cast<const std::uint8_t*>(bytes->get()), static_cast<std::size_t>(input.elements())},
+    parts.compute->load_bytes(input,
+                              {reinterpret_cast<const std::uint8_t*>(bytes->get()),
+                               static_cast<std::size_t>(input.elements())},
                               std::array<float, 256>{});
 }
 

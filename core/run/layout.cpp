@@ -12,14 +12,21 @@ namespace {
 
 using plan::RankPlan;
 
-std::int64_t align(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t align(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
-// A buffer is scratch when only compute and copy lanes touch it and every program that reads it has written it before.
-bool may_share(plan::LaneKind kind) { return kind == plan::LaneKind::compute || kind == plan::LaneKind::copy; }
+// A buffer is scratch when only compute and copy lanes touch it and every program that reads it has
+// written it before.
+bool may_share(plan::LaneKind kind) {
+  return kind == plan::LaneKind::compute || kind == plan::LaneKind::copy;
+}
 
 std::vector<bool> scratch_of(const RankPlan& plan, const plan::Lives& lives) {
   std::vector<bool> scratch(plan.buffers.size());
-  for (std::size_t b = 0; b < scratch.size(); ++b) scratch[b] = !plan.buffers[b].shared && plan.buffers[b].place == plan::Place::device && lives.begins_anew(b);
+  for (std::size_t b = 0; b < scratch.size(); ++b)
+    scratch[b] = !plan.buffers[b].shared && plan.buffers[b].place == plan::Place::device &&
+                 lives.begins_anew(b);
   for (const plan::Program& program : plan.programs)
     for (const plan::Op& op : program.ops)
       for (const auto* accesses : {&op.reads, &op.writes})
@@ -36,30 +43,36 @@ bool touches(const plan::Op& op, std::size_t buffer) {
 // Whether the host has a part in what some op does with the buffer, or in who has it when.
 bool has_part_in(const RankPlan& plan, std::size_t buffer) {
   const auto has_part = [](plan::OpKind kind) {
-    return plan::serves(kind) || plan::pairs_up(kind) || kind == plan::OpKind::rows || kind == plan::OpKind::pack;
+    return plan::serves(kind) || plan::pairs_up(kind) || kind == plan::OpKind::rows ||
+           kind == plan::OpKind::pack;
   };
   return std::ranges::any_of(plan.programs, [&](const plan::Program& program) {
-    return std::ranges::any_of(program.ops, [&](const plan::Op& op) { return has_part(op.kind) && touches(op, buffer); });
+    return std::ranges::any_of(
+        program.ops, [&](const plan::Op& op) { return has_part(op.kind) && touches(op, buffer); });
   });
 }
 
 // fp64 buffers are small results (losses, norms, sums over samples): they keep places of their own.
 bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
-  return buffer.dtype == base::DType::fp64 && buffer.elements <= 3 * static_cast<std::int64_t>(plan.buffers.size());
+  return buffer.dtype == base::DType::fp64 &&
+         buffer.elements <= 3 * static_cast<std::int64_t>(plan.buffers.size());
 }
 
 // Whether the host looks there between ops, or writes: they lie side by side.
 bool is_at_hand(const RankPlan& plan, std::size_t number) {
   const plan::Buffer& buffer = plan.buffers[number];
   if (buffer.shared || buffer.place != plan::Place::device) return false;
-  const bool is_small = is_result(buffer, plan) || buffer.dtype == base::DType::int32;  // or a list of rows
+  const bool is_small =
+      is_result(buffer, plan) || buffer.dtype == base::DType::int32;  // or a list of rows
   return plan::is_told(buffer.name) || (is_small && has_part_in(plan, number));
 }
 
-// Whether the host touches what peers read there but by copies, as gradients, outputs and parameters.
+// Whether the host touches what peers read there but by copies, as gradients, outputs and
+// parameters.
 bool is_left_to_devices(const RankPlan& plan, std::size_t buffer) {
   const plan::Buffer& of = plan.buffers[buffer];
-  return of.shared && of.dtype != base::DType::int32 && !plan::is_told(of.name) && !has_part_in(plan, buffer);
+  return of.shared && of.dtype != base::DType::int32 && !plan::is_told(of.name) &&
+         !has_part_in(plan, buffer);
 }
 
 struct Placed {
@@ -67,8 +80,10 @@ struct Placed {
   std::int64_t offset, end;
 };
 
-// First fit: the lowest offset that meets no placed buffer that lives at the same time; `placed` by offset.
-std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Lives& lives, std::size_t buffer, std::int64_t bytes) {
+// First fit: the lowest offset that meets no placed buffer that lives at the same time; `placed` by
+// offset.
+std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Lives& lives,
+                       std::size_t buffer, std::int64_t bytes) {
   std::int64_t offset = 0;
   for (const Placed& p : placed) {
     if (offset + bytes <= p.offset) break;
@@ -83,30 +98,40 @@ std::int64_t end_of(const std::vector<Placed>& placed) {
   return end;
 }
 
-std::vector<Placed> place(const RankPlan& plan, const plan::Lives& lives, const std::vector<std::size_t>& order) {
+std::vector<Placed> place(const RankPlan& plan, const plan::Lives& lives,
+                          const std::vector<std::size_t>& order) {
   std::vector<Placed> placed;
   for (const std::size_t b : order) {
     const std::int64_t bytes = align(plan.buffers[b].bytes());
     const std::int64_t offset = first_fit(placed, lives, b, bytes);
-    placed.insert(std::ranges::upper_bound(placed, offset, {}, &Placed::offset), {b, offset, offset + bytes});
+    placed.insert(std::ranges::upper_bound(placed, offset, {}, &Placed::offset),
+                  {b, offset, offset + bytes});
   }
   return placed;
 }
 
 // Program and op from which on a buffer matters.
-std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::Lives& lives, std::size_t buffer) {
+std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::Lives& lives,
+                                              std::size_t buffer) {
   for (std::size_t p = 0; p < plan.programs.size(); ++p)
-    if (const auto& stretches = lives.of(p, buffer); !stretches.empty()) return {p, stretches.front().first};
+    if (const auto& stretches = lives.of(p, buffer); !stretches.empty())
+      return {p, stretches.front().first};
   return {plan.programs.size(), 0};
 }
 
-// The largest first, so that the small ones fill the gaps; of those alike, in the order in which they are listed, or in which they are written, whichever
-// takes less: where each matters in one stretch alone, and all are alike, the latter is the least that there can be.
-std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Lives& lives, std::vector<std::size_t> order) {
-  const auto largest_first = [&](std::size_t a, std::size_t b) { return plan.buffers[a].bytes() > plan.buffers[b].bytes(); };
+// The largest first, so that the small ones fill the gaps; of those alike, in the order in which
+// they are listed, or in which they are written, whichever takes less: where each matters in one
+// stretch alone, and all are alike, the latter is the least that there can be.
+std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Lives& lives,
+                                   std::vector<std::size_t> order) {
+  const auto largest_first = [&](std::size_t a, std::size_t b) {
+    return plan.buffers[a].bytes() > plan.buffers[b].bytes();
+  };
   std::stable_sort(order.begin(), order.end(), largest_first);
   std::vector<Placed> listed = place(plan, lives, order);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return beginning(plan, lives, a) < beginning(plan, lives, b); });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return beginning(plan, lives, a) < beginning(plan, lives, b);
+  });
   std::stable_sort(order.begin(), order.end(), largest_first);
   std::vector<Placed> written = place(plan, lives, order);
   return end_of(written) < end_of(listed) ? written : listed;
@@ -147,7 +172,8 @@ Layout layout(const RankPlan& plan) {
   std::ranges::for_each(for_devices, append);
   const std::vector<Placed> placed = best_of_orders(plan, lives, std::move(scratch));
   const std::int64_t start = result.scratch_first = result.private_bytes;
-  for (const Placed& p : placed) result.buffers[p.buffer] = {false, start + p.offset, plan::Place::device};
+  for (const Placed& p : placed)
+    result.buffers[p.buffer] = {false, start + p.offset, plan::Place::device};
   result.private_bytes = start + end_of(placed);
   return result;
 }

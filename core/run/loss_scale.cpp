@@ -8,10 +8,13 @@ namespace {
 
 base::Problem underflow(double scale, double least) {
   std::ostringstream what;
-  what << "loss scale underflow: gradients are not finite even where the loss is multiplied by " << scale
-       << ", and half of that would be less than training.loss_scale.least, which is " << least;
-  return {base::ProblemCode::failed, "", what.str(), "gradients that fp16 can hold, whose largest number is 65504",
-          "Set training.precision to bf16, lower the learning rate, clip gradients, or lower training.loss_scale.least."};
+  what << "loss scale underflow: gradients are not finite even where the loss is multiplied by "
+       << scale << ", and half of that would be less than training.loss_scale.least, which is "
+       << least;
+  return {base::ProblemCode::failed, "", what.str(),
+          "gradients that fp16 can hold, whose largest number is 65504",
+          "Set training.precision to bf16, lower the learning rate, clip gradients, or lower "
+          "training.loss_scale.least."};
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The loss scale of fp16, in which a gradient below 6e-8 is 0 and one above 65504 infinite (Micikevicius et al. 2018). LOSS multiplies its gradient by it, CLIP
-// divides again, and SCALE sets that of the next step by the rule of torch.amp.GradScaler: after a gradient that is not finite, which has changed no weight,
-// half; after so many finite ones in a row, twice as much. Every rank goes by the factor of its update, which all have alike, so all have one scale.
+// The loss scale of fp16, in which a gradient below 6e-8 is 0 and one above 65504 infinite
+// (Micikevicius et al. 2018). LOSS multiplies its gradient by it, CLIP divides again, and SCALE
+// sets that of the next step by the rule of torch.amp.GradScaler: after a gradient that is not
+// finite, which has changed no weight, half; after so many finite ones in a row, twice as much.
+// Every rank goes by the factor of its update, which all have alike, so all have one scale.
 #pragma once
 
 #include "core/run/bound_plan.h"

@@ -15,8 +15,10 @@ namespace {
 
 using telemetry::Metric;
 
-constexpr std::int64_t kPeriod = 500'000'000;  // reading /proc costs microseconds: twice a second is enough
-constexpr std::int64_t kMost = 500;            // looking takes no more of the time than one part in so many, however many pages there are
+constexpr std::int64_t kPeriod =
+    500'000'000;                     // reading /proc costs microseconds: twice a second is enough
+constexpr std::int64_t kMost = 500;  // looking takes no more of the time than one part in so many,
+                                     // however many pages there are
 
 }  // namespace
 
@@ -33,7 +35,8 @@ std::int64_t resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-MemoryMeter::MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool own_process) : events_(events), bound_(bound), own_process_(own_process) {}
+MemoryMeter::MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool own_process)
+    : events_(events), bound_(bound), own_process_(own_process) {}
 
 void MemoryMeter::tell_at_times(std::int64_t step, std::int64_t now_ns) {
   if (now_ns >= next_ns_) tell(step, now_ns);
@@ -42,13 +45,16 @@ void MemoryMeter::tell_at_times(std::int64_t step, std::int64_t now_ns) {
 void MemoryMeter::tell(std::int64_t step, std::int64_t now_ns) {
   if (events_ == nullptr) return;
   const std::int64_t begin = base::now_nanoseconds();
-  if (own_process_) metric(Metric::memory_bytes, step, now_ns, static_cast<double>(resident_bytes()));
+  if (own_process_)
+    metric(Metric::memory_bytes, step, now_ns, static_cast<double>(resident_bytes()));
   std::array<std::int64_t, kMemoryParts> parts{};
   for (const ResidentPart& one : bound_.memory)
-    parts[static_cast<std::size_t>(one.part)] += one.begin == nullptr ? one.bytes : resident_of(one.begin, one.bytes);
+    parts[static_cast<std::size_t>(one.part)] +=
+        one.begin == nullptr ? one.bytes : resident_of(one.begin, one.bytes);
   for (std::size_t part = 0; part < kMemoryParts; ++part)
     if (parts[part] > 0 || is_on_device(static_cast<MemoryPart>(part)))
-      metric(Metric::buffer_bytes, step, now_ns, static_cast<double>(parts[part]), static_cast<int>(part));
+      metric(Metric::buffer_bytes, step, now_ns, static_cast<double>(parts[part]),
+             static_cast<int>(part));
   tell_device(step, now_ns);
   next_ns_ = begin + std::max(kPeriod, kMost * (base::now_nanoseconds() - begin));
 }
@@ -59,15 +65,20 @@ void MemoryMeter::tell_device(std::int64_t step, std::int64_t now_ns) {
   metric(Metric::device_busy, step, now_ns, use->busy);
   metric(Metric::device_memory_bytes, step, now_ns, static_cast<double>(use->memory_bytes));
   metric(Metric::device_watts, step, now_ns, use->watts);
-  metric(Metric::device_received_bytes_per_second, step, now_ns, use->bus.received_bytes_per_second);
+  metric(Metric::device_received_bytes_per_second, step, now_ns,
+         use->bus.received_bytes_per_second);
   metric(Metric::device_sent_bytes_per_second, step, now_ns, use->bus.sent_bytes_per_second);
   if (!use->links) return;
-  metric(Metric::device_links_received_bytes_per_second, step, now_ns, use->links->received_bytes_per_second);
-  metric(Metric::device_links_sent_bytes_per_second, step, now_ns, use->links->sent_bytes_per_second);
+  metric(Metric::device_links_received_bytes_per_second, step, now_ns,
+         use->links->received_bytes_per_second);
+  metric(Metric::device_links_sent_bytes_per_second, step, now_ns,
+         use->links->sent_bytes_per_second);
 }
 
-void MemoryMeter::metric(Metric metric, std::int64_t step, std::int64_t now_ns, double value, int index) {
-  events_->write({now_ns, now_ns, now_ns, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+void MemoryMeter::metric(Metric metric, std::int64_t step, std::int64_t now_ns, double value,
+                         int index) {
+  events_->write({now_ns, now_ns, now_ns, value, static_cast<std::int32_t>(step),
+                  static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
                   telemetry::EventKind::metric});
 }
 

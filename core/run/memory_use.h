@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the memory of a rank is for. By the names of buffers, as binding goes; of scratch that shares addresses what gradients ever take is theirs,
-// the rest of activations.
+// What the memory of a rank is for. By the names of buffers, as binding goes; of scratch that
+// shares addresses what gradients ever take is theirs, the rest of activations.
 #pragma once
 
 #include <array>
@@ -42,9 +42,11 @@ struct MemoryUse {
   std::int64_t total() const;  // on the device
 };
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
-std::string in_words(const MemoryUse& use);  // "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and 2 MB on disk"
+std::string in_words(const MemoryUse& use);  // "12 MB: parameters 4 MB, gradients 4 MB, moments 3
+                                             // MB, activations 1 MB; and 2 MB on disk"
 
-// Of the bytes at `begin` those that are in memory, as the system says (mincore(2)); all of them, where it does not.
+// Of the bytes at `begin` those that are in memory, as the system says (mincore(2)); all of them,
+// where it does not.
 std::int64_t resident_of(const std::byte* begin, std::int64_t bytes);
 
 }  // namespace trainyard::run
@@ -52,7 +54,11 @@ std::int64_t resident_of(const std::byte* begin, std::int64_t bytes);
 template <>
 struct trainyard::base::Names<trainyard::run::MemoryPart> {
   using P = trainyard::run::MemoryPart;
-  static constexpr std::pair<P, std::string_view> table[] = {
-      {P::parameters, "parameters"}, {P::gradients, "gradients"}, {P::moments, "moments"}, {P::activations, "activations"},
-      {P::other, "other"},           {P::host, "host"},           {P::disk, "disk"}};
+  static constexpr std::pair<P, std::string_view> table[] = {{P::parameters, "parameters"},
+                                                             {P::gradients, "gradients"},
+                                                             {P::moments, "moments"},
+                                                             {P::activations, "activations"},
+                                                             {P::other, "other"},
+                                                             {P::host, "host"},
+                                                             {P::disk, "disk"}};
 };

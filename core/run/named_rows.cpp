@@ -10,7 +10,8 @@ namespace trainyard::run {
 namespace {
 
 base::Problem no_list(const std::string& what, const std::string& accepted) {
-  return {base::ProblemCode::failed, "the list of rows that a worker wants", what, accepted, "A message was cut, or the two ranks run different plans"};
+  return {base::ProblemCode::failed, "the list of rows that a worker wants", what, accepted,
+          "A message was cut, or the two ranks run different plans"};
 }
 
 }  // namespace
@@ -23,26 +24,37 @@ void RowList::write(std::span<const std::int32_t> numbers, bool wants_all) {
 
 base::Result<void> RowList::take(std::span<const std::byte> message, const NamedRows& table) {
   const std::size_t bytes = message.size(), entry = sizeof(std::int32_t);
-  if (bytes < entry || bytes % entry != 0 || bytes / entry - 1 > static_cast<std::size_t>(table.most))
-    return base::fail(no_list("has " + std::to_string(bytes) + " bytes", "a word, and 0 to " + std::to_string(table.most) + " numbers of 4 bytes"));
+  if (bytes < entry || bytes % entry != 0 ||
+      bytes / entry - 1 > static_cast<std::size_t>(table.most))
+    return base::fail(
+        no_list("has " + std::to_string(bytes) + " bytes",
+                "a word, and 0 to " + std::to_string(table.most) + " numbers of 4 bytes"));
   std::memcpy(memory_ + 1, message.data(), bytes);
   memory_[0] = static_cast<std::int32_t>(bytes / entry - 1);
   std::int64_t last = -1;
   for (const std::int32_t number : numbers()) {
     if (number <= last || number >= table.rows)
       return base::fail(
-          no_list("names row " + std::to_string(number) + " after " + std::to_string(last), "ascending ones below " + std::to_string(table.rows)));
+          no_list("names row " + std::to_string(number) + " after " + std::to_string(last),
+                  "ascending ones below " + std::to_string(table.rows)));
     last = number;
   }
   return {};
 }
 
-void gather_rows(compute::Compute& compute, std::int64_t row_bytes, std::span<const std::int32_t> numbers, const std::byte* table, std::byte* packed) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) compute.copy(packed + static_cast<std::int64_t>(i) * row_bytes, table + numbers[i] * row_bytes, row_bytes);
+void gather_rows(compute::Compute& compute, std::int64_t row_bytes,
+                 std::span<const std::int32_t> numbers, const std::byte* table, std::byte* packed) {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    compute.copy(packed + static_cast<std::int64_t>(i) * row_bytes, table + numbers[i] * row_bytes,
+                 row_bytes);
 }
 
-void scatter_rows(compute::Compute& compute, std::int64_t row_bytes, std::span<const std::int32_t> numbers, const std::byte* packed, std::byte* table) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) compute.copy(table + numbers[i] * row_bytes, packed + static_cast<std::int64_t>(i) * row_bytes, row_bytes);
+void scatter_rows(compute::Compute& compute, std::int64_t row_bytes,
+                  std::span<const std::int32_t> numbers, const std::byte* packed,
+                  std::byte* table) {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    compute.copy(table + numbers[i] * row_bytes, packed + static_cast<std::int64_t>(i) * row_bytes,
+                 row_bytes);
 }
 
 void pack_rows(compute::Compute& compute, const BoundOp& op) {
@@ -78,7 +90,10 @@ std::span<const std::int32_t> RowNames::of(std::int64_t step, const NamedRows& t
   const std::size_t width = samples_ > 0 ? columns_.size() / samples_ : 0;
   for (std::size_t sample = 0; sample < samples_; ++sample)
     for (std::int64_t slot = 0; slot < table.slot_count; ++slot) {
-      const std::int64_t row = compute::row_number(columns_[sample * width + static_cast<std::size_t>(slot)], table.first + table.rows) - table.first;
+      const std::int64_t row =
+          compute::row_number(columns_[sample * width + static_cast<std::size_t>(slot)],
+                              table.first + table.rows) -
+          table.first;
       if (row >= 0) numbers_.push_back(static_cast<std::int32_t>(row));
     }
   std::sort(numbers_.begin(), numbers_.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of tables that a list names (plan::kListHead): the list, what it is made from, and how rows get from a table to where they lie side by side, and
-// back.
+// Rows of tables that a list names (plan::kListHead): the list, what it is made from, and how rows
+// get from a table to where they lie side by side, and back.
 #pragma once
 
 #include <span>
@@ -17,13 +17,17 @@ class RowList {
   explicit RowList(std::int32_t* memory) : memory_(memory) {}
 
   std::span<const std::int32_t> numbers() const {
-    return {memory_ + plan::kListHead, static_cast<std::size_t>(memory_[0])};  // NOLINT(clang-analyzer-core.NullDereference): who has no list makes none
+    return {memory_ + plan::kListHead,
+            static_cast<std::size_t>(memory_[0])};  // NOLINT(clang-analyzer-core.NullDereference):
+                                                    // who has no list makes none
   }
   bool wants_all() const { return memory_[1] != 0; }
   void write(std::span<const std::int32_t> numbers, bool wants_all);
 
   // What travels of it.
-  std::span<const std::byte> message() const { return std::as_bytes(std::span(memory_ + 1, numbers().size() + 1)); }
+  std::span<const std::byte> message() const {
+    return std::as_bytes(std::span(memory_ + 1, numbers().size() + 1));
+  }
   // One that came: a Problem where it names no rows of this table, ascending, or too many of them.
   base::Result<void> take(std::span<const std::byte> message, const NamedRows& table);
 
@@ -31,9 +35,12 @@ class RowList {
   std::int32_t* memory_;
 };
 
-// packed[i] = table[numbers[i]], and the other way round. `table`: where the rows of the share begin.
-void gather_rows(compute::Compute& compute, std::int64_t row_bytes, std::span<const std::int32_t> numbers, const std::byte* table, std::byte* packed);
-void scatter_rows(compute::Compute& compute, std::int64_t row_bytes, std::span<const std::int32_t> numbers, const std::byte* packed, std::byte* table);
+// packed[i] = table[numbers[i]], and the other way round. `table`: where the rows of the share
+// begin.
+void gather_rows(compute::Compute& compute, std::int64_t row_bytes,
+                 std::span<const std::int32_t> numbers, const std::byte* table, std::byte* packed);
+void scatter_rows(compute::Compute& compute, std::int64_t row_bytes,
+                  std::span<const std::int32_t> numbers, const std::byte* packed, std::byte* table);
 
 // What an op `pack` does, by its list.
 void pack_rows(compute::Compute& compute, const BoundOp& op);
@@ -46,7 +53,8 @@ class RowNames {
  public:
   explicit RowNames(RoundInput& input) : input_(input) {}  // outlives it
 
-  // Of the rows of a share, counted from its first: ascending, each once. Valid until the next call. What is no row of the table is left out.
+  // Of the rows of a share, counted from its first: ascending, each once. Valid until the next
+  // call. What is no row of the table is left out.
   std::span<const std::int32_t> of(std::int64_t step, const NamedRows& table);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An event names an op by its number in its program: a program may have no more ops than there are numbers.
+// An event names an op by its number in its program: a program may have no more ops than there are
+// numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace trainyard::run {
 
-inline constexpr std::size_t kMostOps = std::size_t{std::numeric_limits<decltype(telemetry::Event::subject)>::max()} + 1;
+inline constexpr std::size_t kMostOps =
+    std::size_t{std::numeric_limits<decltype(telemetry::Event::subject)>::max()} + 1;
 
 // Refuses a rank with a longer program.
 base::Result<void> check_op_numbers(const plan::RankPlan& rank);

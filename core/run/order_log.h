@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a rank did that goes by what arrives, on its way from the rank's thread to the one that ships it. Nothing is ever dropped: without all of it a run
-// cannot be computed again.
+// What a rank did that goes by what arrives, on its way from the rank's thread to the one that
+// ships it. Nothing is ever dropped: without all of it a run cannot be computed again.
 #pragma once
 
 #include <mutex>
@@ -13,8 +13,11 @@
 
 namespace trainyard::run {
 
-// Whether who comes to a rank when decides what others compute: a server, and one that answers. All others' numbers follow from theirs.
-inline bool keeps_order(const plan::RankPlan& rank) { return rank.rule.has_value() || rank.answers(); }
+// Whether who comes to a rank when decides what others compute: a server, and one that answers. All
+// others' numbers follow from theirs.
+inline bool keeps_order(const plan::RankPlan& rank) {
+  return rank.rule.has_value() || rank.answers();
+}
 
 class OrderLog {
  public:

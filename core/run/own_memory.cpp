@@ -3,7 +3,8 @@
 
 namespace trainyard::run {
 
-base::Result<OwnMemory> OwnMemory::make(const Layout& layout, compute::Compute& compute, const std::string& where) {
+base::Result<OwnMemory> OwnMemory::make(const Layout& layout, compute::Compute& compute,
+                                        const std::string& where) {
   OwnMemory own;
   const std::int64_t apart = compute.on_host() ? 0 : layout.result_bytes;
   auto memory = compute.allocate(layout.private_bytes - apart, where);
@@ -19,7 +20,9 @@ base::Result<OwnMemory> OwnMemory::make(const Layout& layout, compute::Compute& 
 
 base::Result<void> clear(compute::Compute& compute, std::span<std::byte> memory) {
   static_assert(kAlignment % sizeof(float) == 0);  // which sizes of arenas are multiples of
-  const compute::Tensor numbers{compute::DType::fp32, {std::ssize(memory) / static_cast<std::int64_t>(sizeof(float))}, memory.data()};
+  const compute::Tensor numbers{compute::DType::fp32,
+                                {std::ssize(memory) / static_cast<std::int64_t>(sizeof(float))},
+                                memory.data()};
   auto zero = compute.prepare(compute::Zero{numbers});
   if (!zero) return base::fail(zero.error());
   const auto queue = compute.make_queue();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The memory of a rank's own, as its layout wants it: what the host looks at between ops where that reaches it, all else on the device.
+// The memory of a rank's own, as its layout wants it: what the host looks at between ops where that
+// reaches it, all else on the device.
 #pragma once
 
 #include <span>
@@ -11,7 +12,8 @@ namespace trainyard::run {
 
 class OwnMemory {
  public:
-  static base::Result<OwnMemory> make(const Layout& layout, compute::Compute& compute, const std::string& where);
+  static base::Result<OwnMemory> make(const Layout& layout, compute::Compute& compute,
+                                      const std::string& where);
   OwnArena arena() const { return {{memory_.get(), bytes_}, at_hand_.get()}; }
 
  private:

@@ -15,11 +15,14 @@ using plan::StepPlace;
 
 constexpr std::uint32_t kGeneration = 1;
 
-std::string said(const StepPlace& place) { return "op " + std::to_string(place.ops) + " of step " + std::to_string(place.step); }
+std::string said(const StepPlace& place) {
+  return "op " + std::to_string(place.ops) + " of step " + std::to_string(place.step);
+}
 
 base::Problem impossible(const Answer& event, const std::string& why) {
-  return {base::ProblemCode::bad_input, "rank " + std::to_string(event.rank) + ", " + said(event.place), why, "an order that ranks can have gone by",
-          "It was damaged, or is of another experiment."};
+  return {base::ProblemCode::bad_input,
+          "rank " + std::to_string(event.rank) + ", " + said(event.place), why,
+          "an order that ranks can have gone by", "It was damaged, or is of another experiment."};
 }
 
 }  // namespace
@@ -66,7 +69,9 @@ Result<std::unique_ptr<PairTraining>> PairTraining::make(PairTrainingParts parts
   return std::unique_ptr<PairTraining>(new PairTraining(std::move(state)));
 }
 
-compute::Tensor PairTraining::parameters(int rank) const { return state_->at(rank).rank.bound.parameters; }
+compute::Tensor PairTraining::parameters(int rank) const {
+  return state_->at(rank).rank.bound.parameters;
+}
 bool PairTraining::over() const { return state_->over; }
 
 std::int64_t PairTraining::steps() const {
@@ -76,13 +81,18 @@ std::int64_t PairTraining::steps() const {
 }
 
 Result<void> PairTraining::follow(const Answer& event) {
-  const auto there = [&](int rank) { return rank >= 0 && static_cast<std::size_t>(rank) < state_->ranks.size(); };
-  if (!there(event.rank) || !state_->at(event.rank).answering) return base::fail(impossible(event, "there is no such rank that answers"));
-  if (state_->at(event.rank).ended) return base::fail(impossible(event, "it goes on after its end"));
+  const auto there = [&](int rank) {
+    return rank >= 0 && static_cast<std::size_t>(rank) < state_->ranks.size();
+  };
+  if (!there(event.rank) || !state_->at(event.rank).answering)
+    return base::fail(impossible(event, "there is no such rank that answers"));
+  if (state_->at(event.rank).ended)
+    return base::fail(impossible(event, "it goes on after its end"));
   return event.kind == Answer::Kind::ends ? state_->end(event) : state_->answer(event);
 }
 
-// Making -----------------------------------------------------------------------------------------------------------
+// Making
+// -----------------------------------------------------------------------------------------------------------
 
 Result<void> PairTraining::State::add_rank(int number) {
   const auto n = static_cast<std::size_t>(number);
@@ -90,14 +100,18 @@ Result<void> PairTraining::State::add_rank(int number) {
   rank.rank.plan = parts.plan->rank_plan(number);
   rank.rank.shared = parts.transports[n]->arena();
   compute::Compute* const compute = parts.computes[n].get();
-  if (auto ok = bind(rank.rank, {&parts.plan->groups, parts.model, parts.recipe, compute, &parts.swap_directory}); !ok) return ok;
+  if (auto ok = bind(rank.rank, {&parts.plan->groups, parts.model, parts.recipe, compute,
+                                 &parts.swap_directory});
+      !ok)
+    return ok;
   parts.initialise(rank.rank.plan, rank.rank.bound);
   rank.gate.open(parts.plan->schedule.steps, true);
   rank.interpreter = std::make_unique<Interpreter>(interpreter_parts(rank));
   rank.interpreter->open(parts.first_step);
   if (!rank.rank.plan.answers()) return {};
-  rank.answering = std::make_unique<Answering>(AnsweringParts{&rank.rank.plan, &rank.rank.at(rank.rank.program("answer")), parts.transports[n].get(), compute,
-                                                              kGeneration, parts.first_step, parts.plan->schedule.steps});
+  rank.answering = std::make_unique<Answering>(AnsweringParts{
+      &rank.rank.plan, &rank.rank.at(rank.rank.program("answer")), parts.transports[n].get(),
+      compute, kGeneration, parts.first_step, parts.plan->schedule.steps});
   return {};
 }
 
@@ -130,7 +144,8 @@ InterpreterParts PairTraining::State::interpreter_parts(Rank& rank) {
           .share = parts.share(rank.number())};
 }
 
-// Steps ------------------------------------------------------------------------------------------------------------
+// Steps
+// ------------------------------------------------------------------------------------------------------------
 
 Result<void> PairTraining::State::begin_step(Rank& rank) const {
   const std::int64_t step = rank.place().step;
@@ -140,7 +155,9 @@ Result<void> PairTraining::State::begin_step(Rank& rank) const {
 // A passive rank, which waits for nobody, op by op to where it was.
 Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
   const StepPlace end{parts.plan->schedule.steps, 0};
-  if (event.place > end) return base::fail(impossible(event, "the run has no more than " + std::to_string(end.step) + " steps"));
+  if (event.place > end)
+    return base::fail(
+        impossible(event, "the run has no more than " + std::to_string(end.step) + " steps"));
   while (rank.place() < event.place) {
     if (rank.interpreter->complete())
       if (auto ok = begin_step(rank); !ok) return ok;
@@ -148,7 +165,8 @@ Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
     if (!moved) return base::fail(moved.error());
     if (!*moved) return base::fail(impossible(event, "it waits at " + said(rank.place())));
   }
-  if (rank.place() != event.place) return base::fail(impossible(event, "it was at " + said(rank.place()) + " already"));
+  if (rank.place() != event.place)
+    return base::fail(impossible(event, "it was at " + said(rank.place()) + " already"));
   return {};
 }
 
@@ -156,9 +174,15 @@ Result<void> PairTraining::State::bring(Rank& rank, const Answer& event) {
 Result<std::size_t> PairTraining::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
   const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
-  if (pair == pairs.end()) return base::fail(impossible(event, "rank " + std::to_string(event.active) + " never asks it"));
-  const bool asks = at(event.active).place() == StepPlace{event.step, 0} && event.step < parts.plan->schedule.steps && pair->partner(event.step) == event.rank;
-  if (!asks) return base::fail(impossible(event, "rank " + std::to_string(event.active) + " did not ask it in step " + std::to_string(event.step)));
+  if (pair == pairs.end())
+    return base::fail(impossible(event, "rank " + std::to_string(event.active) + " never asks it"));
+  const bool asks = at(event.active).place() == StepPlace{event.step, 0} &&
+                    event.step < parts.plan->schedule.steps &&
+                    pair->partner(event.step) == event.rank;
+  if (!asks)
+    return base::fail(impossible(event, "rank " + std::to_string(event.active) +
+                                            " did not ask it in step " +
+                                            std::to_string(event.step)));
   return static_cast<std::size_t>(pair - pairs.begin());
 }
 
@@ -175,21 +199,25 @@ Result<void> PairTraining::State::answer(const Answer& event) {
   return go_on(active).map([](bool) {});
 }
 
-// The end -----------------------------------------------------------------------------------------------------------
+// The end
+// -----------------------------------------------------------------------------------------------------------
 
 Result<void> PairTraining::State::end(const Answer& event) {
   Rank& rank = at(event.rank);
   if (event.place.ops > 0) return base::fail(impossible(event, "it ends within a step"));
   if (auto ok = bring(rank, event); !ok) return ok;
   rank.ended = true;
-  const bool all = std::ranges::all_of(ranks, [](const auto& one) { return !one->answering || one->ended; });
+  const bool all =
+      std::ranges::all_of(ranks, [](const auto& one) { return !one->answering || one->ended; });
   return all ? meet(event.place.step - 1) : Result<void>{};
 }
 
-// A run that was killed may have come to its end without having said of every step who was answered.
+// A run that was killed may have come to its end without having said of every step who was
+// answered.
 Result<void> PairTraining::State::meet(std::int64_t last_step) {
   const StepPlace end{last_step + 1, 0};
-  if (!std::ranges::all_of(ranks, [&](const auto& rank) { return rank->place() == end; })) return {};
+  if (!std::ranges::all_of(ranks, [&](const auto& rank) { return rank->place() == end; }))
+    return {};
   over = true;
   return together("average", last_step).and_then([&] { return together("end", last_step); });
 }

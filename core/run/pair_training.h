@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All ranks of asynchronous gossip in one thread, with real numbers: follows what passive ranks did, answer by answer (plan::Answer), and computes what they
-// and those that asked computed. The same order gives the same bits, whoever made it.
+// All ranks of asynchronous gossip in one thread, with real numbers: follows what passive ranks
+// did, answer by answer (plan::Answer), and computes what they and those that asked computed. The
+// same order gives the same bits, whoever made it.
 //
-// Ops are carried out by the interpreter that real ranks have, of which each goes on no further than the order says. Means of all ranks that are made within
-// a run change nobody's parameters, nor do evaluations: neither is made again, but the last mean, by which all end.
+// Ops are carried out by the interpreter that real ranks have, of which each goes on no further
+// than the order says. Means of all ranks that are made within a run change nobody's parameters,
+// nor do evaluations: neither is made again, but the last mean, by which all end.
 #pragma once
 
 #include <functional>
@@ -24,7 +26,8 @@ struct PairTrainingParts {
   data::Sampler sampler{0, 1, 1, 1};
   std::function<int(int rank)> share;  // as in InterpreterParts, as the next
   std::function<std::pair<std::int64_t, std::int64_t>(int rank)> held_out;
-  std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialise;  // weights before the first step
+  std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)>
+      initialise;  // weights before the first step
   std::int64_t first_step = 0;
   std::string swap_directory;  // of what ranks put aside on disk
 };
@@ -35,7 +38,8 @@ class PairTraining {
   static base::Result<std::unique_ptr<PairTraining>> make(PairTrainingParts parts);
   ~PairTraining();
 
-  // What happened next. A Problem where it cannot have happened: an answer that nobody asked for, one before an op that was done already.
+  // What happened next. A Problem where it cannot have happened: an answer that nobody asked for,
+  // one before an op that was done already.
   base::Result<void> follow(const plan::Answer& event);
 
   compute::Tensor parameters(int rank) const;

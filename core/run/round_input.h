@@ -16,7 +16,8 @@ void load(compute::Compute& compute, const data::Batch& batch, const BoundLoad& 
 class RoundInput {
  public:
   // Where the sampler shares steps out, `rank`'s part of a round; where it does not, all of it.
-  RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler, int rank, std::int64_t most_samples);
+  RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler, int rank,
+             std::int64_t most_samples);
 
   // Valid until the next call of another.
   const data::Batch& take(std::int64_t step, int micro);

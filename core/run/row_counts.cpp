@@ -31,13 +31,15 @@ bool names_rows(const plan::Plan& plan) {
   return turn != nullptr && std::ranges::any_of(turn->ops, &plan::Op::named);
 }
 
-RowCount row_counts(const plan::Plan& plan, const model::Model& model, std::shared_ptr<const data::Dataset> dataset, const data::Sampler& sampler) {
+RowCount row_counts(const plan::Plan& plan, const model::Model& model,
+                    std::shared_ptr<const data::Dataset> dataset, const data::Sampler& sampler) {
   if (!names_rows(plan)) return {};
   const auto workers = std::make_shared<std::vector<std::unique_ptr<Counted>>>();
   for (int rank = 0; rank < plan.ranks; ++rank) {
     const plan::RankPlan worker = plan.rank_plan(rank);
     if (turn_of(worker) == nullptr) break;
-    workers->push_back(std::make_unique<Counted>(RoundInput(dataset, sampler, rank, std::numeric_limits<std::int64_t>::max())));
+    workers->push_back(std::make_unique<Counted>(
+        RoundInput(dataset, sampler, rank, std::numeric_limits<std::int64_t>::max())));
     for (const plan::Op& op : turn_of(worker)->ops)
       if (op.named) workers->back()->tables[op.bucket] = table_of(op, worker, model);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ranks of a served training (served_training.h), each bound to memory, all in one process: they may share it, and lend it.
+// The ranks of a served training (served_training.h), each bound to memory, all in one process:
+// they may share it, and lend it.
 #pragma once
 
 #include <memory>
@@ -21,9 +22,10 @@ struct SharedMemory {
   std::span<std::byte> take(std::int64_t bytes);
 };
 
-// In the own memory of `beside`, where there is one and it is as large. `lender`: the one server, by whose parameters a worker may compute where they lie;
-// null: it has its own.
-base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank, const BoundRank* beside, SharedMemory& shared,
+// In the own memory of `beside`, where there is one and it is as large. `lender`: the one server,
+// by whose parameters a worker may compute where they lie; null: it has its own.
+base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank,
+                             const BoundRank* beside, SharedMemory& shared,
                              const BoundRank* lender = nullptr);
 
 }  // namespace trainyard::run

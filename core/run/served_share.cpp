@@ -8,19 +8,26 @@
 
 namespace trainyard::run {
 
-ServedShare::ServedShare(const ServedShareParts& parts) : parts_(parts), queue_(parts.compute->make_queue()), touched_(arrival().ops.size()) {}
+ServedShare::ServedShare(const ServedShareParts& parts)
+    : parts_(parts), queue_(parts.compute->make_queue()), touched_(arrival().ops.size()) {}
 
-const BoundProgram* ServedShare::named() const { return parts_.plan->program("named") < 0 ? nullptr : &program("named"); }
+const BoundProgram* ServedShare::named() const {
+  return parts_.plan->program("named") < 0 ? nullptr : &program("named");
+}
 
 // What the workers of a share were given lies one after another, shares in their order.
 std::byte* ServedShare::kept(const BoundOp& takes, int worker) const {
-  return parts_.bound->given.data + place_of(takes) * parts_.plan->rule->workers + takes.bytes * worker;
+  return parts_.bound->given.data + place_of(takes) * parts_.plan->rule->workers +
+         takes.bytes * worker;
 }
 
-void ServedShare::keep(const BoundOp& takes, int worker) const { parts_.compute->copy(kept(takes, worker), parameters().data + place_of(takes), takes.bytes); }
+void ServedShare::keep(const BoundOp& takes, int worker) const {
+  parts_.compute->copy(kept(takes, worker), parameters().data + place_of(takes), takes.bytes);
+}
 
 void ServedShare::keep(int worker) {
-  for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op) keep(arrival().ops[op], worker);
+  for (std::size_t op = 1; compensates() && op < arrival().ops.size(); ++op)
+    keep(arrival().ops[op], worker);
 }
 
 void ServedShare::keep_given(int worker) {
@@ -31,15 +38,19 @@ void ServedShare::keep_given(int worker) {
 void ServedShare::keep_rows(std::size_t op, int worker, int place) {
   if (!compensates()) return;
   const BoundOp& takes = arrival().ops[op];
-  const std::byte* const version = parts_.bound->versions[static_cast<std::size_t>(place)].data + place_of(takes);
+  const std::byte* const version =
+      parts_.bound->versions[static_cast<std::size_t>(place)].data + place_of(takes);
   for (const std::int32_t number : RowList(takes.named.list_of(worker)).numbers())
-    parts_.compute->copy(kept(takes, worker) + number * takes.named.row_bytes, version + number * takes.named.row_bytes, takes.named.row_bytes);
+    parts_.compute->copy(kept(takes, worker) + number * takes.named.row_bytes,
+                         version + number * takes.named.row_bytes, takes.named.row_bytes);
 }
 
-const std::byte* ServedShare::compensated(const BoundOp& takes, const std::byte* gradient, int worker) const {
+const std::byte* ServedShare::compensated(const BoundOp& takes, const std::byte* gradient,
+                                          int worker) const {
   std::byte* const made = parts_.bound->compensated.data + place_of(takes);
   parts_.compute->copy(made, gradient, takes.bytes);
-  compute::compensate(*parts_.compute, takes.dtype, made, parameters().data + place_of(takes), kept(takes, worker), parts_.delay_compensation, takes.elements);
+  compute::compensate(*parts_.compute, takes.dtype, made, parameters().data + place_of(takes),
+                      kept(takes, worker), parts_.delay_compensation, takes.elements);
   return made;
 }
 
@@ -57,7 +68,8 @@ void ServedShare::add(std::size_t op, std::span<const std::byte* const> gradient
   parts_.compute->sum(takes.dtype, takes.data, sources_, takes.elements);
 }
 
-// Rows of tables -------------------------------------------------------------------------------------------------------
+// Rows of tables
+// -------------------------------------------------------------------------------------------------------
 
 std::int64_t ServedShare::bytes_pushed(const BoundOp& takes, int worker) {
   if (takes.named.list == nullptr) return takes.bytes;
@@ -65,16 +77,19 @@ std::int64_t ServedShare::bytes_pushed(const BoundOp& takes, int worker) {
 }
 
 std::int64_t ServedShare::bytes_wanted(const BoundOp& gives, int worker) {
-  return RowList(gives.named.list_of(worker)).wants_all() ? gives.bytes : bytes_pushed(gives, worker);
+  return RowList(gives.named.list_of(worker)).wants_all() ? gives.bytes
+                                                          : bytes_pushed(gives, worker);
 }
 
 std::span<const std::byte> ServedShare::rows_wanted(const BoundOp& gives, int worker, int place) {
   const std::vector<compute::Tensor>& versions = parts_.bound->versions;
-  const std::byte* const table = versions[static_cast<std::size_t>(place)].data + (gives.data - versions.front().data);
+  const std::byte* const table =
+      versions[static_cast<std::size_t>(place)].data + (gives.data - versions.front().data);
   const RowList list(gives.named.list_of(worker));
   const auto bytes = static_cast<std::size_t>(bytes_wanted(gives, worker));
   if (list.wants_all()) return {table, bytes};
-  gather_rows(*parts_.compute, gives.named.row_bytes, list.numbers(), table, gives.named.handed_to(worker));
+  gather_rows(*parts_.compute, gives.named.row_bytes, list.numbers(), table,
+              gives.named.handed_to(worker));
   return {gives.named.handed_to(worker), bytes};
 }
 
@@ -89,18 +104,21 @@ void ServedShare::take_pushed(std::size_t op, const std::byte* pushed, bool firs
   }
 }
 
-void ServedShare::add_pushed(std::size_t op, std::span<const std::byte* const> pushed, std::span<const int> workers) {
+void ServedShare::add_pushed(std::size_t op, std::span<const std::byte* const> pushed,
+                             std::span<const int> workers) {
   if (arrival().ops[op].named.list == nullptr) return add(op, pushed);
   for (std::size_t i = 0; i < pushed.size(); ++i) take_pushed(op, pushed[i], i == 0, workers[i]);
 }
 
-void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byte* row, bool first, int worker) {
+void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byte* row, bool first,
+                           int worker) {
   const std::int64_t bytes = takes.named.row_bytes, elements = bytes / base::size_of(takes.dtype);
   if (compensates()) {
     std::byte* const made = parts_.bound->compensated.data + place_of(takes) + at;
     parts_.compute->copy(made, row, bytes);
-    compute::compensate(*parts_.compute, takes.dtype, made, parameters().data + place_of(takes) + at, kept(takes, worker) + at, parts_.delay_compensation,
-                        elements);
+    compute::compensate(*parts_.compute, takes.dtype, made,
+                        parameters().data + place_of(takes) + at, kept(takes, worker) + at,
+                        parts_.delay_compensation, elements);
     row = made;
   }
   if (first) return parts_.compute->copy(takes.data + at, row, bytes);
@@ -112,11 +130,14 @@ void ServedShare::take_row(const BoundOp& takes, std::int64_t at, const std::byt
 void ServedShare::forget_rows(std::size_t op) {
   const BoundOp& takes = arrival().ops[op];
   zeros_.resize(std::max(zeros_.size(), static_cast<std::size_t>(takes.named.row_bytes)));
-  for (const std::int32_t number : touched_[op]) parts_.compute->copy(takes.data + number * takes.named.row_bytes, zeros_.data(), takes.named.row_bytes);
+  for (const std::int32_t number : touched_[op])
+    parts_.compute->copy(takes.data + number * takes.named.row_bytes, zeros_.data(),
+                         takes.named.row_bytes);
   touched_[op].clear();
 }
 
-double ServedShare::begin_update(std::int64_t version, std::int64_t step, std::span<const std::int64_t> staleness, int to) {
+double ServedShare::begin_update(std::int64_t version, std::int64_t step,
+                                 std::span<const std::int64_t> staleness, int to) {
   to_ = to;
   double rate = parts_.recipe->learning_rate(step);
   if (parts_.divides_by_staleness) {
@@ -132,7 +153,10 @@ double ServedShare::begin_update(std::int64_t version, std::int64_t step, std::s
 base::Result<void> ServedShare::run_update(std::size_t op) {
   const BoundOp& updates = update().ops[op];
   if (updates.kernels.empty()) return {};
-  updates.kernels[static_cast<std::size_t>(place_) * static_cast<std::size_t>(places()) + static_cast<std::size_t>(to_)]->enqueue(*queue_);
+  updates
+      .kernels[static_cast<std::size_t>(place_) * static_cast<std::size_t>(places()) +
+               static_cast<std::size_t>(to_)]
+      ->enqueue(*queue_);
   return compute::finish(*queue_);
 }
 

@@ -24,24 +24,33 @@ using plan::Served;
 using telemetry::Metric;
 
 base::Problem impossible(const Served& event, const std::string& why) {
-  return {base::ProblemCode::bad_input, "server " + std::to_string(event.server) + ", worker " + std::to_string(event.worker), why,
-          "an order that servers can have gone by", "It was damaged, or is of another experiment."};
+  return {base::ProblemCode::bad_input,
+          "server " + std::to_string(event.server) + ", worker " + std::to_string(event.worker),
+          why, "an order that servers can have gone by",
+          "It was damaged, or is of another experiment."};
 }
 
 base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
-  problem.where = "rank " + std::to_string(rank) + ", step " + std::to_string(step) + ": " + problem.where;
+  problem.where =
+      "rank " + std::to_string(rank) + ", step " + std::to_string(step) + ": " + problem.where;
   return problem;
 }
 
 bool is_table(const BoundOp& pushes) { return pushes.named.row_bytes > 0; }
 // All of it, of a table too.
-const std::byte* gradient_of(const BoundOp& pushes) { return pushes.kind == OpKind::pack ? pushes.own : pushes.data; }
+const std::byte* gradient_of(const BoundOp& pushes) {
+  return pushes.kind == OpKind::pack ? pushes.own : pushes.data;
+}
 
-// The worker's end of each of a server's ops, by bucket; null where it has none, as of what only asks.
-std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgram& worker, OpKind kind) {
+// The worker's end of each of a server's ops, by bucket; null where it has none, as of what only
+// asks.
+std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgram& worker,
+                                    OpKind kind) {
   std::vector<const BoundOp*> ends;
   for (const BoundOp& op : server.ops) {
-    const auto same = [&](const BoundOp& other) { return other.kind == kind && op.bucket >= 0 && other.bucket == op.bucket; };
+    const auto same = [&](const BoundOp& other) {
+      return other.kind == kind && op.bucket >= 0 && other.bucket == op.bucket;
+    };
     const auto found = std::find_if(worker.ops.begin(), worker.ops.end(), same);
     ends.push_back(found == worker.ops.end() ? nullptr : &*found);
   }
@@ -58,13 +67,14 @@ struct ServedTraining::State {
     std::unique_ptr<RowNames> names;
     std::map<int, std::int64_t> named;  // by share: the rows that its round names
     std::unique_ptr<HeldOut> held_out;
-    Turn turn;                                // what it computes, or has computed
-    std::vector<bool> has, owes;              // by server: it was given its share for this turn; its gradient has not been taken
-    bool told = false;                        // `turn` is one that it has not begun
-    bool joined = false;                      // it, or one before it in its place
-    std::size_t left = 0;                     // servers that have seen it leave, of those that it had joined
-    std::int64_t step = 0;                    // that it has computed
-    int program = -1;                         // by which
+    Turn turn;  // what it computes, or has computed
+    std::vector<bool> has,
+        owes;  // by server: it was given its share for this turn; its gradient has not been taken
+    bool told = false;      // `turn` is one that it has not begun
+    bool joined = false;    // it, or one before it in its place
+    std::size_t left = 0;   // servers that have seen it leave, of those that it had joined
+    std::int64_t step = 0;  // that it has computed
+    int program = -1;       // by which
     std::int64_t given_ns = 0, ended_ns = 0;  // when all had given; when it was taken before
   };
   struct Server {
@@ -80,8 +90,9 @@ struct ServedTraining::State {
   std::vector<Server> servers;
   std::unique_ptr<compute::Queue> queue;
   std::vector<std::int64_t> bytes;  // by sender and receiver
-  // A worker computes as soon as it has parameters, and what it leaves is its gradient alone: all can do that in the same memory, which then stays in the
-  // caches. Not where several servers give parts of them at several times, or a worker keeps a state of its own.
+  // A worker computes as soon as it has parameters, and what it leaves is its gradient alone: all
+  // can do that in the same memory, which then stays in the caches. Not where several servers give
+  // parts of them at several times, or a worker keeps a state of its own.
   bool one_at_a_time = false;
   SharedMemory shared;
   std::int64_t gradients = 0;
@@ -109,12 +120,15 @@ struct ServedTraining::State {
   void load(Worker& worker, const BoundLoad& into, int micro);
   void tell(int number, std::int64_t time_ns);
   void traffic_metrics(int number, std::int64_t time_ns);
-  void metric(int server, Metric metric, double value, std::int64_t time_ns, int index = 0);  // of the last step that the server has made
-  void metric_of(std::int64_t step, int server, Metric metric, double value, std::int64_t time_ns, int index);
+  void metric(int server, Metric metric, double value, std::int64_t time_ns,
+              int index = 0);  // of the last step that the server has made
+  void metric_of(std::int64_t step, int server, Metric metric, double value, std::int64_t time_ns,
+                 int index);
   std::vector<const BoundOp*> pushed(int number, const Server& server) const;
   std::int64_t monotonic(std::int64_t time_ns) const { return parts.begun_ns + time_ns; }
   std::int64_t& sent(int from, int to) {
-    return bytes[static_cast<std::size_t>(from) * static_cast<std::size_t>(parts.plan->ranks) + static_cast<std::size_t>(to)];
+    return bytes[static_cast<std::size_t>(from) * static_cast<std::size_t>(parts.plan->ranks) +
+                 static_cast<std::size_t>(to)];
   }
   int rank_of(int server) const { return static_cast<int>(workers.size()) + server; }
   bool in_step() const { return servers.front().rank->plan.rule->answers_after_update; }
@@ -135,16 +149,20 @@ std::int64_t ServedTraining::gradients() const { return state_->gradients; }
 std::int64_t ServedTraining::bytes(int from, int to) const { return state_->sent(from, to); }
 std::int64_t ServedTraining::memory_bytes() const { return state_->shared.all_bytes; }
 
-compute::Tensor ServedTraining::state(int worker) const { return state_->workers[static_cast<std::size_t>(worker)].rank->bound.state; }
+compute::Tensor ServedTraining::state(int worker) const {
+  return state_->workers[static_cast<std::size_t>(worker)].rank->bound.state;
+}
 
 compute::Tensor ServedTraining::parameters(int rank) const {
   const auto number = static_cast<std::size_t>(rank), workers = state_->workers.size();
-  return number < workers ? state_->workers[number].rank->bound.parameters : state_->servers[number - workers].share->parameters();
+  return number < workers ? state_->workers[number].rank->bound.parameters
+                          : state_->servers[number - workers].share->parameters();
 }
 
 Result<void> ServedTraining::follow(const Served& event) {
   State& s = *state_;
-  if (event.server < 0 || event.worker < 0 || static_cast<std::size_t>(event.server) >= s.servers.size() ||
+  if (event.server < 0 || event.worker < 0 ||
+      static_cast<std::size_t>(event.server) >= s.servers.size() ||
       static_cast<std::size_t>(event.worker) >= s.workers.size())
     return base::fail(impossible(event, "there is no such server or worker"));
   s.servers[static_cast<std::size_t>(event.server)].done = event.done;
@@ -157,20 +175,25 @@ Result<void> ServedTraining::follow(const Served& event) {
   return {};
 }
 
-// Making -----------------------------------------------------------------------------------------------------------
+// Making
+// -----------------------------------------------------------------------------------------------------------
 
 Result<void> ServedTraining::State::open() {
-  bytes.resize(static_cast<std::size_t>(parts.plan->ranks) * static_cast<std::size_t>(parts.plan->ranks));
+  bytes.resize(static_cast<std::size_t>(parts.plan->ranks) *
+               static_cast<std::size_t>(parts.plan->ranks));
   const plan::RankPlan last = parts.plan->rank_plan(parts.plan->ranks - 1);
-  one_at_a_time = last.rule && last.rule->workers == parts.plan->ranks - 1 && parts.model->state_elements == 0;
+  one_at_a_time =
+      last.rule && last.rule->workers == parts.plan->ranks - 1 && parts.model->state_elements == 0;
   if (auto ok = shared.make(*parts.plan, *parts.compute); !ok) return ok;
-  for (int rank = 0; rank < parts.plan->ranks; ++rank)  // servers first: a worker may read what one has
+  for (int rank = 0; rank < parts.plan->ranks;
+       ++rank)  // servers first: a worker may read what one has
     if (parts.plan->rank_plan(rank).rule)
       if (auto ok = add_server(rank); !ok) return ok;
   for (int rank = 0; rank < parts.plan->ranks; ++rank)
     if (!parts.plan->rank_plan(rank).rule)
       if (auto ok = add_worker(rank); !ok) return ok;
-  for (Worker& worker : workers) worker.has.resize(servers.size()), worker.owes.resize(servers.size());
+  for (Worker& worker : workers)
+    worker.has.resize(servers.size()), worker.owes.resize(servers.size());
   // What a server begins with counts, where a worker computes by it in its place.
   for (const Worker& worker : workers) parts.initialise(worker.rank->plan, worker.rank->bound);
   for (const Server& server : servers) parts.initialise(server.rank->plan, server.rank->bound);
@@ -181,7 +204,8 @@ Result<void> ServedTraining::State::open() {
 Result<void> ServedTraining::State::add_worker(int rank) {
   Worker worker;
   worker.rank = std::make_unique<BoundRank>();
-  const BoundRank* beside = one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
+  const BoundRank* beside =
+      one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
   const BoundRank* lender = one_at_a_time ? servers.front().rank.get() : nullptr;
   if (auto ok = bind_rank(*worker.rank, parts, rank, beside, shared, lender); !ok) return ok;
   std::int64_t most = 1;
@@ -189,9 +213,11 @@ Result<void> ServedTraining::State::add_worker(int rank) {
     for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
   worker.input = std::make_unique<RoundInput>(parts.dataset, parts.sampler, rank, most);
   worker.names = std::make_unique<RowNames>(*worker.input);
-  worker.held_out = std::make_unique<HeldOut>(parts.dataset, std::vector<HeldOut::Share>{parts.held_out(rank)}, 0);
+  worker.held_out = std::make_unique<HeldOut>(parts.dataset,
+                                              std::vector<HeldOut::Share>{parts.held_out(rank)}, 0);
   if (auto* events = parts.events ? parts.events(rank) : nullptr)
-    worker.meter = std::make_unique<StepMeter>(events, nullptr, *parts.model, worker.rank->bound, false);
+    worker.meter =
+        std::make_unique<StepMeter>(events, nullptr, *parts.model, worker.rank->bound, false);
   workers.push_back(std::move(worker));
   return {};
 }
@@ -201,23 +227,27 @@ Result<void> ServedTraining::State::add_server(int rank) {
   server.rank = std::make_unique<BoundRank>();
   if (auto ok = bind_rank(*server.rank, parts, rank, nullptr, shared); !ok) return ok;
   server.share = std::make_unique<ServedShare>(
-      ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe, parts.divides_by_staleness, parts.compute, parts.delay_compensation});
+      ServedShareParts{&server.rank->plan, &server.rank->bound, parts.recipe,
+                       parts.divides_by_staleness, parts.compute, parts.delay_compensation});
   server.version = parts.first_version;
   servers.push_back(std::move(server));
   return {};
 }
 
-// Servers ----------------------------------------------------------------------------------------------------------
+// Servers
+// ----------------------------------------------------------------------------------------------------------
 
 // Whoever comes in the place of one that was lost brings a model of its own.
 void ServedTraining::State::joins(const Served& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
-  if (event.server == 0 && std::exchange(worker.joined, true) && parts.model->state_elements > 0) parts.initialise(worker.rank->plan, worker.rank->bound);
+  if (event.server == 0 && std::exchange(worker.joined, true) && parts.model->state_elements > 0)
+    parts.initialise(worker.rank->plan, worker.rank->bound);
 }
 
-// Lost, it may have been given parameters by some servers, and owe others its gradient, which they take yet. Once all have seen it leave there is nothing
-// left between it and them, and another may join in its place.
+// Lost, it may have been given parameters by some servers, and owe others its gradient, which they
+// take yet. Once all have seen it leave there is nothing left between it and them, and another may
+// join in its place.
 void ServedTraining::State::leaves(const Served& event) {
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   sent(event.worker, rank_of(event.server)) += std::int64_t{sizeof(double)};
@@ -232,15 +262,21 @@ Result<void> ServedTraining::State::takes(const Served& event) {
   Server& server = servers[static_cast<std::size_t>(event.server)];
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   if (!worker.owes[static_cast<std::size_t>(event.server)])
-    return base::fail(impossible(event, "a gradient is taken that was not computed, or was taken already"));
+    return base::fail(
+        impossible(event, "a gradient is taken that was not computed, or was taken already"));
   for (const BoundOp* push : pushed(event.worker, server))
-    if (push != nullptr) sent(event.worker, rank_of(event.server)) += is_table(*push) ? worker.named.at(push->bucket) * push->named.row_bytes : push->bytes;
+    if (push != nullptr)
+      sent(event.worker, rank_of(event.server)) +=
+          is_table(*push) ? worker.named.at(push->bucket) * push->named.row_bytes : push->bytes;
   if (event.server == 0) tell(event.worker, event.time_ns);
   if (event.dropped) {
-    const auto dropped = static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]);
-    metric_of(worker.step, event.server, Metric::dropped_gradients, dropped, event.time_ns, event.worker);
+    const auto dropped =
+        static_cast<double>(++server.dropped[static_cast<std::size_t>(event.worker)]);
+    metric_of(worker.step, event.server, Metric::dropped_gradients, dropped, event.time_ns,
+              event.worker);
   } else {
-    metric(event.server, Metric::staleness, static_cast<double>(event.staleness), event.time_ns, event.worker);
+    metric(event.server, Metric::staleness, static_cast<double>(event.staleness), event.time_ns,
+           event.worker);
     if (auto ok = gather(event, server); !ok) return ok;
   }
   worker.owes[static_cast<std::size_t>(event.server)] = false;
@@ -254,7 +290,8 @@ Result<void> ServedTraining::State::gather(const Served& event, Server& server) 
   } else {
     const auto pushes = pushed(event.worker, server);
     for (std::size_t op = 0; op < pushes.size(); ++op)
-      if (pushes[op] != nullptr) server.share->take(op, gradient_of(*pushes[op]), server.stale.size() == 1, event.worker);
+      if (pushes[op] != nullptr)
+        server.share->take(op, gradient_of(*pushes[op]), server.stale.size() == 1, event.worker);
   }
   if (event.completes)
     if (auto ok = update(server, event.server, event.time_ns); !ok) return ok;
@@ -272,7 +309,8 @@ Result<void> ServedTraining::State::update(Server& server, int number, std::int6
   for (std::size_t op = 0; op < sources.size(); ++op)
     if (!sources[op].empty()) server.share->add(op, sources[op]);
   server.held.clear();
-  const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale, server.share->place());
+  const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale,
+                                                 server.share->place());
   server.stale.clear();
   for (std::size_t op = 0; op < server.share->update().ops.size(); ++op)
     if (auto ran = server.share->run_update(op); !ran) return ran;
@@ -295,18 +333,25 @@ std::vector<const BoundOp*> ServedTraining::State::pushed(int number, const Serv
 Result<void> ServedTraining::State::gives(const Served& event) {
   const auto s = static_cast<std::size_t>(event.server);
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
-  if (event.server == 0 && !event.last && (event.step < 0 || event.step >= parts.plan->schedule.steps))
-    return base::fail(impossible(event, "it is to compute step " + std::to_string(event.step) + " of " + std::to_string(parts.plan->schedule.steps)));
-  if (worker.has[s] && !event.last) return base::fail(impossible(event, "a worker is given parameters that has some, and has not computed by them"));
+  if (event.server == 0 && !event.last &&
+      (event.step < 0 || event.step >= parts.plan->schedule.steps))
+    return base::fail(impossible(event, "it is to compute step " + std::to_string(event.step) +
+                                            " of " + std::to_string(parts.plan->schedule.steps)));
+  if (worker.has[s] && !event.last)
+    return base::fail(impossible(
+        event, "a worker is given parameters that has some, and has not computed by them"));
   servers[s].share->keep(event.worker);
   copy_share(worker, event.worker, event.server);
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
     worker.told = true;
-    if (event.last) worker.has.assign(servers.size(), false);  // once more from everyone, when all is done
+    if (event.last)
+      worker.has.assign(servers.size(), false);  // once more from everyone, when all is done
   }
   worker.has[s] = event.last || !worker.turn.last;
-  if (!worker.told || !std::all_of(worker.has.begin(), worker.has.end(), [](bool has) { return has; })) return {};
+  if (!worker.told ||
+      !std::all_of(worker.has.begin(), worker.has.end(), [](bool has) { return has; }))
+    return {};
   worker.given_ns = event.time_ns;
   return act(worker);
 }
@@ -317,35 +362,45 @@ void ServedTraining::State::copy_share(const Worker& worker, int number, int ser
   const auto pulls = ends_of(share.answer(), turn, OpKind::pull);
   for (std::size_t op = 0; op < pulls.size(); ++op) {
     if (pulls[op] != nullptr) copy(*pulls[op], share.given_by(share.answer().ops[op]));
-    sent(rank_of(server), number) += pulls[op] != nullptr ? pulls[op]->bytes : Turn::kNumbers * std::int64_t{sizeof(double)};
+    sent(rank_of(server), number) +=
+        pulls[op] != nullptr ? pulls[op]->bytes : Turn::kNumbers * std::int64_t{sizeof(double)};
   }
   if (share.named() == nullptr) return;
   const auto tables = ends_of(*share.named(), turn, OpKind::pull);
   for (std::size_t op = 0; op < tables.size(); ++op)
-    if (share.named()->ops[op].kind == OpKind::give) copy(*tables[op], share.given_by(share.named()->ops[op]));
+    if (share.named()->ops[op].kind == OpKind::give)
+      copy(*tables[op], share.given_by(share.named()->ops[op]));
 }
 
-// What it sends to say which rows it wants, and what it is given of them. All are copied here: those that a round does not read change nothing in it.
+// What it sends to say which rows it wants, and what it is given of them. All are copied here:
+// those that a round does not read change nothing in it.
 void ServedTraining::State::count_rows(Worker& worker) {
   const int number = worker.rank->plan.rank;
   worker.named.clear();
   for (const BoundOp& op : worker.rank->at(worker.rank->program("turn")).ops) {
     if (op.kind != OpKind::pull || op.named.list == nullptr) continue;
-    const std::int64_t rows = worker.turn.last ? 0 : std::ssize(worker.names->of(worker.turn.step, op.named));
+    const std::int64_t rows =
+        worker.turn.last ? 0 : std::ssize(worker.names->of(worker.turn.step, op.named));
     const int server = op.peers.front();
     worker.named[op.bucket] = rows;
-    sent(number, server) += (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t));
-    const std::int64_t given = worker.turn.last || worker.turn.evaluates ? op.bytes : rows * op.named.row_bytes;
+    sent(number, server) +=
+        (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t));
+    const std::int64_t given =
+        worker.turn.last || worker.turn.evaluates ? op.bytes : rows * op.named.row_bytes;
     sent(server, number) += given;
     if (!worker.meter) continue;
     NamedRows list = op.named;
     list.is_list = true;
-    worker.meter->carried_rows(list, (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t)), false);
-    for (const std::int64_t carried : {given, rows * op.named.row_bytes}) worker.meter->carried_rows(op.named, carried, false);  // and pushed
+    worker.meter->carried_rows(
+        list, (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t)),
+        false);
+    for (const std::int64_t carried : {given, rows * op.named.row_bytes})
+      worker.meter->carried_rows(op.named, carried, false);  // and pushed
   }
 }
 
-// Workers ----------------------------------------------------------------------------------------------------------
+// Workers
+// ----------------------------------------------------------------------------------------------------------
 
 Result<void> ServedTraining::State::act(Worker& worker) {
   worker.told = false;
@@ -370,12 +425,15 @@ Result<void> ServedTraining::State::evaluate(Worker& worker) {
     for (std::int64_t i = 0; program >= 0 && i < worker.rank->at(program).repeats; ++i)
       if (auto ok = run(worker, worker.rank->at(program), true, sums); !ok) return ok;
   }
-  if (worker.meter) worker.meter->evaluated(worker.turn.done - 1, sums[0], sums[1], worker.held_out->count(), monotonic(worker.given_ns));
+  if (worker.meter)
+    worker.meter->evaluated(worker.turn.done - 1, sums[0], sums[1], worker.held_out->count(),
+                            monotonic(worker.given_ns));
   return {};
 }
 
 // Op after op, in the order of the plan's text, which is one that its dependencies allow.
-Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& program, bool evaluating, double* held_out) {
+Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& program,
+                                        bool evaluating, double* held_out) {
   for (const BoundOp& op : program.ops) {
     if (op.kind == OpKind::load) {
       const BoundLoad& into = *program.load(op.micro);
@@ -384,10 +442,12 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
     if (op.kind == OpKind::rate) write_rate(worker.rank->bound, *parts.recipe, worker.step);
     for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
     if (!op.kernels.empty())
-      if (const auto ran = compute::finish(*queue); !ran) return base::fail(of_rank(ran.error(), worker.rank->plan.rank, worker.step));
+      if (const auto ran = compute::finish(*queue); !ran)
+        return base::fail(of_rank(ran.error(), worker.rank->plan.rank, worker.step));
     if (evaluating && op.kind == OpKind::loss)
       for (int i = 0; i < 2; ++i) held_out[i] += worker.rank->bound.metrics.as<double>()[i];
-    if (const auto ok = carry_out(op, *parts.compute); !ok) return base::fail(of_rank(ok.error(), worker.rank->plan.rank, worker.step));
+    if (const auto ok = carry_out(op, *parts.compute); !ok)
+      return base::fail(of_rank(ok.error(), worker.rank->plan.rank, worker.step));
     if (!evaluating && worker.meter && !op.kernels.empty()) worker.meter->capture(op, worker.step);
     if (const auto ok = expect_finite(op, worker.rank->bound, *parts.recipe, *parts.model); !ok)
       return base::fail(of_rank(ok.error(), worker.rank->plan.rank, worker.step));
@@ -397,15 +457,23 @@ Result<void> ServedTraining::State::run(Worker& worker, const BoundProgram& prog
   return {};
 }
 
-void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micro) { run::load(*parts.compute, worker.input->take(worker.step, micro), into); }
+void ServedTraining::State::load(Worker& worker, const BoundLoad& into, int micro) {
+  run::load(*parts.compute, worker.input->take(worker.step, micro), into);
+}
 
-// Telling ----------------------------------------------------------------------------------------------------------
+// Telling
+// ----------------------------------------------------------------------------------------------------------
 
 // A round, from when the one before was taken: it waited for parameters, then computed.
 void ServedTraining::State::tell(int number, std::int64_t time_ns) {
   Worker& worker = workers[static_cast<std::size_t>(number)];
   if (!worker.meter) return;
-  worker.meter->times = {monotonic(worker.ended_ns), time_ns - worker.given_ns, 0, worker.given_ns - worker.ended_ns, 0, 0};
+  worker.meter->times = {monotonic(worker.ended_ns),
+                         time_ns - worker.given_ns,
+                         0,
+                         worker.given_ns - worker.ended_ns,
+                         0,
+                         0};
   traffic_metrics(number, time_ns);
   worker.meter->step_done(worker.step, monotonic(time_ns), worker.rank->at(worker.program), {});
   worker.ended_ns = time_ns;
@@ -413,25 +481,33 @@ void ServedTraining::State::tell(int number, std::int64_t time_ns) {
 
 // Totals, as a rank of a real run reads them off its transport.
 void ServedTraining::State::traffic_metrics(int number, std::int64_t time_ns) {
-  const std::int64_t now = monotonic(time_ns), step = workers[static_cast<std::size_t>(number)].step;
+  const std::int64_t now = monotonic(time_ns),
+                     step = workers[static_cast<std::size_t>(number)].step;
   for (std::size_t s = 0; s < servers.size(); ++s) {
     const int rank = rank_of(static_cast<int>(s));
     for (const auto& [metric, total] :
-         {std::pair(Metric::sent_payload_bytes, sent(number, rank)), std::pair(Metric::received_payload_bytes, sent(rank, number))})
-      parts.events(number)->write({now, now, now, static_cast<double>(total), static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric),
+         {std::pair(Metric::sent_payload_bytes, sent(number, rank)),
+          std::pair(Metric::received_payload_bytes, sent(rank, number))})
+      parts.events(number)->write({now, now, now, static_cast<double>(total),
+                                   static_cast<std::int32_t>(step),
+                                   static_cast<std::uint16_t>(metric),
                                    static_cast<std::uint16_t>(rank), telemetry::EventKind::metric});
   }
 }
 
-void ServedTraining::State::metric(int server, Metric metric, double value, std::int64_t time_ns, int index) {
-  metric_of(std::max<std::int64_t>(0, servers[static_cast<std::size_t>(server)].done - 1), server, metric, value, time_ns, index);
+void ServedTraining::State::metric(int server, Metric metric, double value, std::int64_t time_ns,
+                                   int index) {
+  metric_of(std::max<std::int64_t>(0, servers[static_cast<std::size_t>(server)].done - 1), server,
+            metric, value, time_ns, index);
 }
 
-void ServedTraining::State::metric_of(std::int64_t step, int server, Metric metric, double value, std::int64_t time_ns, int index) {
+void ServedTraining::State::metric_of(std::int64_t step, int server, Metric metric, double value,
+                                      std::int64_t time_ns, int index) {
   auto* events = parts.events ? parts.events(rank_of(server)) : nullptr;
   if (events == nullptr) return;
   const std::int64_t now = monotonic(time_ns);
-  events->write({now, now, now, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+  events->write({now, now, now, value, static_cast<std::int32_t>(step),
+                 static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
                  telemetry::EventKind::metric});
 }
 

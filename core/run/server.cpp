@@ -19,14 +19,17 @@ compute::Tensor Server::parameters() const { return state_->share.parameters(); 
 
 Result<std::int64_t> Server::State::run() {
   while (!over()) {
-    if (parts.gate->closed()) return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank), "was told to stop", "", ""});
+    if (parts.gate->closed())
+      return base::fail({base::ProblemCode::cancelled, "rank " + std::to_string(parts.plan->rank),
+                         "was told to stop", "", ""});
     if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
     if (leads) arrivals.allow(parts.gate->horizon().step);
     const auto moved = pass();
     if (!moved) return base::fail(moved.error());
     if (!*moved) be_idle();
   }
-  memory.tell(step_made(), base::now_nanoseconds());  // once more: by now all places for versions were taken
+  memory.tell(step_made(),
+              base::now_nanoseconds());  // once more: by now all places for versions were taken
   return leads || parts.plan->rule->answers_after_update ? arrivals.steps() : last_step;
 }
 
@@ -40,14 +43,17 @@ void Server::State::save() {
 // Everybody came, and left, but for those that are lost.
 bool Server::State::over() const {
   const auto left = [](const Worker& one) { return one.told_last && !one.here; };
-  return std::all_of(workers.begin(), workers.end(), [&](const Worker& one) { return one.lost || left(one); }) &&
+  return std::all_of(workers.begin(), workers.end(),
+                     [&](const Worker& one) { return one.lost || left(one); }) &&
          std::any_of(workers.begin(), workers.end(), left);
 }
 
-// One look at everything; true when anything moved. Whose turn it is to be looked at first changes, so that nobody is always first. A push and the
-// pull that follows are one: who pushed is answered before another is heard, where the rule lets it.
+// One look at everything; true when anything moved. Whose turn it is to be looked at first changes,
+// so that nobody is always first. A push and the pull that follows are one: who pushed is answered
+// before another is heard, where the rule lets it.
 Result<bool> Server::State::pass() {
-  if (const auto ok = forget_the_lost().and_then([&] { return see_what_was_read(); }); !ok) return base::fail(ok.error());
+  if (const auto ok = forget_the_lost().and_then([&] { return see_what_was_read(); }); !ok)
+    return base::fail(ok.error());
   bool moved = false;
   const int count = static_cast<int>(workers.size());
   for (int i = 0; i < count; ++i) {
@@ -70,7 +76,9 @@ Result<bool> Server::State::pass() {
 Result<bool> Server::State::hear(int number) {
   const Worker& from = worker(number);
   const bool known = from.lost && !from.forgotten;
-  const bool lost = !known && parts.transport->has_lost(from.rank);  // asked first: what it sent until then is heard still
+  const bool lost =
+      !known &&
+      parts.transport->has_lost(from.rank);  // asked first: what it sent until then is heard still
   auto heard = hear_of(number);
   if (!lost || !heard || *heard || (from.told_last && !from.here)) return heard;
   lose(number);
@@ -91,7 +99,8 @@ void Server::State::hear_who_is_gone() {
   for (const auto& [rank, generation] : parts.gate->take_gone())
     for (std::size_t number = 0; number < workers.size(); ++number) {
       const Worker& one = workers[number];
-      if (one.rank == rank && one.generation == generation && (!one.lost || one.forgotten)) lose(static_cast<int>(number));
+      if (one.rank == rank && one.generation == generation && (!one.lost || one.forgotten))
+        lose(static_cast<int>(number));
     }
 }
 
@@ -99,7 +108,9 @@ Result<void> Server::State::forget_the_lost() {
   hear_who_is_gone();
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& one = workers[number];
-    if (!one.lost || one.forgotten || std::find(held.begin(), held.end(), static_cast<int>(number)) != held.end()) continue;
+    if (!one.lost || one.forgotten ||
+        std::find(held.begin(), held.end(), static_cast<int>(number)) != held.end())
+      continue;
     if (auto ok = parts.transport->begin_anew(one.rank, ++one.generation); !ok) return ok;
     std::fill(one.taken.begin(), one.taken.end(), 0);
     std::fill(one.posted.begin(), one.posted.end(), 0);
@@ -116,7 +127,8 @@ Result<bool> Server::State::hear_of(int number) {
   if (from.told_last && !from.here) return false;
   auto asked = take_wish(number);
   if (asked && !*asked && from.owed_rows) return hear_names(from);
-  if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.told_last) return asked;  // who asks out of turn has pushed all
+  if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.told_last)
+    return asked;  // who asks out of turn has pushed all
   auto whole = whole_gradient(from);
   if (!whole || !*whole) return whole;
   return take_gradient(number).map([] { return true; });
@@ -130,7 +142,8 @@ Result<bool> Server::State::take_wish(int number) {
   if (!*message) return false;
   double wish = 0;
   std::copy_n((*message)->data(), sizeof wish, reinterpret_cast<std::byte*>(&wish));
-  if (const auto ok = parts.transport->release(from.rank, arrival.ops.front().channel); !ok) return base::fail(ok.error());
+  if (const auto ok = parts.transport->release(from.rank, arrival.ops.front().channel); !ok)
+    return base::fail(ok.error());
   ++from.taken[0];
   if (wish == kLeaves) {
     arrivals.leave(number);
@@ -148,12 +161,17 @@ Result<bool> Server::State::take_wish(int number) {
 }
 
 // What lies in front of a worker's line, where anything does.
-Result<std::optional<std::span<const std::byte>>> Server::State::front(const Worker& from, std::size_t op) {
+Result<std::optional<std::span<const std::byte>>> Server::State::front(const Worker& from,
+                                                                       std::size_t op) {
   const BoundOp& takes = arrival.ops[op];
-  const std::int64_t bytes = takes.bucket < 0 ? std::int64_t{sizeof(double)} : ServedShare::bytes_pushed(takes, from.number);
+  const std::int64_t bytes = takes.bucket < 0 ? std::int64_t{sizeof(double)}
+                                              : ServedShare::bytes_pushed(takes, from.number);
   const comm::Tag tag{from.generation, static_cast<std::uint32_t>(from.taken[op]), takes.transfer};
-  return comm::receive_expected(*parts.transport, from.rank, takes.channel, {tag, static_cast<std::size_t>(bytes)})
-      .map([](const std::optional<comm::Message>& message) { return message ? std::optional(message->bytes) : std::nullopt; });
+  return comm::receive_expected(*parts.transport, from.rank, takes.channel,
+                                {tag, static_cast<std::size_t>(bytes)})
+      .map([](const std::optional<comm::Message>& message) {
+        return message ? std::optional(message->bytes) : std::nullopt;
+      });
 }
 
 }  // namespace trainyard::run

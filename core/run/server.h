@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A parameter server: gathers gradients as they arrive, updates and answers as its rule says (plan::Arrivals, which decides all of that). One
-// thread does everything.
+// A parameter server: gathers gradients as they arrive, updates and answers as its rule says
+// (plan::Arrivals, which decides all of that). One thread does everything.
 //
-// What is given is a version that nobody writes: an update goes from one place to another (BoundPlan::versions), and waits while something
-// still crosses from all others. In step gradients are added up in the order of ranks, from where the workers have them, once all are there, so
-// that the sum does not depend on who comes first; else each is taken, and its worker free, as it comes.
+// What is given is a version that nobody writes: an update goes from one place to another
+// (BoundPlan::versions), and waits while something still crosses from all others. In step gradients
+// are added up in the order of ranks, from where the workers have them, once all are there, so that
+// the sum does not depend on who comes first; else each is taken, and its worker free, as it comes.
 //
-// A worker that is lost (comm::Transport::has_lost) leaves: what it had sent whole is taken still, and the round that it owes goes to another. One that
-// comes back in its place joins as at the start.
+// A worker that is lost (comm::Transport::has_lost) leaves: what it had sent whole is taken still,
+// and the round that it owes goes to another. One that comes back in its place joins as at the
+// start.
 #pragma once
 
 #include "core/run/interpreter.h"
@@ -35,7 +37,8 @@ struct ServerParts {
   OrderLog* order = nullptr;                       // null: it is not written down
   std::int64_t first_step = 0, first_version = 0;  // steps and updates that are done already
   std::int64_t save_every_steps = 0;               // 0: never
-  // Called between two updates, the first time that a multiple of those steps is done: `step`, by which checkpoints are named. Copies what it wants.
+  // Called between two updates, the first time that a multiple of those steps is done: `step`, by
+  // which checkpoints are named. Copies what it wants.
   std::function<void(std::int64_t step, std::int64_t version)> save = {};
   double delay_compensation = 0;  // lambda, where the plan has memory for it
 };
@@ -45,7 +48,8 @@ class Server {
   explicit Server(ServerParts parts);
   ~Server();
 
-  // Until every worker has taken leave, or is lost; the number of steps done. The parameters are in the first place of `versions` at the beginning.
+  // Until every worker has taken leave, or is lost; the number of steps done. The parameters are in
+  // the first place of `versions` at the beginning.
   base::Result<std::int64_t> run();
 
   std::int64_t version() const;  // updates that are made

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whom a server answers, and from which of its places: what is given is a version that nobody writes.
+// Whom a server answers, and from which of its places: what is given is a version that nobody
+// writes.
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -12,7 +13,9 @@ using base::Result;
 int Server::State::free_place() const {
   for (int i = 1; i < share.places(); ++i) {
     const int place = (share.place() + i) % share.places();
-    if (std::none_of(workers.begin(), workers.end(), [&](const Worker& one) { return one.reads == place; })) return place;
+    if (std::none_of(workers.begin(), workers.end(),
+                     [&](const Worker& one) { return one.reads == place; }))
+      return place;
   }
   return -1;
 }
@@ -21,7 +24,8 @@ int Server::State::free_place() const {
 Result<int> Server::State::await_place() {
   for (int place = free_place();; place = free_place()) {
     if (place >= 0) return place;
-    if (const auto ok = hear_all_names().and_then([&] { return see_what_was_read(); }); !ok) return base::fail(ok.error());
+    if (const auto ok = hear_all_names().and_then([&] { return see_what_was_read(); }); !ok)
+      return base::fail(ok.error());
     if (const auto ok = parts.transport->state(); !ok) return base::fail(ok.error());
     if (parts.gate->closed()) return share.next_place();
     if (free_place() < 0) parts.transport->wait(kServerWaits);
@@ -38,15 +42,19 @@ Result<void> Server::State::see_what_was_read() {
     if (!*rows) continue;
     to.reads = -1;
     const std::int64_t now = base::now_nanoseconds();
-    for (std::size_t op = leads ? 1 : 0; op < answer.ops.size(); ++op) op_event("answer", op, to.given_ns, now, answer.ops[op].bytes);
+    for (std::size_t op = leads ? 1 : 0; op < answer.ops.size(); ++op)
+      op_event("answer", op, to.given_ns, now, answer.ops[op].bytes);
     for (std::size_t op = 0; named != nullptr && op < named->ops.size(); ++op)
-      if (named->ops[op].kind == plan::OpKind::give) op_event("named", op, to.given_ns, now, ServedShare::bytes_wanted(named->ops[op], to.number));
+      if (named->ops[op].kind == plan::OpKind::give)
+        op_event("named", op, to.given_ns, now,
+                 ServedShare::bytes_wanted(named->ops[op], to.number));
   }
   return {};
 }
 
 // Whether it has read all that it was given by the ops of a program.
-Result<bool> Server::State::consumed(const Worker& by, const BoundProgram& program, const std::vector<std::uint64_t>& posted) {
+Result<bool> Server::State::consumed(const Worker& by, const BoundProgram& program,
+                                     const std::vector<std::uint64_t>& posted) {
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     if (program.ops[op].kind != plan::OpKind::give) continue;
     const auto count = parts.transport->consumed(by.rank, program.ops[op].channel);
@@ -59,7 +67,8 @@ Result<bool> Server::State::consumed(const Worker& by, const BoundProgram& progr
 Result<bool> Server::State::give() {
   bool moved = false;
   if (const auto ok = see_names(); !ok) return base::fail(ok.error());
-  while (const auto given = arrivals.answer([this](int number) { return !waits_for_names(worker(number)); })) {
+  while (const auto given =
+             arrivals.answer([this](int number) { return !waits_for_names(worker(number)); })) {
     Turn turn = turns.next(*given, arrivals.steps(), gathered);
     turn.held = std::exchange(was_held, false);
     if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
@@ -68,7 +77,8 @@ Result<bool> Server::State::give() {
   return moved;
 }
 
-// Nothing is left to do: whoever waits may leave, with the final parameters. One of them evaluates those.
+// Nothing is left to do: whoever waits may leave, with the final parameters. One of them evaluates
+// those.
 Result<bool> Server::State::give_last() {
   if (!leads || !arrivals.spent()) return false;
   const Gate::Horizon horizon = parts.gate->horizon();
@@ -81,23 +91,29 @@ Result<bool> Server::State::give_last() {
     Worker& to = workers[number];
     if (!to.here || to.told_last || !arrivals.waits(static_cast<int>(number))) continue;
     to.told_last = true;
-    if (const auto ok = give(static_cast<int>(number), turns.last(arrivals.steps(), gathered)); !ok) return base::fail(ok.error());
+    if (const auto ok = give(static_cast<int>(number), turns.last(arrivals.steps(), gathered)); !ok)
+      return base::fail(ok.error());
     moved = true;
   }
   return moved;
 }
 
-// Of a worker that was lost the first server may have a gradient that will never be here: then nobody who is here computes any more.
+// Of a worker that was lost the first server may have a gradient that will never be here: then
+// nobody who is here computes any more.
 bool Server::State::more_may_come() const {
-  return std::any_of(workers.begin(), workers.end(), [](const Worker& one) { return one.here && !one.asks && !one.told_last; });
+  return std::any_of(workers.begin(), workers.end(),
+                     [](const Worker& one) { return one.here && !one.asks && !one.told_last; });
 }
 
 Result<bool> Server::State::give_out_of_turn() {
   bool moved = false;
   for (std::size_t number = 0; number < workers.size(); ++number) {
     Worker& to = workers[number];
-    if (!to.asks || to.reads >= 0 || waits_for_names(to) || (static_cast<double>(gathered) < to.wish && more_may_come())) continue;
-    // It may not have been answered since its last gradient, as the update that this is part of wants others that will not come. First that answer then.
+    if (!to.asks || to.reads >= 0 || waits_for_names(to) ||
+        (static_cast<double>(gathered) < to.wish && more_may_come()))
+      continue;
+    // It may not have been answered since its last gradient, as the update that this is part of
+    // wants others that will not come. First that answer then.
     const bool owed = arrivals.waits(static_cast<int>(number));
     if (owed) arrivals.leave(static_cast<int>(number));
     else to.asks = false, to.told_last = true;
@@ -110,8 +126,10 @@ Result<bool> Server::State::give_out_of_turn() {
 Result<void> Server::State::give(int number, const Turn& turn) {
   is_at("answer");
   Worker& to = worker(number);
-  note(plan::Served::Kind::gives, number,
-       [&](plan::Served& event) { event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last, event.version = arrivals.version(); });
+  note(plan::Served::Kind::gives, number, [&](plan::Served& event) {
+    event.step = turn.step, event.evaluates = turn.evaluates, event.last = to.told_last,
+    event.version = arrivals.version();
+  });
   share.keep_given(number);
   to.reads = share.place();
   to.owed_rows = named != nullptr;
@@ -136,8 +154,8 @@ Result<void> Server::State::give(int number, const Turn& turn) {
 }
 
 base::Problem Server::State::full_line(int rank) const {
-  return {base::ProblemCode::failed, "rank " + std::to_string(parts.plan->rank), "the line to rank " + std::to_string(rank) + " is full",
-          "one answer under way", ""};
+  return {base::ProblemCode::failed, "rank " + std::to_string(parts.plan->rank),
+          "the line to rank " + std::to_string(rank) + " is full", "one answer under way", ""};
 }
 
 }  // namespace trainyard::run

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tables of which workers name rows.
 //
-// A worker names its rows once the first server has told it which batch is next. That server has answered by then, and keeps the place that it answered from
-// as it is; not for long, as what the worker does until it names them waits for nobody. The others answer when they have the names: would they keep places for
-// workers that may still wait for their turn, others that these wait for could find none.
+// A worker names its rows once the first server has told it which batch is next. That server has
+// answered by then, and keeps the place that it answered from as it is; not for long, as what the
+// worker does until it names them waits for nobody. The others answer when they have the names:
+// would they keep places for workers that may still wait for their turn, others that these wait for
+// could find none.
 #include <algorithm>
 
 #include "core/comm/expect.h"
@@ -43,8 +45,10 @@ Result<bool> Server::State::has_named(const Worker& from) {
   return true;
 }
 
-Result<std::optional<comm::Message>> Server::State::list_of(const Worker& from, const BoundOp& takes) {
-  const comm::Tag tag{from.generation, static_cast<std::uint32_t>(from.taken[arrival_of(takes)]), takes.transfer};
+Result<std::optional<comm::Message>> Server::State::list_of(const Worker& from,
+                                                            const BoundOp& takes) {
+  const comm::Tag tag{from.generation, static_cast<std::uint32_t>(from.taken[arrival_of(takes)]),
+                      takes.transfer};
   return comm::receive_of(*parts.transport, from.rank, takes.channel, tag);
 }
 
@@ -60,7 +64,9 @@ Result<bool> Server::State::hear_names(Worker& from) {
     const auto list = list_of(from, does);
     if (!list) return base::fail(list.error());
     auto ok =
-        RowList(does.named.list_of(from.number)).take((*list)->bytes, does.named).and_then([&] { return parts.transport->release(from.rank, does.channel); });
+        RowList(does.named.list_of(from.number)).take((*list)->bytes, does.named).and_then([&] {
+          return parts.transport->release(from.rank, does.channel);
+        });
     if (!ok) return base::fail(of_worker(ok.error(), from.rank));
     ++from.taken[arrival_of(does)];
   }
@@ -73,7 +79,8 @@ Result<void> Server::State::hear_all_names() {
   hear_who_is_gone();
   for (Worker& one : workers) {
     if (!one.owed_rows || one.lost) continue;
-    const bool lost = parts.transport->has_lost(one.rank);  // asked first: what it sent until then is heard still
+    const bool lost =
+        parts.transport->has_lost(one.rank);  // asked first: what it sent until then is heard still
     const auto heard = hear_names(one);
     if (!heard) return base::fail(heard.error());
     if (lost && !*heard) lose(one.number);
@@ -96,7 +103,8 @@ Result<void> Server::State::hand_rows(Worker& to, std::size_t op) {
 // The op that takes the gradients of the same share.
 std::size_t Server::State::arrival_of(const BoundOp& of_share) const {
   const auto same = [&](const BoundOp& op) { return op.bucket == of_share.bucket; };
-  return static_cast<std::size_t>(std::find_if(arrival.ops.begin(), arrival.ops.end(), same) - arrival.ops.begin());
+  return static_cast<std::size_t>(std::find_if(arrival.ops.begin(), arrival.ops.end(), same) -
+                                  arrival.ops.begin());
 }
 
 }  // namespace trainyard::run

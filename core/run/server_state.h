@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a parameter server knows, and does. How it hears of workers is in server.cpp, what becomes of their gradients in server_updates.cpp, whom it answers
-// and with what in server_answers.cpp, how it comes to rows of tables in server_rows.cpp, what it tells of all that in server_telling.cpp.
+// What a parameter server knows, and does. How it hears of workers is in server.cpp, what becomes
+// of their gradients in server_updates.cpp, whom it answers and with what in server_answers.cpp,
+// how it comes to rows of tables in server_rows.cpp, what it tells of all that in
+// server_telling.cpp.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +16,15 @@
 
 namespace trainyard::run {
 
-constexpr std::chrono::microseconds kServerWaits{2000};  // the abort word and the gate are looked at between two waits
+constexpr std::chrono::microseconds kServerWaits{
+    2000};  // the abort word and the gate are looked at between two waits
 
 struct Server::State {
   // What one worker and this server have between them.
   struct Worker {
     int rank = 0, number = 0;
-    std::vector<std::uint64_t> taken, posted, handed;  // messages, by op of "arrival", of "answer" and of "named"
+    std::vector<std::uint64_t> taken, posted,
+        handed;  // messages, by op of "arrival", of "answer" and of "named"
     std::uint32_t generation = 0;
     bool here = false, asks = false, told_last = false;
     bool lost = false, forgotten = false;  // and what lay between the two
@@ -38,20 +42,22 @@ struct Server::State {
   const BoundProgram* named;  // null: it has no table of which rows are named
   Turns turns;
   std::vector<Worker> workers;
-  std::vector<int> held;              // in step: whose gradients wait for the update, in order of arrival
+  std::vector<int> held;  // in step: whose gradients wait for the update, in order of arrival
   std::vector<std::int64_t> stale;    // of the gradients that are in the update
   std::vector<std::int64_t> dropped;  // by worker
   std::vector<const std::byte*> sources;
-  int first_asked = 0;         // of the next round over all workers
-  std::int64_t gathered = 0;   // gradients that were taken, since the start
-  std::int64_t last_step = 0;  // of those that do not lead: steps, as the first server counted them at the end
-  std::int64_t saved = 0;      // checkpoints, in steps / save_every_steps
+  int first_asked = 0;        // of the next round over all workers
+  std::int64_t gathered = 0;  // gradients that were taken, since the start
+  std::int64_t last_step =
+      0;  // of those that do not lead: steps, as the first server counted them at the end
+  std::int64_t saved = 0;  // checkpoints, in steps / save_every_steps
   bool leads = false, was_held = false;
 
   explicit State(ServerParts p)
       : parts(std::move(p)),
         arrivals(*parts.plan->rule),
-        share({parts.plan, parts.bound, parts.recipe, parts.divides_by_staleness, parts.compute, parts.delay_compensation}),
+        share({parts.plan, parts.bound, parts.recipe, parts.divides_by_staleness, parts.compute,
+               parts.delay_compensation}),
         memory(parts.events, *parts.bound, parts.own_process),
         arrival(share.arrival()),
         update(share.update()),
@@ -59,11 +65,15 @@ struct Server::State {
         named(share.named()),
         turns(*parts.plan->rule, parts.evaluate_every_steps, parts.first_step),
         leads(!answer.ops.empty() && answer.ops.front().bucket < 0) {
-    const plan::Group& asked = (*parts.groups)[static_cast<std::size_t>(arrival.ops.front().channel)];
-    const auto counts = [](const BoundProgram* program) { return std::vector<std::uint64_t>(program != nullptr ? program->ops.size() : 0); };
+    const plan::Group& asked =
+        (*parts.groups)[static_cast<std::size_t>(arrival.ops.front().channel)];
+    const auto counts = [](const BoundProgram* program) {
+      return std::vector<std::uint64_t>(program != nullptr ? program->ops.size() : 0);
+    };
     for (const std::int32_t rank : asked.ranks)
       if (rank != parts.plan->rank)
-        workers.push_back({rank, static_cast<int>(workers.size()), counts(&arrival), counts(&answer), counts(named), parts.generation});
+        workers.push_back({rank, static_cast<int>(workers.size()), counts(&arrival),
+                           counts(&answer), counts(named), parts.generation});
     dropped.resize(workers.size());
     arrivals.go_on_from(parts.first_version, parts.first_step);
     last_step = parts.first_step;
@@ -75,7 +85,9 @@ struct Server::State {
 
   base::Result<std::int64_t> run();
   bool over() const;
-  std::int64_t step_made() const { return std::max<std::int64_t>(0, arrivals.steps() - 1); }  // the last one
+  std::int64_t step_made() const {
+    return std::max<std::int64_t>(0, arrivals.steps() - 1);
+  }  // the last one
   base::Result<bool> pass();
   base::Result<bool> hear(int number);
   base::Result<bool> hear_of(int number);
@@ -98,8 +110,11 @@ struct Server::State {
   base::Result<bool> give_out_of_turn();
   bool more_may_come() const;
   base::Result<void> give(int number, const Turn& turn);
-  base::Result<bool> consumed(const Worker& by, const BoundProgram& program, const std::vector<std::uint64_t>& posted);
-  bool waits_for_names(const Worker& one) const { return named != nullptr && !leads && !one.has_list; }
+  base::Result<bool> consumed(const Worker& by, const BoundProgram& program,
+                              const std::vector<std::uint64_t>& posted);
+  bool waits_for_names(const Worker& one) const {
+    return named != nullptr && !leads && !one.has_list;
+  }
   base::Result<void> see_names();
   base::Result<bool> has_named(const Worker& from);
   base::Result<std::optional<comm::Message>> list_of(const Worker& from, const BoundOp& takes);
@@ -110,11 +125,14 @@ struct Server::State {
   std::size_t arrival_of(const BoundOp& of_share) const;
   base::Problem full_line(int rank) const;
   void say_staleness(int number, const plan::Arrivals::Push& push);
-  void note(plan::Served::Kind kind, int number, const std::function<void(plan::Served&)>& fill = {});
-  void metric(telemetry::Metric metric, double value, int index = 0);  // of the last step that is made
+  void note(plan::Served::Kind kind, int number,
+            const std::function<void(plan::Served&)>& fill = {});
+  void metric(telemetry::Metric metric, double value,
+              int index = 0);  // of the last step that is made
   void metric_of(std::int64_t step, telemetry::Metric metric, double value, int index);
   void worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes);
-  void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns = 0);
+  void op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end,
+                std::int64_t bytes, std::int64_t imposed_ns = 0);
   void is_at(const char* program_name);
   void be_idle();
 };

@@ -11,16 +11,21 @@
 namespace trainyard::run {
 using telemetry::Metric;
 
-// What a worker's gradient was, its own report says, which is of the same step: where gradients are dropped that is the version it was computed by.
+// What a worker's gradient was, its own report says, which is of the same step: where gradients are
+// dropped that is the version it was computed by.
 void Server::State::say_staleness(int number, const plan::Arrivals::Push& push) {
-  if (push.dropped) metric_of(push.pulled, Metric::dropped_gradients, static_cast<double>(++dropped[static_cast<std::size_t>(number)]), worker(number).rank);
+  if (push.dropped)
+    metric_of(push.pulled, Metric::dropped_gradients,
+              static_cast<double>(++dropped[static_cast<std::size_t>(number)]),
+              worker(number).rank);
   else metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
   parts.whereabouts->step.store(arrivals.steps(), std::memory_order_relaxed);
   parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);
 }
 
 // By who knows the order in which servers did what they did, all can be computed again.
-void Server::State::note(plan::Served::Kind kind, int number, const std::function<void(plan::Served&)>& fill) {
+void Server::State::note(plan::Served::Kind kind, int number,
+                         const std::function<void(plan::Served&)>& fill) {
   if (parts.order == nullptr) return;
   plan::Served event;
   event.kind = kind, event.server = parts.number, event.worker = number;
@@ -29,31 +34,39 @@ void Server::State::note(plan::Served::Kind kind, int number, const std::functio
   parts.order->write(event);
 }
 
-void Server::State::metric(Metric metric, double value, int index) { metric_of(step_made(), metric, value, index); }
+void Server::State::metric(Metric metric, double value, int index) {
+  metric_of(step_made(), metric, value, index);
+}
 
 void Server::State::metric_of(std::int64_t step, Metric metric, double value, int index) {
   if (parts.events == nullptr) return;
   const std::int64_t now = base::now_nanoseconds();
-  parts.events->write({now, now, now, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+  parts.events->write({now, now, now, value, static_cast<std::int32_t>(step),
+                       static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
                        telemetry::EventKind::metric});
 }
 
 // Waits where the op shall take longer than it did.
-void Server::State::worked(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t bytes) {
+void Server::State::worked(const char* program_name, std::size_t op, std::int64_t begin,
+                           std::int64_t bytes) {
   const std::int64_t done = base::now_nanoseconds(), real = done - begin;
   std::int64_t shall = real;
   if (parts.slowness != nullptr && parts.slowness->active())
-    shall = parts.slowness->shall_take(parts.plan->program(program_name), static_cast<int>(op), step_made(), real);
+    shall = parts.slowness->shall_take(parts.plan->program(program_name), static_cast<int>(op),
+                                       step_made(), real);
   std::int64_t now = done;
   while (now < begin + shall && !parts.gate->closed()) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(begin + shall - now, kLongestSleep)));
-    parts.whereabouts->ops_done.fetch_add(1, std::memory_order_relaxed);  // slow as it is, it does not hang
+    std::this_thread::sleep_for(
+        std::chrono::nanoseconds(std::min(begin + shall - now, kLongestSleep)));
+    parts.whereabouts->ops_done.fetch_add(
+        1, std::memory_order_relaxed);  // slow as it is, it does not hang
     now = base::now_nanoseconds();
   }
   op_event(program_name, op, begin, now, bytes, now - done);
 }
 
-void Server::State::op_event(const char* program_name, std::size_t op, std::int64_t begin, std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns) {
+void Server::State::op_event(const char* program_name, std::size_t op, std::int64_t begin,
+                             std::int64_t end, std::int64_t bytes, std::int64_t imposed_ns) {
   if (parts.events == nullptr || !parts.record_ops) return;
   const auto step = static_cast<std::int32_t>(step_made());
   parts.events->write({begin,
@@ -68,12 +81,16 @@ void Server::State::op_event(const char* program_name, std::size_t op, std::int6
                        static_cast<float>(base::seconds(imposed_ns))});
 }
 
-void Server::State::is_at(const char* program_name) { parts.whereabouts->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed); }
+void Server::State::is_at(const char* program_name) {
+  parts.whereabouts->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
+}
 
 // Who has nothing to do stands at the horizon, as far as it is its own.
 void Server::State::be_idle() {
   parts.whereabouts->op.store({}, std::memory_order_relaxed);
-  parts.whereabouts->step.store(leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step), std::memory_order_relaxed);
+  parts.whereabouts->step.store(
+      leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step),
+      std::memory_order_relaxed);
   parts.transport->wait(kServerWaits);
 }
 

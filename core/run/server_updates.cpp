@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What becomes of gradients: each is taken as it comes, or all are added up once they are there; then there is an update.
+// What becomes of gradients: each is taken as it comes, or all are added up once they are there;
+// then there is an update.
 #include <algorithm>
 
 #include "core/base/clock.h"
@@ -24,7 +25,8 @@ Result<void> Server::State::take_gradient(int number) {
   const plan::Arrivals::Push push = arrivals.push(number);
   ++gathered;
   note(plan::Served::Kind::takes, number, [&](plan::Served& event) {
-    event.dropped = push.dropped, event.completes = push.completes, event.version = push.pulled, event.staleness = push.staleness;
+    event.dropped = push.dropped, event.completes = push.completes, event.version = push.pulled,
+    event.staleness = push.staleness;
   });
   say_staleness(number, push);
   if (push.dropped) return release(worker(number));

@@ -15,7 +15,10 @@ Slowness::Slowness(std::int64_t seed, int rank, double slow_down, double jitter,
       asked_(Asked{static_cast<float>(slow_down), static_cast<float>(jitter)}),
       drawn_(std::move(drawn)) {}
 
-void Slowness::set(double slow_down, double jitter) { asked_.store({static_cast<float>(slow_down), static_cast<float>(jitter)}, std::memory_order_relaxed); }
+void Slowness::set(double slow_down, double jitter) {
+  asked_.store({static_cast<float>(slow_down), static_cast<float>(jitter)},
+               std::memory_order_relaxed);
+}
 
 bool Slowness::active() const {
   const Asked asked = asked_.load(std::memory_order_relaxed);
@@ -26,15 +29,18 @@ double Slowness::factor(std::int64_t step) const {
   const Asked asked = asked_.load(std::memory_order_relaxed);
   if (asked.jitter == 0) return static_cast<double>(asked.slow_down);
   const base::Random random(seed_, base::Purpose::straggler, rank_);
-  return static_cast<double>(asked.slow_down) * (1 + static_cast<double>(asked.jitter) * random.uniform(static_cast<std::uint64_t>(step)));
+  return static_cast<double>(asked.slow_down) *
+         (1 + static_cast<double>(asked.jitter) * random.uniform(static_cast<std::uint64_t>(step)));
 }
 
 std::int64_t Slowness::drawn_ns(int program, int op, std::int64_t step) const {
-  const std::int64_t unslowed = drawn_.nanoseconds[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
+  const std::int64_t unslowed =
+      drawn_.nanoseconds[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
   return std::llround(static_cast<double>(unslowed) * factor(step));
 }
 
-std::int64_t Slowness::shall_take(int program, int op, std::int64_t step, std::int64_t real_ns) const {
+std::int64_t Slowness::shall_take(int program, int op, std::int64_t step,
+                                  std::int64_t real_ns) const {
   if (paced()) return std::max<std::int64_t>(real_ns, drawn_ns(program, op, step));
   return std::max<std::int64_t>(real_ns, std::llround(static_cast<double>(real_ns) * factor(step)));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long a compute op of a rank shall take: a straggler's so many times what it took, with a jitter by step; that of a device
-// which is paced to its drawn speed as long as the simulator says, and no shorter than it took.
+// How long a compute op of a rank shall take: a straggler's so many times what it took, with a
+// jitter by step; that of a device which is paced to its drawn speed as long as the simulator says,
+// and no shorter than it took.
 //
 //   factor of a step = slow_down (1 + jitter u), u = uniform(seed, straggler, rank, step) in [0, 1)
 #pragma once
@@ -16,7 +17,8 @@ struct OpTimes {
   std::vector<std::vector<std::int64_t>> nanoseconds;
 };
 
-inline constexpr std::int64_t kLongestSleep = 2'000'000;  // ns, of what is held back: then it looks whether it was told to stop
+inline constexpr std::int64_t kLongestSleep =
+    2'000'000;  // ns, of what is held back: then it looks whether it was told to stop
 
 class Slowness {
  public:

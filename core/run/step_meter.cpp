@@ -17,14 +17,19 @@ using telemetry::Metric;
 template <class Is>
 bool any_op(const BoundPlan& bound, Is is) {
   return std::any_of(bound.programs.begin(), bound.programs.end(),
-                     [&](const BoundProgram& program) { return std::any_of(program.ops.begin(), program.ops.end(), is); });
+                     [&](const BoundProgram& program) {
+                       return std::any_of(program.ops.begin(), program.ops.end(), is);
+                     });
 }
 
-std::uint64_t messages(const comm::Traffic& traffic) { return traffic.sent_messages + traffic.received_messages; }
+std::uint64_t messages(const comm::Traffic& traffic) {
+  return traffic.sent_messages + traffic.received_messages;
+}
 
 }  // namespace
 
-StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, const model::Model& model, const BoundPlan& bound, bool own_process)
+StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport,
+                     const model::Model& model, const BoundPlan& bound, bool own_process)
     : events_(events),
       transport_(transport),
       model_(model),
@@ -37,7 +42,8 @@ StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport, c
   for (Captured& slot : captured_) {
     slot.local_norms.resize(model.segments.size());
     slot.statistics.resize(3 * model.segments.size());
-    if (!bound.squared_errors.empty()) slot.squared_errors.resize(static_cast<std::size_t>(bound.squared_errors.elements()));
+    if (!bound.squared_errors.empty())
+      slot.squared_errors.resize(static_cast<std::size_t>(bound.squared_errors.elements()));
   }
 }
 
@@ -45,27 +51,33 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
   const auto s = static_cast<std::size_t>(op.segment);
   if (op.leaves_loss) {
-    if (op.leaves_first_loss) slot.loss_sum = slot.correct = 0;  // those of later micro-steps are added
+    if (op.leaves_first_loss)
+      slot.loss_sum = slot.correct = 0;  // those of later micro-steps are added
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
   }
-  if ((op.leaves_norm || op.kind == plan::OpKind::clip) && !bound_.loss_scale.empty()) slot.loss_scale = *bound_.loss_scale.as<double>();
+  if ((op.leaves_norm || op.kind == plan::OpKind::clip) && !bound_.loss_scale.empty())
+    slot.loss_scale = *bound_.loss_scale.as<double>();
   if (op.leaves_norm) {
     const auto learnt = static_cast<std::size_t>(model_.owner(op.segment));
     slot.local_norms[learnt] = bound_.local_norms.as<double>()[learnt];
   }
-  if (op.leaves_statistics) std::copy_n(bound_.statistics.as<double>(), slot.statistics.size(), slot.statistics.begin());
+  if (op.leaves_statistics)
+    std::copy_n(bound_.statistics.as<double>(), slot.statistics.size(), slot.statistics.begin());
   if (op.kind == plan::OpKind::decode) {
     const auto b = static_cast<std::size_t>(op.bucket);
     slot.squared_errors[b] = bound_.squared_errors.as<double>()[b];
   }
   if (op.kind == plan::OpKind::update) {
     slot.skipped = !bound_.factor.empty() && *bound_.factor.as<double>() == 0;
-    if (!bound_.sums_statistics) std::copy_n(bound_.statistics.as<double>() + 3 * s, 3, slot.statistics.begin() + static_cast<std::ptrdiff_t>(3 * s));
+    if (!bound_.sums_statistics)
+      std::copy_n(bound_.statistics.as<double>() + 3 * s, 3,
+                  slot.statistics.begin() + static_cast<std::ptrdiff_t>(3 * s));
   }
 }
 
-void StepMeter::op_event(int program, int op, std::int64_t step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes,
+void StepMeter::op_event(int program, int op, std::int64_t step, std::int64_t begin_ns,
+                         std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes,
                          std::int64_t imposed_ns) {
   events_->write({begin_ns,
                   ready_ns,
@@ -86,7 +98,8 @@ void StepMeter::held_back(double factor, std::int64_t imposed_ns, std::int64_t l
   late_ns_ += late_ns;
 }
 
-// From the first op that was held back on, also where nothing is any more: a chart shall show its end.
+// From the first op that was held back on, also where nothing is any more: a chart shall show its
+// end.
 void StepMeter::imposed_metrics(std::int64_t step) {
   if (!holds_back_) return;
   metric(Metric::imposed_seconds, step, base::seconds(times.imposed_ns));
@@ -98,7 +111,8 @@ void StepMeter::compression_metrics(std::int64_t step) {
   if (bound_.compression_ratio == 0) return;
   const auto& errors = captured(step).squared_errors;
   metric(Metric::compression_ratio, step, bound_.compression_ratio);
-  metric(Metric::residual_norm, step, std::sqrt(std::accumulate(errors.begin(), errors.end(), 0.0)));
+  metric(Metric::residual_norm, step,
+         std::sqrt(std::accumulate(errors.begin(), errors.end(), 0.0)));
 }
 
 void StepMeter::stale(std::int64_t step, int rank, int versions, std::int64_t now_ns) {
@@ -113,25 +127,31 @@ void StepMeter::carried_rows(const NamedRows& table, std::int64_t bytes, bool of
 }
 
 void StepMeter::table_metric(std::int64_t step) {
-  if (tables_.bytes > 0) metric(Metric::table_ratio, step, static_cast<double>(tables_.whole_bytes) / static_cast<double>(tables_.bytes));
+  if (tables_.bytes > 0)
+    metric(Metric::table_ratio, step,
+           static_cast<double>(tables_.whole_bytes) / static_cast<double>(tables_.bytes));
   tables_ = std::exchange(tables_of_next_, {});
 }
 
 void StepMeter::metric(Metric metric, std::int64_t step, double value, int index) {
-  events_->write({now_ns_, now_ns_, now_ns_, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
+  events_->write({now_ns_, now_ns_, now_ns_, value, static_cast<std::int32_t>(step),
+                  static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
                   EventKind::metric});
 }
 
-void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program, std::optional<double> learning_rate, std::int64_t share) {
+void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program,
+                          std::optional<double> learning_rate, std::int64_t share) {
   now_ns_ = end_ns;
   if (events_ != nullptr) {
     metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
-    traffic_metrics(step);  // read by the time of the step, and beside the samples: after the one, before the others
+    traffic_metrics(step);  // read by the time of the step, and beside the samples: after the one,
+                            // before the others
     metric(Metric::loss_sum, step, captured(step).loss_sum);
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
     if (learning_rate) metric(Metric::learning_rate, step, *learning_rate);
-    imposed_metrics(step);  // few report it: known to be missing as soon as those that all report are there
+    imposed_metrics(
+        step);  // few report it: known to be missing as soon as those that all report are there
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
     metric(Metric::wait_seconds, step, base::seconds(times.wait_ns));
@@ -141,33 +161,44 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     if (!bound_.loss_scale.empty()) metric(Metric::loss_scale, step, captured(step).loss_scale);
     compression_metrics(step);
     table_metric(step);
-    // A rank of a virtual clock has neither a process nor a transport: its arenas lie beside those of all others, and no time passes.
+    // A rank of a virtual clock has neither a process nor a transport: its arenas lie beside those
+    // of all others, and no time passes.
     if (own_process_ || transport_ != nullptr) memory_.tell_at_times(step, end_ns);
   }
   times = {end_ns};
 }
 
-// The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is over its own samples, or those of its share, whoever of
-// those that take it counts them; who takes none has zeros. What the loss was multiplied by is no part of it. Who computes no gradient has none, and only who
-// updates has seen the sum.
-void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program, std::int64_t share) {
+// The gradient carries a prescale of 1 / global samples, where it is reduced; a rank's own mean is
+// over its own samples, or those of its share, whoever of those that take it counts them; who takes
+// none has zeros. What the loss was multiplied by is no part of it. Who computes no gradient has
+// none, and only who updates has seen the sum.
+void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
+                                 std::int64_t share) {
   const double scale = captured(step).loss_scale;
   const std::int64_t samples = program.samples > 0 ? program.samples : share;
-  const double own = (samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(samples) : 1.0) / scale;
+  const double own =
+      (samples > 0 ? static_cast<double>(program.gradient_samples()) / static_cast<double>(samples)
+                   : 1.0) /
+      scale;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
     if (model_.segments[s].elements == 0) continue;  // nothing to learn
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
-    if (has_gradients_) metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own, index);
+    if (has_gradients_)
+      metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own,
+             index);
     if (!updates_) continue;
-    if (!program.averages_weights) metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]) / scale, index);
-    metric(Metric::update_ratio, step, statistics[2] > 0 ? std::sqrt(statistics[1] / statistics[2]) : 0.0, index);
+    if (!program.averages_weights)
+      metric(Metric::reduced_gradient_norm, step, std::sqrt(statistics[0]) / scale, index);
+    metric(Metric::update_ratio, step,
+           statistics[2] > 0 ? std::sqrt(statistics[1] / statistics[2]) : 0.0, index);
   }
 }
 
 void StepMeter::skipped_metric(std::int64_t step) {
   skipped_updates_ += captured(step).skipped ? 1 : 0;
-  if (skipped_updates_ > 0) metric(Metric::skipped_updates, step, static_cast<double>(skipped_updates_));
+  if (skipped_updates_ > 0)
+    metric(Metric::skipped_updates, step, static_cast<double>(skipped_updates_));
 }
 
 void StepMeter::traffic_metrics(std::int64_t step) {
@@ -175,24 +206,30 @@ void StepMeter::traffic_metrics(std::int64_t step) {
   told_step_ = step;
   for (int peer = 0; peer < transport_->ranks(); ++peer) {
     if (peer == transport_->rank()) continue;
-    if (const comm::Traffic traffic = transport_->traffic(peer); messages(traffic) > 0) traffic_metric(step, peer, traffic);
+    if (const comm::Traffic traffic = transport_->traffic(peer); messages(traffic) > 0)
+      traffic_metric(step, peer, traffic);
   }
 }
 
-// Totals are read as of steps, and rates by the time of steps: what grew between two is told of the first once more, so that it is in no rate.
+// Totals are read as of steps, and rates by the time of steps: what grew between two is told of the
+// first once more, so that it is in no rate.
 void StepMeter::traffic_between_steps() {
   for (std::size_t peer = 0; peer < told_messages_.size(); ++peer) {
-    const comm::Traffic traffic = told_messages_[peer] > 0 ? transport_->traffic(static_cast<int>(peer)) : comm::Traffic();
-    if (messages(traffic) > told_messages_[peer]) traffic_metric(told_step_, static_cast<int>(peer), traffic);
+    const comm::Traffic traffic =
+        told_messages_[peer] > 0 ? transport_->traffic(static_cast<int>(peer)) : comm::Traffic();
+    if (messages(traffic) > told_messages_[peer])
+      traffic_metric(told_step_, static_cast<int>(peer), traffic);
   }
 }
 
 void StepMeter::traffic_metric(std::int64_t step, int peer, const comm::Traffic& traffic) {
   told_messages_[static_cast<std::size_t>(peer)] = messages(traffic);
   metric(Metric::sent_payload_bytes, step, static_cast<double>(traffic.sent_payload_bytes), peer);
-  metric(Metric::received_payload_bytes, step, static_cast<double>(traffic.received_payload_bytes), peer);
+  metric(Metric::received_payload_bytes, step, static_cast<double>(traffic.received_payload_bytes),
+         peer);
   metric(Metric::sent_header_bytes, step, static_cast<double>(traffic.sent_header_bytes), peer);
-  metric(Metric::received_header_bytes, step, static_cast<double>(traffic.received_header_bytes), peer);
+  metric(Metric::received_header_bytes, step, static_cast<double>(traffic.received_header_bytes),
+         peer);
 }
 
 void StepMeter::begin_anew(std::int64_t now_ns) {
@@ -201,7 +238,8 @@ void StepMeter::begin_anew(std::int64_t now_ns) {
   times = {now_ns};
 }
 
-void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples, std::int64_t end_ns) {
+void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples,
+                          std::int64_t end_ns) {
   if (events_ != nullptr) {
     now_ns_ = end_ns;
     metric(Metric::held_out_loss_sum, step, loss_sum);
@@ -221,7 +259,8 @@ void StepMeter::averaged(std::int64_t step) {
   if (events_ != nullptr) {
     now_ns_ = base::now_nanoseconds();
     const double* spread = bound_.spread.as<double>();
-    metric(Metric::squared_disagreement, step, std::accumulate(spread, spread + bound_.spread.elements(), 0.0));
+    metric(Metric::squared_disagreement, step,
+           std::accumulate(spread, spread + bound_.spread.elements(), 0.0));
   }
   begin_anew(base::now_nanoseconds());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where a rank has what it puts aside (plan::Place): memory of the host, and a file. The file has no name any more once it is made, so that nothing is left of
-// it however the rank ends; and all its room is taken at once, so that a full disk is found before anything is computed.
+// Where a rank has what it puts aside (plan::Place): memory of the host, and a file. The file has
+// no name any more once it is made, so that nothing is left of it however the rank ends; and all
+// its room is taken at once, so that a full disk is found before anything is computed.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +24,14 @@ struct UnmapMemory {
 
 class SwapSpace {
  public:
-  // As much as the layout says, zero. A Problem of `where`, which names the directory and what the system says, where there is not so much room, or no file
-  // can be made.
-  static base::Result<SwapSpace> make(const Layout& layout, const std::string& directory, const std::string& where);
+  // As much as the layout says, zero. A Problem of `where`, which names the directory and what the
+  // system says, where there is not so much room, or no file can be made.
+  static base::Result<SwapSpace> make(const Layout& layout, const std::string& directory,
+                                      const std::string& where);
   SwapSpace() = default;  // nothing
 
-  // From an offset on, as the layout says. What is in the file is mapped: for what looks at it between steps.
+  // From an offset on, as the layout says. What is in the file is mapped: for what looks at it
+  // between steps.
   std::byte* host(std::int64_t offset) const { return host_.get() + offset; }
   std::byte* disk(std::int64_t offset) const { return mapped_.get() + offset; }
 

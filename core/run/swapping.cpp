@@ -25,15 +25,19 @@ base::Result<void> move_by_host(const BoundCopy& copy, bool out, compute::Comput
 base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compute) {
   const auto bytes = static_cast<std::size_t>(copy.bytes);
   if (copy.file != nullptr && !compute.on_host()) return move_by_host(copy, out, compute);
-  if (copy.file != nullptr) return out ? copy.file->write(copy.offset, {copy.near, bytes}) : copy.file->read(copy.offset, {copy.near, bytes});
-  out ? compute.copy(copy.home, copy.near, copy.bytes) : compute.copy(copy.near, copy.home, copy.bytes);
+  if (copy.file != nullptr)
+    return out ? copy.file->write(copy.offset, {copy.near, bytes})
+               : copy.file->read(copy.offset, {copy.near, bytes});
+  out ? compute.copy(copy.home, copy.near, copy.bytes)
+      : compute.copy(copy.near, copy.home, copy.bytes);
   return {};
 }
 
 using Marks = std::vector<std::vector<bool>>;  // by program and op
 
 // The op with which a dependency is met, in a program that it may look at.
-void mark(const plan::Dependency& dependency, const plan::Program& program, std::vector<bool>& marks) {
+void mark(const plan::Dependency& dependency, const plan::Program& program,
+          std::vector<bool>& marks) {
   std::int32_t passed = 0;
   std::size_t last = program.ops.size();
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -50,14 +54,17 @@ Marks awaited_by(const plan::RankPlan& plan, plan::LaneId lane) {
   for (const plan::Program& program : plan.programs) marks.emplace_back(program.ops.size(), false);
   for (std::size_t p = 0; p < plan.programs.size(); ++p)
     for (const plan::Op& op : plan.programs[p].ops)
-      for (const plan::Dependency& dependency : op.lane == lane ? op.after : std::vector<plan::Dependency>{})
+      for (const plan::Dependency& dependency :
+           op.lane == lane ? op.after : std::vector<plan::Dependency>{})
         for (std::size_t target = 0; target < plan.programs.size(); ++target)
-          if (target == p || dependency.steps_back > 0) mark(dependency, plan.programs[target], marks[target]);
+          if (target == p || dependency.steps_back > 0)
+            mark(dependency, plan.programs[target], marks[target]);
   return marks;
 }
 
 std::int64_t bytes_of(const BoundOp& op) {
-  return std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0}, [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; });
+  return std::accumulate(op.copies.begin(), op.copies.end(), std::int64_t{0},
+                         [](std::int64_t sum, const BoundCopy& copy) { return sum + copy.bytes; });
 }
 
 }  // namespace
@@ -68,9 +75,16 @@ base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
   return {};
 }
 
-Swapping::Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane, const BoundPlan& bound, compute::Compute& compute, Exchange* peers,
+Swapping::Swapping(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
+                   const BoundPlan& bound, compute::Compute& compute, Exchange* peers,
                    const Slowness* slowness)
-    : frontier_(frontier), lane_(lane), awaited_(awaited_by(plan, lane)), bound_(bound), compute_(compute), peers_(peers), slowness_(slowness) {
+    : frontier_(frontier),
+      lane_(lane),
+      awaited_(awaited_by(plan, lane)),
+      bound_(bound),
+      compute_(compute),
+      peers_(peers),
+      slowness_(slowness) {
   ended_.reserve(kEndedAtOnce);
   thread_ = std::thread([this] { run(); });
 }
@@ -96,13 +110,17 @@ void Swapping::run() {
   }
 }
 
-// Until it has taken as long as it would on the drawn device. A straggler's copies are as fast as any: what is slow is its arithmetic.
+// Until it has taken as long as it would on the drawn device. A straggler's copies are as fast as
+// any: what is slow is its arithmetic.
 void Swapping::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
   if (slowness_ == nullptr || !slowness_->paced()) return;
-  const auto slowed_ns = static_cast<double>(slowness_->shall_take(ready.program, ready.op, ready.step, 0));
+  const auto slowed_ns =
+      static_cast<double>(slowness_->shall_take(ready.program, ready.op, ready.step, 0));
   const std::int64_t end_ns = begin_ns + std::llround(slowed_ns / slowness_->factor(ready.step));
-  for (std::int64_t left = end_ns - base::now_nanoseconds(); left > 0 && !stop_.load(); left = end_ns - base::now_nanoseconds())
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLongestHold));
+  for (std::int64_t left = end_ns - base::now_nanoseconds(); left > 0 && !stop_.load();
+       left = end_ns - base::now_nanoseconds())
+    std::this_thread::sleep_for(
+        std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left), kLongestHold));
 }
 
 // False: none may start, or one has failed.
@@ -119,7 +137,8 @@ bool Swapping::carry_out_next() {
 }
 
 // To whoever waits, for copies alone or for peers.
-void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done, std::int64_t begin_ns) {
+void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done,
+                    std::int64_t begin_ns) {
   {
     const std::lock_guard lock(mutex_);
     if (done) {
@@ -135,7 +154,8 @@ void Swapping::tell(const plan::Frontier::Ready& ready, const base::Result<void>
 
 // In this order: whatever has ended by the time it settles is to be taken.
 bool Swapping::under_way() const {
-  if (settled_.load(std::memory_order_acquire) != news_.load(std::memory_order_acquire)) return true;
+  if (settled_.load(std::memory_order_acquire) != news_.load(std::memory_order_acquire))
+    return true;
   const std::lock_guard lock(mutex_);
   return !ended_.empty() || failure_;
 }

@@ -12,7 +12,8 @@ namespace trainyard::run {
 namespace {
 
 double element(const compute::Tensor& tensor, std::int64_t i) {
-  return tensor.dtype == base::DType::fp64 ? tensor.as<double>()[i] : static_cast<double>(tensor.as<float>()[i]);
+  return tensor.dtype == base::DType::fp64 ? tensor.as<double>()[i]
+                                           : static_cast<double>(tensor.as<float>()[i]);
 }
 
 }  // namespace
@@ -60,23 +61,26 @@ base::Result<void> TextSampler::prepare() {
   return {};
 }
 
-// Of each of the last characters, as many as a sample has, what follows it. Places after them hold something, which none of them sees. False: nothing runs on
-// the device any more.
+// Of each of the last characters, as many as a sample has, what follows it. Places after them hold
+// something, which none of them sees. False: nothing runs on the device any more.
 bool TextSampler::foretell(const std::vector<std::int32_t>& text) {
   std::vector<float> numbers(static_cast<std::size_t>(parts_.model->features));
   const std::size_t seen = std::min(text.size(), numbers.size());
-  std::transform(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), numbers.begin(), [](std::int32_t number) { return static_cast<float>(number); });
+  std::transform(text.end() - static_cast<std::ptrdiff_t>(seen), text.end(), numbers.begin(),
+                 [](std::int32_t number) { return static_cast<float>(number); });
   parts_.compute->load(input_, numbers);
   for (const auto& kernel : kernels_) kernel->enqueue(*queue_);
   return compute::finish(*queue_).has_value();
 }
 
-// By the cumulated probabilities, softmax of the row's logits over the temperature; -1: they are not finite.
+// By the cumulated probabilities, softmax of the row's logits over the temperature; -1: they are
+// not finite.
 std::int32_t TextSampler::drawn(std::int64_t row, double temperature, double uniform) const {
   std::vector<double> parts(static_cast<std::size_t>(parts_.model->classes));
   std::vector<std::byte> memory;
   const compute::Tensor logits = compute::seen(parts_.compute, logits_, memory);
-  for (std::size_t c = 0; c < parts.size(); ++c) parts[c] = element(logits, row * parts_.model->classes + static_cast<std::int64_t>(c));
+  for (std::size_t c = 0; c < parts.size(); ++c)
+    parts[c] = element(logits, row * parts_.model->classes + static_cast<std::int64_t>(c));
   if (!std::ranges::all_of(parts, [](double logit) { return std::isfinite(logit); })) return -1;
   const auto likeliest = std::ranges::max_element(parts);
   if (temperature <= 0) return static_cast<std::int32_t>(likeliest - parts.begin());
@@ -84,19 +88,25 @@ std::int32_t TextSampler::drawn(std::int64_t row, double temperature, double uni
   double sum = 0;
   for (double& part : parts) sum += part = std::exp((part - largest) / temperature);
   std::size_t c = 0;
-  for (double left = uniform * sum - parts[0]; left >= 0 && c + 1 < parts.size(); left -= parts[c]) ++c;
+  for (double left = uniform * sum - parts[0]; left >= 0 && c + 1 < parts.size(); left -= parts[c])
+    ++c;
   return static_cast<std::int32_t>(c);
 }
 
-std::string TextSampler::sample(std::int64_t characters, double temperature, std::uint64_t seed, std::int64_t step, const std::stop_token& stop) {
+std::string TextSampler::sample(std::int64_t characters, double temperature, std::uint64_t seed,
+                                std::int64_t step, const std::stop_token& stop) {
   const base::Random random(seed, base::Purpose::speak, static_cast<std::uint32_t>(step));
   const auto line_end = std::ranges::find(parts_.vocabulary, "\n");
-  std::vector<std::int32_t> text{line_end != parts_.vocabulary.end() ? static_cast<std::int32_t>(line_end - parts_.vocabulary.begin()) : 0};
+  std::vector<std::int32_t> text{
+      line_end != parts_.vocabulary.end()
+          ? static_cast<std::int32_t>(line_end - parts_.vocabulary.begin())
+          : 0};
   std::string said;
   for (std::int64_t i = 0; i < characters && !stop.stop_requested(); ++i) {
     if (!foretell(text)) break;
     const std::int64_t last = std::min(std::ssize(text), parts_.model->features) - 1;
-    const std::int32_t next = drawn(last, temperature, random.uniform(static_cast<std::uint64_t>(i)));
+    const std::int32_t next =
+        drawn(last, temperature, random.uniform(static_cast<std::uint64_t>(i)));
     if (next < 0) break;
     text.push_back(next);
     said += parts_.vocabulary[static_cast<std::size_t>(next)];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text that a language model of characters makes up: each character is drawn from what the model foretells after those before it, of which it sees as many as
-// a sample has. It computes with memory of its own, one sample at a time, by the parameters as they are.
+// Text that a language model of characters makes up: each character is drawn from what the model
+// foretells after those before it, of which it sees as many as a sample has. It computes with
+// memory of its own, one sample at a time, by the parameters as they are.
 #pragma once
 
 #include <memory>
@@ -25,9 +26,11 @@ class TextSampler {
   // Of a model with a label for each number of a sample.
   static base::Result<TextSampler> make(Parts parts);
 
-  // The same for the same parameters, seed and step, on every machine that computes alike. It begins as if a line had just ended. A temperature of 0 takes the
-  // likeliest character; logits that are not finite end the text, and so does whoever asks to stop.
-  std::string sample(std::int64_t characters, double temperature, std::uint64_t seed, std::int64_t step, const std::stop_token& stop = {});
+  // The same for the same parameters, seed and step, on every machine that computes alike. It
+  // begins as if a line had just ended. A temperature of 0 takes the likeliest character; logits
+  // that are not finite end the text, and so does whoever asks to stop.
+  std::string sample(std::int64_t characters, double temperature, std::uint64_t seed,
+                     std::int64_t step, const std::stop_token& stop = {});
 
  private:
   explicit TextSampler(Parts parts) : parts_(std::move(parts)) {}

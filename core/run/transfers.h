@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The communication ops of a rank that are under way. A send is posted and watched until its peer has consumed it; a
-// receive waits for its message and then reads it where it lies.
+// The communication ops of a rank that are under way. A send is posted and watched until its peer
+// has consumed it; a receive waits for its message and then reads it where it lies.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,8 @@ namespace trainyard::run {
 class Transfers final : public Exchange {
  public:
   // What adds up combines by `reduction`; a mean is divided by whoever asked for it, at the end.
-  Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation, base::Reduction reduction = base::Reduction::sum);
+  Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation,
+            base::Reduction reduction = base::Reduction::sum);
 
   int waits_for() const override;
   bool wait(std::chrono::microseconds limit) override { return transport_.wait(limit); }
@@ -28,13 +29,18 @@ class Transfers final : public Exchange {
   base::Result<bool> receive(Transfer& transfer, std::int64_t& busy_ns);
   std::int64_t take_rows(const BoundOp& op, const std::byte* rows);
   base::Result<bool> arrived(const Transfer& transfer, int peer, const std::byte*& bytes);
-  // Messages between two ranks on one channel keep their order: a transfer waits while an older one has its turn.
+  // Messages between two ranks on one channel keep their order: a transfer waits while an older one
+  // has its turn.
   struct Line {
-    std::uint64_t posted = 0, taken = 0;                  // messages so far
-    std::uint64_t send_held_up = 0, receive_held_up = 0;  // the pass of `poll` in which an older transfer could not go on
+    std::uint64_t posted = 0, taken = 0;  // messages so far
+    std::uint64_t send_held_up = 0,
+                  receive_held_up =
+                      0;  // the pass of `poll` in which an older transfer could not go on
   };
   Line& line(int peer, int channel);
-  static std::span<const int> peers_of(const Transfer& transfer) { return transfer.op->peers_in(transfer.ready.step); }
+  static std::span<const int> peers_of(const Transfer& transfer) {
+    return transfer.op->peers_in(transfer.ready.step);
+  }
   comm::Tag tag_of(const Transfer& transfer, std::uint64_t passed) const;
 
   comm::Transport& transport_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the first server tells a worker that asked, and what a worker tells a server when it asks. As fp64 numbers, which hold every count exactly.
+// What the first server tells a worker that asked, and what a worker tells a server when it asks.
+// As fp64 numbers, which hold every count exactly.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ struct Turn {
   }
 };
 
-// A wish is one number: how many gradients must be in the parameters that it asks for; or that it leaves.
+// A wish is one number: how many gradients must be in the parameters that it asks for; or that it
+// leaves.
 inline constexpr double kLeaves = -1;
 
 }  // namespace trainyard::run

@@ -11,7 +11,9 @@ class Turns {
  public:
   // `evaluate_every_steps` 0: never. `done`: steps until the beginning.
   Turns(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps, std::int64_t done = 0)
-      : in_step_(rule.answers_after_update), every_(evaluate_every_steps), next_evaluation_(every_ > 0 ? (done / every_ + 1) * every_ : 0) {}
+      : in_step_(rule.answers_after_update),
+        every_(evaluate_every_steps),
+        next_evaluation_(every_ > 0 ? (done / every_ + 1) * every_ : 0) {}
 
   // `done`: steps until now; `gradients`: taken until now.
   Turn next(const plan::Arrivals::Answer& given, std::int64_t done, std::int64_t gradients) {

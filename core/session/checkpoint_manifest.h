@@ -12,7 +12,8 @@ namespace trainyard::session {
 struct CheckpointFile {
   std::string name, xxh64;
   std::int64_t bytes = 0;
-  std::int64_t version = 0;  // of what is in it, as its writer counts: steps, or updates of a server
+  std::int64_t version =
+      0;  // of what is in it, as its writer counts: steps, or updates of a server
 };
 
 struct CheckpointManifest {
@@ -31,9 +32,11 @@ struct trainyard::base::Fields<trainyard::session::CheckpointFile> {
   using C = trainyard::session::CheckpointFile;
   static constexpr std::string_view title = "File of a checkpoint";
   static auto table() {
-    return std::tuple{base::field("name", &C::name, "", {1, 200}, "In the checkpoint's directory"), base::field("bytes", &C::bytes, "bytes", {0, 1e15}, "Size"),
+    return std::tuple{base::field("name", &C::name, "", {1, 200}, "In the checkpoint's directory"),
+                      base::field("bytes", &C::bytes, "bytes", {0, 1e15}, "Size"),
                       base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum, hexadecimal"),
-                      base::field("version", &C::version, "", {0, 1e15}, "Of what is in it: steps, or updates of a server")};
+                      base::field("version", &C::version, "", {0, 1e15},
+                                  "Of what is in it: steps, or updates of a server")};
   }
 };
 
@@ -42,11 +45,13 @@ struct trainyard::base::Fields<trainyard::session::CheckpointManifest> {
   using C = trainyard::session::CheckpointManifest;
   static constexpr std::string_view title = "Manifest of a checkpoint";
   static auto table() {
-    return std::tuple{base::field("format", &C::format, "", {}, "What this file is"),
-                      base::field("version", &C::version, "", {2, 2}, "Of this format"),
-                      base::field("step", &C::step, "", {0, 1e15}, "Steps that are in the parameters"),
-                      base::field("plan_hash", &C::plan_hash, "", {0, 100}, "Of the plan that trained them"),
-                      base::field("files", &C::files, "", {1, 10'000}, "What belongs to the checkpoint"),
-                      base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum of this document with this field empty, hexadecimal")};
+    return std::tuple{
+        base::field("format", &C::format, "", {}, "What this file is"),
+        base::field("version", &C::version, "", {2, 2}, "Of this format"),
+        base::field("step", &C::step, "", {0, 1e15}, "Steps that are in the parameters"),
+        base::field("plan_hash", &C::plan_hash, "", {0, 100}, "Of the plan that trained them"),
+        base::field("files", &C::files, "", {1, 10'000}, "What belongs to the checkpoint"),
+        base::field("xxh64", &C::xxh64, "", {16, 16},
+                    "Checksum of this document with this field empty, hexadecimal")};
   }
 };

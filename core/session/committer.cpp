@@ -3,10 +3,16 @@
 
 namespace trainyard::session {
 
-Committer::Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state)
-    : directory_(std::move(directory)), plan_hash_(std::move(plan_hash)), count_(static_cast<std::size_t>(parts)), with_state_(with_state) {}
+Committer::Committer(std::filesystem::path directory, std::string plan_hash, int parts,
+                     bool with_state)
+    : directory_(std::move(directory)),
+      plan_hash_(std::move(plan_hash)),
+      count_(static_cast<std::size_t>(parts)),
+      with_state_(with_state) {}
 
-bool Committer::is_whole(const Parts& parts) const { return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_; }
+bool Committer::is_whole(const Parts& parts) const {
+  return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_;
+}
 
 // Of an older step than one that is whole, parts will not be waited for.
 void Committer::take(const Saved& saved) {
@@ -28,16 +34,20 @@ void Committer::start_next() {
   if (running_.valid() || whole_.empty()) return;
   const auto [step, files] = *whole_.rbegin();  // the newest is enough
   whole_.clear();
-  running_ = std::async(std::launch::async, [directory = directory_, info = CheckpointInfo{step, plan_hash_}, files = files] {
-    Outcome outcome{info.step, 0, {}};
-    for (const CheckpointFile& file : files) outcome.bytes += file.bytes;
-    if (const auto done = commit_checkpoint(directory, info, files); !done) outcome.problem = done.error();
-    return outcome;
-  });
+  running_ =
+      std::async(std::launch::async,
+                 [directory = directory_, info = CheckpointInfo{step, plan_hash_}, files = files] {
+                   Outcome outcome{info.step, 0, {}};
+                   for (const CheckpointFile& file : files) outcome.bytes += file.bytes;
+                   if (const auto done = commit_checkpoint(directory, info, files); !done)
+                     outcome.problem = done.error();
+                   return outcome;
+                 });
 }
 
 std::optional<Committer::Outcome> Committer::look() {
-  if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+  if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    return std::nullopt;
   Outcome outcome = running_.get();
   if (!outcome.problem) committed_ = outcome.step;
   start_next();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Makes of parts that ranks have written a checkpoint, once all of it is there: on a thread of its own, so that the coordinator never waits for a disk.
+// Makes of parts that ranks have written a checkpoint, once all of it is there: on a thread of its
+// own, so that the coordinator never waits for a disk.
 #pragma once
 
 #include <future>
@@ -13,7 +14,8 @@ namespace trainyard::session {
 
 class Committer {
  public:
-  // So many parts of parameters make one whole, one a rank, and where `with_state`, one of what models keep besides.
+  // So many parts of parameters make one whole, one a rank, and where `with_state`, one of what
+  // models keep besides.
   Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state);
 
   void take(const Saved& saved);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How control messages travel. The coordinator serves; ranks and viewers are clients. Implemented over ZeroMQ in
-// backends/zmq and over queues in backends/inproc. An object is used by one thread.
+// How control messages travel. The coordinator serves; ranks and viewers are clients. Implemented
+// over ZeroMQ in backends/zmq and over queues in backends/inproc. An object is used by one thread.
 #pragma once
 
 #include <chrono>
@@ -37,6 +37,7 @@ class ControlClient {
   virtual base::Result<void> send(const Message& message) = 0;
 };
 
-using Connect = std::function<base::Result<std::unique_ptr<ControlClient>>(const std::string& endpoint)>;
+using Connect =
+    std::function<base::Result<std::unique_ptr<ControlClient>>(const std::string& endpoint)>;
 
 }  // namespace trainyard::session

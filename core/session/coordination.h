@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One run as the coordinator sees it: how it starts is in coordinator_start.cpp, the loop and its ends in coordinator.cpp, what it
-// is told, and says, in coordinator_messages.cpp, who is lost and comes back in coordinator_faults.cpp.
+// One run as the coordinator sees it: how it starts is in coordinator_start.cpp, the loop and its
+// ends in coordinator.cpp, what it is told, and says, in coordinator_messages.cpp, who is lost and
+// comes back in coordinator_faults.cpp.
 #pragma once
 
 #include <map>
@@ -93,7 +94,8 @@ class Coordination {
   base::Result<CoordinatorResult> close();
   base::Json result(std::int64_t now) const;
   std::string what_is_kept() const;
-  std::optional<std::int64_t> step_to_go_on_from() const;  // of the newest whole checkpoint, where another run can begin with it
+  std::optional<std::int64_t> step_to_go_on_from()
+      const;  // of the newest whole checkpoint, where another run can begin with it
   void cannot_record(const base::Problem& problem);
 
   void set_state(RunState state);
@@ -112,12 +114,14 @@ class Coordination {
   std::string plan_hash_;
   std::uint64_t run_key_;  // frames of other runs on the data plane do not have it
   std::optional<Journal> journal_;
-  std::optional<Committer> committer_;  // of parts that servers write, or ranks with some layers each; else the chief writes whole ones
+  std::optional<Committer> committer_;  // of parts that servers write, or ranks with some layers
+                                        // each; else the chief writes whole ones
   std::optional<Speaker> speaker_;      // by what is committed, where no rank has all of it
   Pacer pacer_;
   Watch watch_;
   Seats seats_;
-  std::set<std::pair<PeerId, std::int32_t>> peers_;  // who speaks for which rank; one may speak for several
+  std::set<std::pair<PeerId, std::int32_t>>
+      peers_;  // who speaks for which rank; one may speak for several
   std::map<PeerId, std::uint64_t> asked_;
   Horizon last_grant_;
   RunState state_ = RunState::starting;
@@ -127,11 +131,13 @@ class Coordination {
   std::optional<base::Problem> reported_;  // the first failure that a rank told of
   Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
-  std::optional<base::Problem> uncommitted_;  // why the last checkpoint whose parts were all there was not committed; none: it was
+  std::optional<base::Problem> uncommitted_;  // why the last checkpoint whose parts were all there
+                                              // was not committed; none: it was
   bool trained_ = false;                      // and evaluators know it
-  std::int64_t told_ns_ = 0;                  // when the last of the events was that ranks have told
+  std::int64_t told_ns_ = 0;  // when the last of the events was that ranks have told
   std::int64_t strangers_ = 0, restarts_ = 0;
-  std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0, kill_ns_ = 0;
+  std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0, spoke_ns_ = 0,
+               kill_ns_ = 0;
 };
 
 }  // namespace trainyard::session

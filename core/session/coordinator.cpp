@@ -31,14 +31,17 @@ constexpr std::chrono::milliseconds kTick{10};
 constexpr std::int64_t kSecond = 1'000'000'000;      // ns
 constexpr std::int64_t kFlushPeriod = kSecond / 20;  // between two flushes of the recording
 constexpr std::int64_t kObservePeriod = kSecond / 5;
-constexpr std::int64_t kKeepAlive = kSecond;        // between two words to the ranks
-constexpr std::int64_t kTableTime = kSecond;        // for the other ranks to say what they have, once one has something else
-constexpr std::int64_t kEndLimit = 5 * kSecond;     // for ranks to leave once they have finished
-constexpr std::int64_t kAbortLimit = kSecond;       // for ranks to leave once told to
-constexpr std::int64_t kCommitLimit = kSecond / 2;  // for a checkpoint whose parts are all there, when the run fails
+constexpr std::int64_t kKeepAlive = kSecond;  // between two words to the ranks
+constexpr std::int64_t kTableTime =
+    kSecond;  // for the other ranks to say what they have, once one has something else
+constexpr std::int64_t kEndLimit = 5 * kSecond;  // for ranks to leave once they have finished
+constexpr std::int64_t kAbortLimit = kSecond;    // for ranks to leave once told to
+constexpr std::int64_t kCommitLimit =
+    kSecond / 2;  // for a checkpoint whose parts are all there, when the run fails
 
 bool all_over(std::span<const RankSeat> seats) {
-  return std::ranges::all_of(seats, [](const RankSeat& seat) { return seat.finished || seat.lost; });
+  return std::ranges::all_of(seats,
+                             [](const RankSeat& seat) { return seat.finished || seat.lost; });
 }
 
 Problem cancelled() { return {ProblemCode::cancelled, "", "the run was cancelled", "", ""}; }
@@ -52,7 +55,8 @@ Result<CoordinatorResult> Coordination::run() {
   return close();
 }
 
-// The loop ---------------------------------------------------------------------------------------------------------
+// The loop
+// ---------------------------------------------------------------------------------------------------------
 
 void Coordination::tick() {
   receive_all();
@@ -61,7 +65,8 @@ void Coordination::tick() {
   look_at_reports(now);
   look_at_interrupts();
   look_for_disagreement(now);
-  if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit) end(RunState::failed, not_started(seats_, base::seconds(kStartLimit)));
+  if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit)
+    end(RunState::failed, not_started(seats_, base::seconds(kStartLimit)));
   look_for_life(now);
   look_for_returns();
   look_at_journal();
@@ -77,7 +82,8 @@ void Coordination::receive_all() {
     const auto received = p_.server->receive(i == 0 ? kTick : std::chrono::milliseconds(0));
     if (!received) return end(RunState::failed, received.error());
     if (!*received) return;
-    std::visit([&](const auto& message) { take((*received)->from, message); }, (*received)->message);
+    std::visit([&](const auto& message) { take((*received)->from, message); },
+               (*received)->message);
   }
 }
 
@@ -97,7 +103,8 @@ void Coordination::look_at_processes(std::int64_t now) {
   }
 }
 
-// A rank may have seen that a peer is gone before its death can be seen here; the death is the better explanation.
+// A rank may have seen that a peer is gone before its death can be seen here; the death is the
+// better explanation.
 void Coordination::look_at_reports(std::int64_t now) {
   if (reported_ && !ended_ && reported_since_.over(now)) end(RunState::failed, *reported_);
 }
@@ -118,7 +125,8 @@ void Coordination::look_for_disagreement(std::int64_t now) {
     std::string RankSeat::*value;
     std::string expected;
   };
-  for (const Subject& subject : {Subject{"software", &RankSeat::software, TRAINYARD_VERSION}, Subject{"plan", &RankSeat::plan_hash, plan_hash_}}) {
+  for (const Subject& subject : {Subject{"software", &RankSeat::software, TRAINYARD_VERSION},
+                                 Subject{"plan", &RankSeat::plan_hash, plan_hash_}}) {
     if (ended_ || !any_differs(seats_, subject.value, subject.expected)) continue;
     if (disagreed_ns_ == 0) disagreed_ns_ = now;
     if (all_said(seats_, subject.value) || now - disagreed_ns_ > kTableTime)
@@ -129,7 +137,8 @@ void Coordination::look_for_disagreement(std::int64_t now) {
 void Coordination::look_for_life(std::int64_t now) {
   if (ended_) return;
   for (RankSeat& seat : seats_)
-    if (watch_.is_silent(seat.identity.rank, now) && spares(seat)) lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
+    if (watch_.is_silent(seat.identity.rank, now) && spares(seat))
+      lose(seat, "did not answer for " + base::format_seconds(p_.silent_seconds));
   auto problem = watch_.judge(pacer_.horizon(), now);
   if (!problem) return;
   if (trained_ && lose_evaluators(problem->what)) return;  // who has hung is one of these
@@ -149,19 +158,24 @@ void Coordination::look_at_checkpoints() {
   if (!outcome) return;
   uncommitted_ = outcome->problem;
   if (!outcome->problem) {
-    say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " + base::format_bytes(static_cast<double>(outcome->bytes)));
+    say("info", "checkpoint of step " + base::format_count(outcome->step) + ", " +
+                    base::format_bytes(static_cast<double>(outcome->bytes)));
     if (speaker_) speaker_->tell(outcome->step);
     return tell_evaluators();
   }
-  say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " + base::to_string(*outcome->problem));
+  say("warning", "no checkpoint of step " + base::format_count(outcome->step) + ": " +
+                     base::to_string(*outcome->problem));
 }
 
 void Coordination::look_at_text() {
   const auto said = speaker_ ? speaker_->look() : std::nullopt;
-  if (said) say(*said ? "text" : "warning", *said ? **said : "no text was made up: " + base::to_string(said->error()));
+  if (said)
+    say(*said ? "text" : "warning",
+        *said ? **said : "no text was made up: " + base::to_string(said->error()));
 }
 
-// What is being committed when a run fails is there when somebody reads why: so it is named as what to go on from.
+// What is being committed when a run fails is there when somebody reads why: so it is named as what
+// to go on from.
 void Coordination::await_checkpoint() {
   const std::int64_t until = base::now_nanoseconds() + kCommitLimit;
   while (committer_ && committer_->busy() && base::now_nanoseconds() < until) {
@@ -173,11 +187,13 @@ void Coordination::await_checkpoint() {
 void Coordination::steer(std::int64_t now) {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
-    if (!seat.finished && !seat.lost && counts(seat)) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+    if (!seat.finished && !seat.lost && counts(seat))
+      slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
   const bool stepping = pacer_.stepping();
   pacer_.at_step(slowest);
   if (stepping && !pacer_.stepping())
-    say("info", "single step done: " + base::format_count(pacer_.horizon()) + " of " + base::format_count(p_.resolved.steps) + " steps");
+    say("info", "single step done: " + base::format_count(pacer_.horizon()) + " of " +
+                    base::format_count(p_.resolved.steps) + " steps");
   const auto grant = pacer_.grant(now);
   if (grant || now - spoke_ns_ > kKeepAlive) {
     spoke_ns_ = now;
@@ -185,7 +201,8 @@ void Coordination::steer(std::int64_t now) {
     last_grant_.chief = chief();
     broadcast(last_grant_);
   }
-  if (state_ == RunState::pausing && pacer_.pausing() && pacer_.at_horizon()) set_state(RunState::paused);
+  if (state_ == RunState::pausing && pacer_.pausing() && pacer_.at_horizon())
+    set_state(RunState::paused);
   if (!trained_ && trained()) {
     trained_ = true;
     tell_evaluators();
@@ -193,10 +210,12 @@ void Coordination::steer(std::int64_t now) {
   if (trained_ && all_over(seats_)) finish();
 }
 
-// Evaluators have the last checkpoint before them yet. What is made up by it is said before the end.
+// Evaluators have the last checkpoint before them yet. What is made up by it is said before the
+// end.
 bool Coordination::trained() const {
-  return all_over(std::span(seats_).first(static_cast<std::size_t>(p_.resolved.trainers_and_servers()))) && !(committer_ && committer_->busy()) &&
-         !(speaker_ && speaker_->busy());
+  return all_over(std::span(seats_).first(
+             static_cast<std::size_t>(p_.resolved.trainers_and_servers()))) &&
+         !(committer_ && committer_->busy()) && !(speaker_ && speaker_->busy());
 }
 
 void Coordination::housekeeping(std::int64_t now) {
@@ -204,16 +223,21 @@ void Coordination::housekeeping(std::int64_t now) {
     flushed_ns_ = now;
     journal_->flush();
   }
-  if (p_.observe && !ended_ && now - observed_ns_ > kObservePeriod) {  // of the end it is told when all is over: it may take its time then
+  if (p_.observe && !ended_ &&
+      now - observed_ns_ >
+          kObservePeriod) {  // of the end it is told when all is over: it may take its time then
     observed_ns_ = now;
     p_.observe(status(0), journal_->history());
   }
 }
 
-// Ends -------------------------------------------------------------------------------------------------------------
+// Ends
+// -------------------------------------------------------------------------------------------------------------
 
 bool Coordination::over() const {
-  return ended_ && std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) { return !seat.handle || seat.handle->ended(); });
+  return ended_ && std::all_of(seats_.begin(), seats_.end(), [](const RankSeat& seat) {
+           return !seat.handle || seat.handle->ended();
+         });
 }
 
 void Coordination::stop() {
@@ -225,7 +249,8 @@ void Coordination::stop() {
 
 void Coordination::finish() {
   for (const std::vector<int>& alike : experiment::ranks_alike(p_.resolved))
-    if (auto problem = different_weights(seats_, alike)) return end(RunState::failed, std::move(problem));
+    if (auto problem = different_weights(seats_, alike))
+      return end(RunState::failed, std::move(problem));
   if (uncommitted_) return end(RunState::failed, uncommitted_);
   if (cancelling_) return end(RunState::cancelled, cancelled());
   end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
@@ -251,13 +276,18 @@ void Coordination::kill_the_rest() {
 Result<CoordinatorResult> Coordination::close() {
   const std::int64_t now = base::now_nanoseconds();
   if (const auto strange = p_.server->malformed(); strange > 0)
-    say("warning", std::to_string(strange) + " control messages were not ours or could not be read; they were dropped");
-  if (ended_well(state_) && p_.simulated_step_seconds) simulated_step_seconds_ = p_.simulated_step_seconds();
+    say("warning", std::to_string(strange) +
+                       " control messages were not ours or could not be read; they were dropped");
+  if (ended_well(state_) && p_.simulated_step_seconds)
+    simulated_step_seconds_ = p_.simulated_step_seconds();
   journal_->conclude();
   journal_->result(result(now));
   journal_->close();
   look_at_journal();
-  if (const auto ok = base::write_file_atomically(p_.run_directory / "result.json", base::to_text(result(now), 2) + "\n"); !ok) cannot_record(ok.error());
+  if (const auto ok = base::write_file_atomically(p_.run_directory / "result.json",
+                                                  base::to_text(result(now), 2) + "\n");
+      !ok)
+    cannot_record(ok.error());
   std::error_code ignored;
   std::filesystem::remove(p_.run_directory / "control", ignored);
   if (p_.observe) p_.observe(status(0), journal_->history());
@@ -265,18 +295,24 @@ Result<CoordinatorResult> Coordination::close() {
 }
 
 std::optional<std::int64_t> Coordination::step_to_go_on_from() const {
-  return p_.resolved.servers > 0 && committer_ && committer_->committed_step() >= 0 ? std::optional(committer_->committed_step()) : std::nullopt;
+  return p_.resolved.servers > 0 && committer_ && committer_->committed_step() >= 0
+             ? std::optional(committer_->committed_step())
+             : std::nullopt;
 }
 
 // Of a run that trained and failed, as the end of an advice.
 std::string Coordination::what_is_kept() const {
   if (const auto step = step_to_go_on_from())
-    return " The checkpoint of step " + base::format_count(*step) + " is whole: go on from it with --resume " + p_.run_directory.string() +
+    return " The checkpoint of step " + base::format_count(*step) +
+           " is whole: go on from it with --resume " + p_.run_directory.string() +
            " (run.resume_from).";
-  if (p_.resolved.servers == 0 || !committer_ || state_ < RunState::running || has_ended(state_)) return "";
+  if (p_.resolved.servers == 0 || !committer_ || state_ < RunState::running || has_ended(state_))
+    return "";
   const std::int64_t every = p_.resolved.document.run.checkpoint_every_steps;
-  return every > 0 ? " No checkpoint was whole yet: there is one every " + base::format_count(every) + " steps (run.checkpoint_every_steps)."
-                   : " Nothing is kept of it: set run.checkpoint_every_steps, and another run goes on from its last checkpoint.";
+  return every > 0 ? " No checkpoint was whole yet: there is one every " +
+                         base::format_count(every) + " steps (run.checkpoint_every_steps)."
+                   : " Nothing is kept of it: set run.checkpoint_every_steps, and another run goes "
+                     "on from its last checkpoint.";
 }
 
 Json Coordination::result(std::int64_t now) const {
@@ -302,9 +338,11 @@ Json Coordination::result(std::int64_t now) const {
   facts.committed_step = step_to_go_on_from();
   for (const RankSeat& seat : seats_) facts.finished.push_back(seat.finished);
   facts.finished.resize(static_cast<std::size_t>(p_.resolved.world()));
-  for (int r = 0; r < p_.resolved.world(); ++r) facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));
+  for (int r = 0; r < p_.resolved.world(); ++r)
+    facts.duties.emplace_back(experiment::duty_of(p_.resolved.document, r));
   const topology::Network network(p_.resolved.document.topology);
-  for (const topology::DeviceId device : p_.resolved.ranks) facts.emulated.push_back(experiment::is_emulated(network.device(device)));
+  for (const topology::DeviceId device : p_.resolved.ranks)
+    facts.emulated.push_back(experiment::is_emulated(network.device(device)));
   return run_result(facts, journal_->history());
 }
 
@@ -313,13 +351,17 @@ void Coordination::cannot_record(const Problem& problem) {
   if (recording_failed_) return;
   recording_failed_ = true;
   Problem said = problem;
-  said.advice = "Free space, or make the run directory writable, and run again; what was recorded until now can be opened.";
+  said.advice =
+      "Free space, or make the run directory writable, and run again; what was recorded until now "
+      "can be opened.";
   if (!ended_) return end(RunState::failed, said);
   if (!ended_well(state_)) return;  // what ended it is the better explanation
   state_ = RunState::failed;        // trained, but its last words are not on disk
   problem_ = said;
 }
 
-Result<CoordinatorResult> coordinate(CoordinatorParts parts) { return Coordination(std::move(parts)).run(); }
+Result<CoordinatorResult> coordinate(CoordinatorParts parts) {
+  return Coordination(std::move(parts)).run();
+}
 
 }  // namespace trainyard::session

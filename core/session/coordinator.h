@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Starts, steers and records a run. Never on the data path: it grants horizons, gathers what ranks tell, watches that they
-// live, answers viewers, and says at the end what came out. One thread.
+// Starts, steers and records a run. Never on the data path: it grants horizons, gathers what ranks
+// tell, watches that they live, answers viewers, and says at the end what came out. One thread.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,8 @@ class RankHandle {
   virtual bool killed() = 0;                       // it ended without a chance to say why
   virtual std::int64_t process() const = 0;
   virtual void kill() = 0;
-  virtual bool stall(bool on) = 0;  // it stands still, until it is let go on; false: that cannot be done with it
+  virtual bool stall(
+      bool on) = 0;  // it stands still, until it is let go on; false: that cannot be done with it
 };
 
 struct LaunchRequest {
@@ -39,7 +40,8 @@ struct Launched {
   std::vector<std::unique_ptr<RankHandle>> ranks;
   // Starts one anew, in the place of one that was lost; null: that cannot be done.
   std::function<base::Result<std::unique_ptr<RankHandle>>(const RankIdentity& identity)> again;
-  // From now on a link of the drawing, by its number, carries this part of its bandwidth; null: links are not imposed.
+  // From now on a link of the drawing, by its number, carries this part of its bandwidth; null:
+  // links are not imposed.
   std::function<base::Result<void>(int link, double part)> set_link;
 };
 using Launch = std::function<base::Result<Launched>(const LaunchRequest& request)>;
@@ -50,13 +52,17 @@ struct CoordinatorParts {
   std::filesystem::path run_directory;  // made by make_run_directory
   ControlServer* server = nullptr;
   Launch launch;
-  std::function<int()> interrupts;                                                       // Ctrl-Cs so far: the first stops in order, the second at once
-  std::function<void(const Status& status, const telemetry::History& history)> observe;  // a few times a second
-  std::int64_t started_ns = 0;                                                           // when the program that coordinates began (CLOCK_MONOTONIC)
-  std::function<std::optional<double>()> simulated_step_seconds;                         // by the drawn speeds; asked once, when training is over
+  std::function<int()> interrupts;  // Ctrl-Cs so far: the first stops in order, the second at once
+  std::function<void(const Status& status, const telemetry::History& history)>
+      observe;                  // a few times a second
+  std::int64_t started_ns = 0;  // when the program that coordinates began (CLOCK_MONOTONIC)
+  std::function<std::optional<double>()>
+      simulated_step_seconds;  // by the drawn speeds; asked once, when training is over
   double silent_seconds = 3;
-  Speaker::MakeCompute make_compute = {};  // that text is made up by, where no rank has the whole model; null: there is none
-  base::Problems passed_over = {};         // newer checkpoints than the one that it goes on from, which cannot be used
+  Speaker::MakeCompute make_compute =
+      {};  // that text is made up by, where no rank has the whole model; null: there is none
+  base::Problems passed_over =
+      {};  // newer checkpoints than the one that it goes on from, which cannot be used
 };
 
 struct CoordinatorResult {

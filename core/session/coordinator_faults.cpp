@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who is lost, whether the others go on, and how a rank comes back: once every server has seen the one before it leave, for until then what lies
-// between the two would be taken for the newcomer's.
+// Who is lost, whether the others go on, and how a rank comes back: once every server has seen the
+// one before it leave, for until then what lies between the two would be taken for the newcomer's.
 #include <algorithm>
 #include <cmath>
 
@@ -16,26 +16,33 @@ namespace trainyard::session {
 
 // Whether training goes on without it: there are workers for it, and enough of them left.
 bool Coordination::spares(const RankSeat& seat) const {
-  if (!training() || seat.lost || !experiment::may_be_lost(p_.resolved, seat.identity.rank)) return false;
+  if (!training() || seat.lost || !experiment::may_be_lost(p_.resolved, seat.identity.rank))
+    return false;
   if (p_.resolved.evaluates_alone(seat.identity.rank)) return true;
-  return workers_left() > experiment::least_workers(p_.resolved.document.strategy.servers, p_.resolved.workers());
+  return workers_left() >
+         experiment::least_workers(p_.resolved.document.strategy.servers, p_.resolved.workers());
 }
 
 std::int64_t Coordination::workers_left() const {
-  return std::count_if(seats_.begin(), seats_.begin() + p_.resolved.workers(), [](const RankSeat& one) { return !one.lost; });
+  return std::count_if(seats_.begin(), seats_.begin() + p_.resolved.workers(),
+                       [](const RankSeat& one) { return !one.lost; });
 }
 
 // Of a worker that could have been spared, had not others been lost before it.
 base::Problem Coordination::after_others(base::Problem problem, const RankSeat& seat) const {
   const std::int64_t lost = p_.resolved.workers() - workers_left();
   if (seat.identity.rank >= p_.resolved.workers() || lost == 0) return problem;
-  problem.what += "; " + base::format_count(lost) + " of " + base::format_count(p_.resolved.workers()) + " workers were lost before it, and too few are left";
+  problem.what += "; " + base::format_count(lost) + " of " +
+                  base::format_count(p_.resolved.workers()) +
+                  " workers were lost before it, and too few are left";
   return problem;
 }
 
 bool Coordination::servers_finished() const {
-  return p_.resolved.servers > 0 && std::all_of(seats_.begin() + p_.resolved.workers(), seats_.begin() + p_.resolved.trainers_and_servers(),
-                                                [](const RankSeat& seat) { return seat.finished.has_value(); });
+  return p_.resolved.servers > 0 &&
+         std::all_of(seats_.begin() + p_.resolved.workers(),
+                     seats_.begin() + p_.resolved.trainers_and_servers(),
+                     [](const RankSeat& seat) { return seat.finished.has_value(); });
 }
 
 // One that does not answer is killed: should it wake up, another has its place.
@@ -58,24 +65,30 @@ std::string Coordination::who_goes_on(const RankSeat& lost) const {
 }
 
 void Coordination::tell_evaluators() {
-  for (int rank = p_.resolved.trainers_and_servers(); rank < p_.resolved.world(); ++rank) tell_evaluator(seats_[static_cast<std::size_t>(rank)]);
+  for (int rank = p_.resolved.trainers_and_servers(); rank < p_.resolved.world(); ++rank)
+    tell_evaluator(seats_[static_cast<std::size_t>(rank)]);
 }
 
 void Coordination::tell_evaluator(const RankSeat& seat) {
-  if (committer_ && !seat.peer.empty() && !seat.finished) p_.server->send(seat.peer, Committed{committer_->committed_step(), trained_});
+  if (committer_ && !seat.peer.empty() && !seat.finished)
+    p_.server->send(seat.peer, Committed{committer_->committed_step(), trained_});
 }
 
 bool Coordination::lose_evaluators(const std::string& why) {
   bool any = false;
   for (RankSeat& seat : seats_)
-    if (!seat.finished && p_.resolved.evaluates_alone(seat.identity.rank) && spares(seat)) lose(seat, why), any = true;
+    if (!seat.finished && p_.resolved.evaluates_alone(seat.identity.rank) && spares(seat))
+      lose(seat, why), any = true;
   return any;
 }
 
-// What all workers have alike, one of them saves: the chief, or where it is lost the first that is there.
+// What all workers have alike, one of them saves: the chief, or where it is lost the first that is
+// there.
 int Coordination::chief() const {
-  if (p_.resolved.servers == 0 || !seats_[static_cast<std::size_t>(p_.resolved.chief)].lost) return p_.resolved.chief;
-  const auto there = std::find_if(seats_.begin(), seats_.begin() + p_.resolved.workers(), [](const RankSeat& seat) { return !seat.lost; });
+  if (p_.resolved.servers == 0 || !seats_[static_cast<std::size_t>(p_.resolved.chief)].lost)
+    return p_.resolved.chief;
+  const auto there = std::find_if(seats_.begin(), seats_.begin() + p_.resolved.workers(),
+                                  [](const RankSeat& seat) { return !seat.lost; });
   return static_cast<int>(there - seats_.begin());
 }
 
@@ -87,7 +100,8 @@ void Coordination::take(const PeerId& from, const Order& order) {
   const auto events = plan::served_of(bytes);
   if (!events) return;
   for (const plan::Served& event : *events)
-    if (event.kind == plan::Served::Kind::leaves && event.worker >= 0 && event.worker < p_.resolved.workers())
+    if (event.kind == plan::Served::Kind::leaves && event.worker >= 0 &&
+        event.worker < p_.resolved.workers())
       ++seats_[static_cast<std::size_t>(event.worker)].farewells;
 }
 
@@ -96,7 +110,8 @@ void Coordination::say_gone(RankSeat& seat) {
   if (p_.resolved.evaluates_alone(seat.identity.rank)) return;  // nothing was between it and them
   seat.farewells_due += p_.resolved.servers;
   for (int server = p_.resolved.workers(); server < p_.resolved.trainers_and_servers(); ++server)
-    p_.server->send(seats_[static_cast<std::size_t>(server)].peer, Gone{seat.identity.rank, seat.generation});
+    p_.server->send(seats_[static_cast<std::size_t>(server)].peer,
+                    Gone{seat.identity.rank, seat.generation});
 }
 
 void Coordination::look_for_returns() {
@@ -112,7 +127,8 @@ void Coordination::start_again(RankSeat& seat) {
   std::erase_if(peers_, [&](const auto& peer) { return peer.second == seat.identity.rank; });
   seat.identity.token = new_token();
   auto handle = launch_again_(seat.identity);
-  if (!handle) return say("warning", "could not be started anew: " + handle.error().what, seat.identity.rank);
+  if (!handle)
+    return say("warning", "could not be started anew: " + handle.error().what, seat.identity.rank);
   ++seat.generation;
   seat.handle = std::move(*handle);
   seat.process = seat.handle->process();
@@ -132,7 +148,8 @@ void Coordination::take_back(RankSeat& seat) {
   for (const RankSeat& one : seats_) start.endpoints.push_back(one.endpoint);
   p_.server->send(seat.peer, start);
   p_.server->send(seat.peer, last_grant_);
-  if (seat.slow_asked) p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
+  if (seat.slow_asked)
+    p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
   if (p_.resolved.evaluates_alone(seat.identity.rank)) tell_evaluator(seat);
   seat.lost = seat.returning = false;
   watch_.again(seat.identity.rank, base::now_nanoseconds());
@@ -143,7 +160,8 @@ void Coordination::take_back(RankSeat& seat) {
 void Coordination::befall(const Ask& ask) {
   if (ask.rank < 0 || static_cast<std::size_t>(ask.rank) >= seats_.size() || !training()) return;
   RankSeat& seat = seats_[static_cast<std::size_t>(ask.rank)];
-  if (!experiment::ranks_are_processes(p_.resolved.document.run)) return say("warning", "cannot be harmed alone: it is no process of its own", ask.rank);
+  if (!experiment::ranks_are_processes(p_.resolved.document.run))
+    return say("warning", "cannot be harmed alone: it is no process of its own", ask.rank);
   const bool there = !seat.lost && !seat.finished && seat.handle && !seat.handle->ended();
   switch (ask.command) {
     case Command::kill:
@@ -172,14 +190,18 @@ void Coordination::befall(const LinkPart& asked) {
   if (!known || !(asked.part >= 0 && asked.part <= 1) || !training()) return;
   const topology::Link& link = drawn[static_cast<std::size_t>(asked.link)];
   const std::string name = "the link " + link.from + " - " + link.to;
-  if (!set_link_) return say("warning", name + " cannot be cut or slowed: drawn links are not imposed (run.links)");
-  if (const auto set = set_link_(asked.link, asked.part); !set) return say("warning", name + " is as it was: " + set.error().what);
+  if (!set_link_)
+    return say("warning",
+               name + " cannot be cut or slowed: drawn links are not imposed (run.links)");
+  if (const auto set = set_link_(asked.link, asked.part); !set)
+    return say("warning", name + " is as it was: " + set.error().what);
   if (asked.part < 1) links_[asked.link] = asked.part;
   else links_.erase(asked.link);
   const std::string percent = std::to_string(std::lround(asked.part * 100)) + " %";
-  const auto [kind, now] = asked.part == 0  ? std::pair("link_cut", std::string("is cut: what is on it waits"))
-                           : asked.part < 1 ? std::pair("link_slowed", "carries " + percent + " of its drawn bandwidth")
-                                            : std::pair("link_restored", std::string("carries what is drawn again"));
+  const auto [kind, now] =
+      asked.part == 0  ? std::pair("link_cut", std::string("is cut: what is on it waits"))
+      : asked.part < 1 ? std::pair("link_slowed", "carries " + percent + " of its drawn bandwidth")
+                       : std::pair("link_restored", std::string("carries what is drawn again"));
   const std::string text = name + " " + now + ", as it was asked for";
   say(asked.part == 0 ? "warning" : "info", text);
   record_state({{"kind", kind}, {"rank", -1}, {"link", asked.link}, {"text", text}});
@@ -189,7 +211,8 @@ void Coordination::befall(const LinkPart& asked) {
 void Coordination::fault(const std::string& kind, const RankSeat& seat, const std::string& text) {
   say(kind == "lost" || kind == "killed" ? "warning" : "info", text, seat.identity.rank);
   base::Json told{{"kind", kind}, {"rank", seat.identity.rank}, {"text", text}};
-  if (experiment::averages_in_pairs(p_.resolved.document.strategy)) told["step"] = watch_.last(seat.identity.rank).step;
+  if (experiment::averages_in_pairs(p_.resolved.document.strategy))
+    told["step"] = watch_.last(seat.identity.rank).step;
   record_state(told);
 }
 

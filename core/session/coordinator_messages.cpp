@@ -43,13 +43,15 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   seat.software = said(hello.software);
   if (hello.process > 0) seat.process = hello.process;
   if (seat.software == TRAINYARD_VERSION)
-    p_.server->send(from, Assign{base::to_text(experiment::to_json(p_.resolved)), seat.generation, run_key_, p_.run_directory.string()});
+    p_.server->send(from, Assign{base::to_text(experiment::to_json(p_.resolved)), seat.generation,
+                                 run_key_, p_.run_directory.string()});
 }
 
 void Coordination::refuse(const PeerId& stranger, const Hello& hello) {
   const std::string name = "rank " + std::to_string(hello.rank);
   p_.server->send(stranger,
-                  Abort{{ProblemCode::refused, name, "was not started by this coordinator", "", "Ranks are started by: trainyard-cli run EXPERIMENT"}});
+                  Abort{{ProblemCode::refused, name, "was not started by this coordinator", "",
+                         "Ranks are started by: trainyard-cli run EXPERIMENT"}});
   if (strangers_++ == 0) say("warning", "refused a stranger that called itself " + name);
 }
 
@@ -69,7 +71,8 @@ void Coordination::start_training() {
   for (const RankSeat& seat : seats_) start.endpoints.push_back(seat.endpoint);
   broadcast(start);
   for (const RankSeat& seat : seats_)
-    if (seat.slow_asked) p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
+    if (seat.slow_asked)
+      p_.server->send(seat.peer, Slow{seat.identity.rank, seat.slow_down, seat.jitter});
   const std::int64_t now = base::now_nanoseconds();
   watch_.start(now);
   set_state(steered());
@@ -86,7 +89,8 @@ void Coordination::take(const PeerId& from, const Events& events) {
   journal_->events(events.rank, events.events);
   for (const telemetry::Event& event : events.events) {
     told_ns_ = std::max(told_ns_, event.end_ns);
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
       pacer_.step_took(event.value, events.rank);
   }
   if (events.dropped <= seat->dropped_events) return;
@@ -96,25 +100,32 @@ void Coordination::take(const PeerId& from, const Events& events) {
 }
 
 void Coordination::take(const PeerId& from, const Samples& samples) {
-  if (seat_of(from, samples.rank) != nullptr) journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
+  if (seat_of(from, samples.rank) != nullptr)
+    journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
 }
 
 void Coordination::take(const PeerId& from, const Saved& saved) {
   if (seat_of(from, saved.rank) == nullptr || !committer_) return;
   if (!saved.problem.empty())
-    say("warning", "its part of the checkpoint of step " + base::format_count(saved.step) + " is missing: " + saved.problem, saved.rank);
+    say("warning",
+        "its part of the checkpoint of step " + base::format_count(saved.step) +
+            " is missing: " + saved.problem,
+        saved.rank);
   committer_->take(saved);
 }
 
 void Coordination::take(const PeerId& from, const Log& log) {
-  if (const RankSeat* seat = seat_of(from, log.rank)) journal_->log({log.level, log.text, log.rank, seat->name, log.time_ns});
+  if (const RankSeat* seat = seat_of(from, log.rank))
+    journal_->log({log.level, log.text, log.rank, seat->name, log.time_ns});
 }
 
 void Coordination::take(const PeerId& from, const Failed& failed) {
   RankSeat* seat = seat_of(from, failed.rank);
   if (seat == nullptr) return;
-  if (servers_finished() && spares(*seat)) return lose(*seat, "came too late: " + failed.problem.what);
-  if (p_.resolved.evaluates_alone(failed.rank) && spares(*seat)) return lose(*seat, "failed: " + failed.problem.what);
+  if (servers_finished() && spares(*seat))
+    return lose(*seat, "came too late: " + failed.problem.what);
+  if (p_.resolved.evaluates_alone(failed.rank) && spares(*seat))
+    return lose(*seat, "failed: " + failed.problem.what);
   seat->reported_end = true;
   if (problem_ && failed.problem == *problem_) return;  // it only repeats what it was told
   say("error", base::to_string(failed.problem), failed.rank);
@@ -128,7 +139,8 @@ void Coordination::take(const PeerId& from, const Finished& finished) {
   watch_.done(finished.rank);
 }
 
-// Viewers ----------------------------------------------------------------------------------------------------------
+// Viewers
+// ----------------------------------------------------------------------------------------------------------
 
 void Coordination::take(const PeerId& from, const Ask& ask) {
   std::uint64_t& last = asked_[from];
@@ -139,7 +151,8 @@ void Coordination::take(const PeerId& from, const Ask& ask) {
   p_.server->send(from, status(ask.id));
 }
 
-// What is asked while ranks still start holds from their first step on; a stop ends it at once. Nothing takes a stop back.
+// What is asked while ranks still start holds from their first step on; a stop ends it at once.
+// Nothing takes a stop back.
 void Coordination::carry_out(const Ask& ask) {
   if (ended_ || pacer_.stopping()) return;
   switch (ask.command) {
@@ -159,10 +172,12 @@ void Coordination::carry_out(const Ask& ask) {
   if (training()) set_state(ask.command == Command::set_pace ? state_ : steered());
 }
 
-// Told to the rank, and to whoever reads the recording. Ranks that start yet are told when they train.
+// Told to the rank, and to whoever reads the recording. Ranks that start yet are told when they
+// train.
 void Coordination::slow(const Slow& asked) {
   if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= seats_.size()) return;
-  if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10)) return;
+  if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10))
+    return;
   RankSeat& seat = seats_[static_cast<std::size_t>(asked.rank)];
   seat.slow_down = asked.slow_down;
   seat.jitter = asked.jitter;
@@ -172,14 +187,24 @@ void Coordination::slow(const Slow& asked) {
 }
 
 Status Coordination::status(std::uint64_t answers) const {
-  Status status{answers, state_, 0, p_.resolved.steps, pacer_.horizon(), pacer_.seconds_per_step(), {}, problem_, p_.run_directory.string()};
+  Status status{answers,
+                state_,
+                0,
+                p_.resolved.steps,
+                pacer_.horizon(),
+                pacer_.seconds_per_step(),
+                {},
+                problem_,
+                p_.run_directory.string()};
   status.step = p_.resolved.steps;
   for (const auto& [link, part] : links_) status.links.push_back({link, part});
   for (const RankSeat& seat : seats_) {
     const Progress& last = watch_.last(seat.identity.rank);
-    const std::int64_t step = seat.finished ? seat.finished->steps : std::max(last.step, p_.resolved.first_step);
+    const std::int64_t step =
+        seat.finished ? seat.finished->steps : std::max(last.step, p_.resolved.first_step);
     if (counts(seat)) status.step = std::min(status.step, step);
-    status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op, last.waits_for, seat.process, seat.slow_down, seat.jitter});
+    status.ranks.push_back({seat.identity.rank, rank_state(seat, last), step, last.op,
+                            last.waits_for, seat.process, seat.slow_down, seat.jitter});
   }
   return status;
 }
@@ -194,7 +219,8 @@ std::string Coordination::rank_state(const RankSeat& seat, const Progress& last)
   return last.waits_for >= 0 ? "waiting" : "running";
 }
 
-// Telling ----------------------------------------------------------------------------------------------------------
+// Telling
+// ----------------------------------------------------------------------------------------------------------
 
 // A single step leaves a pause only to come back to it: nobody has paused anew.
 void Coordination::set_state(RunState state) {
@@ -217,19 +243,23 @@ void Coordination::record_state(const base::Json& fault) {
   journal_->state(json);
 }
 
-// What is written down has one clock: on the virtual one it is as late as the last thing that happened there.
+// What is written down has one clock: on the virtual one it is as late as the last thing that
+// happened there.
 std::int64_t Coordination::clock_ns() const {
   const bool made_up = p_.resolved.document.run.clock == experiment::RunClock::made_up;
   return made_up && told_ns_ > 0 ? told_ns_ : base::now_nanoseconds();
 }
 
 // In a run with servers the first of them, whatever a worker is at.
-bool Coordination::counts(const RankSeat& seat) const { return p_.resolved.servers == 0 || seat.identity.rank == p_.resolved.workers(); }
+bool Coordination::counts(const RankSeat& seat) const {
+  return p_.resolved.servers == 0 || seat.identity.rank == p_.resolved.workers();
+}
 
 std::int64_t Coordination::slowest_step() const {
   std::int64_t slowest = p_.resolved.steps;
   for (const RankSeat& seat : seats_)
-    if (counts(seat) && !seat.lost) slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
+    if (counts(seat) && !seat.lost)
+      slowest = std::min(slowest, watch_.last(seat.identity.rank).step);
   return seats_.empty() ? p_.resolved.first_step : std::max(slowest, p_.resolved.first_step);
 }
 
@@ -241,7 +271,8 @@ void Coordination::say(const std::string& level, const std::string& text, int ra
 void Coordination::broadcast(const Message& message) {
   std::set<PeerId> told;
   for (const RankSeat& seat : seats_)
-    if (!seat.peer.empty() && !seat.finished && told.insert(seat.peer).second) p_.server->send(seat.peer, message);
+    if (!seat.peer.empty() && !seat.finished && told.insert(seat.peer).second)
+      p_.server->send(seat.peer, message);
 }
 
 }  // namespace trainyard::session

@@ -28,25 +28,32 @@ using base::Result;
 
 // Workers of servers that are not in step make a step each, all at the same time.
 int steps_together(const experiment::Resolved& resolved) {
-  return resolved.servers > 0 && !experiment::in_step(resolved.document.strategy.servers) ? resolved.workers() : 1;
+  return resolved.servers > 0 && !experiment::in_step(resolved.document.strategy.servers)
+             ? resolved.workers()
+             : 1;
 }
 
-// A pause takes so long where each rank goes on its own clock; less would have the fastest wait for the slowest between two meetings.
+// A pause takes so long where each rank goes on its own clock; less would have the fastest wait for
+// the slowest between two meetings.
 double apart_seconds(const experiment::Resolved& resolved) {
   constexpr double kApart = 4;
   return experiment::averages_in_pairs(resolved.document.strategy) ? kApart : 0;
 }
 
 // Steps; 0: nobody who trains evaluates.
-std::int64_t evaluated_between(const experiment::Resolved& resolved) { return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps; }
+std::int64_t evaluated_between(const experiment::Resolved& resolved) {
+  return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps;
+}
 
 // Ranks of NCCL find each other within a minute, or say themselves that they do not.
 WatchLimits limits_of(const CoordinatorParts& parts) {
   constexpr double kFound = 90;
   WatchLimits limits;
   limits.silent_seconds = parts.silent_seconds;
-  limits.hang_seconds = parts.resolved.document.run.hang_seconds + experiment::longest_silence_seconds(parts.resolved);
-  limits.begin_seconds = experiment::engine_of(parts.resolved) == experiment::Engine::nccl ? kFound : 0;
+  limits.hang_seconds = parts.resolved.document.run.hang_seconds +
+                        experiment::longest_silence_seconds(parts.resolved);
+  limits.begin_seconds =
+      experiment::engine_of(parts.resolved) == experiment::Engine::nccl ? kFound : 0;
   return limits;
 }
 
@@ -55,7 +62,8 @@ WatchLimits limits_of(const CoordinatorParts& parts) {
 Coordination::Coordination(CoordinatorParts parts)
     : p_(std::move(parts)),
       run_key_(random_number()),
-      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step, evaluated_between(p_.resolved), steps_together(p_.resolved),
+      pacer_(p_.resolved.steps, p_.resolved.document.run.seconds_per_step,
+             evaluated_between(p_.resolved), steps_together(p_.resolved),
              apart_seconds(p_.resolved)),
       watch_(rank_names(p_.resolved), limits_of(p_)) {}
 
@@ -67,8 +75,9 @@ Result<void> can_be_told(const experiment::Resolved& resolved) {
     static_cast<void>(experiment::to_json(resolved).dump());
     return {};
   } catch (const Json::exception&) {
-    return base::fail({base::ProblemCode::bad_input, "experiment", "holds a name or path that is no UTF-8, and ranks could not be told it", "text in UTF-8",
-                       "Rename the file, or the folder that it is in."});
+    return base::fail({base::ProblemCode::bad_input, "experiment",
+                       "holds a name or path that is no UTF-8, and ranks could not be told it",
+                       "text in UTF-8", "Rename the file, or the folder that it is in."});
   }
 }
 
@@ -80,20 +89,30 @@ Result<void> Coordination::open() {
   plan_ = std::move(*plan);
   plan_hash_ = plan::hash(plan_);
   if (auto ok = can_be_told(p_.resolved); !ok) return ok;
-  for (const auto& [name, text] : {std::pair<const char*, std::string>{"experiment.json", base::to_text(experiment::to_json(p_.given), 2) + "\n"},
-                                   {"resolved.json", base::to_text(experiment::to_json(p_.resolved), 2) + "\n"},
-                                   {"plan.txt", plan::to_text(plan_)}})
-    if (auto written = base::write_file_atomically(p_.run_directory / name, text); !written) return written;
+  for (const auto& [name, text] :
+       {std::pair<const char*, std::string>{"experiment.json",
+                                            base::to_text(experiment::to_json(p_.given), 2) + "\n"},
+        {"resolved.json", base::to_text(experiment::to_json(p_.resolved), 2) + "\n"},
+        {"plan.txt", plan::to_text(plan_)}})
+    if (auto written = base::write_file_atomically(p_.run_directory / name, text); !written)
+      return written;
   auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);
   if (!journal) return base::fail(journal.error());
   journal_.emplace(std::move(*journal));
-  if (experiment::keeps_a_part(p_.resolved)) committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, count_parts(p_.resolved), false);
-  else if (p_.resolved.servers > 0 && p_.resolved.document.run.clock == experiment::RunClock::machine)
-    committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers, p_.resolved.model.state_elements > 0);
-  if (p_.make_compute && makes_up_text_of_parts(p_.resolved)) speaker_.emplace(p_.run_directory / "checkpoints", p_.resolved, p_.make_compute);
+  if (experiment::keeps_a_part(p_.resolved))
+    committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, count_parts(p_.resolved),
+                       false);
+  else if (p_.resolved.servers > 0 &&
+           p_.resolved.document.run.clock == experiment::RunClock::machine)
+    committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers,
+                       p_.resolved.model.state_elements > 0);
+  if (p_.make_compute && makes_up_text_of_parts(p_.resolved))
+    speaker_.emplace(p_.run_directory / "checkpoints", p_.resolved, p_.make_compute);
   pacer_.begin_at(p_.resolved.first_step);
   if (p_.resolved.first_step > 0)
-    say("info", "goes on from the checkpoint of step " + base::format_count(p_.resolved.first_step) + " in " + p_.resolved.document.run.resume_from);
+    say("info", "goes on from the checkpoint of step " +
+                    base::format_count(p_.resolved.first_step) + " in " +
+                    p_.resolved.document.run.resume_from);
   for (const base::Problem& problem : p_.passed_over) say("warning", base::to_string(problem));
   set_state(RunState::starting);
   return base::write_file_atomically(p_.run_directory / "control", p_.server->endpoint() + "\n");
@@ -101,11 +120,13 @@ Result<void> Coordination::open() {
 
 namespace {
 
-// How many ranks do a step, which need not be the same for every step; and how far it is from one evaluation to the next, which one rank makes.
+// How many ranks do a step, which need not be the same for every step; and how far it is from one
+// evaluation to the next, which one rank makes.
 void add_reports(const experiment::Resolved& resolved, Json& header) {
   const experiment::ServerSpec& servers = resolved.document.strategy.servers;
   const bool in_step = experiment::in_step(servers);
-  header["reports_of_step"] = in_step ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
+  header["reports_of_step"] =
+      in_step ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
   header["first_server"] = resolved.workers();
   header["reports_of_evaluation"] = 1;
   header["steps_apart"] = std::max<std::int64_t>(1, resolved.document.run.evaluate_every_steps);
@@ -150,7 +171,8 @@ Result<void> Coordination::launch() {
     seat.slow_down = device.slow_down;
     seat.jitter = device.jitter;
     request.ranks.push_back(seat.identity);
-    request.shared_bytes.push_back(static_cast<std::size_t>(run::layout(plan_.rank_plan(r)).shared_bytes));
+    request.shared_bytes.push_back(
+        static_cast<std::size_t>(run::layout(plan_.rank_plan(r)).shared_bytes));
     seats_.push_back(std::move(seat));
   }
   request.experiment = &p_.resolved;
@@ -160,7 +182,8 @@ Result<void> Coordination::launch() {
   if (!launched) return base::fail(launched.error());
   launch_again_ = std::move(launched->again);
   set_link_ = std::move(launched->set_link);
-  say("info", "started " + std::to_string(seats_.size()) + (seats_.size() == 1 ? " rank" : " ranks") + ", plan " + plan_hash_);
+  say("info", "started " + std::to_string(seats_.size()) +
+                  (seats_.size() == 1 ? " rank" : " ranks") + ", plan " + plan_hash_);
   for (std::size_t r = 0; r < seats_.size(); ++r) {
     seats_[r].handle = std::move(launched->ranks[r]);
     seats_[r].process = seats_[r].handle->process();

@@ -21,7 +21,8 @@ class Evaluator {
       // It stands where all stand that wait to be told.
       p_.whereabouts->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
       const auto news = p_.committed->wait(told_, kPatience);
-      if (p_.gate->closed()) return base::fail({base::ProblemCode::cancelled, "evaluator", "was told to stop", "", ""});
+      if (p_.gate->closed())
+        return base::fail({base::ProblemCode::cancelled, "evaluator", "was told to stop", "", ""});
       if (!news) continue;
       if (news->step > told_)
         if (const auto ok = measure(news->step); !ok) return base::fail(ok.error());
@@ -31,16 +32,21 @@ class Evaluator {
   }
 
  private:
-  // The newest that is whole, which may be newer than what was told; the one that was told may be gone by now. What is newer than it and is not whole is being
-  // written.
+  // The newest that is whole, which may be newer than what was told; the one that was told may be
+  // gone by now. What is newer than it and is not whole is being written.
   Result<void> measure(std::int64_t told) {
     const run::BoundPlan& bound = *p_.bound;
-    const Tensor parameters = compute::on_host(bound.device, bound.parameters, parameters_), state = compute::on_host(bound.device, bound.state, state_);
+    const Tensor parameters = compute::on_host(bound.device, bound.parameters, parameters_),
+                 state = compute::on_host(bound.device, bound.state, state_);
     const auto read = read_checkpoint(p_.checkpoints, *p_.model, {parameters, state});
     if (!read) return p_.warn(read.error()), Result<void>{};
-    if (parameters.data != bound.parameters.data) compute::bring(bound.device, bound.parameters.data, parameters.data, parameters.bytes());
-    if (state.data != bound.state.data) compute::bring(bound.device, bound.state.data, state.data, state.bytes());
-    for (const base::Problem& problem : read->info.step < told ? read->passed_over : base::Problems()) p_.warn(problem);
+    if (parameters.data != bound.parameters.data)
+      compute::bring(bound.device, bound.parameters.data, parameters.data, parameters.bytes());
+    if (state.data != bound.state.data)
+      compute::bring(bound.device, bound.state.data, state.data, state.bytes());
+    for (const base::Problem& problem :
+         read->info.step < told ? read->passed_over : base::Problems())
+      p_.warn(problem);
     if (read->info.step <= measured_) return {};
     measured_ = read->info.step;
     told_ = std::max(told_, measured_);
@@ -54,6 +60,8 @@ class Evaluator {
 
 }  // namespace
 
-Result<std::int64_t> evaluate_checkpoints(const EvaluatorParts& parts) { return Evaluator(parts).run(); }
+Result<std::int64_t> evaluate_checkpoints(const EvaluatorParts& parts) {
+  return Evaluator(parts).run();
+}
 
 }  // namespace trainyard::session

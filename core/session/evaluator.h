@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank that evaluates alone: it is told of checkpoints, reads the newest one, and measures the held-out samples by it. Whoever trains never waits for it:
-// what is written while it measures it passes over, but for the last.
+// A rank that evaluates alone: it is told of checkpoints, reads the newest one, and measures the
+// held-out samples by it. Whoever trains never waits for it: what is written while it measures it
+// passes over, but for the last.
 #pragma once
 
 #include <condition_variable>
@@ -25,7 +26,8 @@ class CommittedBox {
   // With a step beyond `measured`, or the last word; nothing where there is none within `patience`.
   std::optional<Committed> wait(std::int64_t measured, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
-    const bool news = changed_.wait_for(lock, patience, [&] { return newest_.step > measured || newest_.last; });
+    const bool news =
+        changed_.wait_for(lock, patience, [&] { return newest_.step > measured || newest_.last; });
     return news ? std::optional(newest_) : std::nullopt;
   }
 
@@ -43,10 +45,12 @@ struct EvaluatorParts {
   run::Gate* gate = nullptr;
   run::Whereabouts* whereabouts = nullptr;
   CommittedBox* committed = nullptr;
-  std::function<void(const base::Problem& problem)> warn;  // of a checkpoint that could not be measured
+  std::function<void(const base::Problem& problem)>
+      warn;  // of a checkpoint that could not be measured
 };
 
-// Until the last checkpoint is measured; how many steps that one has. A Problem where the gate was closed, or the device failed.
+// Until the last checkpoint is measured; how many steps that one has. A Problem where the gate was
+// closed, or the device failed.
 base::Result<std::int64_t> evaluate_checkpoints(const EvaluatorParts& parts);
 
 }  // namespace trainyard::session

@@ -25,7 +25,9 @@ void Heart::beat() {
     if (!client_->send(hello)) return;
   while (!stop_.load()) {
     for (const Hello& hello : hellos_) static_cast<void>(client_->send(progress_of(hello.rank)));
-    for (auto waited = std::chrono::milliseconds{0}; waited < kPeriod && !stop_.load(); waited += kLook) std::this_thread::sleep_for(kLook);
+    for (auto waited = std::chrono::milliseconds{0}; waited < kPeriod && !stop_.load();
+         waited += kLook)
+      std::this_thread::sleep_for(kLook);
   }
 }
 
@@ -35,7 +37,8 @@ Progress Heart::progress_of(std::int32_t rank) const {
   const plan::RankPlan* plan = plan_.load();
   const auto [program, op] = at.op.load();
   if (plan != nullptr && program >= 0 && op >= 0)
-    progress.op = plan::token(plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)]);
+    progress.op = plan::token(
+        plan->programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)]);
   return progress;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The heartbeat of a rank, or of all that one thread has: a thread with a connection of its own says a few times a second where they are and what they wait
-// for, from the assignment to the last word, however busy the other threads are.
+// The heartbeat of a rank, or of all that one thread has: a thread with a connection of its own
+// says a few times a second where they are and what they wait for, from the assignment to the last
+// word, however busy the other threads are.
 #pragma once
 
 #include <atomic>

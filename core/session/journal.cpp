@@ -9,8 +9,11 @@ namespace trainyard::session {
 
 using telemetry::FrameType;
 
-base::Result<Journal> Journal::open(const std::filesystem::path& directory, const base::Json& header, const plan::Plan& plan, std::int64_t started_ns) {
-  auto recording = telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header);
+base::Result<Journal> Journal::open(const std::filesystem::path& directory,
+                                    const base::Json& header, const plan::Plan& plan,
+                                    std::int64_t started_ns) {
+  auto recording =
+      telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header);
   if (!recording) return base::fail(recording.error());
   Journal journal(directory, std::move(*recording), started_ns);
   for (const char* key : {"run", "plan_hash"})
@@ -24,15 +27,21 @@ base::Result<Journal> Journal::open(const std::filesystem::path& directory, cons
   return journal;
 }
 
-Journal::Journal(const std::filesystem::path& directory, telemetry::RecordingWriter recording, std::int64_t started_ns)
-    : directory_(directory), recording_(std::move(recording)), log_(directory / "run.log"), started_ns_(started_ns) {
+Journal::Journal(const std::filesystem::path& directory, telemetry::RecordingWriter recording,
+                 std::int64_t started_ns)
+    : directory_(directory),
+      recording_(std::move(recording)),
+      log_(directory / "run.log"),
+      started_ns_(started_ns) {
   log_ << std::fixed;
   log_.precision(3);
 }
 
 void Journal::log(const LogEntry& entry) {
-  record_json(FrameType::log, entry.rank, {{"level", entry.level}, {"time_ns", entry.time_ns}, {"text", entry.text}});
-  log_ << base::seconds(entry.time_ns - started_ns_) << " s  " << entry.name << "  " << entry.level << ": " << entry.text << std::endl;
+  record_json(FrameType::log, entry.rank,
+              {{"level", entry.level}, {"time_ns", entry.time_ns}, {"text", entry.text}});
+  log_ << base::seconds(entry.time_ns - started_ns_) << " s  " << entry.name << "  " << entry.level
+       << ": " << entry.text << std::endl;
 }
 
 void Journal::state(const base::Json& state) { record_json(FrameType::state, -1, state); }
@@ -46,7 +55,8 @@ void Journal::events(int rank, std::span<const telemetry::Event> events) {
 }
 
 void Journal::samples(int rank, std::span<const std::byte> values) {
-  if (history_.take({FrameType::samples, rank, values})) note(recording_.append(FrameType::samples, rank, values));
+  if (history_.take({FrameType::samples, rank, values}))
+    note(recording_.append(FrameType::samples, rank, values));
 }
 
 void Journal::order(int rank, std::span<const std::byte> events) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What coordinator, ranks and viewers tell each other. Plain structs; how they travel is the control interface's matter.
+// What coordinator, ranks and viewers tell each other. Plain structs; how they travel is the
+// control interface's matter.
 //
 //   rank                          coordinator                       viewer (workbench, command line)
 //   Hello             -->
@@ -39,7 +40,8 @@ struct Hello {
 struct Assign {
   std::string resolved;  // JSON of the resolved experiment
   std::uint32_t generation = 0;
-  std::uint64_t run_key = 0;  // a random number of this run, by which ranks know each other's frames
+  std::uint64_t run_key =
+      0;  // a random number of this run, by which ranks know each other's frames
   std::string run_directory;
 };
 
@@ -62,7 +64,8 @@ struct Horizon {
   std::int32_t chief = 0;  // the rank that saves what all have alike
 };
 
-// The heartbeat of a rank: where it is and what it waits for, a few times a second, from a thread of its own.
+// The heartbeat of a rank: where it is and what it waits for, a few times a second, from a thread
+// of its own.
 struct Progress {
   std::int32_t rank = -1;
   std::int64_t step = 0;        // the step that runs, or would run next
@@ -105,7 +108,8 @@ struct Saved {
   std::string problem;  // empty: it is written
 };
 
-// To evaluators: the checkpoint of so many steps is whole. `last`: training is over, none will come after it.
+// To evaluators: the checkpoint of so many steps is whole. `last`: training is over, none will come
+// after it.
 struct Committed {
   std::int64_t step = -1;  // -1: there is none yet
   bool last = false;
@@ -142,20 +146,36 @@ struct Abort {
   base::Problem reason;
 };
 
-// From now on this rank computes so many times slower, and each step up to the fraction `jitter` slower still.
+// From now on this rank computes so many times slower, and each step up to the fraction `jitter`
+// slower still.
 struct Slow {
   std::int32_t rank = -1;
   double slow_down = 1, jitter = 0;
 };
 
-// From now on this drawn link, where links are imposed, carries this part of its bandwidth each way. 0: it is cut, and what is on it waits.
+// From now on this drawn link, where links are imposed, carries this part of its bandwidth each
+// way. 0: it is cut, and what is on it waits.
 struct LinkPart {
   std::int32_t link = -1;  // of the drawing's
   double part = 1;
 };
 
-// `kill`, `stall` (until `wake`), `link`: what befalls ranks and links, for those who want to see what comes of it. `restart`: a rank that was lost.
-enum class Command : std::uint8_t { ask, pause, resume, single_step, stop, set_pace, slow, kill, stall, wake, restart, link };
+// `kill`, `stall` (until `wake`), `link`: what befalls ranks and links, for those who want to see
+// what comes of it. `restart`: a rank that was lost.
+enum class Command : std::uint8_t {
+  ask,
+  pause,
+  resume,
+  single_step,
+  stop,
+  set_pace,
+  slow,
+  kill,
+  stall,
+  wake,
+  restart,
+  link
+};
 
 // From a viewer. A repeated `id` is answered again but not carried out again.
 struct Ask {
@@ -168,14 +188,27 @@ struct Ask {
 };
 
 // From `finished` on it is over. `stopped`: ended in order before its last step, as it was told to.
-enum class RunState : std::uint8_t { starting, running, pausing, paused, stopping, finished, stopped, failed, cancelled };
+enum class RunState : std::uint8_t {
+  starting,
+  running,
+  pausing,
+  paused,
+  stopping,
+  finished,
+  stopped,
+  failed,
+  cancelled
+};
 
 constexpr bool has_ended(RunState state) { return state > RunState::stopping; }
-constexpr bool ended_well(RunState state) { return state == RunState::finished || state == RunState::stopped; }
+constexpr bool ended_well(RunState state) {
+  return state == RunState::finished || state == RunState::stopped;
+}
 
 struct RankStatus {
   std::int32_t rank = -1;
-  std::string state;  // "starting", "running", "waiting", "paused", "stalled", "finished", "lost", "returning"
+  std::string state;  // "starting", "running", "waiting", "paused", "stalled", "finished", "lost",
+                      // "returning"
   std::int64_t step = 0;
   std::string op;
   std::int32_t waits_for = -1;
@@ -194,15 +227,17 @@ struct Status {
   std::vector<LinkPart> links = {};  // those that are not as drawn
 };
 
-using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished, Abort, Ask, Status, Slow, Samples, Order, Gone,
-                             Saved, Committed>;
+using Message =
+    std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished,
+                 Abort, Ask, Status, Slow, Samples, Order, Gone, Saved, Committed>;
 
 }  // namespace trainyard::session
 
 template <>
 struct trainyard::base::Names<trainyard::session::RunState> {
   using S = trainyard::session::RunState;
-  static constexpr std::pair<S, std::string_view> table[] = {{S::starting, "starting"}, {S::running, "running"},   {S::pausing, "pausing"},
-                                                             {S::paused, "paused"},     {S::stopping, "stopping"}, {S::finished, "finished"},
-                                                             {S::stopped, "stopped"},   {S::failed, "failed"},     {S::cancelled, "cancelled"}};
+  static constexpr std::pair<S, std::string_view> table[] = {
+      {S::starting, "starting"}, {S::running, "running"},   {S::pausing, "pausing"},
+      {S::paused, "paused"},     {S::stopping, "stopping"}, {S::finished, "finished"},
+      {S::stopped, "stopped"},   {S::failed, "failed"},     {S::cancelled, "cancelled"}};
 };

@@ -13,36 +13,43 @@ using base::Result;
 using telemetry::Frame;
 using telemetry::FrameType;
 
-// Events of another plan may fit by number, and mean something else. Orders that older versions wrote down do not say whose they are.
+// Events of another plan may fit by number, and mean something else. Orders that older versions
+// wrote down do not say whose they are.
 Result<void> is_of(const Frame& header, const std::string& plan_hash, const std::string& path) {
   const auto json = telemetry::json_of(header);
   if (!json) return base::fail(json.error());
   const auto said = json->find("plan_hash");
   if (said == json->end() || *said == plan_hash) return {};
-  return base::fail(
-      {ProblemCode::refused, path,
-       "is the order of plan " + (said->is_string() ? said->get<std::string>() : said->dump()) + ", and the experiment beside it makes plan " + plan_hash,
-       "the order of this run, by the version that ran it", "It is of another run, or resolved.json was changed since."});
+  return base::fail({ProblemCode::refused, path,
+                     "is the order of plan " +
+                         (said->is_string() ? said->get<std::string>() : said->dump()) +
+                         ", and the experiment beside it makes plan " + plan_hash,
+                     "the order of this run, by the version that ran it",
+                     "It is of another run, or resolved.json was changed since."});
 }
 
 std::vector<bool> who_keeps_one(const plan::Plan& plan) {
   std::vector<bool> keeps;
-  for (std::int32_t rank = 0; rank < plan.ranks; ++rank) keeps.push_back(run::keeps_order(plan.rank_plan(rank)));
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
+    keeps.push_back(run::keeps_order(plan.rank_plan(rank)));
   return keeps;
 }
 
 base::Problem keeps_none(int rank, const std::string& path) {
-  return {ProblemCode::bad_input, path, "rank " + std::to_string(rank) + " of the run keeps no order", "", "It is of another run."};
+  return {ProblemCode::bad_input, path,
+          "rank " + std::to_string(rank) + " of the run keeps no order", "",
+          "It is of another run."};
 }
 
 }  // namespace
 
 base::Problem unreadable_order(base::Problem problem, const std::filesystem::path& path) {
   if (problem.where.find(path.string()) == std::string::npos) problem.where = path.string();
-  problem.advice =
-      "Copy " + path.string() +
-      " again from where the run was made. If it is damaged there too, this run cannot be computed again: its recording can still be "
-      "replayed without --recompute, and its weights are in checkpoints/. A run of servers with run.clock = virtual needs no such file: it is the same again.";
+  problem.advice = "Copy " + path.string() +
+                   " again from where the run was made. If it is damaged there too, this run "
+                   "cannot be computed again: its recording can still be "
+                   "replayed without --recompute, and its weights are in checkpoints/. A run of "
+                   "servers with run.clock = virtual needs no such file: it is the same again.";
   return problem;
 }
 
@@ -56,10 +63,12 @@ Result<WrittenOrder> read_order(const std::filesystem::path& path, const plan::P
     if (!frame) return base::fail(unreadable_order(frame.error(), path));
     if (!*frame) break;
     if ((*frame)->type == FrameType::header)
-      if (const auto own = is_of(**frame, plan_hash, path.string()); !own) return base::fail(own.error());
+      if (const auto own = is_of(**frame, plan_hash, path.string()); !own)
+        return base::fail(own.error());
     if ((*frame)->type != FrameType::order) continue;
     const auto rank = static_cast<std::size_t>((*frame)->rank);
-    if (rank >= keeps.size() || !keeps[rank]) return base::fail(keeps_none((*frame)->rank, path.string()));
+    if (rank >= keeps.size() || !keeps[rank])
+      return base::fail(keeps_none((*frame)->rank, path.string()));
     const auto payload = (*frame)->payload;
     order.ranks[rank].append(reinterpret_cast<const char*>(payload.data()), payload.size());
   }

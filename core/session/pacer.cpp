@@ -6,8 +6,13 @@
 
 namespace trainyard::session {
 
-Pacer::Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps, int together, double apart_seconds)
-    : steps_(steps), seconds_per_step_(seconds_per_step), evaluate_every_steps_(evaluate_every_steps), together_(together), apart_seconds_(apart_seconds) {}
+Pacer::Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps,
+             int together, double apart_seconds)
+    : steps_(steps),
+      seconds_per_step_(seconds_per_step),
+      evaluate_every_steps_(evaluate_every_steps),
+      together_(together),
+      apart_seconds_(apart_seconds) {}
 
 void Pacer::at_step(std::int64_t slowest) { slowest_ = std::max(slowest_, slowest); }
 
@@ -62,12 +67,20 @@ std::int64_t Pacer::wanted(std::int64_t now_ns) {
   return std::max(horizon_, full_speed());
 }
 
-// An evaluation may take longer than many steps, and its time is not in theirs: whoever stops shall not wait for more than two.
+// An evaluation may take longer than many steps, and its time is not in theirs: whoever stops shall
+// not wait for more than two.
 std::int64_t Pacer::full_speed() const {
-  const bool apart = apart_seconds_ > 0 && slowest_ > 0;  // before its first step the slowest has not told how slow it is
-  const double ahead = step_seconds_ > 0 ? std::ceil((apart ? apart_seconds_ : seconds_ahead) / step_seconds_) : 2;
-  const std::int64_t least = together_ > 1 ? slowest_ + 2 * together_ : 0, step = slowest_ + together_ * static_cast<std::int64_t>(std::clamp(ahead, 2.0, 1e9));
-  return evaluate_every_steps_ > 0 ? std::max(least, std::min(step, (slowest_ / evaluate_every_steps_ + 2) * evaluate_every_steps_)) : step;
+  const bool apart = apart_seconds_ > 0 &&
+                     slowest_ > 0;  // before its first step the slowest has not told how slow it is
+  const double ahead =
+      step_seconds_ > 0 ? std::ceil((apart ? apart_seconds_ : seconds_ahead) / step_seconds_) : 2;
+  const std::int64_t least = together_ > 1 ? slowest_ + 2 * together_ : 0,
+                     step = slowest_ +
+                            together_ * static_cast<std::int64_t>(std::clamp(ahead, 2.0, 1e9));
+  return evaluate_every_steps_ > 0
+             ? std::max(least, std::min(step, (slowest_ / evaluate_every_steps_ + 2) *
+                                                  evaluate_every_steps_))
+             : step;
 }
 
 }  // namespace trainyard::session

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How far ranks may go: the coordinator's side of the horizon. Grants a short time ahead, so that a pause is felt at once
-// and no rank ever waits for a grant; a pause, a stop and the pace dial are nothing but grants withheld. All ranks get the
-// same grants, so they always agree on where to stand still.
+// How far ranks may go: the coordinator's side of the horizon. Grants a short time ahead, so that a
+// pause is felt at once and no rank ever waits for a grant; a pause, a stop and the pace dial are
+// nothing but grants withheld. All ranks get the same grants, so they always agree on where to
+// stand still.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,13 @@ namespace trainyard::session {
 
 class Pacer {
  public:
-  // Steps of the whole run; least seconds a step may take (0: full speed); after how many steps comes an evaluation (0: none).
-  // `together`: steps that ranks make at the same time, each its own; 1 where all make one together. `apart_seconds`: where every rank makes all steps, on
-  // its own clock, so much of the slowest's time may others be ahead of it, and so long a pause takes; 0: all go at one pace.
-  Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0, int together = 1, double apart_seconds = 0);
+  // Steps of the whole run; least seconds a step may take (0: full speed); after how many steps
+  // comes an evaluation (0: none). `together`: steps that ranks make at the same time, each its
+  // own; 1 where all make one together. `apart_seconds`: where every rank makes all steps, on its
+  // own clock, so much of the slowest's time may others be ahead of it, and so long a pause takes;
+  // 0: all go at one pace.
+  Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0,
+        int together = 1, double apart_seconds = 0);
 
   // Steps that another run has made, before the first grant.
   void begin_at(std::int64_t step) { slowest_ = horizon_ = step; }
@@ -39,7 +43,9 @@ class Pacer {
   double seconds_per_step() const { return seconds_per_step_; }
   bool pausing() const { return paused_; }
   bool stopping() const { return stopping_; }
-  bool stepping() const { return paused_ && horizon_ == stepped_to_ && !at_horizon(); }  // a single step is under way
+  bool stepping() const {
+    return paused_ && horizon_ == stepped_to_ && !at_horizon();
+  }  // a single step is under way
   bool at_horizon() const { return slowest_ >= horizon_; }
 
   static constexpr double seconds_ahead = 0.25;

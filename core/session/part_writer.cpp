@@ -5,11 +5,16 @@
 
 namespace trainyard::session {
 
-PartWriter::PartWriter(std::filesystem::path directory, int rank, std::string name, bool state, const model::Model& model, compute::Compute* device,
-                       SavedBox& box)
-    : directory_(std::move(directory)), rank_(rank), name_(std::move(name)), state_(state), model_(model), device_(device), box_(box), thread_([this] {
-        serve();
-      }) {}
+PartWriter::PartWriter(std::filesystem::path directory, int rank, std::string name, bool state,
+                       const model::Model& model, compute::Compute* device, SavedBox& box)
+    : directory_(std::move(directory)),
+      rank_(rank),
+      name_(std::move(name)),
+      state_(state),
+      model_(model),
+      device_(device),
+      box_(box),
+      thread_([this] { serve(); }) {}
 
 PartWriter::~PartWriter() {
   {
@@ -20,7 +25,8 @@ PartWriter::~PartWriter() {
   thread_.join();
 }
 
-bool PartWriter::offer(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
+bool PartWriter::offer(std::int64_t step, std::int64_t version,
+                       const std::vector<CheckpointSpan>& spans) {
   {
     const std::lock_guard lock(mutex_);
     if (busy_) return false;
@@ -44,21 +50,26 @@ void PartWriter::take(const std::vector<CheckpointSpan>& spans, Copy& copy) cons
   }
 }
 
-// Whoever commits a checkpoint clears away what it does not name: a second file of the same would be swept off while it is written.
-base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
+// Whoever commits a checkpoint clears away what it does not name: a second file of the same would
+// be swept off while it is written.
+base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version,
+                                         const std::vector<CheckpointSpan>& spans) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !busy_; });
   if (last_ && last_->step == step && last_->version == version) return {};
   Copy copy;
   if (!compute::is_reached(device_)) take(spans, copy);
-  return write(step, version, compute::is_reached(device_) ? spans : copy.spans).map([&](const Saved& saved) { box_.put(saved); });
+  return write(step, version, compute::is_reached(device_) ? spans : copy.spans)
+      .map([&](const Saved& saved) { box_.put(saved); });
 }
 
 // It is made up in memory whole.
-base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) const try {
-  return write_part(directory_, step, name_, version, model_, spans).map([&](const CheckpointFile& file) {
-    return Saved{rank_, step, state_, file.name, file.xxh64, file.bytes, file.version, ""};
-  });
+base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version,
+                                      const std::vector<CheckpointSpan>& spans) const try {
+  return write_part(directory_, step, name_, version, model_, spans)
+      .map([&](const CheckpointFile& file) {
+        return Saved{rank_, step, state_, file.name, file.xxh64, file.bytes, file.version, ""};
+      });
 } catch (const std::bad_alloc&) {
   return base::fail(base::out_of_memory("rank " + std::to_string(rank_) + ", its checkpoint"));
 }
@@ -69,7 +80,9 @@ void PartWriter::serve() {
     if (!busy_) return;
     lock.unlock();
     const auto saved = write(copy_.step, copy_.version, copy_.spans);
-    box_.put(saved ? *saved : Saved{rank_, copy_.step, state_, "", "", 0, 0, base::to_string(saved.error())});
+    box_.put(saved
+                 ? *saved
+                 : Saved{rank_, copy_.step, state_, "", "", 0, 0, base::to_string(saved.error())});
     lock.lock();
     if (saved) last_ = *saved;
     busy_ = false;

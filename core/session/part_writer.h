@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Writes a rank's part of checkpoints beside training: who trains copies, and a thread writes. While it writes, what comes is passed over, so that no step
-// ever waits for a disk.
+// Writes a rank's part of checkpoints beside training: who trains copies, and a thread writes.
+// While it writes, what comes is passed over, so that no step ever waits for a disk.
 #pragma once
 
 #include <condition_variable>
@@ -32,16 +32,20 @@ class SavedBox {
 
 class PartWriter {
  public:
-  // Parts are called `name`; the model, the device that has what is written, and the box outlive it. `state`: of Saved.
-  PartWriter(std::filesystem::path directory, int rank, std::string name, bool state, const model::Model& model, compute::Compute* device, SavedBox& box);
+  // Parts are called `name`; the model, the device that has what is written, and the box outlive
+  // it. `state`: of Saved.
+  PartWriter(std::filesystem::path directory, int rank, std::string name, bool state,
+             const model::Model& model, compute::Compute* device, SavedBox& box);
   ~PartWriter();  // what it writes is written to its end
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
 
   // Copies. False: the last one is being written still, and this one is passed over.
   bool offer(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
-  // Writes as it stands, after what is being written; not again what that was. Into the box as well.
-  base::Result<void> write_now(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
+  // Writes as it stands, after what is being written; not again what that was. Into the box as
+  // well.
+  base::Result<void> write_now(std::int64_t step, std::int64_t version,
+                               const std::vector<CheckpointSpan>& spans);
 
  private:
   struct Copy {
@@ -51,7 +55,8 @@ class PartWriter {
   };
   void serve();
   void take(const std::vector<CheckpointSpan>& spans, Copy& copy) const;
-  base::Result<Saved> write(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) const;
+  base::Result<Saved> write(std::int64_t step, std::int64_t version,
+                            const std::vector<CheckpointSpan>& spans) const;
 
   std::filesystem::path directory_;
   int rank_;

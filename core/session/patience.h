@@ -7,6 +7,6 @@
 namespace trainyard::session {
 
 inline constexpr std::int64_t kStartLimit = 60'000'000'000;  // ns for everything to start
-inline constexpr std::int64_t kLease = 10'000'000'000;       // ns without a word from the coordinator
+inline constexpr std::int64_t kLease = 10'000'000'000;  // ns without a word from the coordinator
 
 }  // namespace trainyard::session

@@ -26,7 +26,8 @@ class Input {
   explicit Input(const std::string& text) {
     if (::pipe2(ends_.data(), O_CLOEXEC) != 0) return;
     static_cast<void>(::fcntl(ends_[1], F_SETFL, O_NONBLOCK));
-    if (text.size() > kPipe) static_cast<void>(::fcntl(ends_[1], F_SETPIPE_SZ, static_cast<int>(text.size())));
+    if (text.size() > kPipe)
+      static_cast<void>(::fcntl(ends_[1], F_SETPIPE_SZ, static_cast<int>(text.size())));
     const ssize_t written = ::write(ends_[1], text.data(), text.size());
     ready_ = written == static_cast<ssize_t>(text.size());
     if (written >= 0 && !ready_) errno = EFBIG;
@@ -53,7 +54,8 @@ class SpawnPlan {
     posix_spawnattr_init(&attributes_);
     posix_spawn_file_actions_adddup2(&actions_, input, 0);
     const std::string log = options.log_file.empty() ? "/dev/null" : options.log_file;
-    posix_spawn_file_actions_addopen(&actions_, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    posix_spawn_file_actions_addopen(&actions_, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND,
+                                     0644);
     posix_spawn_file_actions_adddup2(&actions_, 1, 2);
     keep(options.descriptors);
     reset_signals();
@@ -76,12 +78,18 @@ class SpawnPlan {
       highest_ours = std::max(highest_ours, ours);
       highest_theirs = std::max(highest_theirs, theirs);
     }
-    const int above = std::max(highest_ours, highest_theirs) + 1, count = static_cast<int>(descriptors.size());
-    for (int i = 0; i < count; ++i) posix_spawn_file_actions_adddup2(&actions_, descriptors[static_cast<std::size_t>(i)].first, above + i);
-    for (int i = 0; i < count; ++i) posix_spawn_file_actions_adddup2(&actions_, above + i, descriptors[static_cast<std::size_t>(i)].second);
+    const int above = std::max(highest_ours, highest_theirs) + 1,
+              count = static_cast<int>(descriptors.size());
+    for (int i = 0; i < count; ++i)
+      posix_spawn_file_actions_adddup2(&actions_, descriptors[static_cast<std::size_t>(i)].first,
+                                       above + i);
+    for (int i = 0; i < count; ++i)
+      posix_spawn_file_actions_adddup2(&actions_, above + i,
+                                       descriptors[static_cast<std::size_t>(i)].second);
     posix_spawn_file_actions_addclosefrom_np(&actions_, highest_theirs + 1);
   }
-  // A group of its own: Ctrl-C in the terminal reaches the coordinator alone, which then stops its ranks in order.
+  // A group of its own: Ctrl-C in the terminal reaches the coordinator alone, which then stops its
+  // ranks in order.
   void reset_signals() {
     sigset_t none, all;
     sigemptyset(&none);
@@ -89,7 +97,8 @@ class SpawnPlan {
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
     posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
 
   posix_spawn_file_actions_t actions_{};
@@ -101,20 +110,23 @@ std::vector<char*> environment_with(const std::vector<std::string>& additions) {
   std::vector<char*> all;
   for (char** at = environ; *at != nullptr; ++at) all.push_back(*at);
   for (const std::string& addition : additions)
-    if (::getenv(addition.substr(0, addition.find('=')).c_str()) == nullptr) all.push_back(const_cast<char*>(addition.c_str()));
+    if (::getenv(addition.substr(0, addition.find('=')).c_str()) == nullptr)
+      all.push_back(const_cast<char*>(addition.c_str()));
   all.push_back(nullptr);
   return all;
 }
 
 std::string in_words(int status) {
-  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
+  if (WIFSIGNALED(status))
+    return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   return "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
 // Whoever started us may have ignored it, and then nobody can say how a child ended.
 void mind_children() {
   struct sigaction now {};
-  if (::sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
+  if (::sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN)
+    ::signal(SIGCHLD, SIG_DFL);
 }
 
 }  // namespace
@@ -122,14 +134,18 @@ void mind_children() {
 base::Result<Process> Process::start(const ProcessOptions& options) {
   mind_children();
   std::vector<char*> arguments{const_cast<char*>(options.program.c_str())};
-  for (const std::string& argument : options.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : options.arguments)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   const Input input(options.input);
-  if (!input.ready()) return base::fail(base::system_problem(options.program, "cannot hand over its input", errno));
+  if (!input.ready())
+    return base::fail(base::system_problem(options.program, "cannot hand over its input", errno));
   const SpawnPlan plan(options, input.read_end());
   const std::vector<char*> environment = environment_with(options.environment);
   pid_t pid = -1;
-  if (const int error = posix_spawn(&pid, options.program.c_str(), plan.actions(), plan.attributes(), arguments.data(), environment.data()); error != 0)
+  if (const int error = posix_spawn(&pid, options.program.c_str(), plan.actions(),
+                                    plan.attributes(), arguments.data(), environment.data());
+      error != 0)
     return base::fail(base::system_problem(options.program, "cannot start this program", error));
   return Process(pid);
 }
@@ -143,7 +159,8 @@ Process::~Process() {
   }
 }
 
-Process::Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, -1)), status_(other.status_) {}
+Process::Process(Process&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), status_(other.status_) {}
 
 Process& Process::operator=(Process&& other) noexcept {
   std::swap(pid_, other.pid_);

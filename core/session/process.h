@@ -18,8 +18,9 @@ struct ProcessOptions {
   std::vector<std::string> arguments;
   std::string log_file;                          // standard output and error are appended here
   std::vector<std::pair<int, int>> descriptors;  // ours -> the child's number, from 3 on
-  std::string input;                             // what it reads on standard input: secrets, which argv would show
-  std::vector<std::string> environment{};        // NAME=VALUE, on top of ours; where ours says otherwise, that holds
+  std::string input;  // what it reads on standard input: secrets, which argv would show
+  std::vector<std::string>
+      environment{};  // NAME=VALUE, on top of ours; where ours says otherwise, that holds
 };
 
 class Process {

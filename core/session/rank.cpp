@@ -61,7 +61,9 @@ struct Prepared {
   std::unique_ptr<DataPlane> data_plane;                 // null: a rank alone, or
   std::unique_ptr<comm::BoundCollectives> bound_engine;  // of one that takes collectives whole
 
-  std::string endpoint() const { return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : ""; }
+  std::string endpoint() const {
+    return data_plane ? data_plane->endpoint() : bound_engine ? bound_engine->endpoint() : "";
+  }
   std::optional<run::OwnMemory> own;
   run::SwapSpace aside;
 };
@@ -76,17 +78,22 @@ Result<Wanted> await(ControlClient& client, int rank) {
     if (const auto* wanted = std::get_if<Wanted>(&**received)) return *wanted;
     if (const auto* abort = std::get_if<Abort>(&**received)) return base::fail(abort->reason);
   }
-  return base::fail({ProblemCode::failed, "rank " + std::to_string(rank), "the coordinator did not answer for 60 s", "",
-                     "See run.log in the run directory, and run again when this machine has less to do."});
+  return base::fail(
+      {ProblemCode::failed, "rank " + std::to_string(rank),
+       "the coordinator did not answer for 60 s", "",
+       "See run.log in the run directory, and run again when this machine has less to do."});
 }
 
 Result<experiment::Resolved> read_experiment(const std::string& text) {
-  return base::parse_json(text, "the resolved experiment").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
+  return base::parse_json(text, "the resolved experiment").and_then([](const base::Json& json) {
+    return experiment::resolved_from_json(json);
+  });
 }
 
 class Rank {
  public:
-  Rank(const RankIdentity& identity, const RankServices& services) : identity_(identity), services_(services) {}
+  Rank(const RankIdentity& identity, const RankServices& services)
+      : identity_(identity), services_(services) {}
 
   Result<void> run() {
     auto client = services_.connect(identity_.endpoint);
@@ -103,54 +110,72 @@ class Rank {
     } catch (const std::bad_alloc&) {
       return leaves(base::out_of_memory(where()));
     } catch (const std::exception& error) {
-      return leaves({ProblemCode::failed, where(), std::string("met what it was not made for: ") + error.what(), "", "See its log."});
+      return leaves({ProblemCode::failed, where(),
+                     std::string("met what it was not made for: ") + error.what(), "",
+                     "See its log."});
     }
   }
 
   Result<void> prepare_and_train() {
-    if (auto ok = client_->send(Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()}); !ok) return ok;
+    if (auto ok =
+            client_->send(Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()});
+        !ok)
+      return ok;
     const auto assignment = await<Assign>(*client_, identity_.rank);
     if (!assignment) return base::fail(assignment.error());
     p_.assignment = *assignment;
     if (auto ok = start_heart(); !ok) return ok;
     if (auto ok = prepare(); !ok) return ok;
-    say("info", "ready on " + p_.compute->name() + ", arenas of " + base::format_bytes(static_cast<double>(p_.layout.private_bytes)) + " and " +
-                    base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared" + of_which_on_device());
-    if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.endpoint()}); !ok) return ok;
+    say("info", "ready on " + p_.compute->name() + ", arenas of " +
+                    base::format_bytes(static_cast<double>(p_.layout.private_bytes)) + " and " +
+                    base::format_bytes(static_cast<double>(p_.layout.shared_bytes)) + " shared" +
+                    of_which_on_device());
+    if (auto ok = client_->send(Planned{identity_.rank, p_.plan_hash, p_.endpoint()}); !ok)
+      return ok;
     const auto start = await<Start>(*client_, identity_.rank);
     if (!start) return base::fail(start.error());
     if (start->plan_hash != p_.plan_hash)
-      return base::fail({ProblemCode::refused, where(), "made plan " + p_.plan_hash + ", the coordinator has " + start->plan_hash, "one plan",
-                         "Use the same software version everywhere."});
+      return base::fail({ProblemCode::refused, where(),
+                         "made plan " + p_.plan_hash + ", the coordinator has " + start->plan_hash,
+                         "one plan", "Use the same software version everywhere."});
     if (auto ok = connect(start->endpoints); !ok) return ok;
     return train();
   }
 
   std::string of_which_on_device() const {
     if (!p_.data_plane) return "";
-    if (const std::string why = p_.data_plane->why_not_on_device(); !why.empty()) return ", all of it with the host: " + why;
+    if (const std::string why = p_.data_plane->why_not_on_device(); !why.empty())
+      return ", all of it with the host: " + why;
     if (p_.data_plane->on_device() == nullptr) return "";
-    return ", of which " + base::format_bytes(static_cast<double>(p_.layout.shared_bytes - p_.layout.shared_host_bytes)) +
+    return ", of which " +
+           base::format_bytes(
+               static_cast<double>(p_.layout.shared_bytes - p_.layout.shared_host_bytes)) +
            " are on the GPU, where peers reach it";
   }
 
   Result<void> connect(const std::vector<std::string>& endpoints) {
-    if (p_.data_plane) return p_.data_plane->connect(endpoints).map([&](std::unique_ptr<comm::Transport> made) { use(std::move(made)); });
-    if (p_.bound_engine) return p_.bound_engine->connect(endpoints).map([&](std::unique_ptr<comm::Collectives> made) { engine_ = std::move(made); });
+    if (p_.data_plane)
+      return p_.data_plane->connect(endpoints).map(
+          [&](std::unique_ptr<comm::Transport> made) { use(std::move(made)); });
+    if (p_.bound_engine)
+      return p_.bound_engine->connect(endpoints).map(
+          [&](std::unique_ptr<comm::Collectives> made) { engine_ = std::move(made); });
     return {};
   }
 
   void use(std::unique_ptr<comm::Transport> transport) {
     transport_ = std::move(transport);
     for (int peer = 0; peer < p_.resolved.world(); ++peer)
-      if (peer != identity_.rank && experiment::may_be_lost(p_.resolved, peer)) transport_->may_lose(peer);
+      if (peer != identity_.rank && experiment::may_be_lost(p_.resolved, peer))
+        transport_->may_lose(peer);
   }
 
   // Only now, so that the coordinator knows this rank's first connection before its second.
   Result<void> start_heart() {
     auto client = services_.connect(identity_.endpoint);
     if (!client) return base::fail(client.error());
-    heart_.emplace(std::move(*client), std::vector{Hello{identity_.rank, identity_.token, TRAINYARD_VERSION, ::getpid()}});
+    heart_.emplace(std::move(*client), std::vector{Hello{identity_.rank, identity_.token,
+                                                         TRAINYARD_VERSION, ::getpid()}});
     return {};
   }
 
@@ -169,10 +194,13 @@ class Rank {
     if (auto ok = prepare_device(); !ok) return ok;
     if (p_.resolved.world() == 1 || evaluates()) return {};
     if (experiment::engine_of(p_.resolved) != experiment::Engine::own)
-      return services_.make_engine({&p_.resolved, identity_.rank, &p_.plan.groups}).map([&](auto bound) { p_.bound_engine = std::move(bound); });
-    auto plane = services_.make_data_plane({&p_.resolved, identity_.rank, p_.assignment.generation, p_.assignment.run_key,
-                                            static_cast<int>(p_.plan.groups.size()), static_cast<std::size_t>(p_.layout.shared_bytes),
-                                            static_cast<std::size_t>(p_.layout.shared_host_bytes), p_.compute.get(), p_.assignment.run_directory});
+      return services_.make_engine({&p_.resolved, identity_.rank, &p_.plan.groups})
+          .map([&](auto bound) { p_.bound_engine = std::move(bound); });
+    auto plane = services_.make_data_plane(
+        {&p_.resolved, identity_.rank, p_.assignment.generation, p_.assignment.run_key,
+         static_cast<int>(p_.plan.groups.size()), static_cast<std::size_t>(p_.layout.shared_bytes),
+         static_cast<std::size_t>(p_.layout.shared_host_bytes), p_.compute.get(),
+         p_.assignment.run_directory});
     if (!plane) return base::fail(plane.error());
     p_.data_plane = std::move(*plane);
     return {};
@@ -180,14 +208,16 @@ class Rank {
 
   Result<void> prepare_device() {
     const topology::Network network(p_.resolved.document.topology);
-    const topology::Device& device = network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]);
+    const topology::Device& device =
+        network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]);
     auto compute = services_.make_compute(device);
     if (!compute) return base::fail(compute.error());
     p_.compute = std::move(*compute);
     if (auto ok = prepare_slowness(device); !ok) return ok;
     if (run::loads(p_.rank_plan)) {
       auto dataset = data::open(p_.resolved.document.data, "");
-      if (!dataset) return base::fail(data::at_field(dataset.error(), p_.resolved.document.data, ""));
+      if (!dataset)
+        return base::fail(data::at_field(dataset.error(), p_.resolved.document.data, ""));
       p_.dataset = std::move(*dataset);
     }
     auto sampler = experiment::sampler(p_.resolved);
@@ -204,9 +234,12 @@ class Rank {
   // What all of it would be for, and how to learn what would do with less.
   Problem with_accounts(Problem problem) const {
     const topology::Network network(p_.resolved.document.topology);
-    const std::string& drawn = network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]).name;
-    problem.what += "; what the rank keeps takes " + run::in_words(run::memory_use(p_.rank_plan, p_.layout));
-    problem.advice += (problem.advice.empty() ? "Draw \"" : " Or draw \"") + drawn + "\" with as much memory as is free: validate then says what would fit.";
+    const std::string& drawn =
+        network.device(p_.resolved.ranks[static_cast<std::size_t>(identity_.rank)]).name;
+    problem.what +=
+        "; what the rank keeps takes " + run::in_words(run::memory_use(p_.rank_plan, p_.layout));
+    problem.advice += (problem.advice.empty() ? "Draw \"" : " Or draw \"") + drawn +
+                      "\" with as much memory as is free: validate then says what would fit.";
     return problem;
   }
 
@@ -220,11 +253,13 @@ class Rank {
     if (p_.resolved.document.run.devices == experiment::DeviceSpeed::paced) {
       const topology::Topology drawing = experiment::as_imposed(p_.resolved.document);
       const int host = p_.resolved.hosts[static_cast<std::size_t>(identity_.rank)];
-      auto times = services_.drawn_op_times(p_.rank_plan, p_.plan, device, drawing.hosts[static_cast<std::size_t>(host)]);
+      auto times = services_.drawn_op_times(p_.rank_plan, p_.plan, device,
+                                            drawing.hosts[static_cast<std::size_t>(host)]);
       if (!times) return base::fail(times.error());
       drawn = std::move(*times);
     }
-    slowness_.emplace(p_.resolved.document.training.seed, identity_.rank, device.slow_down, device.jitter, std::move(drawn));
+    slowness_.emplace(p_.resolved.document.training.seed, identity_.rank, device.slow_down,
+                      device.jitter, std::move(drawn));
     return {};
   }
 
@@ -232,8 +267,12 @@ class Rank {
     const run::Recipe recipe = session::recipe(p_.resolved);
     const auto shared = shared_memory();
     if (!shared) return base::fail(shared.error());
-    const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe, *p_.compute, p_.own->arena(), *shared, &p_.aside);
-    if (!bound) return base::fail(bound.error().code == ProblemCode::unavailable ? with_accounts(bound.error()) : bound.error());
+    const auto bound = run::bind(p_.rank_plan, p_.plan.groups, p_.resolved.model, recipe,
+                                 *p_.compute, p_.own->arena(), *shared, &p_.aside);
+    if (!bound)
+      return base::fail(bound.error().code == ProblemCode::unavailable
+                            ? with_accounts(bound.error())
+                            : bound.error());
     if (!warms_up())
       if (auto ok = begin(*bound); !ok) return ok;
     return interpret(recipe, *bound);
@@ -242,20 +281,25 @@ class Rank {
   // What memory holds before the first step, where it was zero.
   Result<void> begin(const run::BoundPlan& bound) {
     initialise(p_.resolved, p_.rank_plan, bound);
-    const bool takes_over = !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements > 0);  // else it is given all that it needs
+    const bool takes_over =
+        !evaluates() && (p_.rank_plan.rule || p_.resolved.model.state_elements >
+                                                  0);  // else it is given all that it needs
     if (p_.resolved.first_step == 0 || !takes_over) return {};
-    return beginning(p_.resolved).map([&](const Beginning& begins) { take_over(begins, p_.resolved, p_.rank_plan, bound); });
+    return beginning(p_.resolved).map([&](const Beginning& begins) {
+      take_over(begins, p_.resolved, p_.rank_plan, bound);
+    });
   }
 
-  // Whether it begins only after all that it does was done once: what a GPU does for the first time may wait for all that it is at, and what NCCL does on it
-  // waits for peers.
+  // Whether it begins only after all that it does was done once: what a GPU does for the first time
+  // may wait for all that it is at, and what NCCL does on it waits for peers.
   bool warms_up() const { return by_nccl() && p_.bound_engine; }
 
   Result<void> warm_up(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
     if (auto ran = interpreter.warm_up(); !ran) return ran;
     const run::OwnArena own = p_.own->arena();
     const std::int64_t on_host = p_.layout.shared_host_bytes;
-    const std::span<std::byte> shared(posted_from_[1].get(), static_cast<std::size_t>(p_.layout.shared_bytes - on_host));
+    const std::span<std::byte> shared(posted_from_[1].get(),
+                                      static_cast<std::size_t>(p_.layout.shared_bytes - on_host));
     for (const std::span<std::byte> memory : {own.memory, shared})
       if (auto cleared = run::clear(*p_.compute, memory); !cleared) return cleared;
     std::fill_n(own.at_hand, p_.layout.result_bytes, std::byte{});
@@ -264,21 +308,27 @@ class Rank {
     return begin(*parts.bound);
   }
 
-  // What peers read: the arena of the transport where it has one, else memory that is posted from, or that an engine takes.
+  // What peers read: the arena of the transport where it has one, else memory that is posted from,
+  // or that an engine takes.
   Result<run::SharedArena> shared_memory() {
-    const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes), of_host = static_cast<std::size_t>(p_.layout.shared_host_bytes);
+    const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes),
+               of_host = static_cast<std::size_t>(p_.layout.shared_host_bytes);
     std::byte* const on_device = p_.data_plane ? p_.data_plane->on_device() : nullptr;
-    if (const auto arena = transport_ ? transport_->arena() : std::span<std::byte>{}; arena.size() >= bytes)
-      return p_.compute->reach(on_device != nullptr ? arena.first(of_host) : arena).map([&](std::shared_ptr<void> reached) {
-        reached_ = std::move(reached);
-        return run::SharedArena(arena, on_device);
-      });
+    if (const auto arena = transport_ ? transport_->arena() : std::span<std::byte>{};
+        arena.size() >= bytes)
+      return p_.compute->reach(on_device != nullptr ? arena.first(of_host) : arena)
+          .map([&](std::shared_ptr<void> reached) {
+            reached_ = std::move(reached);
+            return run::SharedArena(arena, on_device);
+          });
     const bool splits = by_nccl();  // which looks at memory of the device; all others at the host's
     const std::int64_t on_host = splits ? p_.layout.shared_host_bytes : p_.layout.shared_bytes;
-    auto at_hand = p_.compute->allocate_at_hand(on_host, where()), others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
+    auto at_hand = p_.compute->allocate_at_hand(on_host, where()),
+         others = p_.compute->allocate(p_.layout.shared_bytes - on_host, where());
     if (!at_hand || !others) return base::fail((at_hand ? others : at_hand).error());
     posted_from_ = {std::move(*at_hand), std::move(*others)};
-    return run::SharedArena(std::span(posted_from_[0].get(), static_cast<std::size_t>(on_host)), splits ? posted_from_[1].get() : nullptr);
+    return run::SharedArena(std::span(posted_from_[0].get(), static_cast<std::size_t>(on_host)),
+                            splits ? posted_from_[1].get() : nullptr);
   }
 
   Result<void> interpret(const run::Recipe& recipe, const run::BoundPlan& bound) {
@@ -288,13 +338,16 @@ class Rank {
     telemetry::ValuesBox values;
     run::OrderLog order;
     run::OrderLog* const kept = run::keeps_order(p_.rank_plan) ? &order : nullptr;
-    run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved), gate, values);
+    run::ChunkSampler chunks(p_.rank_plan, p_.plan.groups, bound, strategy::method(p_.resolved),
+                             gate, values);
     SavedBox saved;
     CommittedBox committed;
     const auto writer = part_writer(saved);
     auto speaker = text_sampler(recipe, bound);
     if (!speaker) return base::fail(speaker.error());
-    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_, engine_.get(), &values, kept, &saved, &committed}, *client_);
+    RankLink link({identity_.rank, &gate, &*heart_, &events, transport_.get(), &*slowness_,
+                   engine_.get(), &values, kept, &saved, &committed},
+                  *client_);
     run::InterpreterParts parts{.plan = &p_.rank_plan,
                                 .schedule = p_.plan.schedule,
                                 .bound = &bound,
@@ -316,11 +369,16 @@ class Rank {
                                 .own_process = own_process(),
                                 .share = experiment::share_of(p_.resolved, identity_.rank),
                                 .order = kept};
-    if (*speaker) parts.evaluated = [&](std::int64_t step) { link.say("text", spoken(**speaker, p_.resolved, step)); };
-    if (writer && makes_up_text_of_parts(p_.resolved)) parts.evaluated = [&](std::int64_t step) { offer_part(*writer, bound, step + 1); };
-    auto steps = p_.rank_plan.rule ? serve(server_parts(p_.resolved, p_.plan, parts), writer.get(), saved)
-                 : evaluates()     ? evaluate(parts, committed, link)
-                                   : work(std::move(parts), writer.get(), saved);
+    if (*speaker)
+      parts.evaluated = [&](std::int64_t step) {
+        link.say("text", spoken(**speaker, p_.resolved, step));
+      };
+    if (writer && makes_up_text_of_parts(p_.resolved))
+      parts.evaluated = [&](std::int64_t step) { offer_part(*writer, bound, step + 1); };
+    auto steps = p_.rank_plan.rule
+                     ? serve(server_parts(p_.resolved, p_.plan, parts), writer.get(), saved)
+                 : evaluates() ? evaluate(parts, committed, link)
+                               : work(std::move(parts), writer.get(), saved);
     const bool by_others = !steps && engine_ && is_said_by_engine(steps.error());
     if (!steps) leave(steps.error());
     if (by_others) link.await_abort();
@@ -332,10 +390,13 @@ class Rank {
   }
 
   // Of the rank whose parameters speak for the model, where its data are a text.
-  Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe, const run::BoundPlan& bound) {
-    const bool speaks = evaluates() || (p_.resolved.evaluators == 0 && identity_.rank == p_.resolved.chief);
+  Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe,
+                                                       const run::BoundPlan& bound) {
+    const bool speaks =
+        evaluates() || (p_.resolved.evaluators == 0 && identity_.rank == p_.resolved.chief);
     if (!speaks || has_part() || !p_.dataset || !makes_up_text(p_.resolved)) return std::nullopt;
-    return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters, bound.state, recipe.multiplies, p_.dataset->vocabulary()})
+    return run::TextSampler::make({&p_.resolved.model, p_.compute.get(), bound.parameters,
+                                   bound.state, recipe.multiplies, p_.dataset->vocabulary()})
         .map([](run::TextSampler sampler) { return std::optional(std::move(sampler)); });
   }
 
@@ -355,23 +416,34 @@ class Rank {
     if (engine_) engine_->abort(why);
   }
 
-  // Of those that save but a part: of layers, or, while others train, servers, and workers where models keep more than parameters.
+  // Of those that save but a part: of layers, or, while others train, servers, and workers where
+  // models keep more than parameters.
   std::unique_ptr<PartWriter> part_writer(SavedBox& box) {
     if (has_part()) {
       if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
-      return std::make_unique<PartWriter>(checkpoints(), identity_.rank, "part-" + std::to_string(identity_.rank), false, p_.resolved.model, p_.compute.get(),
-                                          box);
+      return std::make_unique<PartWriter>(checkpoints(), identity_.rank,
+                                          "part-" + std::to_string(identity_.rank), false,
+                                          p_.resolved.model, p_.compute.get(), box);
     }
     const bool serves = p_.rank_plan.rule.has_value();
-    if (p_.resolved.servers == 0 || evaluates() || (!serves && p_.resolved.model.state_elements == 0)) return nullptr;
-    const std::string name = serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
-    return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, !serves, p_.resolved.model, p_.compute.get(), box);
+    if (p_.resolved.servers == 0 || evaluates() ||
+        (!serves && p_.resolved.model.state_elements == 0))
+      return nullptr;
+    const std::string name =
+        serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
+    return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, !serves,
+                                        p_.resolved.model, p_.compute.get(), box);
   }
 
   Result<std::int64_t> serve(run::ServerParts parts, PartWriter* writer, SavedBox& box) {
     run::Server* serving = nullptr;
-    const auto spans = [&] { return spans_of_server(p_.resolved, parts.number, serving->parameters(), parts.bound->moments); };
-    parts.save = [&](std::int64_t step, std::int64_t version) { offer(*writer, box, step, version, spans()); };
+    const auto spans = [&] {
+      return spans_of_server(p_.resolved, parts.number, serving->parameters(),
+                             parts.bound->moments);
+    };
+    parts.save = [&](std::int64_t step, std::int64_t version) {
+      offer(*writer, box, step, version, spans());
+    };
     run::Server server(parts);
     serving = &server;
     auto steps = server.run();
@@ -384,7 +456,8 @@ class Rank {
     if (writer != nullptr && !has_part()) {
       parts.save_every_steps = p_.resolved.document.run.checkpoint_every_steps;
       parts.save = [&](std::int64_t step) {
-        if (parts.gate->chief() == identity_.rank) offer(*writer, box, step, step, {{CheckpointBuffer::state, 0, state}});
+        if (parts.gate->chief() == identity_.rank)
+          offer(*writer, box, step, step, {{CheckpointBuffer::state, 0, state}});
       };
     }
     run::Interpreter interpreter(parts);
@@ -393,44 +466,66 @@ class Rank {
     auto steps = interpreter.run();
     if (!steps) return steps;
     if (has_part() && writer == nullptr) return steps;
-    if (has_part()) return writer->write_now(*steps, *steps, own_part(*parts.bound)).map([&] { return *steps; });
+    if (has_part())
+      return writer->write_now(*steps, *steps, own_part(*parts.bound)).map([&] { return *steps; });
     if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
-    return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] { return *steps; });
-  }
-
-  // Where cores are short, those who train go first.
-  Result<std::int64_t> evaluate(const run::InterpreterParts& parts, CommittedBox& committed, RankLink& link) {
-    const sched_param none{};
-    static_cast<void>(::sched_setscheduler(0, SCHED_IDLE, &none));  // of this thread, and those that it makes
-    run::Interpreter interpreter(parts);
-    return evaluate_checkpoints({checkpoints(), &p_.resolved.model, parts.bound, &interpreter, parts.gate, parts.whereabouts, &committed,
-                                 [&](const Problem& problem) { link.say("warning", base::to_string(problem)); }});
-  }
-
-  void offer(PartWriter& writer, SavedBox& box, std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans) {
-    if (!writer.offer(step, version, spans)) box.put({identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
-  }
-
-  // For the text that is made up of all parts; where one is not written, the text of that step is not either.
-  void offer_part(PartWriter& writer, const run::BoundPlan& bound, std::int64_t steps) { static_cast<void>(writer.offer(steps, steps, own_part(bound))); }
-
-  std::vector<CheckpointSpan> own_part(const run::BoundPlan& bound) const { return spans_of_part(p_.resolved, identity_.rank, bound.parameters, bound.state); }
-
-  // While the line is open still: however long a disk takes, the coordinator hears that this rank lives.
-  Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
-    if (identity_.rank != p_.resolved.chief) return steps;
-    std::vector<std::byte> parameters, state;
-    const auto seen = [&](const compute::Tensor& tensor, std::vector<std::byte>& memory) { return compute::seen(p_.compute.get(), tensor, memory); };
-    return write_checkpoint(checkpoints(), {steps, p_.plan_hash}, p_.resolved.model, {seen(bound.parameters, parameters), seen(bound.state, state)}).map([&] {
-      return steps;
+    return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] {
+      return *steps;
     });
   }
 
-  Result<void> finish(std::int64_t steps, const run::BoundPlan& bound, std::int64_t first_step_done_ns) {
+  // Where cores are short, those who train go first.
+  Result<std::int64_t> evaluate(const run::InterpreterParts& parts, CommittedBox& committed,
+                                RankLink& link) {
+    const sched_param none{};
+    static_cast<void>(
+        ::sched_setscheduler(0, SCHED_IDLE, &none));  // of this thread, and those that it makes
+    run::Interpreter interpreter(parts);
+    return evaluate_checkpoints(
+        {checkpoints(), &p_.resolved.model, parts.bound, &interpreter, parts.gate,
+         parts.whereabouts, &committed,
+         [&](const Problem& problem) { link.say("warning", base::to_string(problem)); }});
+  }
+
+  void offer(PartWriter& writer, SavedBox& box, std::int64_t step, std::int64_t version,
+             const std::vector<CheckpointSpan>& spans) {
+    if (!writer.offer(step, version, spans))
+      box.put(
+          {identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
+  }
+
+  // For the text that is made up of all parts; where one is not written, the text of that step is
+  // not either.
+  void offer_part(PartWriter& writer, const run::BoundPlan& bound, std::int64_t steps) {
+    static_cast<void>(writer.offer(steps, steps, own_part(bound)));
+  }
+
+  std::vector<CheckpointSpan> own_part(const run::BoundPlan& bound) const {
+    return spans_of_part(p_.resolved, identity_.rank, bound.parameters, bound.state);
+  }
+
+  // While the line is open still: however long a disk takes, the coordinator hears that this rank
+  // lives.
+  Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
+    if (identity_.rank != p_.resolved.chief) return steps;
+    std::vector<std::byte> parameters, state;
+    const auto seen = [&](const compute::Tensor& tensor, std::vector<std::byte>& memory) {
+      return compute::seen(p_.compute.get(), tensor, memory);
+    };
+    return write_checkpoint(checkpoints(), {steps, p_.plan_hash}, p_.resolved.model,
+                            {seen(bound.parameters, parameters), seen(bound.state, state)})
+        .map([&] { return steps; });
+  }
+
+  Result<void> finish(std::int64_t steps, const run::BoundPlan& bound,
+                      std::int64_t first_step_done_ns) {
     Finished finished{identity_.rank,
                       steps,
-                      experiment::keeps_parameters(p_.resolved.document, identity_.rank) && !bound.parameters.empty() ? hash_of(bound.parameters) : "",
+                      experiment::keeps_parameters(p_.resolved.document, identity_.rank) &&
+                              !bound.parameters.empty()
+                          ? hash_of(bound.parameters)
+                          : "",
                       own_process() ? peak_memory_bytes() : 0,
                       first_step_done_ns,
                       {}};
@@ -438,8 +533,9 @@ class Rank {
     for (int peer = 0; transport_ && peer < transport_->ranks(); ++peer) {
       if (peer == identity_.rank) continue;
       const comm::Traffic traffic = transport_->traffic(peer);
-      finished.peers[static_cast<std::size_t>(peer)] = {traffic.sent_payload_bytes, traffic.sent_header_bytes, traffic.received_payload_bytes,
-                                                        traffic.received_header_bytes};
+      finished.peers[static_cast<std::size_t>(peer)] = {
+          traffic.sent_payload_bytes, traffic.sent_header_bytes, traffic.received_payload_bytes,
+          traffic.received_header_bytes};
     }
     return client_->send(finished);
   }
@@ -451,7 +547,9 @@ class Rank {
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 
   // Ranks over the transport inproc are threads of one process.
-  bool own_process() const { return p_.resolved.document.run.transport != experiment::TransportKind::inproc; }
+  bool own_process() const {
+    return p_.resolved.document.run.transport != experiment::TransportKind::inproc;
+  }
 
   static std::uint64_t peak_memory_bytes() {
     rusage usage{};
@@ -467,10 +565,13 @@ class Rank {
 
   void report(const Problem& problem) {
     base::log_error(base::to_string(problem));
-    if (client_) static_cast<void>(client_->send(Failed{identity_.rank, failed_step_, "", problem}));
+    if (client_)
+      static_cast<void>(client_->send(Failed{identity_.rank, failed_step_, "", problem}));
   }
 
-  void say(const char* level, const std::string& text) { static_cast<void>(client_->send(Log{identity_.rank, base::now_nanoseconds(), level, text})); }
+  void say(const char* level, const std::string& text) {
+    static_cast<void>(client_->send(Log{identity_.rank, base::now_nanoseconds(), level, text}));
+  }
 
   std::string where() const { return "rank " + std::to_string(identity_.rank); }
 
@@ -480,7 +581,8 @@ class Rank {
   Prepared p_;
   std::optional<run::Slowness> slowness_;
   std::optional<Heart> heart_;         // follows the plan in `p_`
-  std::array<Memory, 2> posted_from_;  // of the host, and of the device; outlives the transport, which sends what nobody waited for until it is gone
+  std::array<Memory, 2> posted_from_;  // of the host, and of the device; outlives the transport,
+                                       // which sends what nobody waited for until it is gone
   std::unique_ptr<comm::Transport> transport_;
   std::shared_ptr<void> reached_;  // by the device: the arena of the transport
   std::unique_ptr<comm::Collectives> engine_;
@@ -489,6 +591,8 @@ class Rank {
 
 }  // namespace
 
-Result<void> run_rank(const RankIdentity& identity, const RankServices& services) { return Rank(identity, services).run(); }
+Result<void> run_rank(const RankIdentity& identity, const RankServices& services) {
+  return Rank(identity, services).run();
+}
 
 }  // namespace trainyard::session

@@ -10,7 +10,8 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
-constexpr std::int64_t kOwnGap = 1'000'000'000;       // a pause of our own longer than this is not the coordinator's silence
+constexpr std::int64_t kOwnGap =
+    1'000'000'000;  // a pause of our own longer than this is not the coordinator's silence
 constexpr std::int64_t kCloseLimit = 2'000'000'000;   // ns for the last events to leave
 constexpr std::int64_t kOthersLimit = 1'000'000'000;  // ns for who is to blame to say so
 constexpr std::size_t kBatch = 16'384;
@@ -28,7 +29,8 @@ void RankLink::close() {
   if (!thread_.joinable()) return;
   stop_.store(true);
   thread_.join();
-  // A coordinator that is behind gets some time to catch up; one that has sent an abort waits for nothing.
+  // A coordinator that is behind gets some time to catch up; one that has sent an abort waits for
+  // nothing.
   const std::int64_t end = base::now_nanoseconds() + (abort_reason() ? 0 : kCloseLimit);
   while (!ship_events() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
 }
@@ -56,7 +58,8 @@ void RankLink::serve() {
     if (now - looked > kOwnGap) heard += now - looked;
     looked = now;
     if (now - heard > kLease)
-      return stop_everything({base::ProblemCode::failed, "rank " + std::to_string(parts_.rank), "has not heard from the coordinator for 10 s", "",
+      return stop_everything({base::ProblemCode::failed, "rank " + std::to_string(parts_.rank),
+                              "has not heard from the coordinator for 10 s", "",
                               "The coordinator has ended or hangs; start the run again."});
     static_cast<void>(ship_events());
   }
@@ -67,9 +70,13 @@ void RankLink::take(const Message& message) {
     parts_.gate->set_chief(horizon->chief);
     parts_.gate->open(horizon->step, horizon->last, horizon->single);
   }
-  if (const auto* slow = std::get_if<Slow>(&message); slow && parts_.slowness != nullptr) parts_.slowness->set(slow->slow_down, slow->jitter);
-  if (const auto* gone = std::get_if<Gone>(&message)) parts_.gate->tell_gone(gone->rank, gone->generation);
-  if (const auto* committed = std::get_if<Committed>(&message); committed && parts_.committed != nullptr) parts_.committed->put(*committed);
+  if (const auto* slow = std::get_if<Slow>(&message); slow && parts_.slowness != nullptr)
+    parts_.slowness->set(slow->slow_down, slow->jitter);
+  if (const auto* gone = std::get_if<Gone>(&message))
+    parts_.gate->tell_gone(gone->rank, gone->generation);
+  if (const auto* committed = std::get_if<Committed>(&message);
+      committed && parts_.committed != nullptr)
+    parts_.committed->put(*committed);
   if (const auto* abort = std::get_if<Abort>(&message)) stop_everything(abort->reason);
 }
 
@@ -83,13 +90,15 @@ void RankLink::stop_everything(const base::Problem& reason) {
   if (parts_.engine != nullptr) parts_.engine->abort(reason);
 }
 
-// Events first, then how far the rank is: whoever knows of a step has its numbers. False: the line does not take more now.
-// The batch is kept then, and goes before anything newer; meanwhile the ring fills, and counts what it has to drop.
+// Events first, then how far the rank is: whoever knows of a step has its numbers. False: the line
+// does not take more now. The batch is kept then, and goes before anything newer; meanwhile the
+// ring fills, and counts what it has to drop.
 bool RankLink::ship_events() {
   for (bool full = true; full; batch_.clear()) {
     if (batch_.empty()) parts_.events->read(batch_, kBatch);
     full = batch_.size() == kBatch;
-    if (!batch_.empty() && !client_.send(Events{parts_.rank, parts_.events->dropped(), batch_})) return false;
+    if (!batch_.empty() && !client_.send(Events{parts_.rank, parts_.events->dropped(), batch_}))
+      return false;
   }
   if (!ship_values() || !ship_order() || !ship_saved() || !ship_log()) return false;
   const Progress progress = parts_.heart->progress();
@@ -102,8 +111,11 @@ bool RankLink::ship_events() {
 bool RankLink::ship_values() {
   if (!samples_ && parts_.values != nullptr) {
     std::vector<std::byte> payload;
-    for (const telemetry::ChunkValues& values : parts_.values->take()) telemetry::append(values, payload);
-    if (!payload.empty()) samples_ = Samples{parts_.rank, std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
+    for (const telemetry::ChunkValues& values : parts_.values->take())
+      telemetry::append(values, payload);
+    if (!payload.empty())
+      samples_ = Samples{
+          parts_.rank, std::string(reinterpret_cast<const char*>(payload.data()), payload.size())};
   }
   if (samples_ && !client_.send(*samples_)) return false;
   samples_.reset();

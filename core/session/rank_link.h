@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's line to the coordinator while it trains: a thread that ships events, raises the horizon, and carries an abort to
-// everything that could be waiting.
+// A rank's line to the coordinator while it trains: a thread that ships events, raises the horizon,
+// and carries an abort to everything that could be waiting.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,8 @@ class RankLink {
   void say(std::string level, std::string text);
   // Why the coordinator (or its silence) stopped this rank; nothing when it did not.
   std::optional<base::Problem> abort_reason() const;
-  // Gives the coordinator a second to stop this rank: whoever only knows that a peer has gone leaves it to that one to say why.
+  // Gives the coordinator a second to stop this rank: whoever only knows that a peer has gone
+  // leaves it to that one to say why.
   void await_abort() const;
 
  private:

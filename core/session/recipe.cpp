@@ -14,12 +14,17 @@ namespace {
 using compute::Tensor;
 using Moments = std::span<const Tensor>;
 
-compute::Op sgd(const experiment::OptimizerSpec& o, const compute::UpdateInputs& common, Moments moments) {
-  return compute::SgdUpdate{common, moments.empty() ? Tensor{} : moments[0], o.momentum, o.weight_decay};
+compute::Op sgd(const experiment::OptimizerSpec& o, const compute::UpdateInputs& common,
+                Moments moments) {
+  return compute::SgdUpdate{common, moments.empty() ? Tensor{} : moments[0], o.momentum,
+                            o.weight_decay};
 }
 
-compute::Op adam(const experiment::OptimizerSpec& o, const compute::UpdateInputs& common, Moments moments, const Tensor& step) {
-  return compute::AdamUpdate{common, moments[0], moments[1], step, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.kind == experiment::OptimizerKind::adamw};
+compute::Op adam(const experiment::OptimizerSpec& o, const compute::UpdateInputs& common,
+                 Moments moments, const Tensor& step) {
+  return compute::AdamUpdate{common,    moments[0],     moments[1],
+                             step,      o.beta1,        o.beta2,
+                             o.epsilon, o.weight_decay, o.kind == experiment::OptimizerKind::adamw};
 }
 
 }  // namespace
@@ -32,13 +37,21 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
   recipe.stops_at_non_finite = training.non_finite == experiment::NonFinite::stop;
   recipe.skips_non_finite = training.non_finite == experiment::NonFinite::skip;
   recipe.seed = training.seed;
-  recipe.loss_scaling = {training.loss_scale.initial, training.loss_scale.double_every_steps, training.loss_scale.least};
+  recipe.loss_scaling = {training.loss_scale.initial, training.loss_scale.double_every_steps,
+                         training.loss_scale.least};
   recipe.compression = experiment.document.strategy.compression;
-  if (training.multiplies == experiment::Multiplies::bfloat16) recipe.multiplies = compute::Multiplies::bfloat16;
-  if (training.multiplies == experiment::Multiplies::tf32) recipe.multiplies = compute::Multiplies::tf32;
-  recipe.learning_rate = [training, steps = experiment.steps](std::int64_t step) { return experiment::learning_rate(training, step, steps); };
-  recipe.update = [optimizer](const compute::UpdateInputs& common, Moments moments, const Tensor& step) {
-    return optimizer.kind == experiment::OptimizerKind::sgd ? sgd(optimizer, common, moments) : adam(optimizer, common, moments, step);
+  if (training.multiplies == experiment::Multiplies::bfloat16)
+    recipe.multiplies = compute::Multiplies::bfloat16;
+  if (training.multiplies == experiment::Multiplies::tf32)
+    recipe.multiplies = compute::Multiplies::tf32;
+  recipe.learning_rate = [training, steps = experiment.steps](std::int64_t step) {
+    return experiment::learning_rate(training, step, steps);
+  };
+  recipe.update = [optimizer](const compute::UpdateInputs& common, Moments moments,
+                              const Tensor& step) {
+    return optimizer.kind == experiment::OptimizerKind::sgd
+               ? sgd(optimizer, common, moments)
+               : adam(optimizer, common, moments, step);
   };
   return recipe;
 }
@@ -46,23 +59,29 @@ run::Recipe recipe(const experiment::Resolved& experiment) {
 bool initialises(const plan::RankPlan& rank) {
   const plan::BufferId parameters = rank.buffer("params");
   const auto is_given = [&](const plan::Wanted& wanted) {
-    return wanted.kind == plan::OpKind::broadcast && wanted.root != rank.rank && wanted.span.buffer == parameters;
+    return wanted.kind == plan::OpKind::broadcast && wanted.root != rank.rank &&
+           wanted.span.buffer == parameters;
   };
   const auto gives = [&](const plan::Op& op) {  // of an engine: it takes the broadcast whole
-    return op.kind == plan::OpKind::broadcast && op.peer != rank.rank && op.writes.front().buffer == parameters;
+    return op.kind == plan::OpKind::broadcast && op.peer != rank.rank &&
+           op.writes.front().buffer == parameters;
   };
-  return std::none_of(rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) {
-    return std::any_of(program.wanted.begin(), program.wanted.end(), is_given) || std::any_of(program.ops.begin(), program.ops.end(), gives);
-  });
+  return std::none_of(
+      rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) {
+        return std::any_of(program.wanted.begin(), program.wanted.end(), is_given) ||
+               std::any_of(program.ops.begin(), program.ops.end(), gives);
+      });
 }
 
 namespace {
 
 // As it would lie in the parameters of all.
-void initialise_share(const experiment::Resolved& e, int server, compute::Compute* device, const Tensor& share) {
+void initialise_share(const experiment::Resolved& e, int server, compute::Compute* device,
+                      const Tensor& share) {
   const std::int64_t width = base::size_of(share.dtype);
   std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));
-  model::initialise(e.model, e.document.training.seed, {share.dtype, {e.model.elements}, all.data()});
+  model::initialise(e.model, e.document.training.seed,
+                    {share.dtype, {e.model.elements}, all.data()});
   std::byte* to = share.data;
   for (const experiment::Share& part : experiment::shares_of_servers(e)) {
     if (part.server != server) continue;
@@ -76,7 +95,8 @@ void initialise_part(const experiment::Resolved& e, int rank, const run::BoundPl
   const std::int64_t width = base::size_of(bound.parameters.dtype);
   std::vector<std::byte> all(static_cast<std::size_t>(e.model.elements * width));
   compute::fill(bound.device, bound.state, [&](const Tensor& state) {
-    model::initialise(e.model, e.document.training.seed, {bound.parameters.dtype, {e.model.elements}, all.data()}, state);
+    model::initialise(e.model, e.document.training.seed,
+                      {bound.parameters.dtype, {e.model.elements}, all.data()}, state);
   });
   std::byte* to = bound.parameters.data;
   for (const experiment::Part& part : experiment::parts_of(e, rank)) {
@@ -86,18 +106,22 @@ void initialise_part(const experiment::Resolved& e, int rank, const run::BoundPl
 }
 
 base::Result<std::shared_ptr<const data::Dataset>> opened(const experiment::Resolved& e) {
-  return data::open(e.document.data, "").map_error([&](const base::Problem& problem) { return data::at_field(problem, e.document.data, ""); });
+  return data::open(e.document.data, "").map_error([&](const base::Problem& problem) {
+    return data::at_field(problem, e.document.data, "");
+  });
 }
 
 }  // namespace
 
-run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::InterpreterParts& parts) {
+run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& plan,
+                              const run::InterpreterParts& parts) {
   return {.plan = parts.plan,
           .groups = &plan.groups,
           .evaluate_every_steps = plan.schedule.evaluate_every_steps,
           .bound = parts.bound,
           .recipe = parts.recipe,
-          .divides_by_staleness = e.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
+          .divides_by_staleness =
+              e.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
           .compute = parts.compute,
           .transport = parts.transport,
           .generation = parts.generation,
@@ -124,50 +148,64 @@ base::Result<run::RowCount> row_counts(const experiment::Resolved& e, const plan
   return run::row_counts(plan, e.model, std::move(*dataset), *sampler);
 }
 
-base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::Recipe& recipe,
+base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& e,
+                                                             const plan::Plan& plan,
+                                                             const run::Recipe& recipe,
                                                              compute::Compute& compute) {
   auto dataset = opened(e);
   if (!dataset) return base::fail(dataset.error());
   auto sampler = experiment::sampler(e);
   if (!sampler) return base::fail(sampler.error());
-  return run::ServedTrainingParts{.plan = &plan,
-                                  .model = &e.model,
-                                  .recipe = &recipe,
-                                  .divides_by_staleness = e.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
-                                  .delay_compensation = e.document.strategy.servers.delay_compensation,
-                                  .compute = &compute,
-                                  .dataset = std::move(*dataset),
-                                  .sampler = std::move(*sampler),
-                                  .held_out = [&e](int worker) { return e.held_out(worker); },
-                                  .initialise = [&e](const plan::RankPlan& rank, const run::BoundPlan& bound) { initialise(e, rank, bound); },
-                                  .swap_directory = e.document.training.swap.directory};
+  return run::ServedTrainingParts{
+      .plan = &plan,
+      .model = &e.model,
+      .recipe = &recipe,
+      .divides_by_staleness =
+          e.document.strategy.servers.staleness_rate == experiment::StalenessRate::divided,
+      .delay_compensation = e.document.strategy.servers.delay_compensation,
+      .compute = &compute,
+      .dataset = std::move(*dataset),
+      .sampler = std::move(*sampler),
+      .held_out = [&e](int worker) { return e.held_out(worker); },
+      .initialise = [&e](const plan::RankPlan& rank,
+                         const run::BoundPlan& bound) { initialise(e, rank, bound); },
+      .swap_directory = e.document.training.swap.directory};
 }
 
-base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& e, const plan::Plan& plan, const run::Recipe& recipe) {
+base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& e,
+                                                         const plan::Plan& plan,
+                                                         const run::Recipe& recipe) {
   auto dataset = opened(e);
   if (!dataset) return base::fail(dataset.error());
   auto sampler = experiment::sampler(e);
   if (!sampler) return base::fail(sampler.error());
-  return run::PairTrainingParts{.plan = &plan,
-                                .model = &e.model,
-                                .recipe = &recipe,
-                                .computes = {},
-                                .transports = {},
-                                .dataset = std::move(*dataset),
-                                .sampler = std::move(*sampler),
-                                .share = [&e](int rank) { return experiment::share_of(e, rank); },
-                                .held_out = [&e](int rank) { return e.held_out(rank); },
-                                .initialise = [&e](const plan::RankPlan& rank, const run::BoundPlan& bound) { initialise(e, rank, bound); },
-                                .first_step = e.first_step,
-                                .swap_directory = e.document.training.swap.directory};
+  return run::PairTrainingParts{
+      .plan = &plan,
+      .model = &e.model,
+      .recipe = &recipe,
+      .computes = {},
+      .transports = {},
+      .dataset = std::move(*dataset),
+      .sampler = std::move(*sampler),
+      .share = [&e](int rank) { return experiment::share_of(e, rank); },
+      .held_out = [&e](int rank) { return e.held_out(rank); },
+      .initialise = [&e](const plan::RankPlan& rank,
+                         const run::BoundPlan& bound) { initialise(e, rank, bound); },
+      .first_step = e.first_step,
+      .swap_directory = e.document.training.swap.directory};
 }
 
-void initialise(const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {
+void initialise(const experiment::Resolved& e, const plan::RankPlan& rank,
+                const run::BoundPlan& bound) {
   if (experiment::shards_parameters(e)) return initialise_part(e, rank.rank, bound);
-  if (!bound.versions.empty()) return initialise_share(e, rank.rank - e.workers(), bound.device, bound.versions.front());
-  compute::fill(bound.device, initialises(rank) ? bound.parameters : Tensor{}, [&](const Tensor& parameters) {
-    compute::fill(bound.device, bound.state, [&](const Tensor& state) { model::initialise(e.model, e.document.training.seed, parameters, state); });
-  });
+  if (!bound.versions.empty())
+    return initialise_share(e, rank.rank - e.workers(), bound.device, bound.versions.front());
+  compute::fill(bound.device, initialises(rank) ? bound.parameters : Tensor{},
+                [&](const Tensor& parameters) {
+                  compute::fill(bound.device, bound.state, [&](const Tensor& state) {
+                    model::initialise(e.model, e.document.training.seed, parameters, state);
+                  });
+                });
 }
 
 }  // namespace trainyard::session

@@ -23,13 +23,17 @@ using base::Result;
 using compute::Tensor;
 
 Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_directory) {
-  return base::read_json(run_directory / "resolved.json").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
+  return base::read_json(run_directory / "resolved.json").and_then([](const base::Json& json) {
+    return experiment::resolved_from_json(json);
+  });
 }
 
-// By rank; empty of one that was not there at the end, or keeps no parameters, and nothing where the run did not come to its end.
+// By rank; empty of one that was not there at the end, or keeps no parameters, and nothing where
+// the run did not come to its end.
 std::vector<std::string> recorded_hashes(const std::filesystem::path& run_directory) {
   const auto json = base::read_json(run_directory / "result.json");
-  const auto ranks = json.and_then([](const base::Json& result) { return base::value_at(result, "ranks"); });
+  const auto ranks =
+      json.and_then([](const base::Json& result) { return base::value_at(result, "ranks"); });
   std::vector<std::string> hashes;
   if (!ranks || !ranks->is_array()) return hashes;
   for (const base::Json& rank : *ranks) {
@@ -62,11 +66,15 @@ template <class Parameters>
 void weigh(Recomputed& outcome, const Again& run, int ranks, const Parameters& parameters) {
   std::vector<std::string> recorded = recorded_hashes(run.directory);
   recorded.resize(static_cast<std::size_t>(ranks));
-  const bool compared = std::ranges::any_of(recorded, [](const std::string& hash) { return !hash.empty(); });
+  const bool compared =
+      std::ranges::any_of(recorded, [](const std::string& hash) { return !hash.empty(); });
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string& said = recorded[static_cast<std::size_t>(rank)];
     const Tensor made = parameters(rank);
-    if (compared == !said.empty()) outcome.weights.push_back({rank, base::hex(base::xxh64({made.data, static_cast<std::size_t>(made.bytes())})), said});
+    if (compared == !said.empty())
+      outcome.weights.push_back(
+          {rank, base::hex(base::xxh64({made.data, static_cast<std::size_t>(made.bytes())})),
+           said});
   }
 }
 
@@ -77,7 +85,8 @@ struct ReadEvents {
 };
 
 template <class Event>
-Result<ReadEvents<Event>> events_of(const Again& run, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
+Result<ReadEvents<Event>> events_of(
+    const Again& run, Result<std::vector<Event>> (*read)(std::span<const std::byte>)) {
   const auto written = read_order(run.order_path(), run.plan);
   if (!written) return base::fail(written.error());
   ReadEvents<Event> events{{}, written->torn};
@@ -93,20 +102,27 @@ Result<ReadEvents<Event>> events_of(const Again& run, Result<std::vector<Event>>
 Result<Recomputed> expect_whole(Recomputed outcome, const Again& run, bool whole) {
   if (whole || !outcome.compared()) return outcome;
   return base::fail(unreadable_order({ProblemCode::bad_input, run.order_path().string(),
-                                      "ends before the run did, " + std::to_string(outcome.events) + " events of it can be followed", "", ""},
+                                      "ends before the run did, " + std::to_string(outcome.events) +
+                                          " events of it can be followed",
+                                      "", ""},
                                      run.order_path()));
 }
 
-// Parameter servers ------------------------------------------------------------------------------------------------
+// Parameter servers
+// ------------------------------------------------------------------------------------------------
 
-Result<std::unique_ptr<run::ServedTraining>> served_training(const Again& run, const plan::Plan& plan, compute::Compute& compute) {
+Result<std::unique_ptr<run::ServedTraining>> served_training(const Again& run,
+                                                             const plan::Plan& plan,
+                                                             compute::Compute& compute) {
   auto parts = served_training_parts(run.resolved, plan, run.recipe, compute);
   if (!parts) return base::fail(parts.error());
-  auto begins = run.resolved.first_step > 0 ? beginning(run.resolved) : Result<Beginning>(Beginning{});
+  auto begins =
+      run.resolved.first_step > 0 ? beginning(run.resolved) : Result<Beginning>(Beginning{});
   if (!begins) return base::fail(begins.error());
   if (run.resolved.first_step > 0)
-    parts->initialise = [&resolved = run.resolved, begins = std::make_shared<Beginning>(std::move(*begins))](const plan::RankPlan& rank,
-                                                                                                             const run::BoundPlan& bound) {
+    parts->initialise = [&resolved = run.resolved,
+                         begins = std::make_shared<Beginning>(std::move(*begins))](
+                            const plan::RankPlan& rank, const run::BoundPlan& bound) {
       initialise(resolved, rank, bound);
       take_over(*begins, resolved, rank, bound);
     };
@@ -121,7 +137,8 @@ Result<Recomputed> recompute_served(const Again& run) {
   const auto first = written->ranks.begin() + run.resolved.workers();
   Recomputed outcome;
   for (const auto& rank : written->ranks) outcome.left_over += std::ssize(rank);
-  auto order = plan::RecordedOrder::make(std::vector(first, first + run.resolved.servers), run.resolved.workers());
+  auto order = plan::RecordedOrder::make(std::vector(first, first + run.resolved.servers),
+                                         run.resolved.workers());
   if (!order) return base::fail(order.error());
 
   const plan::Plan plan = plan::without_evaluators(run.plan);
@@ -134,11 +151,13 @@ Result<Recomputed> recompute_served(const Again& run) {
     ++outcome.events, --outcome.left_over;
   }
   outcome.gradients = (*training)->gradients();
-  weigh(outcome, run, run.resolved.workers(), [&](int rank) { return (*training)->parameters(rank); });
+  weigh(outcome, run, run.resolved.workers(),
+        [&](int rank) { return (*training)->parameters(rank); });
   return expect_whole(std::move(outcome), run, !written->torn);
 }
 
-// Asynchronous gossip ----------------------------------------------------------------------------------------------
+// Asynchronous gossip
+// ----------------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<run::PairTraining>> pair_training(const Again& run) {
   auto parts = pair_training_parts(run.resolved, run.plan, run.recipe);
@@ -149,9 +168,11 @@ Result<std::unique_ptr<run::PairTraining>> pair_training(const Again& run) {
     auto compute = run.make_compute(rank);
     if (!compute) return base::fail(compute.error());
     parts->computes.push_back(std::move(*compute));
-    arena_bytes = std::max(arena_bytes, static_cast<std::size_t>(run::layout(run.plan.rank_plan(rank)).shared_bytes));
+    arena_bytes = std::max(
+        arena_bytes, static_cast<std::size_t>(run::layout(run.plan.rank_plan(rank)).shared_bytes));
   }
-  auto transports = run.services.make_transports(run.plan.ranks, arena_bytes, static_cast<int>(run.plan.groups.size()));
+  auto transports = run.services.make_transports(run.plan.ranks, arena_bytes,
+                                                 static_cast<int>(run.plan.groups.size()));
   if (!transports) return base::fail(transports.error());
   parts->transports = std::move(*transports);
   return run::PairTraining::make(std::move(*parts));
@@ -176,17 +197,22 @@ Result<Recomputed> recompute_pairs(const Again& run) {
 }  // namespace
 
 const Recomputed::Weights& Recomputed::told() const {
-  const auto other = std::ranges::find_if(weights, [](const Weights& one) { return one.parameters_xxh64 != one.recorded_xxh64; });
+  const auto other = std::ranges::find_if(
+      weights, [](const Weights& one) { return one.parameters_xxh64 != one.recorded_xxh64; });
   return other != weights.end() ? *other : weights.front();
 }
 
-Result<Recomputed> recompute(const std::filesystem::path& run_directory, const RecomputeServices& services) {
+Result<Recomputed> recompute(const std::filesystem::path& run_directory,
+                             const RecomputeServices& services) {
   const auto resolved = resolved_of(run_directory);
   if (!resolved) return base::fail(resolved.error());
-  const bool in_pairs = experiment::averages_in_pairs(resolved->document.strategy) && resolved->world() > 1;
+  const bool in_pairs =
+      experiment::averages_in_pairs(resolved->document.strategy) && resolved->world() > 1;
   if (resolved->servers == 0 && !in_pairs)
     return base::fail({ProblemCode::bad_input, run_directory.string(),
-                       "the run has no parameter servers, nor asynchronous gossip: nothing in it depends on who came first", "a run whose ranks keep an order",
+                       "the run has no parameter servers, nor asynchronous gossip: nothing in it "
+                       "depends on who came first",
+                       "a run whose ranks keep an order",
                        "Run its experiment again: it comes to the same weights."});
   const auto plan = strategy::make_plan(*resolved);
   if (!plan) return base::fail(plan.error());

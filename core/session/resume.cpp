@@ -42,7 +42,9 @@ struct Found {
 };
 
 Result<Found> read(const experiment::Resolved& e, const fs::path& checkpoints) {
-  const base::DType dtype = e.document.training.precision == experiment::Precision::fp64 ? base::DType::fp64 : base::DType::fp32;
+  const base::DType dtype = e.document.training.precision == experiment::Precision::fp64
+                                ? base::DType::fp64
+                                : base::DType::fp32;
   const auto flat = [dtype](std::vector<std::byte>& bytes, std::int64_t elements) {
     bytes.resize(static_cast<std::size_t>(elements * base::size_of(dtype)));
     return compute::Tensor{dtype, {elements}, bytes.data()};
@@ -52,7 +54,10 @@ Result<Found> read(const experiment::Resolved& e, const fs::path& checkpoints) {
   b.moments.resize(static_cast<std::size_t>(moments_of(e.document.training.optimizer)));
   std::vector<compute::Tensor> moments;
   for (auto& moment : b.moments) moments.push_back(flat(moment, e.model.elements));
-  b.tensors = {flat(b.parameters, e.model.elements), e.model.state_elements > 0 ? flat(b.state, e.model.state_elements) : compute::Tensor{}, moments};
+  b.tensors = {
+      flat(b.parameters, e.model.elements),
+      e.model.state_elements > 0 ? flat(b.state, e.model.state_elements) : compute::Tensor{},
+      moments};
   auto loaded = read_checkpoint(checkpoints, e.model, b.tensors);
   if (!loaded) return base::fail(loaded.error());
   found.loaded = std::move(*loaded);
@@ -66,17 +71,22 @@ Result<base::Problems> resume(experiment::Resolved& resolved) {
   if (from.empty()) return base::Problems{};
   const fs::path directory = fs::absolute(from);
   if (lives(directory))
-    return base::fail({ProblemCode::refused, kField, directory.string() + " belongs to a run that is still going on", "the directory of a run that has ended",
-                       "Stop that run first."});
+    return base::fail({ProblemCode::refused, kField,
+                       directory.string() + " belongs to a run that is still going on",
+                       "the directory of a run that has ended", "Stop that run first."});
   auto found = read(resolved, directory / "checkpoints");
   if (!found) return base::fail(found.error());
   const std::int64_t step = found->loaded.info.step;
   if (step >= resolved.steps)
-    return base::fail({ProblemCode::bad_input, kField, "the checkpoint has " + base::format_count(step) + " steps, and the run shall have no more",
-                       "fewer than training.steps, " + base::format_count(resolved.steps), "Raise training.steps."});
+    return base::fail({ProblemCode::bad_input, kField,
+                       "the checkpoint has " + base::format_count(step) +
+                           " steps, and the run shall have no more",
+                       "fewer than training.steps, " + base::format_count(resolved.steps),
+                       "Raise training.steps."});
   from = directory.string();
   resolved.first_step = step;
-  for (const CheckpointFile& file : found->loaded.files) resolved.first_version = std::max(resolved.first_version, file.version);
+  for (const CheckpointFile& file : found->loaded.files)
+    resolved.first_version = std::max(resolved.first_version, file.version);
   return std::move(found->loaded.passed_over);
 }
 
@@ -84,12 +94,15 @@ Result<Beginning> beginning(const experiment::Resolved& e) {
   auto found = read(e, fs::path(e.document.run.resume_from) / "checkpoints");
   if (!found) return base::fail(found.error());
   if (found->loaded.info.step == e.first_step) return std::move(found->beginning);
-  return base::fail({ProblemCode::failed, e.document.run.resume_from,
-                     "its newest checkpoint is of step " + base::format_count(found->loaded.info.step) + " now", "step " + base::format_count(e.first_step),
-                     "Something writes there, or has damaged it; start the run again."});
+  return base::fail(
+      {ProblemCode::failed, e.document.run.resume_from,
+       "its newest checkpoint is of step " + base::format_count(found->loaded.info.step) + " now",
+       "step " + base::format_count(e.first_step),
+       "Something writes there, or has damaged it; start the run again."});
 }
 
-std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server, const compute::Tensor& parameters,
+std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server,
+                                            const compute::Tensor& parameters,
                                             const std::vector<compute::Tensor>& moments) {
   std::vector<CheckpointSpan> spans;
   const auto add = [&](CheckpointBuffer buffer, const compute::Tensor& share) {
@@ -101,7 +114,8 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
     }
   };
   add(CheckpointBuffer::parameters, parameters);
-  for (std::size_t m = 0; m < moments.size(); ++m) add(m == 0 ? CheckpointBuffer::moment1 : CheckpointBuffer::moment2, moments[m]);
+  for (std::size_t m = 0; m < moments.size(); ++m)
+    add(m == 0 ? CheckpointBuffer::moment1 : CheckpointBuffer::moment2, moments[m]);
   return spans;
 }
 
@@ -116,15 +130,19 @@ int chief_at_place_of(const experiment::Resolved& e, int rank) {
 }
 
 // Of several whole models the chief's, who has the running statistics; and what all call.
-bool is_of_chief(const experiment::Resolved& e, int rank) { return chief_at_place_of(e, rank) == rank; }
+bool is_of_chief(const experiment::Resolved& e, int rank) {
+  return chief_at_place_of(e, rank) == rank;
+}
 
 // Parts lie side by side; or it has all.
-std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int rank, const compute::Tensor& parameters) {
+std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int rank,
+                                          const compute::Tensor& parameters) {
   std::vector<CheckpointSpan> spans;
   if (!experiment::shards_parameters(e)) return spans_of({parameters});
   std::byte* at = parameters.data;
   for (const experiment::Part& part : experiment::parts_of(e, rank)) {
-    spans.push_back({CheckpointBuffer::parameters, part.first, {parameters.dtype, {part.count}, at}});
+    spans.push_back(
+        {CheckpointBuffer::parameters, part.first, {parameters.dtype, {part.count}, at}});
     at += part.count * base::size_of(parameters.dtype);
   }
   return spans;
@@ -132,19 +150,27 @@ std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int ran
 
 // What of it lies in the parameter.
 CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
-  const std::int64_t first = std::max(span.first, p.offset), end = std::min(span.first + span.values.elements(), p.offset + p.shape.elements());
+  const std::int64_t first = std::max(span.first, p.offset),
+                     end = std::min(span.first + span.values.elements(),
+                                    p.offset + p.shape.elements());
   const base::DType dtype = span.values.dtype;
-  return {span.buffer, first, {dtype, {std::max<std::int64_t>(end - first, 0)}, span.values.data + (first - span.first) * base::size_of(dtype)}};
+  return {span.buffer,
+          first,
+          {dtype,
+           {std::max<std::int64_t>(end - first, 0)},
+           span.values.data + (first - span.first) * base::size_of(dtype)}};
 }
 
 }  // namespace
 
-// Of parts that several have, those have the duty who share theirs out with the chief, or with the rank of its replica at their place.
+// Of parts that several have, those have the duty who share theirs out with the chief, or with the
+// rank of its replica at their place.
 bool writes_part(const experiment::Resolved& e, int rank) {
   const bool splits = experiment::splits_model(e.document.strategy.kind);
   if (!experiment::shards_parameters(e)) return !splits || is_of_chief(e, rank);
   const auto groups = experiment::shard_groups(e);
-  const std::vector<int>& writers = experiment::group_with(groups, splits ? chief_at_place_of(e, rank) : e.chief);
+  const std::vector<int>& writers =
+      experiment::group_with(groups, splits ? chief_at_place_of(e, rank) : e.chief);
   return std::binary_search(writers.begin(), writers.end(), rank);
 }
 
@@ -159,16 +185,23 @@ namespace {
 // Whether it is there for a layer that is tied to it, and its own segment is on another rank.
 bool is_copy(const experiment::Resolved& e, int rank, const model::Parameter& p) {
   const auto s = static_cast<std::size_t>(p.segment);
-  return e.model.segments[s].apart && experiment::owners_of(e)[s] != experiment::mesh_of(e).place_of(rank).stage;
+  return e.model.segments[s].apart &&
+         experiment::owners_of(e)[s] != experiment::mesh_of(e).place_of(rank).stage;
 }
 
 }  // namespace
 
-// What ranks that share layers have alike the first writes; a table that is in two stages, whoever has its segment.
-std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank, const compute::Tensor& parameters, const compute::Tensor& state) {
+// What ranks that share layers have alike the first writes; a table that is in two stages, whoever
+// has its segment.
+std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,
+                                          const compute::Tensor& parameters,
+                                          const compute::Tensor& state) {
   std::vector<CheckpointSpan> spans = spans_of_kept(e, rank, parameters);
-  const bool first = !experiment::splits_layers(e) || experiment::mesh_of(e).place_of(rank).part == 0;
-  const auto writes = [&](const model::Parameter& p) { return (first || p.box.any()) && !is_copy(e, rank, p); };
+  const bool first =
+      !experiment::splits_layers(e) || experiment::mesh_of(e).place_of(rank).part == 0;
+  const auto writes = [&](const model::Parameter& p) {
+    return (first || p.box.any()) && !is_copy(e, rank, p);
+  };
   if (!std::ranges::all_of(e.model.parameters, writes)) {
     std::vector<CheckpointSpan> written;
     for (const CheckpointSpan& span : spans)
@@ -176,12 +209,15 @@ std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int ran
         if (writes(p) && within(span, p).values.elements() > 0) written.push_back(within(span, p));
     spans = std::move(written);
   }
-  const bool tells = experiment::splits_model(e.document.strategy.kind) ? is_of_chief(e, rank) : rank == e.chief || !experiment::shards_parameters(e);
+  const bool tells = experiment::splits_model(e.document.strategy.kind)
+                         ? is_of_chief(e, rank)
+                         : rank == e.chief || !experiment::shards_parameters(e);
   if (first && tells && !state.empty()) spans.push_back({CheckpointBuffer::state, 0, state});
   return spans;
 }
 
-void take_over(const Beginning& beginning, const experiment::Resolved& e, const plan::RankPlan& rank, const run::BoundPlan& bound) {
+void take_over(const Beginning& beginning, const experiment::Resolved& e,
+               const plan::RankPlan& rank, const run::BoundPlan& bound) {
   const auto copy = [&](const compute::Tensor& to, const std::byte* from) {
     if (!to.empty()) compute::bring(bound.device, to.data, from, to.bytes());
   };
@@ -195,7 +231,8 @@ void take_over(const Beginning& beginning, const experiment::Resolved& e, const 
     }
   };
   copy_share(bound.versions.front().data, beginning.parameters);
-  for (std::size_t m = 0; m < bound.moments.size(); ++m) copy_share(bound.moments[m].data, beginning.moments[m]);
+  for (std::size_t m = 0; m < bound.moments.size(); ++m)
+    copy_share(bound.moments[m].data, beginning.moments[m]);
 }
 
 }  // namespace trainyard::session

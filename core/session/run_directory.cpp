@@ -25,7 +25,9 @@ const char* environment(const char* name) {
 base::Result<void> make_directories(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return base::fail(base::system_problem(path.string(), "cannot make this directory", error.value()));
+  if (error)
+    return base::fail(
+        base::system_problem(path.string(), "cannot make this directory", error.value()));
   return {};
 }
 
@@ -51,7 +53,9 @@ std::string use_of(const fs::path& directory, const char* file, const std::strin
   std::error_code error;
   if (fs::exists(directory / file, error)) return "holds " + of_what + " already";
   for (const auto& entry : fs::directory_iterator(directory, error))
-    if (const auto name = entry.path().filename(); name != "experiment.json" && name != "console.log") return "holds " + name.string() + ": it is not empty";
+    if (const auto name = entry.path().filename();
+        name != "experiment.json" && name != "console.log")
+      return "holds " + name.string() + ": it is not empty";
   return "";
 }
 
@@ -63,35 +67,46 @@ fs::path default_runs_directory() {
 
 base::Result<fs::path> make_runtime_directory() {
   const char* runtime = environment("XDG_RUNTIME_DIR");
-  const fs::path directory = runtime != nullptr ? fs::path(runtime) / "trainyard" : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
+  const fs::path directory = runtime != nullptr
+                                 ? fs::path(runtime) / "trainyard"
+                                 : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
   if (const auto made = make_directories(directory); !made) return base::fail(made.error());
   struct stat status {};
   // Nor may a link: by one of another user, what it leads to would be closed to others, and swept.
-  const auto is_ours = [&](int (*look)(const char*, struct stat*)) { return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid(); };
+  const auto is_ours = [&](int (*look)(const char*, struct stat*)) {
+    return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid();
+  };
   if (!is_ours(::lstat) || !is_ours(::stat))
-    return base::fail({ProblemCode::unavailable, directory.string(), "belongs to another user", "a directory of your own",
+    return base::fail({ProblemCode::unavailable, directory.string(), "belongs to another user",
+                       "a directory of your own",
                        "Set XDG_RUNTIME_DIR to a directory of your own."});
   ::chmod(directory.c_str(), 0700);
   return directory;
 }
 
-base::Result<fs::path> make_new_run_directory(const fs::path& runs, const std::string& experiment_name) {
+base::Result<fs::path> make_new_run_directory(const fs::path& runs,
+                                              const std::string& experiment_name) {
   if (const auto made = make_directories(runs); !made) return base::fail(made.error());
   const std::string name = time_and_name(experiment_name);
   for (int copy = 1; copy < 1000; ++copy) {
     const fs::path path = runs / (copy == 1 ? name : name + "-" + std::to_string(copy));
     if (::mkdir(path.c_str(), 0755) == 0) return path;
-    if (errno != EEXIST) return base::fail(base::system_problem(path.string(), "cannot make a directory for the run", errno));
+    if (errno != EEXIST)
+      return base::fail(
+          base::system_problem(path.string(), "cannot make a directory for the run", errno));
   }
-  return base::fail({ProblemCode::failed, runs.string(), "has no free name for a run", "", "Remove old runs."});
+  return base::fail(
+      {ProblemCode::failed, runs.string(), "has no free name for a run", "", "Remove old runs."});
 }
 
-base::Result<fs::path> make_run_directory(const fs::path& directory, const std::string& experiment_name) {
-  auto path =
-      directory.empty() ? make_new_run_directory(default_runs_directory(), experiment_name) : make_directories(directory).map([&] { return directory; });
+base::Result<fs::path> make_run_directory(const fs::path& directory,
+                                          const std::string& experiment_name) {
+  auto path = directory.empty() ? make_new_run_directory(default_runs_directory(), experiment_name)
+                                : make_directories(directory).map([&] { return directory; });
   if (!path) return path;
   if (const std::string in_use = use_of(*path, telemetry::kRecordingFile, "a run"); !in_use.empty())
-    return base::fail({ProblemCode::bad_input, path->string(), in_use, "a new or empty directory", "Choose another --out."});
+    return base::fail({ProblemCode::bad_input, path->string(), in_use, "a new or empty directory",
+                       "Choose another --out."});
   if (const auto made = make_directories(*path / "logs"); !made) return base::fail(made.error());
   return fs::absolute(*path);
 }

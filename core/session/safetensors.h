@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Named tensors as the bytes of a safetensors file (https://github.com/huggingface/safetensors, "Format"):
+// Named tensors as the bytes of a safetensors file (https://github.com/huggingface/safetensors,
+// "Format"):
 //
 //   8 bytes   length of the header, little-endian
 //   header    {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]}, ...}, padded with spaces
@@ -26,8 +27,10 @@ struct NamedTensor {
 // Names differ; data is as long as dtype and shape say.
 std::string write_safetensors(std::span<const NamedTensor> tensors);
 
-// The tensors in the order of their data, as views into `file`. Anything that breaks the format above, a tensor of more than
-// four dimensions, another dtype, or a header over 16 MiB is bad_input; `where` names the file in it.
-base::Result<std::vector<NamedTensor>> read_safetensors(std::string_view file, const std::string& where);
+// The tensors in the order of their data, as views into `file`. Anything that breaks the format
+// above, a tensor of more than four dimensions, another dtype, or a header over 16 MiB is
+// bad_input; `where` names the file in it.
+base::Result<std::vector<NamedTensor>> read_safetensors(std::string_view file,
+                                                        const std::string& where);
 
 }  // namespace trainyard::session

@@ -17,23 +17,29 @@ std::vector<std::string> rank_names(const experiment::Resolved& experiment) {
   const topology::Network network(experiment.document.topology);
   std::vector<std::string> names;
   for (std::size_t r = 0; r < experiment.ranks.size(); ++r)
-    names.push_back("rank " + std::to_string(r) + " (" + network.device(experiment.ranks[r]).name + " on " + network.host(experiment.ranks[r]).name + ")");
+    names.push_back("rank " + std::to_string(r) + " (" + network.device(experiment.ranks[r]).name +
+                    " on " + network.host(experiment.ranks[r]).name + ")");
   return names;
 }
 
 bool any_differs(const Seats& seats, std::string RankSeat::*value, const std::string& expected) {
-  return std::any_of(seats.begin(), seats.end(), [&](const RankSeat& seat) { return !(seat.*value).empty() && seat.*value != expected; });
+  return std::any_of(seats.begin(), seats.end(), [&](const RankSeat& seat) {
+    return !(seat.*value).empty() && seat.*value != expected;
+  });
 }
 
 bool all_said(const Seats& seats, std::string RankSeat::*value) {
-  return std::none_of(seats.begin(), seats.end(), [&](const RankSeat& seat) { return (seat.*value).empty(); });
+  return std::none_of(seats.begin(), seats.end(),
+                      [&](const RankSeat& seat) { return (seat.*value).empty(); });
 }
 
-Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value, const std::string& expected) {
+Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value,
+                     const std::string& expected) {
   std::string table = "coordinator " + expected;
-  for (const RankSeat& seat : seats) table += "; " + seat.name + " " + ((seat.*value).empty() ? "(not said)" : seat.*value);
-  return {ProblemCode::refused, of, "ranks do not agree with the coordinator: " + table, "the same " + of + " everywhere",
-          "Install one version of Trainyard for all."};
+  for (const RankSeat& seat : seats)
+    table += "; " + seat.name + " " + ((seat.*value).empty() ? "(not said)" : seat.*value);
+  return {ProblemCode::refused, of, "ranks do not agree with the coordinator: " + table,
+          "the same " + of + " everywhere", "Install one version of Trainyard for all."};
 }
 
 std::uint64_t random_number() {
@@ -55,15 +61,18 @@ std::optional<Problem> different_weights(const Seats& seats, const std::vector<i
     table += (table.empty() ? "" : "; ") + seat.name + " " + weights;
   }
   if (distinct.size() < 2) return std::nullopt;
-  return Problem{ProblemCode::failed, "final weights", "ranks ended with different weights: " + table, "bit-identical replicas",
-                 "This is a fault of the software or the machine: please report it with the run directory."};
+  return Problem{
+      ProblemCode::failed, "final weights", "ranks ended with different weights: " + table,
+      "bit-identical replicas",
+      "This is a fault of the software or the machine: please report it with the run directory."};
 }
 
 Problem not_started(const Seats& seats, double seconds) {
   std::string missing;
   for (const RankSeat& seat : seats)
     if (!seat.planned) missing += (missing.empty() ? "" : ", ") + seat.name;
-  return {ProblemCode::failed, missing, "did not get ready within " + base::format_seconds(seconds), "", "See the logs of these ranks in the run directory."};
+  return {ProblemCode::failed, missing, "did not get ready within " + base::format_seconds(seconds),
+          "", "See the logs of these ranks in the run directory."};
 }
 
 }  // namespace trainyard::session

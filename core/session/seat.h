@@ -11,8 +11,8 @@
 
 namespace trainyard::session {
 
-// A moment for what is still on its way, counted from the first question. Time alone does not tell that it is over: on a busy
-// machine this process may not have read what has long come.
+// A moment for what is still on its way, counted from the first question. Time alone does not tell
+// that it is over: on a busy machine this process may not have read what has long come.
 class Settling {
  public:
   bool over(std::int64_t now_ns) {
@@ -39,11 +39,12 @@ struct RankSeat {
   bool slow_asked = false;
   bool planned = false, reported_end = false;
   bool lost = false, stalled = false;
-  bool wanted = false, returning = false;  // of one that is lost: it is to be started anew; it was, and gets ready
-  std::uint32_t generation = 1;            // of the process: how many there were in this place
-  int farewells = 0;                       // servers that have seen it leave, or one before it in its place
-  int farewells_due = 0;                   // before another may take its place
-  Settling end;                            // since its end was seen
+  bool wanted = false,
+       returning = false;  // of one that is lost: it is to be started anew; it was, and gets ready
+  std::uint32_t generation = 1;  // of the process: how many there were in this place
+  int farewells = 0;             // servers that have seen it leave, or one before it in its place
+  int farewells_due = 0;         // before another may take its place
+  Settling end;                  // since its end was seen
   std::optional<Finished> finished;
 };
 using Seats = std::vector<RankSeat>;
@@ -59,9 +60,11 @@ bool any_differs(const Seats& seats, std::string RankSeat::*value, const std::st
 bool all_said(const Seats& seats, std::string RankSeat::*value);
 
 // With a table of who has what. `of`: "plan" or "software".
-base::Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value, const std::string& expected);
+base::Problem disagreement(const Seats& seats, const std::string& of, std::string RankSeat::*value,
+                           const std::string& expected);
 
-// Replicas that trained the same samples must end with the same bits. Every rank has finished; some keep none.
+// Replicas that trained the same samples must end with the same bits. Every rank has finished; some
+// keep none.
 std::optional<base::Problem> different_weights(const Seats& seats, const std::vector<int>& alike);
 
 base::Problem not_started(const Seats& seats, double seconds);

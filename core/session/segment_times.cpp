@@ -28,11 +28,15 @@ Resolved alone(Resolved e) {
   return experiment::on_one_device(std::move(e));
 }
 
-bool is_timed(OpKind kind) { return kind == OpKind::forward || kind == OpKind::loss || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool is_timed(OpKind kind) {
+  return kind == OpKind::forward || kind == OpKind::loss || kind == OpKind::backward_input ||
+         kind == OpKind::backward_weight;
+}
 
 class Measuring {
  public:
-  Measuring(Resolved e, std::unique_ptr<compute::Compute> compute) : e_(std::move(e)), compute_(std::move(compute)), recipe_(recipe(e_)) {}
+  Measuring(Resolved e, std::unique_ptr<compute::Compute> compute)
+      : e_(std::move(e)), compute_(std::move(compute)), recipe_(recipe(e_)) {}
 
   Result<std::vector<experiment::SegmentTime>> run() {
     return prepare().and_then([&] { return load(); }).and_then([&] { return measure(); });
@@ -50,8 +54,8 @@ class Measuring {
     auto shared = compute_->allocate(layout.shared_bytes, where);
     if (!own || !shared) return base::fail((own ? shared.error() : own.error()));
     own_ = std::move(*own), shared_ = std::move(*shared);
-    auto bound =
-        run::bind(plan_, plan->groups, e_.model, recipe_, *compute_, own_->arena(), std::span(shared_.get(), static_cast<std::size_t>(layout.shared_bytes)));
+    auto bound = run::bind(plan_, plan->groups, e_.model, recipe_, *compute_, own_->arena(),
+                           std::span(shared_.get(), static_cast<std::size_t>(layout.shared_bytes)));
     if (!bound) return base::fail(bound.error());
     bound_ = std::move(*bound);
     initialise(e_, plan_, bound_);
@@ -69,7 +73,9 @@ class Measuring {
     return {};
   }
 
-  const run::BoundProgram& program() const { return bound_.programs[static_cast<std::size_t>(program_)]; }
+  const run::BoundProgram& program() const {
+    return bound_.programs[static_cast<std::size_t>(program_)];
+  }
 
   Result<std::vector<experiment::SegmentTime>> measure() {
     run::write_rate(bound_, recipe_, 0);
@@ -82,7 +88,8 @@ class Measuring {
     }
     std::vector<experiment::SegmentTime> times;
     for (std::size_t s = 0; s < seconds.size(); ++s)
-      times.push_back({experiment::place_name(e_.model.segments[s]), median(seconds[s]) / static_cast<double>(program().samples)});
+      times.push_back({experiment::place_name(e_.model.segments[s]),
+                       median(seconds[s]) / static_cast<double>(program().samples)});
     return queue_->state().map([&] { return times; });
   }
 
@@ -95,7 +102,8 @@ class Measuring {
       for (const auto& kernel : op.kernels) kernel->enqueue(*queue_);
       static_cast<void>(compute::finish(*queue_));  // what failed is seen at the end
       if (is_timed(op.kind))
-        (op.segment < 0 ? seconds.back() : seconds[static_cast<std::size_t>(op.segment)]) += base::seconds(base::now_nanoseconds() - begin);
+        (op.segment < 0 ? seconds.back() : seconds[static_cast<std::size_t>(op.segment)]) +=
+            base::seconds(base::now_nanoseconds() - begin);
     }
     return seconds;
   }
@@ -120,12 +128,15 @@ class Measuring {
 }  // namespace
 
 Result<std::vector<experiment::SegmentTime>> measure_segments(
-    const Resolved& experiment, const std::function<Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>& make_compute) {
+    const Resolved& experiment,
+    const std::function<Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>&
+        make_compute) {
   Resolved e = alone(experiment);
   const topology::Network network(e.document.topology);
-  return make_compute(network.device(e.ranks.front())).and_then([&](std::unique_ptr<compute::Compute> compute) {
-    return Measuring(std::move(e), std::move(compute)).run();
-  });
+  return make_compute(network.device(e.ranks.front()))
+      .and_then([&](std::unique_ptr<compute::Compute> compute) {
+        return Measuring(std::move(e), std::move(compute)).run();
+      });
 }
 
 }  // namespace trainyard::session

@@ -26,10 +26,12 @@ namespace {
 namespace fs = std::filesystem;
 using base::ProblemCode;
 
-constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;  // the last one is a zero
-constexpr std::size_t kLongestSocketName = 16;                                 // "/control", "/rank-4095"
+constexpr std::size_t kLongestSocketPath =
+    sizeof(sockaddr_un::sun_path) - 1;          // the last one is a zero
+constexpr std::size_t kLongestSocketName = 16;  // "/control", "/rank-4095"
 
-// Keeps nothing of its parent but the pipe, and hears no signal that is meant for it: Ctrl-C in a terminal, or its closing.
+// Keeps nothing of its parent but the pipe, and hears no signal that is meant for it: Ctrl-C in a
+// terminal, or its closing.
 void leave_parent(int pipe) {
   ::prctl(PR_SET_NAME, "trainyard-sweep");
   ::setsid();
@@ -61,19 +63,25 @@ void remove_whole(const fs::path& directory) {
 constexpr std::string_view kPrefix = "run-";
 constexpr std::size_t kRandomDigits = 6;
 
-std::string name_of(pid_t process, std::string_view random) { return std::string(kPrefix) + std::to_string(process) + "-" + std::string(random); }
+std::string name_of(pid_t process, std::string_view random) {
+  return std::string(kPrefix) + std::to_string(process) + "-" + std::string(random);
+}
 
 // Of a directory that `new_path` named; nothing: it is another's.
 std::optional<pid_t> process_of(const std::string& name) {
   pid_t process = 0;
-  if (!name.starts_with(kPrefix) || name.size() <= kPrefix.size() + kRandomDigits) return std::nullopt;
-  const auto parsed = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), process);
+  if (!name.starts_with(kPrefix) || name.size() <= kPrefix.size() + kRandomDigits)
+    return std::nullopt;
+  const auto parsed =
+      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), process);
   const std::string_view random = std::string_view(name).substr(name.size() - kRandomDigits);
-  const bool ours = parsed.ec == std::errc{} && process > 0 && random.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  const bool ours = parsed.ec == std::errc{} && process > 0 &&
+                    random.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   return ours && name == name_of(process, random) ? std::optional(process) : std::nullopt;
 }
 
-// Whoever made a directory keeps it locked: where containers share one, a process number says nothing.
+// Whoever made a directory keeps it locked: where containers share one, a process number says
+// nothing.
 base::Descriptor lock(const fs::path& directory) {
   base::Descriptor held(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (held.is_open() && ::flock(held.get(), LOCK_EX | LOCK_NB) != 0) held.close();
@@ -87,18 +95,22 @@ void sweep(const fs::path& sockets) {
     const auto process = process_of(entry.path().filename().string());
     std::error_code ignored;
     if (!process || ::kill(*process, 0) == 0 || errno != ESRCH) continue;
-    if (const base::Descriptor held = lock(entry.path()); held.is_open()) fs::remove_all(entry.path(), ignored);
+    if (const base::Descriptor held = lock(entry.path()); held.is_open())
+      fs::remove_all(entry.path(), ignored);
   }
 }
 
 base::Result<fs::path> new_path(const fs::path& sockets) {
   std::random_device entropy;
   const std::string random = base::hex(entropy());
-  const fs::path path = sockets / name_of(::getpid(), std::string_view(random).substr(random.size() - kRandomDigits));
+  const fs::path path =
+      sockets / name_of(::getpid(), std::string_view(random).substr(random.size() - kRandomDigits));
   if (path.string().size() + kLongestSocketName > kLongestSocketPath)
-    return base::fail({ProblemCode::bad_input, sockets.string(), "its path is " + std::to_string(sockets.string().size()) + " bytes long",
-                       "sockets below it have paths of up to " + std::to_string(kLongestSocketPath) + " bytes",
-                       "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
+    return base::fail(
+        {ProblemCode::bad_input, sockets.string(),
+         "its path is " + std::to_string(sockets.string().size()) + " bytes long",
+         "sockets below it have paths of up to " + std::to_string(kLongestSocketPath) + " bytes",
+         "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
   return path;
 }
 
@@ -111,8 +123,11 @@ base::Result<SocketDirectory> SocketDirectory::make() {
   auto path = new_path(*sockets);
   if (!path) return base::fail(path.error());
   SocketDirectory made(std::move(*path));
-  if (::mkdir(made.path().c_str(), 0700) != 0) return base::fail(base::system_problem(sockets->string(), "cannot make a directory for sockets", errno));
-  for (int i = 0; i < 100 && !made.lock_.is_open(); ++i, ::usleep(1'000)) made.lock_ = lock(made.path());  // somebody may be looking whose it is
+  if (::mkdir(made.path().c_str(), 0700) != 0)
+    return base::fail(
+        base::system_problem(sockets->string(), "cannot make a directory for sockets", errno));
+  for (int i = 0; i < 100 && !made.lock_.is_open(); ++i, ::usleep(1'000))
+    made.lock_ = lock(made.path());  // somebody may be looking whose it is
   return made;
 }
 
@@ -127,7 +142,10 @@ SocketDirectory::SocketDirectory(fs::path path) : path_(std::move(path)) {
 }
 
 SocketDirectory::SocketDirectory(SocketDirectory&& other) noexcept
-    : path_(std::exchange(other.path_, {})), alive_(std::move(other.alive_)), lock_(std::move(other.lock_)), child_(std::exchange(other.child_, -1)) {}
+    : path_(std::exchange(other.path_, {})),
+      alive_(std::move(other.alive_)),
+      lock_(std::move(other.lock_)),
+      child_(std::exchange(other.child_, -1)) {}
 
 SocketDirectory::~SocketDirectory() {
   if (path_.empty()) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The directory of a run's sockets, run-PID-ID below the runtime directory (run_directory.h), mode 0700, for as long as this process
-// lives. It goes with its owner, and also when this process is killed: a small child of it does nothing but wait for that.
+// The directory of a run's sockets, run-PID-ID below the runtime directory (run_directory.h), mode
+// 0700, for as long as this process lives. It goes with its owner, and also when this process is
+// killed: a small child of it does nothing but wait for that.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +15,9 @@ namespace trainyard::session {
 
 class SocketDirectory {
  public:
-  // Forks: before this process has threads. Where no child can be had, what a killed process leaves goes at the next start:
-  // directories of dead processes are removed first. Refused where the paths of sockets in it would be too long for one (108 bytes).
+  // Forks: before this process has threads. Where no child can be had, what a killed process leaves
+  // goes at the next start: directories of dead processes are removed first. Refused where the
+  // paths of sockets in it would be too long for one (108 bytes).
   static base::Result<SocketDirectory> make();
   ~SocketDirectory();
   SocketDirectory(SocketDirectory&& other) noexcept;

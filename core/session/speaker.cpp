@@ -13,25 +13,35 @@ namespace trainyard::session {
 
 using base::Result;
 
-bool makes_up_text(const experiment::Resolved& e) { return e.document.run.sampled_characters > 0 && e.data.sequences(); }
+bool makes_up_text(const experiment::Resolved& e) {
+  return e.document.run.sampled_characters > 0 && e.data.sequences();
+}
 
-bool makes_up_text_of_parts(const experiment::Resolved& e) { return makes_up_text(e) && experiment::keeps_a_part(e); }
+bool makes_up_text_of_parts(const experiment::Resolved& e) {
+  return makes_up_text(e) && experiment::keeps_a_part(e);
+}
 
-std::string spoken(run::TextSampler& sampler, const experiment::Resolved& e, std::int64_t step, const std::stop_token& stop) {
+std::string spoken(run::TextSampler& sampler, const experiment::Resolved& e, std::int64_t step,
+                   const std::stop_token& stop) {
   const experiment::RunSpec& run = e.document.run;
   const auto seed = static_cast<std::uint64_t>(e.document.training.seed);
-  return "after step " + base::format_count(step) + ":\n" + sampler.sample(run.sampled_characters, run.temperature, seed, step, stop);
+  return "after step " + base::format_count(step) + ":\n" +
+         sampler.sample(run.sampled_characters, run.temperature, seed, step, stop);
 }
 
 // The whole model, in memory of its own; and the data, for their alphabet.
 class Speaker::Voice {
  public:
-  Voice(std::filesystem::path checkpoints, experiment::Resolved experiment, MakeCompute make_compute)
-      : checkpoints_(std::move(checkpoints)), e_(std::move(experiment)), make_compute_(std::move(make_compute)) {}
+  Voice(std::filesystem::path checkpoints, experiment::Resolved experiment,
+        MakeCompute make_compute)
+      : checkpoints_(std::move(checkpoints)),
+        e_(std::move(experiment)),
+        make_compute_(std::move(make_compute)) {}
 
   Result<std::string> speak(const std::stop_token& stop) {
     const sched_param none{};
-    static_cast<void>(::sched_setscheduler(0, SCHED_IDLE, &none));  // of this thread, and those that it makes
+    static_cast<void>(
+        ::sched_setscheduler(0, SCHED_IDLE, &none));  // of this thread, and those that it makes
     if (!sampler_)
       if (const auto ok = prepare(); !ok) return base::fail(ok.error());
     const auto read = read_checkpoint(checkpoints_, e_.model, {parameters_.tensor, state_.tensor});
@@ -49,7 +59,9 @@ class Speaker::Voice {
   Result<Flat> flat(base::DType dtype, std::int64_t elements) const {
     if (elements == 0) return Flat();
     const compute::Tensor tensor{dtype, {elements}, nullptr};
-    return compute_->allocate(tensor.bytes(), "text").map([&](const compute::Memory& memory) { return Flat{memory, {dtype, tensor.shape, memory.get()}}; });
+    return compute_->allocate(tensor.bytes(), "text").map([&](const compute::Memory& memory) {
+      return Flat{memory, {dtype, tensor.shape, memory.get()}};
+    });
   }
 
   Result<void> prepare() {
@@ -61,11 +73,15 @@ class Speaker::Voice {
     auto compute = make_compute_(device);
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);
-    const base::DType dtype = e_.document.training.precision == experiment::Precision::fp64 ? base::DType::fp64 : base::DType::fp32;
+    const base::DType dtype = e_.document.training.precision == experiment::Precision::fp64
+                                  ? base::DType::fp64
+                                  : base::DType::fp32;
     auto parameters = flat(dtype, e_.model.elements), state = flat(dtype, e_.model.state_elements);
     if (!parameters || !state) return base::fail((parameters ? state : parameters).error());
     parameters_ = std::move(*parameters), state_ = std::move(*state);
-    auto sampler = run::TextSampler::make({&e_.model, compute_.get(), parameters_.tensor, state_.tensor, recipe(e_).multiplies, (*dataset)->vocabulary()});
+    auto sampler =
+        run::TextSampler::make({&e_.model, compute_.get(), parameters_.tensor, state_.tensor,
+                                recipe(e_).multiplies, (*dataset)->vocabulary()});
     if (!sampler) return base::fail(sampler.error());
     sampler_.emplace(std::move(*sampler));
     return {};
@@ -79,8 +95,10 @@ class Speaker::Voice {
   std::optional<run::TextSampler> sampler_;
 };
 
-Speaker::Speaker(std::filesystem::path checkpoints, experiment::Resolved experiment, MakeCompute make_compute)
-    : voice_(std::make_unique<Voice>(std::move(checkpoints), std::move(experiment), std::move(make_compute))) {}
+Speaker::Speaker(std::filesystem::path checkpoints, experiment::Resolved experiment,
+                 MakeCompute make_compute)
+    : voice_(std::make_unique<Voice>(std::move(checkpoints), std::move(experiment),
+                                     std::move(make_compute))) {}
 
 Speaker::~Speaker() {
   stop_.request_stop();
@@ -95,11 +113,14 @@ void Speaker::tell(std::int64_t steps) {
 void Speaker::start() {
   if (running_.valid() || begun_ == told_) return;
   begun_ = told_;
-  running_ = std::async(std::launch::async, [voice = voice_.get(), stop = stop_.get_token()] { return voice->speak(stop); });
+  running_ = std::async(std::launch::async, [voice = voice_.get(), stop = stop_.get_token()] {
+    return voice->speak(stop);
+  });
 }
 
 std::optional<Result<std::string>> Speaker::look() {
-  if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+  if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    return std::nullopt;
   auto said = running_.get();
   start();
   return said;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a language model makes up while it is trained (run/text_sampler.h). A rank that has all of the parameters says it by these. Where no rank has, all write
-// their parts when held-out samples were measured, together a checkpoint, and whoever commits it says by that: beside training, at the least priority.
+// What a language model makes up while it is trained (run/text_sampler.h). A rank that has all of
+// the parameters says it by these. Where no rank has, all write their parts when held-out samples
+// were measured, together a checkpoint, and whoever commits it says by that: beside training, at
+// the least priority.
 #pragma once
 
 #include <filesystem>
@@ -17,20 +19,26 @@
 namespace trainyard::session {
 
 bool makes_up_text(const experiment::Resolved& experiment);
-bool makes_up_text_of_parts(const experiment::Resolved& experiment);  // and no rank has all of the parameters
+bool makes_up_text_of_parts(
+    const experiment::Resolved& experiment);  // and no rank has all of the parameters
 
-// A line of the log whose level is "text": "after step 19:" and, below, what was made up by the parameters as they were then.
-std::string spoken(run::TextSampler& sampler, const experiment::Resolved& experiment, std::int64_t step, const std::stop_token& stop = {});
+// A line of the log whose level is "text": "after step 19:" and, below, what was made up by the
+// parameters as they were then.
+std::string spoken(run::TextSampler& sampler, const experiment::Resolved& experiment,
+                   std::int64_t step, const std::stop_token& stop = {});
 
 class Speaker {
  public:
-  using MakeCompute = std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>;
-  Speaker(std::filesystem::path checkpoints, experiment::Resolved experiment, MakeCompute make_compute);
+  using MakeCompute = std::function<base::Result<std::unique_ptr<compute::Compute>>(
+      const topology::Device& device)>;
+  Speaker(std::filesystem::path checkpoints, experiment::Resolved experiment,
+          MakeCompute make_compute);
   ~Speaker();  // what it is about to say is left unsaid
   Speaker(const Speaker&) = delete;
   Speaker& operator=(const Speaker&) = delete;
 
-  // There is a checkpoint of so many steps. Of those that come while it speaks the newest is enough.
+  // There is a checkpoint of so many steps. Of those that come while it speaks the newest is
+  // enough.
   void tell(std::int64_t steps);
   // What it has said since it was asked last.
   std::optional<base::Result<std::string>> look();

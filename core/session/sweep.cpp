@@ -30,16 +30,20 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 Problem no_ranks(const std::string& found) {
-  return {ProblemCode::bad_usage, "ranks", "cannot be \"" + found + "\"", "whole numbers from 1 on, with commas between them, as in 1,2,4", ""};
+  return {ProblemCode::bad_usage, "ranks", "cannot be \"" + found + "\"",
+          "whole numbers from 1 on, with commas between them, as in 1,2,4", ""};
 }
 
 Problem no_algorithms(const std::string& found) {
   std::string known;
-  for (const auto& [algorithm, name] : base::Names<Algorithm>::table) known += std::string(name) + ", ";
-  return {ProblemCode::bad_usage, "algorithms", "cannot be \"" + found + "\"", known + "with commas between them, or all", ""};
+  for (const auto& [algorithm, name] : base::Names<Algorithm>::table)
+    known += std::string(name) + ", ";
+  return {ProblemCode::bad_usage, "algorithms", "cannot be \"" + found + "\"",
+          known + "with commas between them, or all", ""};
 }
 
-SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks, Algorithm algorithm, const SweepWish& wish) {
+SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,
+                        Algorithm algorithm, const SweepWish& wish) {
   SweepVariant one;
   one.ranks = ranks;
   one.algorithm = algorithm;
@@ -52,29 +56,45 @@ SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,
 
 std::string gossip_said(const experiment::StrategySpec& strategy) {
   if (strategy.kind != experiment::StrategyKind::gossip) return "";
-  std::string said = "neighbours average in a step, and nothing is reduced: an algorithm is that of the average of all by which held-out samples are measured";
-  if (experiment::averages_in_pairs(strategy)) said += "; what asynchronous gossip would take by the drawn speeds is not simulated";
+  std::string said =
+      "neighbours average in a step, and nothing is reduced: an algorithm is that of the average "
+      "of all by which held-out samples are measured";
+  if (experiment::averages_in_pairs(strategy))
+    said += "; what asynchronous gossip would take by the drawn speeds is not simulated";
   return said;
 }
 
-bool is_over(VariantState state) { return state == VariantState::done || state == VariantState::failed || state == VariantState::cancelled; }
+bool is_over(VariantState state) {
+  return state == VariantState::done || state == VariantState::failed ||
+         state == VariantState::cancelled;
+}
 
-double rate(const SweepVariant& variant) { return static_cast<double>(variant.step_samples) / variant.median_step_seconds; }
+double rate(const SweepVariant& variant) {
+  return static_cast<double>(variant.step_samples) / variant.median_step_seconds;
+}
 
-bool has_rate(const SweepVariant& variant) { return variant.state == VariantState::done && variant.median_step_seconds > 0 && variant.step_samples > 0; }
+bool has_rate(const SweepVariant& variant) {
+  return variant.state == VariantState::done && variant.median_step_seconds > 0 &&
+         variant.step_samples > 0;
+}
 
-Scaled scaled_against(const SweepVariant& one, const SweepVariant& base_variant, std::int64_t steps) {
-  const auto each_step = [steps](std::int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(steps); };
+Scaled scaled_against(const SweepVariant& one, const SweepVariant& base_variant,
+                      std::int64_t steps) {
+  const auto each_step = [steps](std::int64_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(steps);
+  };
   Scaled figures;
   figures.samples_per_second = rate(one);
   figures.speed_up = rate(one) / rate(base_variant);
-  figures.efficiency = figures.speed_up * static_cast<double>(base_variant.ranks) / static_cast<double>(one.ranks);
+  figures.efficiency =
+      figures.speed_up * static_cast<double>(base_variant.ranks) / static_cast<double>(one.ranks);
   figures.step_bytes = each_step(one.sent_bytes);
   figures.busiest_step_bytes = each_step(one.busiest_sent_bytes);
   if (one.formula_sent_bytes < 0) return figures;
   figures.formula_step_bytes = each_step(one.formula_sent_bytes);
   figures.formula_busiest_step_bytes = each_step(one.formula_busiest_sent_bytes);
-  figures.as_formula = one.sent_bytes == one.formula_sent_bytes && one.busiest_sent_bytes == one.formula_busiest_sent_bytes;
+  figures.as_formula = one.sent_bytes == one.formula_sent_bytes &&
+                       one.busiest_sent_bytes == one.formula_busiest_sent_bytes;
   return figures;
 }
 
@@ -85,7 +105,8 @@ base::Result<std::vector<std::int64_t>> read_ranks(const std::string& text) {
   for (const std::string& word : words_of(text)) {
     std::int64_t count = 0;
     const auto parsed = std::from_chars(word.data(), word.data() + word.size(), count);
-    if (parsed.ec != std::errc{} || parsed.ptr != word.data() + word.size() || count < 1) return base::fail(no_ranks(word));
+    if (parsed.ec != std::errc{} || parsed.ptr != word.data() + word.size() || count < 1)
+      return base::fail(no_ranks(word));
     ranks.insert(count);
   }
   if (ranks.empty()) return base::fail(no_ranks(text));
@@ -95,11 +116,16 @@ base::Result<std::vector<std::int64_t>> read_ranks(const std::string& text) {
 base::Result<std::vector<Algorithm>> read_algorithms(const std::string& text) {
   const std::vector<std::string> words = words_of(text);
   std::vector<Algorithm> algorithms;
-  const auto asked = [&](std::string_view name) { return std::ranges::find(words, name) != words.end(); };
+  const auto asked = [&](std::string_view name) {
+    return std::ranges::find(words, name) != words.end();
+  };
   for (const auto& [algorithm, name] : base::Names<Algorithm>::table)
-    if (asked(name) || (asked("all") && algorithm != Algorithm::automatic)) algorithms.push_back(algorithm);
+    if (asked(name) || (asked("all") && algorithm != Algorithm::automatic))
+      algorithms.push_back(algorithm);
   for (const std::string& word : words) {
-    const bool known = word == "all" || std::ranges::any_of(base::Names<Algorithm>::table, [&](const auto& entry) { return entry.second == word; });
+    const bool known = word == "all" ||
+                       std::ranges::any_of(base::Names<Algorithm>::table,
+                                           [&](const auto& entry) { return entry.second == word; });
     if (!known) return base::fail(no_algorithms(word));
   }
   if (algorithms.empty()) return base::fail(no_algorithms(text));
@@ -117,8 +143,10 @@ std::int64_t warm_up_steps(std::int64_t steps) { return std::min(kMostWarmUp, st
 
 std::optional<Problem> unsweepable(const experiment::Experiment& whole, const SweepWish& wish) {
   const std::int64_t most = wish.ranks.empty() ? 1 : wish.ranks.back();
-  if (const auto drawing = topology::validate(whole.topology, "topology"); !drawing.empty()) return drawing.front();
-  const auto tried = experiment::variant(whole, {std::max<std::int64_t>(most, 1), Algorithm::automatic, experiment::Scaling::weak, 1});
+  if (const auto drawing = topology::validate(whole.topology, "topology"); !drawing.empty())
+    return drawing.front();
+  const auto tried = experiment::variant(
+      whole, {std::max<std::int64_t>(most, 1), Algorithm::automatic, experiment::Scaling::weak, 1});
   return tried ? std::nullopt : std::optional(tried.error());
 }
 
@@ -133,11 +161,13 @@ base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepW
   sweep.unlike = experiment::unlike_one_device(whole).value_or("");
   sweep.gossip = gossip_said(whole.strategy);
   const auto ranks = wish.ranks.empty() ? usual_ranks(sweep.drawn_ranks) : wish.ranks;
-  const auto algorithms = wish.algorithms.empty() ? std::vector{whole.strategy.algorithm} : wish.algorithms;
+  const auto algorithms =
+      wish.algorithms.empty() ? std::vector{whole.strategy.algorithm} : wish.algorithms;
   if (const auto problem = unsweepable(whole, wish)) return base::fail(*problem);
   for (const std::int64_t count : ranks)
     for (const Algorithm algorithm : algorithms)
-      if (count > 1 || algorithm == algorithms.front()) sweep.variants.push_back(variant_of(whole, count, algorithm, wish));
+      if (count > 1 || algorithm == algorithms.front())
+        sweep.variants.push_back(variant_of(whole, count, algorithm, wish));
   return sweep;
 }
 
@@ -147,7 +177,8 @@ std::optional<std::size_t> baseline(const Sweep& sweep) {
     const SweepVariant& one = sweep.variants[i];
     if (!has_rate(one)) continue;
     const bool better =
-        !best || one.ranks < sweep.variants[*best].ranks || (one.ranks == sweep.variants[*best].ranks && rate(one) > rate(sweep.variants[*best]));
+        !best || one.ranks < sweep.variants[*best].ranks ||
+        (one.ranks == sweep.variants[*best].ranks && rate(one) > rate(sweep.variants[*best]));
     if (better) best = i;
   }
   return best;
@@ -157,7 +188,8 @@ std::vector<std::optional<Scaled>> scaled(const Sweep& sweep) {
   std::vector<std::optional<Scaled>> figures(sweep.variants.size());
   const auto against = baseline(sweep);
   for (std::size_t i = 0; against && i < figures.size(); ++i)
-    if (has_rate(sweep.variants[i])) figures[i] = scaled_against(sweep.variants[i], sweep.variants[*against], sweep.steps);
+    if (has_rate(sweep.variants[i]))
+      figures[i] = scaled_against(sweep.variants[i], sweep.variants[*against], sweep.steps);
   return figures;
 }
 
@@ -171,8 +203,13 @@ SweepProgress progress(const Sweep& sweep, double now_unix_seconds) {
     if (one.state == VariantState::running) so_far.running = i;
   }
   if (so_far.over == 0 || sweep.state != SweepState::running) return so_far;
-  const double each = taken / static_cast<double>(so_far.over), waiting = static_cast<double>(so_far.runs - so_far.over - (so_far.running ? 1 : 0));
-  const double under_way = so_far.running ? std::max(0.0, each - (now_unix_seconds - sweep.variants[*so_far.running].began_unix_seconds)) : 0;
+  const double each = taken / static_cast<double>(so_far.over),
+               waiting = static_cast<double>(so_far.runs - so_far.over - (so_far.running ? 1 : 0));
+  const double under_way =
+      so_far.running
+          ? std::max(0.0,
+                     each - (now_unix_seconds - sweep.variants[*so_far.running].began_unix_seconds))
+          : 0;
   so_far.seconds_left = waiting * each + under_way;
   return so_far;
 }

@@ -31,19 +31,24 @@ std::string text_of(Sweep sweep) {
 }
 
 Problem unreadable(const fs::path& path, const std::string& what) {
-  return {ProblemCode::bad_input, path.string(), what, "the manifest of a sweep, as trainyard-cli sweep wrote it",
+  return {ProblemCode::bad_input, path.string(), what,
+          "the manifest of a sweep, as trainyard-cli sweep wrote it",
           "The runs of the sweep can be opened one by one: each has a directory beside this file."};
 }
 
 base::Result<Sweep> parse(const std::string& text, const fs::path& path) {
   const auto json = base::parse_json(text, path.string());
   if (!json) return base::fail(json.error());
-  if (!json->is_object() || json->value("format", base::Json()) != Sweep{}.format) return base::fail(unreadable(path, "is no manifest of a sweep"));
+  if (!json->is_object() || json->value("format", base::Json()) != Sweep{}.format)
+    return base::fail(unreadable(path, "is no manifest of a sweep"));
   Sweep sweep;
   base::Problems problems;
   base::read_document(*json, sweep, "", problems);
-  if (!problems.empty()) return base::fail(unreadable(path, "is damaged, or of another version: " + base::to_string(problems.front())));
-  if (text != text_of(sweep)) return base::fail(unreadable(path, "does not match its own checksum"));
+  if (!problems.empty())
+    return base::fail(unreadable(
+        path, "is damaged, or of another version: " + base::to_string(problems.front())));
+  if (text != text_of(sweep))
+    return base::fail(unreadable(path, "does not match its own checksum"));
   return sweep;
 }
 
@@ -58,31 +63,42 @@ struct flock whole_file(short kind) {
 
 fs::path default_sweeps_directory() { return default_runs_directory().parent_path() / "sweeps"; }
 
-base::Result<fs::path> make_sweep_directory(const fs::path& directory, const std::string& experiment_name) {
+base::Result<fs::path> make_sweep_directory(const fs::path& directory,
+                                            const std::string& experiment_name) {
   if (directory.empty()) return make_new_run_directory(default_sweeps_directory(), experiment_name);
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return base::fail(base::system_problem(directory.string(), "cannot make this directory", error.value()));
+  if (error)
+    return base::fail(
+        base::system_problem(directory.string(), "cannot make this directory", error.value()));
   if (const std::string in_use = use_of(directory, kSweepFile, "a sweep"); !in_use.empty())
-    return base::fail({ProblemCode::bad_input, directory.string(), in_use, "a new or empty directory", "Choose another --out."});
+    return base::fail({ProblemCode::bad_input, directory.string(), in_use,
+                       "a new or empty directory", "Choose another --out."});
   return fs::absolute(directory);
 }
 
-base::Result<void> write_sweep(const Sweep& sweep, const fs::path& directory) { return base::write_file_atomically(directory / kSweepFile, text_of(sweep)); }
+base::Result<void> write_sweep(const Sweep& sweep, const fs::path& directory) {
+  return base::write_file_atomically(directory / kSweepFile, text_of(sweep));
+}
 
 base::Result<Sweep> read_sweep(const fs::path& directory) {
   const fs::path path = directory / kSweepFile;
-  return base::read_file(path, kMostSweepBytes).and_then([&](const std::string& text) { return parse(text, path); });
+  return base::read_file(path, kMostSweepBytes).and_then([&](const std::string& text) {
+    return parse(text, path);
+  });
 }
 
 base::Result<SweepLock> SweepLock::take(const fs::path& directory) {
   const fs::path path = directory / kLockFile;
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0) return base::fail(base::system_problem(path.string(), "cannot make the lock of the sweep", errno));
+  if (file < 0)
+    return base::fail(
+        base::system_problem(path.string(), "cannot make the lock of the sweep", errno));
   SweepLock lock(file);
   struct flock wanted = whole_file(F_WRLCK);
   if (::fcntl(file, F_SETLK, &wanted) == 0) return lock;
-  return base::fail({ProblemCode::unavailable, directory.string(), "another process sweeps here", "a directory of its own", "Choose another --out."});
+  return base::fail({ProblemCode::unavailable, directory.string(), "another process sweeps here",
+                     "a directory of its own", "Choose another --out."});
 }
 
 SweepLock::~SweepLock() {

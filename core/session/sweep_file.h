@@ -17,19 +17,24 @@ namespace trainyard::session {
 
 inline constexpr const char* kSweepFile = "sweep.json";
 
-std::filesystem::path default_sweeps_directory();  // $XDG_DATA_HOME/trainyard/sweeps, else ~/.local/share/trainyard/sweeps
+std::filesystem::path default_sweeps_directory();  // $XDG_DATA_HOME/trainyard/sweeps, else
+                                                   // ~/.local/share/trainyard/sweeps
 
-// `directory`, or a new one named after time and experiment under the default. One that holds a sweep, a run or other files is refused.
-base::Result<std::filesystem::path> make_sweep_directory(const std::filesystem::path& directory, const std::string& experiment_name);
+// `directory`, or a new one named after time and experiment under the default. One that holds a
+// sweep, a run or other files is refused.
+base::Result<std::filesystem::path> make_sweep_directory(const std::filesystem::path& directory,
+                                                         const std::string& experiment_name);
 
-base::Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& directory);  // atomic
+base::Result<void> write_sweep(const Sweep& sweep,
+                               const std::filesystem::path& directory);  // atomic
 // Refuses a manifest that is torn, of another kind or version, or changed by hand.
 base::Result<Sweep> read_sweep(const std::filesystem::path& directory);
 
 // Held by whoever sweeps, and let go of by the system however that process ends.
 class SweepLock {
  public:
-  static base::Result<SweepLock> take(const std::filesystem::path& directory);  // refused while another process has it
+  static base::Result<SweepLock> take(
+      const std::filesystem::path& directory);  // refused while another process has it
   ~SweepLock();
   SweepLock(SweepLock&& other) noexcept;
   SweepLock& operator=(SweepLock&&) = delete;

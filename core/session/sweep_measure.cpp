@@ -21,7 +21,9 @@ using telemetry::Metric;
 
 constexpr std::size_t kMostPrinted = 16u << 20;
 
-base::Problem not_done(const fs::path& directory, const std::string& why) { return {ProblemCode::failed, directory.string(), why, "", "See its run.log."}; }
+base::Problem not_done(const fs::path& directory, const std::string& why) {
+  return {ProblemCode::failed, directory.string(), why, "", "See its run.log."};
+}
 
 std::string text_at(const Json& json, const char* key) {
   const auto at = json.is_object() ? json.find(key) : json.end();
@@ -34,12 +36,15 @@ std::string said_of(const Json& problem) {
   return where.empty() ? what : where + ": " + what;
 }
 
-base::Result<void> check_ended_well(const Json& result, std::int64_t steps, const fs::path& directory) {
+base::Result<void> check_ended_well(const Json& result, std::int64_t steps,
+                                    const fs::path& directory) {
   const std::string status = text_at(result, "status");
-  if (result.contains("problem")) return base::fail(not_done(directory, said_of(result["problem"])));
+  if (result.contains("problem"))
+    return base::fail(not_done(directory, said_of(result["problem"])));
   if (status == "completed") return {};
   const std::int64_t done = result.value("steps", std::int64_t{0});
-  return base::fail(not_done(directory, "was " + status + " after " + base::format_count(done) + " of " + base::format_count(steps) + " steps"));
+  return base::fail(not_done(directory, "was " + status + " after " + base::format_count(done) +
+                                            " of " + base::format_count(steps) + " steps"));
 }
 
 void take_bytes(SweepVariant& variant, const Json& ranks) {
@@ -62,9 +67,11 @@ void take_formula(SweepVariant& variant, const experiment::Resolved& resolved) {
   }
 }
 
-base::Result<void> take_steps(SweepVariant& variant, const telemetry::History& history, std::int64_t warm_up, const fs::path& directory) {
+base::Result<void> take_steps(SweepVariant& variant, const telemetry::History& history,
+                              std::int64_t warm_up, const fs::path& directory) {
   const FullSteps steps = full_steps(history, warm_up);
-  if (steps.seconds.empty()) return base::fail(not_done(directory, "recorded no full step after the warm-up"));
+  if (steps.seconds.empty())
+    return base::fail(not_done(directory, "recorded no full step after the warm-up"));
   const telemetry::StepSeconds times = telemetry::quantiles(steps.seconds);
   variant.measured_steps = std::ssize(steps.seconds);
   variant.step_samples = steps.samples;
@@ -79,7 +86,9 @@ Json last_json(const std::string& printed) {
   for (std::size_t begin = 0; begin < printed.size();) {
     const std::size_t end = std::min(printed.find('\n', begin), printed.size());
     if (printed[begin] == '{')
-      if (Json line = Json::parse(printed.substr(begin, end - begin), nullptr, false); line.is_object()) last = std::move(line);
+      if (Json line = Json::parse(printed.substr(begin, end - begin), nullptr, false);
+          line.is_object())
+        last = std::move(line);
     begin = end + 1;
   }
   return last;
@@ -99,9 +108,13 @@ FullSteps full_steps(const telemetry::History& history, std::int64_t from_step) 
         for (std::size_t i = 0; i < series->values.size(); ++i)
           if (series->steps[i] >= from_step) take(steps[series->steps[i]], series->values[i]);
   };
-  read(Metric::step_seconds, [](Step& step, double seconds) { step.seconds = std::max(step.seconds, seconds), ++step.reports; });
-  read(Metric::samples, [](Step& step, double samples) { step.samples += samples, ++step.reports; });
-  std::erase_if(steps, [&](const auto& entry) { return entry.second.reports != 2 * history.ranks(); });
+  read(Metric::step_seconds, [](Step& step, double seconds) {
+    step.seconds = std::max(step.seconds, seconds), ++step.reports;
+  });
+  read(Metric::samples,
+       [](Step& step, double samples) { step.samples += samples, ++step.reports; });
+  std::erase_if(steps,
+                [&](const auto& entry) { return entry.second.reports != 2 * history.ranks(); });
   double most = 0;
   for (const auto& [number, step] : steps) most = std::max(most, step.samples);
   FullSteps full{{}, static_cast<std::int64_t>(most)};
@@ -110,28 +123,35 @@ FullSteps full_steps(const telemetry::History& history, std::int64_t from_step) 
   return full;
 }
 
-base::Result<void> measure(SweepVariant& variant, const Sweep& sweep, const fs::path& run_directory) {
+base::Result<void> measure(SweepVariant& variant, const Sweep& sweep,
+                           const fs::path& run_directory) {
   const auto result = base::read_json(run_directory / "result.json");
   if (!result) return base::fail(result.error());
   if (auto ok = check_ended_well(*result, sweep.steps, run_directory); !ok) return ok;
-  const auto resolved = base::read_json(run_directory / "resolved.json").and_then(experiment::resolved_from_json);
+  const auto resolved =
+      base::read_json(run_directory / "resolved.json").and_then(experiment::resolved_from_json);
   if (!resolved) return base::fail(resolved.error());
   const auto history = telemetry::History::load(run_directory);
   if (!history) return base::fail(history.error());
   take_bytes(variant, result->value("ranks", Json::array()));
   take_formula(variant, *resolved);
   variant.used = resolved->document.strategy.algorithm;
-  variant.shared_cores = experiment::shared_cores(resolved->document.topology, resolved->document.run, base::usable_cores()).value_or("");
-  if (const auto simulated = result->find("simulated_step_seconds"); simulated != result->end() && simulated->is_number())
+  variant.shared_cores = experiment::shared_cores(resolved->document.topology,
+                                                  resolved->document.run, base::usable_cores())
+                             .value_or("");
+  if (const auto simulated = result->find("simulated_step_seconds");
+      simulated != result->end() && simulated->is_number())
     variant.simulated_step_seconds = simulated->get<double>();
   return take_steps(variant, *history, sweep.warm_up_steps, run_directory);
 }
 
 std::string why_failed(const fs::path& run_directory, const std::string& how) {
-  const Json last = last_json(base::read_file(run_directory / "console.log", kMostPrinted).value_or(""));
+  const Json last =
+      last_json(base::read_file(run_directory / "console.log", kMostPrinted).value_or(""));
   if (last.contains("problem")) return said_of(last["problem"]);
   const auto problems = last.is_object() ? last.find("problems") : last.end();
-  if (problems != last.end() && problems->is_array() && !problems->empty()) return said_of(problems->front());
+  if (problems != last.end() && problems->is_array() && !problems->empty())
+    return said_of(problems->front());
   return "its coordinator ended with " + how + " and left no result";
 }
 

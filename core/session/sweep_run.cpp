@@ -21,7 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLookEvery{20};
 
-double unix_seconds() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 // "03_ring-on-4-ranks".
 std::string directory_name(std::size_t number, const experiment::Variant& variant) {
@@ -62,9 +64,12 @@ class Sweeping {
     one.began_unix_seconds = unix_seconds();
     if (const auto told = tell(); !told) return told;
     const std::int64_t began_ns = base::now_nanoseconds();
-    const auto done = train(one).and_then([&] { return measure(one, p_.sweep, p_.directory / one.directory); });
+    const auto done =
+        train(one).and_then([&] { return measure(one, p_.sweep, p_.directory / one.directory); });
     one.seconds = base::seconds(base::now_nanoseconds() - began_ns);
-    one.state = done ? VariantState::done : interrupted() ? VariantState::cancelled : VariantState::failed;
+    one.state = done            ? VariantState::done
+                : interrupted() ? VariantState::cancelled
+                                : VariantState::failed;
     if (one.state == VariantState::failed) one.reason = done.error().what;
     return tell();
   }
@@ -72,22 +77,32 @@ class Sweeping {
   // To its end, however that is; a Problem where it left no result.
   base::Result<void> train(const SweepVariant& one) {
     const fs::path directory = p_.directory / one.directory;
-    const auto document = experiment::variant(p_.whole, one.wanted(p_.sweep.scaling, p_.sweep.steps));
+    const auto document =
+        experiment::variant(p_.whole, one.wanted(p_.sweep.scaling, p_.sweep.steps));
     if (!document) return base::fail(document.error());
     std::error_code error;
     fs::create_directories(directory, error);
-    if (error) return base::fail(base::system_problem(directory.string(), "cannot make a directory for the run", error.value()));
+    if (error)
+      return base::fail(base::system_problem(directory.string(),
+                                             "cannot make a directory for the run", error.value()));
     const std::string file = directory / "experiment.json";
     if (const auto saved = experiment::save(*document, file); !saved) return saved;
     ProcessOptions options;
     options.program = p_.program;
-    options.arguments = {"run", file, "--out", directory.string(), "--json", "--ends-with", std::to_string(::getpid())};
+    options.arguments = {"run",
+                         file,
+                         "--out",
+                         directory.string(),
+                         "--json",
+                         "--ends-with",
+                         std::to_string(::getpid())};
     options.log_file = directory / "console.log";
     auto process = Process::start(options);
     if (!process) return base::fail(process.error());
     const std::string how = wait_for(*process);
     if (fs::exists(directory / "result.json", error)) return {};
-    return base::fail({base::ProblemCode::failed, directory.string(), why_failed(directory, how), "", ""});
+    return base::fail(
+        {base::ProblemCode::failed, directory.string(), why_failed(directory, how), "", ""});
   }
 
   std::string wait_for(Process& process) const {
@@ -100,10 +115,15 @@ class Sweeping {
   }
 
   void end() {
-    const auto any = [this](VariantState state) { return std::ranges::any_of(variants(), [&](const SweepVariant& one) { return one.state == state; }); };
+    const auto any = [this](VariantState state) {
+      return std::ranges::any_of(variants(),
+                                 [&](const SweepVariant& one) { return one.state == state; });
+    };
     for (SweepVariant& one : variants())
       if (one.state == VariantState::waiting) one.state = VariantState::cancelled;
-    p_.sweep.state = any(VariantState::cancelled) ? SweepState::cancelled : any(VariantState::failed) ? SweepState::failed : SweepState::completed;
+    p_.sweep.state = any(VariantState::cancelled) ? SweepState::cancelled
+                     : any(VariantState::failed)  ? SweepState::failed
+                                                  : SweepState::completed;
   }
 
   SweepParts p_;

@@ -27,12 +27,14 @@ using base::Result;
 
 constexpr std::int64_t kServePeriod = 5'000'000;    // ns between two looks at the line
 constexpr std::int64_t kShipLimit = 2'000'000'000;  // ns for the last events to leave
-constexpr int kShipEvery = 16;                      // events of servers, at most: a round leaves its ops and metrics in a ring
-constexpr std::size_t kRingEvents = 1 << 14;        // of a rank, between two looks
+constexpr int kShipEvery =
+    16;  // events of servers, at most: a round leaves its ops and metrics in a ring
+constexpr std::size_t kRingEvents = 1 << 14;  // of a rank, between two looks
 
 class VirtualRanks {
  public:
-  VirtualRanks(const std::vector<RankIdentity>& ranks, const VirtualServices& services) : ranks_(ranks), services_(services) {}
+  VirtualRanks(const std::vector<RankIdentity>& ranks, const VirtualServices& services)
+      : ranks_(ranks), services_(services) {}
 
   Result<void> run() {
     auto client = services_.connect(ranks_.front().endpoint);
@@ -41,7 +43,8 @@ class VirtualRanks {
     auto trained = train_in_memory();
     if (!trained) {
       base::log_error(base::to_string(trained.error()));
-      for (const RankIdentity& rank : ranks_) static_cast<void>(client_->send(Failed{rank.rank, done(), "", trained.error()}));
+      for (const RankIdentity& rank : ranks_)
+        static_cast<void>(client_->send(Failed{rank.rank, done(), "", trained.error()}));
     }
     return trained;
   }
@@ -56,12 +59,17 @@ class VirtualRanks {
   }
 
   Result<void> train() {
-    return join().and_then([&] { return prepare(); }).and_then([&] { return start(); }).and_then([&] { return follow(); }).and_then([&] { return finish(); });
+    return join()
+        .and_then([&] { return prepare(); })
+        .and_then([&] { return start(); })
+        .and_then([&] { return follow(); })
+        .and_then([&] { return finish(); });
   }
 
   Result<void> join() {
     std::vector<Hello> hellos;
-    for (const RankIdentity& rank : ranks_) hellos.push_back({rank.rank, rank.token, TRAINYARD_VERSION, ::getpid()});
+    for (const RankIdentity& rank : ranks_)
+      hellos.push_back({rank.rank, rank.token, TRAINYARD_VERSION, ::getpid()});
     for (const Hello& hello : hellos)
       if (auto ok = client_->send(hello); !ok) return ok;
     Assign assignment;
@@ -76,7 +84,8 @@ class VirtualRanks {
     heart_.emplace(std::move(*client), std::move(hellos));
     run_directory_ = assignment.run_directory;
     auto resolved =
-        base::parse_json(assignment.resolved, "the resolved experiment").and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
+        base::parse_json(assignment.resolved, "the resolved experiment")
+            .and_then([](const base::Json& json) { return experiment::resolved_from_json(json); });
     if (!resolved) return base::fail(resolved.error());
     resolved_ = std::move(*resolved);
     return {};
@@ -91,7 +100,8 @@ class VirtualRanks {
     auto compute = services_.make_compute(network.device(resolved_.ranks.front()));
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);
-    for (int rank = 0; rank < resolved_.world(); ++rank) rings_.push_back(std::make_unique<telemetry::EventRing>(kRingEvents));
+    for (int rank = 0; rank < resolved_.world(); ++rank)
+      rings_.push_back(std::make_unique<telemetry::EventRing>(kRingEvents));
     auto parts = served_training_parts(resolved_, plan_, recipe_, *compute_);
     if (!parts) return base::fail(parts.error());
     parts->events = [this](int rank) { return rings_[static_cast<std::size_t>(rank)].get(); };
@@ -104,19 +114,22 @@ class VirtualRanks {
     auto training = run::ServedTraining::make(std::move(*parts));
     if (!training) return base::fail(training.error());
     training_ = std::move(*training);
-    say("ready on " + compute_->name() + ", " + std::to_string(resolved_.world()) + " ranks on the virtual clock, arenas of " +
+    say("ready on " + compute_->name() + ", " + std::to_string(resolved_.world()) +
+        " ranks on the virtual clock, arenas of " +
         base::format_bytes(static_cast<double>(training_->memory_bytes())));
-    for (int server = 0; server < resolved_.servers; ++server) orders_.push_back({resolved_.workers() + server, {}});
+    for (int server = 0; server < resolved_.servers; ++server)
+      orders_.push_back({resolved_.workers() + server, {}});
     return make_clock();
   }
 
   Result<void> make_clock() {
     const bool record = resolved_.document.run.record_ops;
-    auto clock = services_.make_clock(resolved_, plan_, [this, record](int rank, telemetry::Event event) {
-      if (!record) return;
-      event.begin_ns += begun_ns_, event.ready_ns += begun_ns_, event.end_ns += begun_ns_;
-      rings_[static_cast<std::size_t>(rank)]->write(event);
-    });
+    auto clock =
+        services_.make_clock(resolved_, plan_, [this, record](int rank, telemetry::Event event) {
+          if (!record) return;
+          event.begin_ns += begun_ns_, event.ready_ns += begun_ns_, event.end_ns += begun_ns_;
+          rings_[static_cast<std::size_t>(rank)]->write(event);
+        });
     if (!clock) return base::fail(clock.error());
     clock_ = std::move(*clock);
     return {};
@@ -155,11 +168,13 @@ class VirtualRanks {
   Result<void> finish() {
     const compute::Tensor parameters = training_->parameters(resolved_.chief);
     if (auto ok =
-            write_checkpoint(run_directory_ + "/checkpoints", {done(), plan::hash(plan_)}, resolved_.model, {parameters, training_->state(resolved_.chief)});
+            write_checkpoint(run_directory_ + "/checkpoints", {done(), plan::hash(plan_)},
+                             resolved_.model, {parameters, training_->state(resolved_.chief)});
         !ok)
       return ok;
     const std::int64_t end = base::now_nanoseconds() + kShipLimit;
-    while (!ship() && base::now_nanoseconds() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (!ship() && base::now_nanoseconds() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     for (const RankIdentity& rank : ranks_)
       if (auto ok = client_->send(finished(rank.rank)); !ok) return ok;
     return {};
@@ -168,17 +183,25 @@ class VirtualRanks {
   Finished finished(int rank) const {
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
-    Finished said{rank, done(), "", rank == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) * 1024 : 0, first_step_done_ns_, {}};
+    Finished said{rank,
+                  done(),
+                  "",
+                  rank == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) * 1024 : 0,
+                  first_step_done_ns_,
+                  {}};
     if (rank < training_->workers()) {
       const compute::Tensor parameters = training_->parameters(rank);
-      said.parameters_xxh64 = base::hex(base::xxh64({parameters.data, static_cast<std::size_t>(parameters.bytes())}));
+      said.parameters_xxh64 =
+          base::hex(base::xxh64({parameters.data, static_cast<std::size_t>(parameters.bytes())}));
     }
     for (int peer = 0; peer < resolved_.world(); ++peer)
-      said.peers.push_back({static_cast<std::uint64_t>(training_->bytes(rank, peer)), 0, static_cast<std::uint64_t>(training_->bytes(peer, rank)), 0});
+      said.peers.push_back({static_cast<std::uint64_t>(training_->bytes(rank, peer)), 0,
+                            static_cast<std::uint64_t>(training_->bytes(peer, rank)), 0});
     return said;
   }
 
-  // The line to the coordinator ----------------------------------------------------------------------------------
+  // The line to the coordinator
+  // ----------------------------------------------------------------------------------
 
   template <class Wanted>
   Result<Wanted> await() {
@@ -190,7 +213,9 @@ class VirtualRanks {
       if (const auto* wanted = std::get_if<Wanted>(&**received)) return *wanted;
       if (const auto* abort = std::get_if<Abort>(&**received)) return base::fail(abort->reason);
     }
-    return base::fail({ProblemCode::failed, "the ranks on the virtual clock", "the coordinator did not answer for 60 s", "", "See run.log, and run again."});
+    return base::fail({ProblemCode::failed, "the ranks on the virtual clock",
+                       "the coordinator did not answer for 60 s", "",
+                       "See run.log, and run again."});
   }
 
   // Now and then, whatever is being computed.
@@ -204,30 +229,37 @@ class VirtualRanks {
   Result<void> wait() { return listen(std::chrono::milliseconds(5)); }
 
   Result<void> listen(std::chrono::milliseconds limit) {
-    for (auto received = client_->receive(limit); received && *received; received = client_->receive(std::chrono::milliseconds(0))) {
+    for (auto received = client_->receive(limit); received && *received;
+         received = client_->receive(std::chrono::milliseconds(0))) {
       heard_ns_ = base::now_nanoseconds();
       take(**received);
     }
     if (aborted_) return base::fail(*aborted_);
     if (heard_ns_ > 0 && base::now_nanoseconds() - heard_ns_ > kLease)
-      return base::fail({ProblemCode::failed, "the ranks on the virtual clock", "have not heard from the coordinator for 10 s", "", "Start the run again."});
+      return base::fail({ProblemCode::failed, "the ranks on the virtual clock",
+                         "have not heard from the coordinator for 10 s", "",
+                         "Start the run again."});
     static_cast<void>(ship());
     return {};
   }
 
   void take(const Message& message) {
-    if (const auto* horizon = std::get_if<Horizon>(&message)) clock_->allow(horizon->step, horizon->last);
-    if (const auto* slow = std::get_if<Slow>(&message)) clock_->slow(slow->rank, slow->slow_down, slow->jitter);
+    if (const auto* horizon = std::get_if<Horizon>(&message))
+      clock_->allow(horizon->step, horizon->last);
+    if (const auto* slow = std::get_if<Slow>(&message))
+      clock_->slow(slow->rank, slow->slow_down, slow->jitter);
     if (const auto* abort = std::get_if<Abort>(&message)) aborted_ = abort->reason;
   }
 
-  // Events first, then how far the ranks are. False: the line does not take more now; what is left goes first the next time.
+  // Events first, then how far the ranks are. False: the line does not take more now; what is left
+  // goes first the next time.
   bool ship() {
     for (const RankIdentity& rank : ranks_) {
       telemetry::EventRing& ring = *rings_[static_cast<std::size_t>(rank.rank)];
       if (batch_.empty()) batch_of_ = rank.rank, ring.read(batch_);
       else if (batch_of_ != rank.rank) continue;  // that rank's comes first
-      if (!batch_.empty() && !client_->send(Events{rank.rank, ring.dropped(), batch_})) return false;
+      if (!batch_.empty() && !client_->send(Events{rank.rank, ring.dropped(), batch_}))
+        return false;
       batch_.clear();
     }
     for (Order& order : orders_) {
@@ -239,7 +271,9 @@ class VirtualRanks {
     run::Whereabouts& at = heart_->whereabouts();
     at.step.store(done(), std::memory_order_relaxed);
     // The one rank that counts says it at once.
-    if (!client_->send(Progress{resolved_.workers(), done(), at.ops_done.load(std::memory_order_relaxed), "", -1})) return false;
+    if (!client_->send(Progress{resolved_.workers(), done(),
+                                at.ops_done.load(std::memory_order_relaxed), "", -1}))
+      return false;
     reported_done_ = done();
     return true;
   }
@@ -255,7 +289,9 @@ class VirtualRanks {
     return {};
   }
 
-  void say(const std::string& text) { static_cast<void>(client_->send(Log{0, base::now_nanoseconds(), "info", text})); }
+  void say(const std::string& text) {
+    static_cast<void>(client_->send(Log{0, base::now_nanoseconds(), "info", text}));
+  }
   std::int64_t done() const { return training_ ? training_->done() : 0; }
 
   const std::vector<RankIdentity>& ranks_;
@@ -281,6 +317,9 @@ class VirtualRanks {
 
 }  // namespace
 
-Result<void> run_virtual_ranks(const std::vector<RankIdentity>& ranks, const VirtualServices& services) { return VirtualRanks(ranks, services).run(); }
+Result<void> run_virtual_ranks(const std::vector<RankIdentity>& ranks,
+                               const VirtualServices& services) {
+  return VirtualRanks(ranks, services).run();
+}
 
 }  // namespace trainyard::session

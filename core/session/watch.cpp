@@ -16,7 +16,8 @@ std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seco
 
 }  // namespace
 
-Watch::Watch(std::vector<std::string> rank_names, WatchLimits limits) : names_(std::move(rank_names)), limits_(limits), ranks_(names_.size()) {}
+Watch::Watch(std::vector<std::string> rank_names, WatchLimits limits)
+    : names_(std::move(rank_names)), limits_(limits), ranks_(names_.size()) {}
 
 void Watch::start(std::int64_t now_ns) {
   started_ = true;
@@ -45,7 +46,9 @@ std::optional<Problem> Watch::judge(std::int64_t horizon, std::int64_t now_ns) {
   forgive_own_gap(now_ns);
   if (auto problem = silent(now_ns)) return problem;
   if (!started_) return std::nullopt;
-  const bool idle = std::all_of(ranks_.begin(), ranks_.end(), [&](const Seen& rank) { return rank.done || rank.last.step >= horizon; });
+  const bool idle = std::all_of(ranks_.begin(), ranks_.end(), [&](const Seen& rank) {
+    return rank.done || rank.last.step >= horizon;
+  });
   if (idle) moved_ns_ = now_ns;
   if (now_ns - moved_ns_ > nanoseconds(patience())) return hung();
   return std::nullopt;
@@ -64,7 +67,8 @@ void Watch::forgive_own_gap(std::int64_t now_ns) {
 std::optional<Problem> Watch::silent(std::int64_t now_ns) const {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!is_silent(static_cast<int>(r), now_ns)) continue;
-    return Problem{ProblemCode::failed, names_[r], "does not answer any more; it was last heard of " + place(static_cast<int>(r)),
+    return Problem{ProblemCode::failed, names_[r],
+                   "does not answer any more; it was last heard of " + place(static_cast<int>(r)),
                    "a heartbeat at least every " + base::format_seconds(limits_.silent_seconds),
                    "Its process is stopped, swapped out or starved; see its log."};
   }
@@ -73,35 +77,42 @@ std::optional<Problem> Watch::silent(std::int64_t now_ns) const {
 
 bool Watch::is_silent(int rank, std::int64_t now_ns) const {
   const Seen& seen = ranks_[static_cast<std::size_t>(rank)];
-  return !seen.done && seen.heard_ns != kNever && now_ns - seen.heard_ns > nanoseconds(limits_.silent_seconds);
+  return !seen.done && seen.heard_ns != kNever &&
+         now_ns - seen.heard_ns > nanoseconds(limits_.silent_seconds);
 }
 
 // Follows who waits for whom; where that ends, or closes a circle, is the one to look at.
 int Watch::culprit() const {
   int at = 0;
-  while (static_cast<std::size_t>(at) < ranks_.size() && ranks_[static_cast<std::size_t>(at)].done) ++at;
+  while (static_cast<std::size_t>(at) < ranks_.size() && ranks_[static_cast<std::size_t>(at)].done)
+    ++at;
   for (std::size_t hops = 0; hops < ranks_.size(); ++hops) {
     const int next = ranks_[static_cast<std::size_t>(at)].last.waits_for;
-    if (next < 0 || static_cast<std::size_t>(next) >= ranks_.size() || ranks_[static_cast<std::size_t>(next)].done) break;
+    if (next < 0 || static_cast<std::size_t>(next) >= ranks_.size() ||
+        ranks_[static_cast<std::size_t>(next)].done)
+      break;
     at = next;
   }
   return at;
 }
 
 double Watch::patience() const {
-  const bool begins = std::ranges::any_of(ranks_, [](const Seen& rank) { return !rank.done && rank.last.ops_done == 0; });
+  const bool begins = std::ranges::any_of(
+      ranks_, [](const Seen& rank) { return !rank.done && rank.last.ops_done == 0; });
   return begins ? std::max(limits_.hang_seconds, limits_.begin_seconds) : limits_.hang_seconds;
 }
 
 Problem Watch::hung() const {
   const int rank = culprit();
   return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
-          "has hung: nothing was done for " + base::format_seconds(patience()) + "; it is " + place(rank), "",
-          "If that may take so long, raise run.hang_seconds; else see its log."};
+          "has hung: nothing was done for " + base::format_seconds(patience()) + "; it is " +
+              place(rank),
+          "", "If that may take so long, raise run.hang_seconds; else see its log."};
 }
 
 Problem Watch::died(int rank, const std::string& how) const {
-  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)], "ended by " + how + "; it was last heard of " + place(rank), "",
+  return {ProblemCode::failed, names_[static_cast<std::size_t>(rank)],
+          "ended by " + how + "; it was last heard of " + place(rank), "",
           "The other ranks were stopped; see its log."};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Judges from heartbeats whether a run still lives, and if not, who is to blame: a rank whose process ended, one that no
-// longer answers, or one at which all waiting ends. Pure: times are given.
+// Judges from heartbeats whether a run still lives, and if not, who is to blame: a rank whose
+// process ended, one that no longer answers, or one at which all waiting ends. Pure: times are
+// given.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,17 @@ struct WatchLimits {
   double silent_seconds = 3;     // without a heartbeat: lost
   double hang_seconds = 20;      // heartbeats, but no op done anywhere: hung
   double own_gap_seconds = 0.5;  // a pause of the watcher itself longer than this is forgiven
-  double begin_seconds = 0;      // in the place of hang_seconds, where longer, while a rank has done no op yet: ranks may have to find each other
+  double begin_seconds = 0;  // in the place of hang_seconds, where longer, while a rank has done no
+                             // op yet: ranks may have to find each other
 };
 
 class Watch {
  public:
-  Watch(std::vector<std::string> rank_names, WatchLimits limits);  // names as a person knows them: "rank 2 (cpu2 on alpha)"
+  Watch(std::vector<std::string> rank_names,
+        WatchLimits limits);  // names as a person knows them: "rank 2 (cpu2 on alpha)"
 
-  // All ranks train from now on. Before that, a rank is watched for silence from its first heartbeat on.
+  // All ranks train from now on. Before that, a rank is watched for silence from its first
+  // heartbeat on.
   void start(std::int64_t now_ns);
   void heard(const Progress& progress, std::int64_t now_ns);
   void done(int rank);                        // it finished, or is lost: nothing more is expected

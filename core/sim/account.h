@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where a rank's time goes. At every moment a rank does one of five things: the first in the list that is true.
+// Where a rank's time goes. At every moment a rank does one of five things: the first in the list
+// that is true.
 #pragma once
 
 #include <array>

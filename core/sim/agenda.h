@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is to happen when, in one order for everyone: by time; at one time first what ends and arrives, then the ranks that go
-// on; then by rank and engine.
+// What is to happen when, in one order for everyone: by time; at one time first what ends and
+// arrives, then the ranks that go on; then by rank and engine.
 #pragma once
 
 #include <queue>
@@ -19,7 +19,10 @@ struct Moment {
   int rank = 0;
   int number = 0;  // busy_ends: the engine; arrives: the message; collective_ends: the gathering
 
-  bool operator>(const Moment& other) const { return std::tie(time, kind, rank, number) > std::tie(other.time, other.kind, other.rank, other.number); }
+  bool operator>(const Moment& other) const {
+    return std::tie(time, kind, rank, number) >
+           std::tie(other.time, other.kind, other.rank, other.number);
+  }
 };
 
 using Agenda = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;

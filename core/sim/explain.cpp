@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which term bounds a step. Each is the least time that a step can take, however well the rest overlaps with it.
+// Which term bounds a step. Each is the least time that a step can take, however well the rest
+// overlaps with it.
 #include <cctype>
 
 #include "core/base/units.h"
@@ -10,25 +11,30 @@ namespace {
 
 using topology::Network;
 
-// A step of servers is the mean time between updates, some of which overlap at the ends of what is simulated.
+// A step of servers is the mean time between updates, some of which overlap at the ends of what is
+// simulated.
 constexpr double kMoreThanAll = 1.005;
 
-// The busiest thread; with an engine for each lane, the busiest lane. Copies aside have a thread of their own.
-Bound device_bound(const Simulation& simulation, std::string_view program, LanesPerThread lanes_per_thread) {
+// The busiest thread; with an engine for each lane, the busiest lane. Copies aside have a thread of
+// their own.
+Bound device_bound(const Simulation& simulation, std::string_view program,
+                   LanesPerThread lanes_per_thread) {
   Bound bound;
   bound.kind = BoundKind::device;
   for (const auto& rank : simulation.ranks()) {
     const RankModel& model = rank->model();
     std::vector<Picoseconds> busy(lanes_per_thread == LanesPerThread::all ? 1 : model.lanes.size());
     for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops)
-      if (model.lanes[op.lane.index()].kind != plan::LaneKind::copy) busy[busy.size() == 1 ? 0 : op.lane.index()] += op.takes;
+      if (model.lanes[op.lane.index()].kind != plan::LaneKind::copy)
+        busy[busy.size() == 1 ? 0 : op.lane.index()] += op.takes;
     const double most = seconds(*std::max_element(busy.begin(), busy.end()));
     if (bound.rank < 0 || most > bound.seconds) bound.rank = model.rank, bound.seconds = most;
   }
   return bound;
 }
 
-// Rounds of a group come one after another, and none is sooner over than its slowest message has come through.
+// Rounds of a group come one after another, and none is sooner over than its slowest message has
+// come through.
 Bound latency_bound(const Simulation& simulation, std::string_view program) {
   Bound bound;
   bound.kind = BoundKind::latency;
@@ -44,7 +50,8 @@ Bound latency_bound(const Simulation& simulation, std::string_view program) {
       Picoseconds all = 0;
       for (const auto& [round, slowest] : rounds) all += slowest;
       if (bound.rank < 0 || seconds(all) > bound.seconds)
-        bound.rank = model.rank, bound.seconds = seconds(all), bound.rounds = static_cast<std::int64_t>(rounds.size());
+        bound.rank = model.rank, bound.seconds = seconds(all),
+        bound.rounds = static_cast<std::int64_t>(rounds.size());
     }
   }
   return bound;
@@ -63,7 +70,8 @@ Bound engine_bound(const Simulation& simulation, std::string_view program) {
       ++groups[op.channel].second;
     }
     for (const auto& [group, all] : groups)
-      if (bound.rank < 0 || seconds(all.first) > bound.seconds) bound.rank = model.rank, bound.seconds = seconds(all.first), bound.rounds = all.second;
+      if (bound.rank < 0 || seconds(all.first) > bound.seconds)
+        bound.rank = model.rank, bound.seconds = seconds(all.first), bound.rounds = all.second;
   }
   return bound;
 }
@@ -75,27 +83,35 @@ struct Words {
 
 Words device_words(const Bound& bound, const Outcome& outcome, const Network& network) {
   const RankUse& use = outcome.ranks[static_cast<std::size_t>(bound.rank)];
-  const std::string device = network.device(network.ranks()[static_cast<std::size_t>(bound.rank)]).name;
+  const std::string device =
+      network.device(network.ranks()[static_cast<std::size_t>(bound.rank)]).name;
   const double most = std::max({use.compute_seconds, use.input_seconds, use.adding_seconds});
-  const std::string what = most == use.compute_seconds ? "Compute" : most == use.input_seconds ? "Loading the batch" : "Adding up what arrives";
+  const std::string what = most == use.compute_seconds ? "Compute"
+                           : most == use.input_seconds ? "Loading the batch"
+                                                       : "Adding up what arrives";
   return {what, device + " is busy for " + base::format_seconds(bound.seconds)};
 }
 
 Words edge_words(const Bound& bound, const Network& network) {
   std::string name = edge_name(network, bound.edge);
   name.front() = 'T';
-  return {name, base::format_bytes(static_cast<double>(bound.bytes)) + " over " + base::with_unit(bound.bandwidth_bits_per_second, "bit/s") + " take " +
+  return {name, base::format_bytes(static_cast<double>(bound.bytes)) + " over " +
+                    base::with_unit(bound.bandwidth_bits_per_second, "bit/s") + " take " +
                     base::format_seconds(bound.seconds)};
 }
 
 Words latency_words(const Bound& bound) {
-  return {"Latency", base::format_count(bound.rounds) + " rounds of messages, one after another, take " + base::format_seconds(bound.seconds)};
+  return {"Latency", base::format_count(bound.rounds) +
+                         " rounds of messages, one after another, take " +
+                         base::format_seconds(bound.seconds)};
 }
 
 Words engine_words(const Bound& bound, const Outcome& outcome) {
-  return {"What " + outcome.engine + " does", base::format_count(bound.rounds) +
-                                                  (bound.rounds == 1 ? " collective takes " : " collectives, one after another, take ") +
-                                                  base::format_seconds(bound.seconds) + " by the formula of a ring"};
+  return {
+      "What " + outcome.engine + " does",
+      base::format_count(bound.rounds) +
+          (bound.rounds == 1 ? " collective takes " : " collectives, one after another, take ") +
+          base::format_seconds(bound.seconds) + " by the formula of a ring"};
 }
 
 Words words(const Bound& bound, const Outcome& outcome, const Network& network) {
@@ -129,10 +145,12 @@ Bound edge_bound(const Outcome& outcome, const Network& network) {
 
 std::string edge_name(const Network& network, topology::EdgeId edge) {
   const topology::Edge& drawn = network.edges()[edge.index()];
-  return drawn.link < 0 ? "the bus of " + drawn.to + " at " + drawn.from : "the link " + drawn.from + " - " + drawn.to;
+  return drawn.link < 0 ? "the bus of " + drawn.to + " at " + drawn.from
+                        : "the link " + drawn.from + " - " + drawn.to;
 }
 
-std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, std::string_view program, const Network& network,
+std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
+                          std::string_view program, const Network& network,
                           LanesPerThread lanes_per_thread) {
   std::vector<Bound> all{device_bound(simulation, program, lanes_per_thread)};
   if (!outcome.edges.empty()) {
@@ -140,7 +158,8 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, 
     all.push_back(latency_bound(simulation, program));
   }
   if (!outcome.engine.empty()) all.push_back(engine_bound(simulation, program));
-  std::stable_sort(all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.seconds > b.seconds; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Bound& a, const Bound& b) { return a.seconds > b.seconds; });
   return all;
 }
 
@@ -149,10 +168,13 @@ std::string explain(const Outcome& outcome, const Network& network) {
   const Bound& bound = outcome.bounds.front();
   const std::string step = base::format_seconds(outcome.median_step_seconds);
   auto [what, how] = words(bound, outcome, network);
-  if (bound.seconds > kMoreThanAll * outcome.median_step_seconds) return what + " bounds the step of " + step + ": " + how + " for each, and never idle.";
-  if (bound.seconds >= outcome.median_step_seconds / 2) return what + " bounds the step: " + how + " of " + step + ".";
+  if (bound.seconds > kMoreThanAll * outcome.median_step_seconds)
+    return what + " bounds the step of " + step + ": " + how + " for each, and never idle.";
+  if (bound.seconds >= outcome.median_step_seconds / 2)
+    return what + " bounds the step: " + how + " of " + step + ".";
   what.front() = static_cast<char>(std::tolower(what.front()));
-  return "Nothing alone bounds the step of " + step + ": its parts follow one another. The longest is " + what + ": " + how + ".";
+  return "Nothing alone bounds the step of " + step +
+         ": its parts follow one another. The longest is " + what + ": " + how + ".";
 }
 
 }  // namespace trainyard::sim

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Collectives that an engine takes whole, on the virtual clock: it begins when the last member has come to it, and is over for all of
-// them at once, as long after that as the formula says (collective/engine_cost.h). An estimate: it shares its links with nothing, and
-// what crosses them is not counted, for no engine reports it.
+// Collectives that an engine takes whole, on the virtual clock: it begins when the last member has
+// come to it, and is over for all of them at once, as long after that as the formula says
+// (collective/engine_cost.h). An estimate: it shares its links with nothing, and what crosses them
+// is not counted, for no engine reports it.
 #pragma once
 
 #include <map>
@@ -16,7 +17,8 @@ namespace trainyard::sim {
 
 class Gatherings {
  public:
-  explicit Gatherings(const topology::Network& network) : network_(network), ranks_(network.ranks()) {}
+  explicit Gatherings(const topology::Network& network)
+      : network_(network), ranks_(network.ranks()) {}
 
   struct Gathering {
     const OpModel* op = nullptr;  // of the first to come
@@ -25,9 +27,12 @@ class Gatherings {
     bool over = false;
   };
 
-  // A rank comes to its next collective of a group; its number. A Problem when it is another than its peers came to.
+  // A rank comes to its next collective of a group; its number. A Problem when it is another than
+  // its peers came to.
   base::Result<int> join(int rank, const OpModel& op, std::int64_t step);
-  bool complete(int number) const { return at(number).here == at(number).op->members.size(); }  // nobody is missing
+  bool complete(int number) const {
+    return at(number).here == at(number).op->members.size();
+  }  // nobody is missing
   void end(int number) { gatherings_[static_cast<std::size_t>(number)].over = true; }
   const Gathering& at(int number) const { return gatherings_[static_cast<std::size_t>(number)]; }
   std::vector<int> take_complete() { return std::exchange(complete_, {}); }  // since the last call

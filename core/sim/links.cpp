@@ -31,7 +31,8 @@ void Links::start(int transfer, const std::vector<Way>& path, std::int64_t bytes
     transfers_.resize(at(transfer) + 1);
     open_.resize(transfers_.size(), false);
   }
-  transfers_[at(transfer)] = {&path, static_cast<Amount>(bytes) * 8 * kSecond * kRateUnit, 0, now, kNever, true};
+  transfers_[at(transfer)] = {
+      &path, static_cast<Amount>(bytes) * 8 * kSecond * kRateUnit, 0, now, kNever, true};
   for (const Way way : path) {
     WayState& state = ways_[at(way)];
     if (state.transfers.empty()) state.busy_since = now;
@@ -76,8 +77,8 @@ void Links::share_again(Picoseconds now) {
   for (const Way way : ways) seen_way_[at(way)] = false;
 }
 
-// The changed ways, and those that share a transfer with one of them, directly or through others; in order. Their transfers
-// are left open.
+// The changed ways, and those that share a transfer with one of them, directly or through others;
+// in order. Their transfers are left open.
 std::vector<Way> Links::touched_ways(std::vector<int>& transfers) {
   std::vector<Way> ways;
   const auto add = [&](Way way) {
@@ -100,7 +101,8 @@ std::vector<Way> Links::touched_ways(std::vector<int>& transfers) {
   return ways;
 }
 
-void Links::share(const std::vector<Way>& ways, const std::vector<int>& transfers, Picoseconds now) {
+void Links::share(const std::vector<Way>& ways, const std::vector<int>& transfers,
+                  Picoseconds now) {
   for (const Way way : ways) {
     left_[at(way)] = ways_[at(way)].capacity;
     sharers_[at(way)] = static_cast<std::int64_t>(ways_[at(way)].transfers.size());
@@ -133,7 +135,8 @@ void Links::set_rate(int number, std::int64_t rate, Picoseconds now) {
   transfer.since = now;
   transfer.rate = rate;
   const Amount needs = (transfer.remaining + rate - 1) / rate;
-  transfer.ends = now + (needs > kLongest ? kLongest : static_cast<Picoseconds>(std::max<Amount>(needs, 0)));
+  transfer.ends =
+      now + (needs > kLongest ? kLongest : static_cast<Picoseconds>(std::max<Amount>(needs, 0)));
   ends_.emplace(transfer.ends, number);
 }
 

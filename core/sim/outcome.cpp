@@ -20,7 +20,8 @@ std::vector<WireBytes> wire_bytes(const Wire& wire, int ranks) {
   for (int from = 0; from < ranks; ++from)
     for (const auto& [to, traffic] : wire.traffic(from)) {
       const auto step = wire.sent().first_step.find({from, to});
-      if (const std::int64_t step_bytes = step == wire.sent().first_step.end() ? 0 : step->second; step_bytes + traffic.sent > 0)
+      if (const std::int64_t step_bytes = step == wire.sent().first_step.end() ? 0 : step->second;
+          step_bytes + traffic.sent > 0)
         all.push_back({from, to, step_bytes, traffic.sent});
     }
   return all;
@@ -31,7 +32,8 @@ std::vector<EdgeUse> edge_uses(const Wire& wire, Picoseconds now) {
   const Links& links = wire.links();
   for (Way way = 0; way < links.ways(); ++way)
     if (links.bytes(way) > 0)
-      uses.push_back({topology::EdgeId(way / 2), way % 2 == 0, wire.sent().first_step_ways[static_cast<std::size_t>(way)], links.bytes(way),
+      uses.push_back({topology::EdgeId(way / 2), way % 2 == 0,
+                      wire.sent().first_step_ways[static_cast<std::size_t>(way)], links.bytes(way),
                       seconds(links.busy(way)) / seconds(now)});
   return uses;
 }
@@ -39,15 +41,20 @@ std::vector<EdgeUse> edge_uses(const Wire& wire, Picoseconds now) {
 double encoding_seconds(const RankModel& model, std::string_view program) {
   double sum = 0;
   for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops)
-    if (op.kind == plan::OpKind::encode || op.kind == plan::OpKind::decode) sum += seconds(op.takes);
+    if (op.kind == plan::OpKind::encode || op.kind == plan::OpKind::decode)
+      sum += seconds(op.takes);
   return sum;
 }
 
 RankUse rank_use(const VirtualRank& rank, std::int64_t steps, const topology::Device& device) {
   const Times& times = rank.training_times();
-  const auto mean = [&](Activity activity) { return seconds(times[static_cast<std::size_t>(activity)]) / static_cast<double>(steps); };
-  RankUse use{rank.model().memory_bytes, device.memory_bytes,      mean(Activity::computing), mean(Activity::loading),
-              mean(Activity::adding),    mean(Activity::crossing), mean(Activity::waiting),   0};
+  const auto mean = [&](Activity activity) {
+    return seconds(times[static_cast<std::size_t>(activity)]) / static_cast<double>(steps);
+  };
+  RankUse use{rank.model().memory_bytes, device.memory_bytes,
+              mean(Activity::computing), mean(Activity::loading),
+              mean(Activity::adding),    mean(Activity::crossing),
+              mean(Activity::waiting),   0};
   const double idle = use.crossing_seconds + use.waiting_seconds;
   const double step = idle + use.compute_seconds + use.input_seconds + use.adding_seconds;
   use.idle_fraction = step > 0 ? idle / step : 0;
@@ -67,7 +74,8 @@ double bubble_fraction(const std::vector<RankUse>& ranks) {
 
 }  // namespace
 
-Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, const topology::Network& network, LanesPerThread lanes_per_thread) {
+Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
+                const topology::Network& network, LanesPerThread lanes_per_thread) {
   const World& world = simulation.world();
   const int ranks = static_cast<int>(simulation.ranks().size());
   Outcome outcome;
@@ -77,7 +85,8 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
   for (std::int64_t step = 0; step < outcome.steps; ++step) {
     const double took = world.step_seconds[static_cast<std::size_t>(step)];
     const bool meets = schedule.meets_at_times() && schedule.ends_local_steps(step);
-    if (schedule.stretch(step) != "train") outcome.tail_seconds += step < schedule.steps_per_epoch() ? took : 0;
+    if (schedule.stretch(step) != "train")
+      outcome.tail_seconds += step < schedule.steps_per_epoch() ? took : 0;
     else if (!meets) full.push_back(took);
   }
   outcome.median_step_seconds = median(full.empty() ? world.step_seconds : full);
@@ -94,7 +103,8 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
   outcome.edges = edge_uses(world.wire, simulation.now());
   for (int rank = 0; rank < ranks; ++rank) {
     const VirtualRank& of = *simulation.ranks()[static_cast<std::size_t>(rank)];
-    outcome.ranks.push_back(rank_use(of, outcome.steps, network.device(network.ranks()[static_cast<std::size_t>(rank)])));
+    outcome.ranks.push_back(rank_use(
+        of, outcome.steps, network.device(network.ranks()[static_cast<std::size_t>(rank)])));
     outcome.ranks.back().encoding_seconds = encoding_seconds(of.model(), schedule.program(0));
   }
   outcome.bubble_fraction = bubble_fraction(outcome.ranks);
@@ -105,7 +115,9 @@ Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, co
 }
 
 std::int64_t Outcome::step_wire_bytes() const {
-  return std::accumulate(wire.begin(), wire.end(), std::int64_t{0}, [](std::int64_t sum, const WireBytes& pair) { return sum + pair.step_bytes; });
+  return std::accumulate(
+      wire.begin(), wire.end(), std::int64_t{0},
+      [](std::int64_t sum, const WireBytes& pair) { return sum + pair.step_bytes; });
 }
 
 }  // namespace trainyard::sim

@@ -6,11 +6,15 @@
 
 namespace trainyard::sim {
 
-// Everything but what another simulation must tell: tail and evaluation that this one did not reach, and the predictions.
-Outcome measure(const Simulation& simulation, const plan::Schedule& schedule, const topology::Network& network, LanesPerThread lanes_per_thread);
+// Everything but what another simulation must tell: tail and evaluation that this one did not
+// reach, and the predictions.
+Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
+                const topology::Network& network, LanesPerThread lanes_per_thread);
 
-// The least time that a step of `program` can take on each kind of bound, the longest first. Of the outcome: its edges.
-std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome, std::string_view program, const topology::Network& network,
+// The least time that a step of `program` can take on each kind of bound, the longest first. Of the
+// outcome: its edges.
+std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
+                          std::string_view program, const topology::Network& network,
                           LanesPerThread lanes_per_thread);
 
 // Of the edges that were used the one that needs longest for a step.

@@ -17,11 +17,13 @@ using plan::OpKind;
 
 std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::RankPlan& rank) {
   std::int64_t bytes = 0;
-  for (const plan::Access& access : accesses) bytes += access.count * base::size_of(rank.buffers[access.buffer.index()].dtype);
+  for (const plan::Access& access : accesses)
+    bytes += access.count * base::size_of(rank.buffers[access.buffer.index()].dtype);
   return bytes;
 }
 
-// Rows that an op carries at most, where they are named: as many as fit into the list of one worker.
+// Rows that an op carries at most, where they are named: as many as fit into the list of one
+// worker.
 std::int64_t most_rows(const Op& op, const plan::RankPlan& rank) {
   if (!op.named) return 0;
   if (op.kind == OpKind::push) return op.reads.front().count / op.row;
@@ -29,12 +31,15 @@ std::int64_t most_rows(const Op& op, const plan::RankPlan& rank) {
   return rank.buffers[op.reads.back().buffer.index()].elements / lists - plan::kListHead;
 }
 
-bool exchanges(OpKind kind) { return plan::communicates(kind) || plan::serves(kind) || plan::pairs_up(kind); }
+bool exchanges(OpKind kind) {
+  return plan::communicates(kind) || plan::serves(kind) || plan::pairs_up(kind);
+}
 
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
-  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};  // whoever it is
+  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind)))
+    return {};  // whoever it is
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
   for (const int member : plan::summands(op, plan.groups))
@@ -47,35 +52,50 @@ bool swaps(OpKind kind) { return kind == OpKind::swap_out || kind == OpKind::swa
 Picoseconds time_of_copy(const Op& op, const plan::RankPlan& rank, const HostLink& to_host) {
   const auto& homes = op.kind == OpKind::swap_out ? op.writes : op.reads;
   const auto bytes = static_cast<double>(bytes_of(homes, rank));
-  const bool to_disk =
-      std::any_of(homes.begin(), homes.end(), [&](const plan::Access& home) { return rank.buffers[home.buffer.index()].place == plan::Place::disk; });
+  const bool to_disk = std::any_of(homes.begin(), homes.end(), [&](const plan::Access& home) {
+    return rank.buffers[home.buffer.index()].place == plan::Place::disk;
+  });
   if (!to_disk) return picoseconds(bytes / to_host.bytes_per_second + to_host.latency_seconds);
-  return picoseconds(bytes / std::min(to_host.bytes_per_second, kDisk.bytes_per_second) + to_host.latency_seconds + kDisk.latency_seconds);
+  return picoseconds(bytes / std::min(to_host.bytes_per_second, kDisk.bytes_per_second) +
+                     to_host.latency_seconds + kDisk.latency_seconds);
 }
 
-Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank, const topology::Device& device, const HostLink& to_host,
-                    Picoseconds launch) {
+Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank,
+                    const topology::Device& device, const HostLink& to_host, Picoseconds launch) {
   if (swaps(op.kind)) return time_of_copy(op, rank, to_host);
-  if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give || op.kind == OpKind::offer || plan::coarse(op.kind)) return 0;
-  const std::int64_t arrived = model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
-  const std::int64_t rows = model.most_rows * model.row_bytes;  // read, and added to or written, from where they came or to where they go
-  const auto moved = static_cast<double>(op.named ? 3 * rows : bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
-  const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops, moved / device.memory_bandwidth_bytes_per_second);
+  if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give ||
+      op.kind == OpKind::offer || plan::coarse(op.kind))
+    return 0;
+  const std::int64_t arrived =
+      model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
+  const std::int64_t rows =
+      model.most_rows *
+      model.row_bytes;  // read, and added to or written, from where they came or to where they go
+  const auto moved = static_cast<double>(
+      op.named ? 3 * rows : bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);
+  const double busy = std::max(static_cast<double>(op.flops) / device.peak_flops,
+                               moved / device.memory_bandwidth_bytes_per_second);
   if (exchanges(op.kind)) return picoseconds(busy);
   const Picoseconds unslowed = picoseconds(busy) + launch;
   const double mean_factor = device.slow_down * (1 + device.jitter / 2);
-  return mean_factor == 1 || op.kind == OpKind::load ? unslowed : picoseconds(seconds(unslowed) * mean_factor);
+  return mean_factor == 1 || op.kind == OpKind::load ? unslowed
+                                                     : picoseconds(seconds(unslowed) * mean_factor);
 }
 
-OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const HostLink& to_host,
-                 Picoseconds launch) {
-  OpModel model{op.kind, op.lane, 0, op.group, op.bucket, op.round, op.chunk, peers_of(op, rank, plan), 0, {}, 1};
-  if (plan::serves(op.kind)) model.bytes = plan::carried(op) != nullptr ? bytes_of({*plan::carried(op)}, rank) : 0;
-  else if (exchanges(op.kind)) model.bytes = bytes_of(plan::sends_away(op.kind) ? op.reads : op.writes, rank);
+OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan,
+                 const topology::Device& device, const HostLink& to_host, Picoseconds launch) {
+  OpModel model{op.kind,   op.lane,  0,        op.group,
+                op.bucket, op.round, op.chunk, peers_of(op, rank, plan),
+                0,         {},       1};
+  if (plan::serves(op.kind))
+    model.bytes = plan::carried(op) != nullptr ? bytes_of({*plan::carried(op)}, rank) : 0;
+  else if (exchanges(op.kind))
+    model.bytes = bytes_of(plan::sends_away(op.kind) ? op.reads : op.writes, rank);
   if (plan::coarse(op.kind)) {
     model.engine_bytes = collective::engine_bytes(op, rank, plan.groups);
     model.members = plan.groups[static_cast<std::size_t>(op.group)].ranks;
-    model.element_bytes = static_cast<int>(base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));
+    model.element_bytes =
+        static_cast<int>(base::size_of(rank.buffers[op.writes.front().buffer.index()].dtype));
   }
   if (op.named) {
     const plan::Access& span = op.kind == OpKind::pack ? op.reads.front() : *plan::carried(op);
@@ -86,28 +106,37 @@ OpModel model_op(const Op& op, const plan::RankPlan& rank, const plan::Plan& pla
   return model;
 }
 
-base::Problem refusal(const plan::RankPlan& rank, const plan::Program& program, std::string what, std::string advice) {
-  return {base::ProblemCode::bad_input, "rank " + std::to_string(rank.rank) + ", program " + program.name, std::move(what), "", std::move(advice)};
+base::Problem refusal(const plan::RankPlan& rank, const plan::Program& program, std::string what,
+                      std::string advice) {
+  return {base::ProblemCode::bad_input,
+          "rank " + std::to_string(rank.rank) + ", program " + program.name, std::move(what), "",
+          std::move(advice)};
 }
 
-base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::Program& program, const plan::Plan& plan) {
+base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::Program& program,
+                         const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (plan::coarse(op.kind) && plan::engine_of(rank.lanes[op.lane.index()]).empty())
-    return base::fail(refusal(rank, program, plan::token(op) + " is a whole collective", "Expand the plan to chunks first."));
+    return base::fail(refusal(rank, program, plan::token(op) + " is a whole collective",
+                              "Expand the plan to chunks first."));
   if (op.group < 0 || static_cast<std::size_t>(op.group) >= plan.groups.size())
     return base::fail(refusal(rank, program, plan::token(op) + " has no group", ""));
   for (const int member : plan.groups[static_cast<std::size_t>(op.group)].ranks)
-    if (member < 0 || member >= plan.ranks) return base::fail(refusal(rank, program, plan::token(op) + " has a member that is no rank of the plan", ""));
+    if (member < 0 || member >= plan.ranks)
+      return base::fail(refusal(rank, program,
+                                plan::token(op) + " has a member that is no rank of the plan", ""));
   for (const int peer : peers_of(op, rank, plan))
     if (peer < 0 || peer >= plan.ranks || peer == rank.rank)
-      return base::fail(refusal(rank, program, plan::token(op) + " has a peer that is no other rank of the plan", ""));
+      return base::fail(refusal(
+          rank, program, plan::token(op) + " has a peer that is no other rank of the plan", ""));
   return {};
 }
 
 }  // namespace
 
 HostLink host_link(const topology::Device& device, const topology::Host& host) {
-  if (device.kind == topology::DeviceKind::cpu) return {device.memory_bandwidth_bytes_per_second / 2, 0};
+  if (device.kind == topology::DeviceKind::cpu)
+    return {device.memory_bandwidth_bytes_per_second / 2, 0};
   return {host.bus_bandwidth_bits_per_second / 8, host.bus_latency_seconds};
 }
 
@@ -116,14 +145,16 @@ int RankModel::program(std::string_view name) const {
   return found == program_numbers.end() ? -1 : found->second;
 }
 
-base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan, const topology::Device& device, const HostLink& to_host,
+base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan,
+                                   const topology::Device& device, const HostLink& to_host,
                                    Picoseconds launch) {
   if (auto ok = run::check_op_numbers(rank); !ok) return base::fail(ok.error());
   const run::Layout layout = run::layout(rank);
   RankModel model{rank.rank, rank.lanes, {}, {}, layout.private_bytes + layout.shared_bytes};
   for (const plan::Program& program : rank.programs) {
     model.program_numbers[program.name] = static_cast<int>(model.programs.size());
-    ProgramModel& made = model.programs.emplace_back(ProgramModel{program.repeats, plan::purpose(program.name), {}});
+    ProgramModel& made =
+        model.programs.emplace_back(ProgramModel{program.repeats, plan::purpose(program.name), {}});
     for (const Op& op : program.ops) {
       if (const auto fits = check(op, rank, program, plan); !fits) return base::fail(fits.error());
       made.ops.push_back(model_op(op, rank, plan, device, to_host, launch));

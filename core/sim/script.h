@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The programs of a rank one after another, as the interpreter admits them: a step may be open while the step before it ends,
-// but not across an evaluation, which runs alone.
+// The programs of a rank one after another, as the interpreter admits them: a step may be open
+// while the step before it ends, but not across an evaluation, which runs alone.
 #pragma once
 
 #include <deque>
@@ -21,18 +21,23 @@ struct Part {
 
 class Script {
  public:
-  // Steps 0 to `steps`, with the evaluations that the schedule puts between them. The rank must have the programs.
-  static base::Result<Script> make(const RankModel& model, const plan::Schedule& schedule, std::int64_t steps);
+  // Steps 0 to `steps`, with the evaluations that the schedule puts between them. The rank must
+  // have the programs.
+  static base::Result<Script> make(const RankModel& model, const plan::Schedule& schedule,
+                                   std::int64_t steps);
 
   // Opens what may be open; true when something was.
   bool admit(plan::Frontier& frontier);
-  bool has_complete(const plan::Frontier& frontier) const { return !open_.empty() && frontier.instance_complete(open_.front().instance); }
+  bool has_complete(const plan::Frontier& frontier) const {
+    return !open_.empty() && frontier.instance_complete(open_.front().instance);
+  }
   // The oldest open part, taken off when it is complete.
   std::optional<Part> take_complete(const plan::Frontier& frontier);
   bool over() const { return open_.empty() && ahead_.empty() && next_step_ == steps_; }
 
  private:
-  Script(const RankModel& model, const plan::Schedule& schedule, std::int64_t steps) : model_(&model), schedule_(schedule), steps_(steps) {}
+  Script(const RankModel& model, const plan::Schedule& schedule, std::int64_t steps)
+      : model_(&model), schedule_(schedule), steps_(steps) {}
   void look_ahead();
   void add_evaluation(std::int64_t step);
 

@@ -13,7 +13,10 @@ namespace {
 
 bool computes(const OpModel& op) { return !plan::communicates(op.kind) && !plan::serves(op.kind); }
 
-Picoseconds slowed(const OpModel& op, double factor) { return factor == 1 || op.kind == OpKind::load ? op.takes : picoseconds(seconds(op.takes) * factor); }
+Picoseconds slowed(const OpModel& op, double factor) {
+  return factor == 1 || op.kind == OpKind::load ? op.takes
+                                                : picoseconds(seconds(op.takes) * factor);
+}
 
 std::int64_t bytes_given(const ProgramModel& answer) {
   std::int64_t bytes = 0;
@@ -23,7 +26,8 @@ std::int64_t bytes_given(const ProgramModel& answer) {
 
 }  // namespace
 
-ServedClock::ServedClock(ServedClockParts parts) : parts_(std::move(parts)), links_(*parts_.network) {}
+ServedClock::ServedClock(ServedClockParts parts)
+    : parts_(std::move(parts)), links_(*parts_.network) {}
 
 Result<std::unique_ptr<ServedClock>> ServedClock::make(ServedClockParts parts) {
   std::unique_ptr<ServedClock> clock(new ServedClock(std::move(parts)));
@@ -37,13 +41,17 @@ Result<void> ServedClock::open() {
     const plan::RankPlan plan = parts_.plan->rank_plan(rank);
     const topology::DeviceId id = parts_.devices[static_cast<std::size_t>(rank)];
     topology::Device device = parts_.network->device(id);
-    const double slow_down = std::exchange(device.slow_down, 1), jitter = std::exchange(device.jitter, 0);
-    auto model = model_rank(plan, *parts_.plan, device, host_link(device, parts_.network->host(id)), picoseconds(parts_.launch_seconds));
+    const double slow_down = std::exchange(device.slow_down, 1),
+                 jitter = std::exchange(device.jitter, 0);
+    auto model = model_rank(plan, *parts_.plan, device, host_link(device, parts_.network->host(id)),
+                            picoseconds(parts_.launch_seconds));
     if (!model) return base::fail(model.error());
     if (plan.rule) {
-      servers_.push_back(std::make_unique<Server>(*plan.rule, parts_.plan->schedule.evaluate_every_steps));
+      servers_.push_back(
+          std::make_unique<Server>(*plan.rule, parts_.plan->schedule.evaluate_every_steps));
       servers_.back()->model = std::move(*model);
-      servers_.back()->slowness = std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter);
+      servers_.back()->slowness =
+          std::make_unique<run::Slowness>(parts_.seed, rank, slow_down, jitter);
     } else {
       Worker one;
       one.model = std::move(*model);
@@ -52,24 +60,28 @@ Result<void> ServedClock::open() {
     }
   }
   for (std::size_t s = 0; s < servers_.size(); ++s)
-    servers_[s]->arrivals.allow(s == 0 ? parts_.plan->schedule.steps : std::numeric_limits<std::int64_t>::max());
+    servers_[s]->arrivals.allow(s == 0 ? parts_.plan->schedule.steps
+                                       : std::numeric_limits<std::int64_t>::max());
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     servers_[s]->taken.resize(workers_.size());
     servers_[s]->listed.resize(workers_.size());
-    if (s > 0) for_each_table(0, static_cast<int>(s), [&](const OpModel&) { servers_[s]->waits_for_names = true; });
+    if (s > 0)
+      for_each_table(0, static_cast<int>(s),
+                     [&](const OpModel&) { servers_[s]->waits_for_names = true; });
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     workers_[w].pushes_missing.resize(servers_.size());
     for (std::size_t s = 0; s < servers_.size(); ++s)
-      for (const auto& [from, to] :
-           {std::pair(static_cast<int>(w), rank_of(static_cast<int>(s))), std::pair(rank_of(static_cast<int>(s)), static_cast<int>(w))})
+      for (const auto& [from, to] : {std::pair(static_cast<int>(w), rank_of(static_cast<int>(s))),
+                                     std::pair(rank_of(static_cast<int>(s)), static_cast<int>(w))})
         if (const auto found = path(from, to); !found) return base::fail(found.error());
   }
   return {};
 }
 
 Result<const Path*> ServedClock::path(int from, int to) {
-  const auto route = parts_.network->route(parts_.devices[static_cast<std::size_t>(from)], parts_.devices[static_cast<std::size_t>(to)]);
+  const auto route = parts_.network->route(parts_.devices[static_cast<std::size_t>(from)],
+                                           parts_.devices[static_cast<std::size_t>(to)]);
   if (!route) return base::fail(route.error());
   Path path;
   path.latency = picoseconds(route->latency_seconds);
@@ -88,26 +100,32 @@ void ServedClock::allow(std::int64_t steps, bool last) {
   if (!stands()) begin_job(0);
 }
 
-// As many steps are done as may be: time waits, with all workers at work, so that who allows more when changes nothing of what happens.
-bool ServedClock::stands() const { return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_; }
+// As many steps are done as may be: time waits, with all workers at work, so that who allows more
+// when changes nothing of what happens.
+bool ServedClock::stands() const {
+  return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
+}
 
 void ServedClock::slow(int rank, double slow_down, double jitter) {
   const auto number = static_cast<std::size_t>(rank);
   if (number < workers_.size()) workers_[number].slowness->set(slow_down, jitter);
-  else if (number < workers_.size() + servers_.size()) servers_[number - workers_.size()]->slowness->set(slow_down, jitter);
+  else if (number < workers_.size() + servers_.size())
+    servers_[number - workers_.size()]->slowness->set(slow_down, jitter);
 }
 
-// Time -------------------------------------------------------------------------------------------------------------
+// Time
+// -------------------------------------------------------------------------------------------------------------
 
 Result<std::optional<Served>> ServedClock::next() {
   if (!std::exchange(begun_, true))
     for (std::size_t w = 0; w < workers_.size(); ++w)
-      for (std::size_t s = 0; s < servers_.size(); ++s) send(Carries::wish, static_cast<int>(w), static_cast<int>(s), sizeof(double));
+      for (std::size_t s = 0; s < servers_.size(); ++s)
+        send(Carries::wish, static_cast<int>(w), static_cast<int>(s), sizeof(double));
   while (out_.empty() && !stands())
     if (!advance()) break;
   if (now_ > kLongest)
-    return base::fail(
-        {base::ProblemCode::bad_input, "topology", "the virtual clock passes 46 days", "", "Draw faster devices and links, or take fewer steps."});
+    return base::fail({base::ProblemCode::bad_input, "topology", "the virtual clock passes 46 days",
+                       "", "Draw faster devices and links, or take fewer steps."});
   if (out_.empty() && stands() && last_ && !ended_) end();
   if (out_.empty()) return std::nullopt;
   const Served event = out_.front();
@@ -122,7 +140,8 @@ bool ServedClock::advance() {
     now_ = sent;
     for (const int number : links_.take_ended(sent)) {
       const Message& message = messages_[static_cast<std::size_t>(number)];
-      agenda_.push({now_ + message.path->latency, MomentKind::arrives, message.worker, message.server, number});
+      agenda_.push({now_ + message.path->latency, MomentKind::arrives, message.worker,
+                    message.server, number});
     }
     return true;
   }
@@ -148,7 +167,8 @@ void ServedClock::handle(const Moment& moment) {
 
 void ServedClock::send(Carries carries, int worker, int server, std::int64_t bytes) {
   const bool answers = carries == Carries::parameters || carries == Carries::rows;
-  const auto ends = answers ? std::pair(rank_of(server), worker) : std::pair(worker, rank_of(server));
+  const auto ends =
+      answers ? std::pair(rank_of(server), worker) : std::pair(worker, rank_of(server));
   int number = static_cast<int>(messages_.size());
   if (free_.empty()) messages_.emplace_back();
   else number = free_.back(), free_.pop_back();
@@ -164,36 +184,44 @@ void ServedClock::arrive(const Message& message) {
   if (message.carries == Carries::parameters || message.carries == Carries::rows) {
     if (message.carries == Carries::rows) to.rows_missing = false;
     else --to.answers_missing;
-    if (message.carries == Carries::parameters && message.server == 0 && !closing_) name_rows(message.worker);
+    if (message.carries == Carries::parameters && message.server == 0 && !closing_)
+      name_rows(message.worker);
     if (to.answers_missing == 0 && !to.rows_missing && !closing_) begin_round(message.worker);
     return;
   }
-  if (message.carries == Carries::gradient && --to.pushes_missing[static_cast<std::size_t>(message.server)] > 0) return;
+  if (message.carries == Carries::gradient &&
+      --to.pushes_missing[static_cast<std::size_t>(message.server)] > 0)
+    return;
   server(message.server).jobs.push_back({message.worker, message.carries == Carries::wish});
   begin_job(message.server);
 }
 
-// Servers ----------------------------------------------------------------------------------------------------------
+// Servers
+// ----------------------------------------------------------------------------------------------------------
 
-// A gradient is added, and makes an update whole or not: so long it is busy. What comes meanwhile waits.
+// A gradient is added, and makes an update whole or not: so long it is busy. What comes meanwhile
+// waits.
 void ServedClock::begin_job(int number) {
   Server& serves = server(number);
   if (serves.busy) return;
-  while (closing_ && !serves.jobs.empty() && !wanted(number, serves.jobs.front())) serves.jobs.pop_front();
+  while (closing_ && !serves.jobs.empty() && !wanted(number, serves.jobs.front()))
+    serves.jobs.pop_front();
   if (serves.jobs.empty()) return;
   serves.busy = true;
   Picoseconds takes = 0;
   if (!serves.jobs.front().joins) {
     serves.push = serves.arrivals.push(serves.jobs.front().worker);
-    const double factor = serves.slowness->factor(std::max<std::int64_t>(0, serves.arrivals.steps() - 1));
+    const double factor =
+        serves.slowness->factor(std::max<std::int64_t>(0, serves.arrivals.steps() - 1));
     const auto add = [&](const char* program) {
       const int at = serves.model.program(program);
       const auto& ops = serves.model.programs[static_cast<std::size_t>(at)].ops;
       for (std::size_t op = 0; op < ops.size(); ++op) {
         if (ops[op].bucket < 0 && ops[op].kind == OpKind::take) continue;  // a wish
         const Picoseconds busy = slowed(ops[op], factor);
-        op_event(rank_of(number), at, static_cast<int>(op), std::max<std::int64_t>(0, serves.arrivals.steps() - 1), now_ + takes, now_ + takes + busy,
-                 ops[op].kind == OpKind::take ? ops[op].bytes : 0);
+        op_event(rank_of(number), at, static_cast<int>(op),
+                 std::max<std::int64_t>(0, serves.arrivals.steps() - 1), now_ + takes,
+                 now_ + takes + busy, ops[op].kind == OpKind::take ? ops[op].bytes : 0);
         takes += busy;
       }
     };
@@ -227,14 +255,20 @@ void ServedClock::end_job(int number) {
 void ServedClock::answer(int number) {
   Server& serves = server(number);
   if (serves.busy || closing_) return;
-  const auto ready = [&](int to) { return !serves.waits_for_names || serves.listed[static_cast<std::size_t>(to)]; };
+  const auto ready = [&](int to) {
+    return !serves.waits_for_names || serves.listed[static_cast<std::size_t>(to)];
+  };
   while (const auto given = serves.arrivals.answer(ready)) {
     run::Turn turn;
     if (number == 0) turn = serves.turns.next(*given, serves.arrivals.steps(), serves.gathered);
     give(number, given->worker, turn, false);
-    const auto& answer = serves.model.programs[static_cast<std::size_t>(serves.model.program("answer"))];
-    std::int64_t bytes = bytes_given(answer) + (number == 0 ? run::Turn::kNumbers * std::int64_t{sizeof(double)} : 0);
-    if (serves.waits_for_names) bytes += bytes_of_rows(given->worker, number), serves.listed[static_cast<std::size_t>(given->worker)] = false;
+    const auto& answer =
+        serves.model.programs[static_cast<std::size_t>(serves.model.program("answer"))];
+    std::int64_t bytes = bytes_given(answer) +
+                         (number == 0 ? run::Turn::kNumbers * std::int64_t{sizeof(double)} : 0);
+    if (serves.waits_for_names)
+      bytes += bytes_of_rows(given->worker, number),
+          serves.listed[static_cast<std::size_t>(given->worker)] = false;
     send(Carries::parameters, given->worker, number, bytes);
   }
 }
@@ -258,7 +292,8 @@ Served ServedClock::event(Served::Kind kind, int number, int to) const {
   return event;
 }
 
-// Workers ----------------------------------------------------------------------------------------------------------
+// Workers
+// ----------------------------------------------------------------------------------------------------------
 
 Picoseconds ServedClock::evaluation_takes(const Worker& who) const {
   Picoseconds takes = 0;
@@ -271,23 +306,30 @@ Picoseconds ServedClock::evaluation_takes(const Worker& who) const {
   return takes;
 }
 
-// Of the shares on a server of which the worker takes but the rows that its samples name: `visit(op that pulls them)`.
+// Of the shares on a server of which the worker takes but the rows that its samples name: `visit(op
+// that pulls them)`.
 template <class Visit>
 void ServedClock::for_each_table(int number, int server, Visit visit) const {
   const RankModel& model = workers_[static_cast<std::size_t>(number)].model;
   for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program("turn"))].ops)
-    if (op.kind == OpKind::pull && op.row_bytes > 0 && op.peers.front() == rank_of(server)) visit(op);
+    if (op.kind == OpKind::pull && op.row_bytes > 0 && op.peers.front() == rank_of(server))
+      visit(op);
 }
 
 std::int64_t ServedClock::rows_of(int number, const OpModel& op) const {
-  return parts_.row_count ? parts_.row_count(number, workers_[static_cast<std::size_t>(number)].turn.step, op.bucket) : op.most_rows;
+  return parts_.row_count
+             ? parts_.row_count(number, workers_[static_cast<std::size_t>(number)].turn.step,
+                                op.bucket)
+             : op.most_rows;
 }
 
 void ServedClock::name_rows(int number) {
   for (std::size_t s = 0; s < servers_.size(); ++s) {
     std::int64_t bytes = 0;
-    for_each_table(number, static_cast<int>(s),
-                   [&](const OpModel& op) { bytes += (plan::kListHeadSent + rows_of(number, op)) * static_cast<std::int64_t>(sizeof(std::int32_t)); });
+    for_each_table(number, static_cast<int>(s), [&](const OpModel& op) {
+      bytes += (plan::kListHeadSent + rows_of(number, op)) *
+               static_cast<std::int64_t>(sizeof(std::int32_t));
+    });
     if (bytes == 0) continue;
     if (s == 0) worker(number).rows_missing = true;
     send(Carries::names, number, static_cast<int>(s), bytes);
@@ -305,7 +347,9 @@ void ServedClock::take_names(int number, int server) {
 std::int64_t ServedClock::bytes_of_rows(int number, int server) const {
   std::int64_t bytes = 0;
   const bool all = workers_[static_cast<std::size_t>(number)].turn.evaluates;
-  for_each_table(number, server, [&](const OpModel& op) { bytes += all ? op.bytes : rows_of(number, op) * op.row_bytes; });
+  for_each_table(number, server, [&](const OpModel& op) {
+    bytes += all ? op.bytes : rows_of(number, op) * op.row_bytes;
+  });
   return bytes;
 }
 
@@ -320,7 +364,8 @@ void ServedClock::begin_round(int number) {
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const OpModel& does = program.ops[op];
     if (does.kind == OpKind::push) {
-      ++who.pushes_missing[static_cast<std::size_t>(does.peers.front() - static_cast<int>(workers_.size()))];
+      ++who.pushes_missing[static_cast<std::size_t>(does.peers.front() -
+                                                    static_cast<int>(workers_.size()))];
       agenda_.push({at, MomentKind::posts, number, 0, static_cast<int>(op)});
     } else if (computes(does)) {
       const Picoseconds takes = slowed(does, factor);
@@ -331,13 +376,17 @@ void ServedClock::begin_round(int number) {
 }
 
 void ServedClock::post(int number, int op) {
-  const OpModel& pushes = worker(number).model.programs[static_cast<std::size_t>(worker(number).program)].ops[static_cast<std::size_t>(op)];
-  const std::int64_t bytes = pushes.row_bytes > 0 ? rows_of(number, pushes) * pushes.row_bytes : pushes.bytes;
+  const OpModel& pushes = worker(number)
+                              .model.programs[static_cast<std::size_t>(worker(number).program)]
+                              .ops[static_cast<std::size_t>(op)];
+  const std::int64_t bytes =
+      pushes.row_bytes > 0 ? rows_of(number, pushes) * pushes.row_bytes : pushes.bytes;
   op_event(number, worker(number).program, op, worker(number).turn.step, now_, now_, bytes);
   send(Carries::gradient, number, pushes.peers.front() - static_cast<int>(workers_.size()), bytes);
 }
 
-// Nothing more is computed. What the first server has taken, the others take too; then all are given the final parameters, and leave.
+// Nothing more is computed. What the first server has taken, the others take too; then all are
+// given the final parameters, and leave.
 void ServedClock::end() {
   closing_ = true;
   for (std::size_t s = 1; s < servers_.size(); ++s) begin_job(static_cast<int>(s));
@@ -347,21 +396,27 @@ void ServedClock::end() {
   Server& leads = server(0);
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     const run::Turn turn = leads.turns.last(leads.arrivals.steps(), leads.gathered);
-    for (std::size_t s = 0; s < servers_.size(); ++s) give(static_cast<int>(s), static_cast<int>(w), turn, true);
+    for (std::size_t s = 0; s < servers_.size(); ++s)
+      give(static_cast<int>(s), static_cast<int>(w), turn, true);
   }
   for (std::size_t w = 0; w < workers_.size(); ++w)
-    for (std::size_t s = 0; s < servers_.size(); ++s) out_.push_back(event(Served::Kind::leaves, static_cast<int>(s), static_cast<int>(w)));
+    for (std::size_t s = 0; s < servers_.size(); ++s)
+      out_.push_back(event(Served::Kind::leaves, static_cast<int>(s), static_cast<int>(w)));
 }
 
 bool ServedClock::wanted(int number, const Job& job) const {
   const auto worker = static_cast<std::size_t>(job.worker);
-  return number > 0 && !job.joins && servers_[static_cast<std::size_t>(number)]->taken[worker] < servers_.front()->taken[worker];
+  return number > 0 && !job.joins &&
+         servers_[static_cast<std::size_t>(number)]->taken[worker] <
+             servers_.front()->taken[worker];
 }
 
-void ServedClock::op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes) {
+void ServedClock::op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin,
+                           Picoseconds end, std::int64_t bytes) {
   if (!parts_.on_event) return;
   const std::int64_t from = nanoseconds(begin);
-  parts_.on_event(rank, {from, from, nanoseconds(end), static_cast<double>(bytes), static_cast<std::int32_t>(step), static_cast<std::uint16_t>(op),
+  parts_.on_event(rank, {from, from, nanoseconds(end), static_cast<double>(bytes),
+                         static_cast<std::int32_t>(step), static_cast<std::uint16_t>(op),
                          static_cast<std::uint16_t>(program), telemetry::EventKind::op});
 }
 

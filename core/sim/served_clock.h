@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What servers of parameters would do on the drawn devices and links, on a virtual clock: when each worker asks, computes and pushes, when its
-// gradient is taken, and by the rule of the plan (plan::Arrivals) when it is answered. It knows no numbers of a model; who follows it can compute them
-// (run::ServedTraining). Deterministic: the same plan, drawing and seed give the same events, on every machine.
+// What servers of parameters would do on the drawn devices and links, on a virtual clock: when each
+// worker asks, computes and pushes, when its gradient is taken, and by the rule of the plan
+// (plan::Arrivals) when it is answered. It knows no numbers of a model; who follows it can compute
+// them (run::ServedTraining). Deterministic: the same plan, drawing and seed give the same events,
+// on every machine.
 //
-// A worker's compute ops take the time of the drawn device (rank_model.h), times the factor of its step (run::Slowness: slow-down and jitter by the
-// seed). A push leaves when the compute ops that it waits for are over. Messages share the drawn links (links.h). A server does one thing at a time, in
-// the order in which it comes; of what comes at one time the lower worker is first. A worker that has its turn names the rows of tables that it wants; servers
-// but the first answer it then (run/server_answers.cpp). What it takes as free: the loop, acknowledgements, and to gather rows.
+// A worker's compute ops take the time of the drawn device (rank_model.h), times the factor of its
+// step (run::Slowness: slow-down and jitter by the seed). A push leaves when the compute ops that
+// it waits for are over. Messages share the drawn links (links.h). A server does one thing at a
+// time, in the order in which it comes; of what comes at one time the lower worker is first. A
+// worker that has its turn names the rows of tables that it wants; servers but the first answer it
+// then (run/server_answers.cpp). What it takes as free: the loop, acknowledgements, and to gather
+// rows.
 #pragma once
 
 #include <deque>
@@ -29,11 +34,12 @@ namespace trainyard::sim {
 struct ServedClockParts {
   const plan::Plan* plan = nullptr;
   std::shared_ptr<const topology::Network> network;
-  std::vector<topology::DeviceId> devices;                               // by rank
-  std::int64_t seed = 0;                                                 // of jitter
-  double launch_seconds = 2e-6;                                          // added to every input and compute op
-  std::function<void(int rank, const telemetry::Event&)> on_event = {};  // op events, in virtual nanoseconds from 0
-  run::RowCount row_count = {};                                          // empty: as many rows as lists can hold
+  std::vector<topology::DeviceId> devices;  // by rank
+  std::int64_t seed = 0;                    // of jitter
+  double launch_seconds = 2e-6;             // added to every input and compute op
+  std::function<void(int rank, const telemetry::Event&)> on_event =
+      {};                        // op events, in virtual nanoseconds from 0
+  run::RowCount row_count = {};  // empty: as many rows as lists can hold
 };
 
 class ServedClock final : public plan::ServedOrder {
@@ -65,7 +71,8 @@ class ServedClock final : public plan::ServedOrder {
     int worker = 0, server = 0;  // of the message; served: of the server
     int number = 0;              // arrives: the message; posts: the op
     bool operator>(const Moment& other) const {
-      return std::tie(time, kind, worker, server, number) > std::tie(other.time, other.kind, other.worker, other.server, other.number);
+      return std::tie(time, kind, worker, server, number) >
+             std::tie(other.time, other.kind, other.worker, other.server, other.number);
     }
   };
   struct Worker {
@@ -82,7 +89,8 @@ class ServedClock final : public plan::ServedOrder {
     bool joins = false;
   };
   struct Server {
-    Server(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps) : arrivals(rule), turns(rule, evaluate_every_steps) {}
+    Server(const plan::ArrivalRule& rule, std::int64_t evaluate_every_steps)
+        : arrivals(rule), turns(rule, evaluate_every_steps) {}
     RankModel model;
     std::unique_ptr<run::Slowness> slowness;
     plan::Arrivals arrivals;
@@ -119,7 +127,8 @@ class ServedClock final : public plan::ServedOrder {
   void end();
   bool wanted(int number, const Job& job) const;
   plan::Served event(plan::Served::Kind kind, int number, int to) const;
-  void op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds end, std::int64_t bytes);
+  void op_event(int rank, int program, int op, std::int64_t step, Picoseconds begin,
+                Picoseconds end, std::int64_t bytes);
   Picoseconds evaluation_takes(const Worker& who) const;
   Worker& worker(int number) { return workers_[static_cast<std::size_t>(number)]; }
   Server& server(int number) { return *servers_[static_cast<std::size_t>(number)]; }

@@ -10,28 +10,34 @@ constexpr int kNamedAtMost = 4;  // ranks in the message about a deadlock
 
 }  // namespace
 
-base::Result<std::unique_ptr<Simulation>> Simulation::run(const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
-                                                          const topology::Network& network, const Options& options, Tape::Listener listener) {
-  std::unique_ptr<Simulation> simulation(new Simulation(plan, network, options.stop, std::move(listener)));
+base::Result<std::unique_ptr<Simulation>> Simulation::run(
+    const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
+    const topology::Network& network, const Options& options, Tape::Listener listener) {
+  std::unique_ptr<Simulation> simulation(
+      new Simulation(plan, network, options.stop, std::move(listener)));
   for (int rank = 0; rank < plan.ranks; ++rank)
-    if (const auto added = simulation->add_rank(rank, schedule, steps, options); !added) return base::fail(added.error());
+    if (const auto added = simulation->add_rank(rank, schedule, steps, options); !added)
+      return base::fail(added.error());
   if (const auto ok = simulation->loop(); !ok) return base::fail(ok.error());
   return simulation;
 }
 
 // The plan of a rank is made here, cut down, and dropped.
-base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule, std::int64_t steps, const Options& options) {
+base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule,
+                                        std::int64_t steps, const Options& options) {
   if (auto ok = check_wanted(); !ok) return ok;
   const plan::RankPlan plan = plan_.rank_plan(number);
   const topology::DeviceId id = network_.ranks()[static_cast<std::size_t>(number)];
   const topology::Device& device = network_.device(id);
-  auto model = model_rank(plan, plan_, device, host_link(device, network_.host(id)), picoseconds(options.launch_seconds));
+  auto model = model_rank(plan, plan_, device, host_link(device, network_.host(id)),
+                          picoseconds(options.launch_seconds));
   if (!model) return base::fail(model.error());
   const auto shared = std::make_shared<const RankModel>(std::move(*model));
   if (auto ok = ask_paths(*shared); !ok) return ok;
   auto script = Script::make(*shared, schedule, steps);
   if (!script) return base::fail(script.error());
-  ranks_.push_back(std::make_unique<VirtualRank>(plan, shared, std::move(*script), options.lanes_per_thread, world_));
+  ranks_.push_back(std::make_unique<VirtualRank>(plan, shared, std::move(*script),
+                                                 options.lanes_per_thread, world_));
   ranks_.back()->wake(0);
   return {};
 }
@@ -40,9 +46,11 @@ base::Result<void> Simulation::ask_paths(const RankModel& model) {
   for (const ProgramModel& program : model.programs)
     for (const OpModel& op : program.ops) {
       if (plan::coarse(op.kind))
-        if (const auto known = world_.gatherings.duration(op); !known) return base::fail(known.error());
+        if (const auto known = world_.gatherings.duration(op); !known)
+          return base::fail(known.error());
       if (op.kind != plan::OpKind::send) continue;
-      if (const auto path = world_.wire.path(model.rank, op.peers.front()); !path) return base::fail(path.error());
+      if (const auto path = world_.wire.path(model.rank, op.peers.front()); !path)
+        return base::fail(path.error());
     }
   return {};
 }
@@ -52,14 +60,16 @@ base::Result<void> Simulation::loop() {
     if (auto ok = check_wanted(); !ok) return ok;
     const Picoseconds next = world_.agenda.empty() ? Links::kNever : world_.agenda.top().time;
     if (next > now_) {
-      if (const Picoseconds sent = world_.wire.next_end(now_); sent < Links::kNever && sent <= next) {
+      if (const Picoseconds sent = world_.wire.next_end(now_);
+          sent < Links::kNever && sent <= next) {
         send_on(sent);
         continue;
       }
       if (next == Links::kNever) return check_all_over();
     }
     if (next > kLongest)
-      return base::fail({base::ProblemCode::bad_input, "topology", "the simulation passes 46 days of virtual time", "",
+      return base::fail({base::ProblemCode::bad_input, "topology",
+                         "the simulation passes 46 days of virtual time", "",
                          "Draw faster devices and links, or simulate fewer steps."});
     const Moment moment = world_.agenda.top();
     world_.agenda.pop();
@@ -76,7 +86,8 @@ void Simulation::send_on(Picoseconds now) {
   now_ = now;
   for (const int number : world_.wire.take_sent(now)) {
     const Message& message = world_.wire.message(number);
-    world_.agenda.push({now + world_.wire.latency(message.from, message.to), MomentKind::arrives, message.to, number});
+    world_.agenda.push({now + world_.wire.latency(message.from, message.to), MomentKind::arrives,
+                        message.to, number});
   }
 }
 
@@ -108,7 +119,8 @@ base::Result<void> Simulation::go_on(int number) {
   for (const int gathering : world_.gatherings.take_complete()) {
     const OpModel& op = *world_.gatherings.at(gathering).op;
     for (const int member : op.members) rank(member).crossing(true, now_);
-    world_.agenda.push({now_ + world_.gatherings.known_duration(op), MomentKind::collective_ends, op.members.front(), gathering});
+    world_.agenda.push({now_ + world_.gatherings.known_duration(op), MomentKind::collective_ends,
+                        op.members.front(), gathering});
   }
   return ok;
 }
@@ -129,8 +141,10 @@ base::Result<void> Simulation::check_all_over() const {
     if (++waiting <= kNamedAtMost) who += (who.empty() ? "" : "; ") + describe(*rank);
   }
   if (waiting == 0) return {};
-  if (waiting > kNamedAtMost) who += "; and " + std::to_string(waiting - kNamedAtMost) + " more ranks wait";
-  return base::fail({base::ProblemCode::bad_input, "plan", "the ranks wait for ever: " + who, "a plan that the check accepts", ""});
+  if (waiting > kNamedAtMost)
+    who += "; and " + std::to_string(waiting - kNamedAtMost) + " more ranks wait";
+  return base::fail({base::ProblemCode::bad_input, "plan", "the ranks wait for ever: " + who,
+                     "a plan that the check accepts", ""});
 }
 
 std::string Simulation::describe(const VirtualRank& rank) const {
@@ -138,7 +152,8 @@ std::string Simulation::describe(const VirtualRank& rank) const {
   const auto stuck = rank.stuck();
   if (!stuck) return name + " has no op that may start";
   const plan::RankPlan plan = plan_.rank_plan(rank.model().rank);
-  const plan::Op& op = plan.programs[static_cast<std::size_t>(stuck->program)].ops[static_cast<std::size_t>(stuck->op)];
+  const plan::Op& op = plan.programs[static_cast<std::size_t>(stuck->program)]
+                           .ops[static_cast<std::size_t>(stuck->op)];
   return name + " is in " + plan::token(op) + " of step " + std::to_string(stuck->step);
 }
 

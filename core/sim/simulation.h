@@ -11,18 +11,26 @@ namespace trainyard::sim {
 class Simulation {
  public:
   // Steps 0 to `steps` of `schedule`, which may be another than the plan's.
-  static base::Result<std::unique_ptr<Simulation>> run(const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
-                                                       const topology::Network& network, const Options& options, Tape::Listener listener);
+  static base::Result<std::unique_ptr<Simulation>> run(
+      const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
+      const topology::Network& network, const Options& options, Tape::Listener listener);
 
   const World& world() const { return world_; }
   const std::vector<std::unique_ptr<VirtualRank>>& ranks() const { return ranks_; }
   Picoseconds now() const { return now_; }
 
  private:
-  Simulation(const plan::Plan& plan, const topology::Network& network, std::stop_token stop, Tape::Listener listener)
-      : plan_(plan), network_(network), stop_(std::move(stop)), world_{Wire(network, plan.ranks), Gatherings(network), {}, Tape(std::move(listener)), {}, 0} {}
+  Simulation(const plan::Plan& plan, const topology::Network& network, std::stop_token stop,
+             Tape::Listener listener)
+      : plan_(plan), network_(network), stop_(std::move(stop)), world_{Wire(network, plan.ranks),
+                                                                       Gatherings(network),
+                                                                       {},
+                                                                       Tape(std::move(listener)),
+                                                                       {},
+                                                                       0} {}
 
-  base::Result<void> add_rank(int number, const plan::Schedule& schedule, std::int64_t steps, const Options& options);
+  base::Result<void> add_rank(int number, const plan::Schedule& schedule, std::int64_t steps,
+                              const Options& options);
   base::Result<void> ask_paths(const RankModel& model);
   base::Result<void> loop();
   base::Result<void> check_wanted() const;

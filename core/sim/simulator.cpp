@@ -20,11 +20,16 @@ struct Counts {
 
 // Of the first `steps`, those after which ranks with parameters of their own average them.
 std::int64_t count_averages(const Schedule& schedule, std::int64_t steps) {
-  const std::int64_t evaluate = schedule.evaluate_every_steps, average = schedule.average_every_steps;
+  const std::int64_t evaluate = schedule.evaluate_every_steps,
+                     average = schedule.average_every_steps;
   const auto every = [&](std::int64_t so_many) { return so_many > 0 ? steps / so_many : 0; };
-  const std::int64_t both = evaluate > 0 && average > 0 && evaluate / std::gcd(evaluate, average) <= steps / average ? every(std::lcm(evaluate, average)) : 0;
+  const std::int64_t both =
+      evaluate > 0 && average > 0 && evaluate / std::gcd(evaluate, average) <= steps / average
+          ? every(std::lcm(evaluate, average))
+          : 0;
   const auto falls_on = [&](std::int64_t so_many) { return so_many > 0 && steps % so_many == 0; };
-  const bool last = steps == schedule.steps && steps > 0 && !falls_on(evaluate) && !falls_on(average);
+  const bool last =
+      steps == schedule.steps && steps > 0 && !falls_on(evaluate) && !falls_on(average);
   return every(evaluate) + every(average) - both + (last ? 1 : 0);
 }
 
@@ -37,14 +42,16 @@ Counts count(const Schedule& schedule) {
                 {}};
   std::int64_t begin = schedule.full_steps_per_epoch;  // within an epoch
   for (const std::int64_t steps : schedule.tails) {
-    counts.tails.push_back(schedule.steps / epoch * steps + std::clamp<std::int64_t>(schedule.steps % epoch - begin, 0, steps));
+    counts.tails.push_back(schedule.steps / epoch * steps +
+                           std::clamp<std::int64_t>(schedule.steps % epoch - begin, 0, steps));
     counts.full -= counts.tails.back();
     begin += steps;
   }
   return counts;
 }
 
-// What the start, a full step, a step of each tail, an average and an evaluation move, all ranks together; and a step more by which ranks meet.
+// What the start, a full step, a step of each tail, an average and an evaluation move, all ranks
+// together; and a step more by which ranks meet.
 struct Moved {
   std::int64_t start = 0, step = 0, average = 0, evaluation = 0, meeting = 0;
   std::vector<std::int64_t> tails;
@@ -54,7 +61,8 @@ void take(Moved& moved, const Sent& sent, const Schedule& schedule) {
   moved.start = sent.start;
   moved.tails.resize(schedule.tails.size());
   for (std::size_t step = 0; step < sent.by_step.size(); ++step) {
-    if (schedule.meets_at_times() && schedule.ends_local_steps(static_cast<std::int64_t>(step))) continue;
+    if (schedule.meets_at_times() && schedule.ends_local_steps(static_cast<std::int64_t>(step)))
+      continue;
     const std::string program = schedule.stretch(static_cast<std::int64_t>(step));
     if (program == "train") moved.step = sent.by_step[step];
     for (std::size_t t = 0; t < moved.tails.size(); ++t)
@@ -66,17 +74,21 @@ void take(Moved& moved, const Sent& sent, const Schedule& schedule) {
 
 // A step of each program, but those by which ranks meet at times, and the evaluation after them.
 Schedule short_epoch(const Schedule& schedule) {
-  const std::int64_t full = schedule.tails.empty() ? 1 : std::min<std::int64_t>(schedule.full_steps_per_epoch, 1);
+  const std::int64_t full =
+      schedule.tails.empty() ? 1 : std::min<std::int64_t>(schedule.full_steps_per_epoch, 1);
   const std::vector<std::int64_t> tails(schedule.tails.size(), 1);
   const std::int64_t steps = full + std::ssize(tails);
-  return {steps, full, tails, schedule.evaluate_every_steps > 0 ? steps : 0, 0, schedule.local_steps == 1 ? 1 : 0};
+  return {steps, full,
+          tails, schedule.evaluate_every_steps > 0 ? steps : 0,
+          0,     schedule.local_steps == 1 ? 1 : 0};
 }
 
 // Gives what was met by its part in a step, to what is known of the same way, or beside it.
 template <class Use, class Same>
 void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t steps, Same same) {
   for (const Use& use : met) {
-    auto at = std::find_if(known.begin(), known.end(), [&](const Use& other) { return same(use, other); });
+    auto at = std::find_if(known.begin(), known.end(),
+                           [&](const Use& other) { return same(use, other); });
     if (at == known.end()) {
       known.push_back(use);
       at = std::prev(known.end());
@@ -86,26 +98,33 @@ void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t st
   }
 }
 
-// Of all tails of an epoch, from the steps of the short one. A step that others follow has some of their work in it, and the last step has
-// that much less: so tails of one step take what the short epoch takes more than its full step.
-double tail_seconds(const std::vector<double>& step_seconds, const Schedule& schedule, double median_step_seconds) {
+// Of all tails of an epoch, from the steps of the short one. A step that others follow has some of
+// their work in it, and the last step has that much less: so tails of one step take what the short
+// epoch takes more than its full step.
+double tail_seconds(const std::vector<double>& step_seconds, const Schedule& schedule,
+                    double median_step_seconds) {
   const std::size_t full = step_seconds.size() - schedule.tails.size();
-  const double full_seconds = full == 1 ? median_step_seconds : 0, work_of_next = full == 1 ? step_seconds.front() - median_step_seconds : 0;
+  const double full_seconds = full == 1 ? median_step_seconds : 0,
+               work_of_next = full == 1 ? step_seconds.front() - median_step_seconds : 0;
   double seconds = std::accumulate(step_seconds.begin(), step_seconds.end(), -full_seconds);
   for (std::size_t t = 0; t < schedule.tails.size(); ++t) {
     const bool last = t + 1 == schedule.tails.size();
-    seconds += static_cast<double>(schedule.tails[t] - 1) * (step_seconds[full + t] + (last ? work_of_next : 0));
+    seconds += static_cast<double>(schedule.tails[t] - 1) *
+               (step_seconds[full + t] + (last ? work_of_next : 0));
   }
   return seconds;
 }
 
 // What simulating the first steps alone does not tell: the tail, and the evaluation.
-base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::Plan& plan, const topology::Network& network, const Options& options) {
+base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::Plan& plan,
+                                   const topology::Network& network, const Options& options) {
   const Schedule schedule = short_epoch(plan.schedule);
   const auto rest = Simulation::run(plan, schedule, schedule.steps, network, options, {});
   if (!rest) return base::fail(rest.error());
   const World& world = (*rest)->world();
-  if (!schedule.tails.empty()) outcome.tail_seconds = tail_seconds(world.step_seconds, plan.schedule, outcome.median_step_seconds);
+  if (!schedule.tails.empty())
+    outcome.tail_seconds =
+        tail_seconds(world.step_seconds, plan.schedule, outcome.median_step_seconds);
   outcome.evaluation_seconds = world.evaluation_seconds;
   outcome.average_seconds = world.average_seconds;
   outcome.end_seconds = world.end_seconds;
@@ -113,8 +132,10 @@ base::Result<void> add_short_epoch(Outcome& outcome, Moved& moved, const plan::P
   return {};
 }
 
-// What one step by which ranks meet takes, and moves, more than one without: of each as many bytes are a step's as there are meetings in one.
-base::Result<void> add_meeting(Outcome& outcome, Moved& moved, const plan::Plan& plan, const topology::Network& network, const Options& options) {
+// What one step by which ranks meet takes, and moves, more than one without: of each as many bytes
+// are a step's as there are meetings in one.
+base::Result<void> add_meeting(Outcome& outcome, Moved& moved, const plan::Plan& plan,
+                               const topology::Network& network, const Options& options) {
   Schedule step{1, 1, {}};
   if (plan.schedule.full_steps_per_epoch == 0) step.full_steps_per_epoch = 0, step.tails = {1};
   const auto alone = Simulation::run(plan, step, 1, network, options, {});
@@ -122,11 +143,17 @@ base::Result<void> add_meeting(Outcome& outcome, Moved& moved, const plan::Plan&
   step.local_steps = 1;
   const auto met = Simulation::run(plan, step, 1, network, options, {});
   if (!met) return base::fail(met.error());
-  outcome.meeting_seconds = (*met)->world().step_seconds.front() - (*alone)->world().step_seconds.front();
-  moved.meeting = (*met)->world().wire.sent().by_step.empty() ? 0 : (*met)->world().wire.sent().by_step.front();
+  outcome.meeting_seconds =
+      (*met)->world().step_seconds.front() - (*alone)->world().step_seconds.front();
+  moved.meeting =
+      (*met)->world().wire.sent().by_step.empty() ? 0 : (*met)->world().wire.sent().by_step.front();
   const Outcome meeting = measure(**met, step, network, options.lanes_per_thread);
-  share(meeting.wire, outcome.wire, plan.schedule.local_steps, [](const WireBytes& a, const WireBytes& b) { return a.from == b.from && a.to == b.to; });
-  share(meeting.edges, outcome.edges, plan.schedule.local_steps, [](const EdgeUse& a, const EdgeUse& b) { return a.edge == b.edge && a.forward == b.forward; });
+  share(meeting.wire, outcome.wire, plan.schedule.local_steps,
+        [](const WireBytes& a, const WireBytes& b) { return a.from == b.from && a.to == b.to; });
+  share(meeting.edges, outcome.edges, plan.schedule.local_steps,
+        [](const EdgeUse& a, const EdgeUse& b) {
+          return a.edge == b.edge && a.forward == b.forward;
+        });
   return {};
 }
 
@@ -136,7 +163,8 @@ struct Work {
 };
 
 double samples_of(const plan::RankPlan& rank, const std::string& program) {
-  return static_cast<double>(rank.programs[static_cast<std::size_t>(rank.program(program))].global_samples);
+  return static_cast<double>(
+      rank.programs[static_cast<std::size_t>(rank.program(program))].global_samples);
 }
 
 Work work_of_run(const Outcome& outcome, const Schedule& schedule, const plan::RankPlan& rank) {
@@ -150,58 +178,85 @@ Work work_of_run(const Outcome& outcome, const Schedule& schedule, const plan::R
 
 Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan::RankPlan& rank) {
   const auto full = static_cast<double>(schedule.full_steps_per_epoch);
-  Work work{full * outcome.median_step_seconds + outcome.tail_seconds, full > 0 ? full * samples_of(rank, "train") : 0};
+  Work work{full * outcome.median_step_seconds + outcome.tail_seconds,
+            full > 0 ? full * samples_of(rank, "train") : 0};
   if (schedule.meets_at_times())
-    work.seconds += outcome.meeting_seconds * static_cast<double>(schedule.steps_per_epoch()) / static_cast<double>(schedule.local_steps);
-  for (std::size_t t = 0; t < schedule.tails.size(); ++t) work.samples += static_cast<double>(schedule.tails[t]) * samples_of(rank, Schedule::tail_name(t));
+    work.seconds += outcome.meeting_seconds * static_cast<double>(schedule.steps_per_epoch()) /
+                    static_cast<double>(schedule.local_steps);
+  for (std::size_t t = 0; t < schedule.tails.size(); ++t)
+    work.samples +=
+        static_cast<double>(schedule.tails[t]) * samples_of(rank, Schedule::tail_name(t));
   return work;
 }
 
 // Where ranks run out of samples one after another, full steps alone would promise too much.
-double full_batch_seconds(const Outcome& outcome, const Schedule& schedule, const plan::RankPlan& rank) {
+double full_batch_seconds(const Outcome& outcome, const Schedule& schedule,
+                          const plan::RankPlan& rank) {
   if (schedule.tails.size() < 2)
-    return outcome.median_step_seconds + (schedule.meets_at_times() ? outcome.meeting_seconds / static_cast<double>(schedule.local_steps) : 0);
+    return outcome.median_step_seconds +
+           (schedule.meets_at_times()
+                ? outcome.meeting_seconds / static_cast<double>(schedule.local_steps)
+                : 0);
   const bool all = outcome.steps == schedule.steps;
-  const Work work = all ? work_of_run(outcome, schedule, rank) : work_of_epoch(outcome, schedule, rank);
-  return work.samples > 0 ? work.seconds * samples_of(rank, schedule.program(0)) / work.samples : outcome.median_step_seconds;
+  const Work work =
+      all ? work_of_run(outcome, schedule, rank) : work_of_epoch(outcome, schedule, rank);
+  return work.samples > 0 ? work.seconds * samples_of(rank, schedule.program(0)) / work.samples
+                          : outcome.median_step_seconds;
 }
 
 // The start, and after it so much that is like what was simulated.
 double seconds_of(const Counts& counts, const Outcome& outcome, const Schedule& schedule) {
-  const std::int64_t tail_steps = std::accumulate(counts.tails.begin(), counts.tails.end(), std::int64_t{0});
+  const std::int64_t tail_steps =
+      std::accumulate(counts.tails.begin(), counts.tails.end(), std::int64_t{0});
   const std::int64_t of_epoch = schedule.steps_per_epoch() - schedule.full_steps_per_epoch;
-  const double epochs_of_tails = of_epoch > 0 ? static_cast<double>(tail_steps) / static_cast<double>(of_epoch) : 0;
-  return outcome.start_seconds + static_cast<double>(counts.full) * outcome.median_step_seconds + epochs_of_tails * outcome.tail_seconds +
-         static_cast<double>(counts.evaluations) * outcome.evaluation_seconds + static_cast<double>(counts.averages) * outcome.average_seconds +
+  const double epochs_of_tails =
+      of_epoch > 0 ? static_cast<double>(tail_steps) / static_cast<double>(of_epoch) : 0;
+  return outcome.start_seconds + static_cast<double>(counts.full) * outcome.median_step_seconds +
+         epochs_of_tails * outcome.tail_seconds +
+         static_cast<double>(counts.evaluations) * outcome.evaluation_seconds +
+         static_cast<double>(counts.averages) * outcome.average_seconds +
          static_cast<double>(counts.meetings) * outcome.meeting_seconds;
 }
 
-void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule, const plan::RankPlan& rank) {
+void predict(Outcome& outcome, const Moved& moved, const Schedule& schedule,
+             const plan::RankPlan& rank) {
   const Counts counts = count(schedule);
-  outcome.predicted_seconds = outcome.steps == schedule.steps ? outcome.simulated_seconds : seconds_of(counts, outcome, schedule) + outcome.end_seconds;
+  outcome.predicted_seconds = outcome.steps == schedule.steps
+                                  ? outcome.simulated_seconds
+                                  : seconds_of(counts, outcome, schedule) + outcome.end_seconds;
   outcome.full_batch_seconds = full_batch_seconds(outcome, schedule, rank);
-  outcome.predicted_samples_per_second = outcome.full_batch_seconds > 0 ? samples_of(rank, schedule.program(0)) / outcome.full_batch_seconds : 0;
+  outcome.predicted_samples_per_second =
+      outcome.full_batch_seconds > 0
+          ? samples_of(rank, schedule.program(0)) / outcome.full_batch_seconds
+          : 0;
   outcome.predicted_wire_bytes = std::inner_product(
       counts.tails.begin(), counts.tails.end(), moved.tails.begin(),
-      moved.start + counts.full * moved.step + counts.meetings * moved.meeting + counts.averages * moved.average + counts.evaluations * moved.evaluation);
+      moved.start + counts.full * moved.step + counts.meetings * moved.meeting +
+          counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
-// How often a rank is interrupted to answer, and how long who asks waits for that, lies in the order of events, which is the run's alone.
+// How often a rank is interrupted to answer, and how long who asks waits for that, lies in the
+// order of events, which is the run's alone.
 base::Problem averages_in_pairs() {
   return {base::ProblemCode::bad_input, "strategy.gossip.mode",
-          "when ranks ask each other, each on its own clock, and are answered between two ops, is decided as they run: the simulator does not model it",
+          "when ranks ask each other, each on its own clock, and are answered between two ops, is "
+          "decided as they run: the simulator does not model it",
           "synchronous", "Run it; or set it to synchronous, which is simulated."};
 }
 
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }
 
-base::Result<void> check(const plan::Plan& plan, const topology::Network& network, const Options& options) {
+base::Result<void> check(const plan::Plan& plan, const topology::Network& network,
+                         const Options& options) {
   const std::size_t drawn = network.ranks().size();
   if (plan.ranks < 1 || static_cast<std::size_t>(plan.ranks) > drawn)
     return base::fail({base::ProblemCode::bad_input, "topology.hosts",
-                       "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " + std::to_string(drawn), "a device for each rank", ""});
+                       "the plan has " + std::to_string(plan.ranks) + " ranks and the drawing " +
+                           std::to_string(drawn),
+                       "a device for each rank", ""});
   if (plan.schedule.steps < 1 || options.steps < 1)
-    return base::fail({base::ProblemCode::bad_input, "steps", "there is no step to simulate", "at least 1", ""});
+    return base::fail(
+        {base::ProblemCode::bad_input, "steps", "there is no step to simulate", "at least 1", ""});
   return {};
 }
 
@@ -216,22 +271,28 @@ double seconds_until(std::int64_t step, const Outcome& outcome, const Schedule& 
   return seconds_of(counts, outcome, schedule);
 }
 
-base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network, const Options& options) {
+base::Result<Outcome> simulate(const plan::Plan& plan, const topology::Network& network,
+                               const Options& options) {
   const plan::Plan trained = plan::without_evaluators(plan);
   if (const auto ok = check(trained, network, options); !ok) return base::fail(ok.error());
   if (!trained.rank_plan(0).pairs.empty()) return base::fail(averages_in_pairs());
   if (serves(trained)) return simulate_served(trained, network, options);
   const std::int64_t steps = std::min(options.steps, trained.schedule.steps);
-  const auto simulation = Simulation::run(trained, trained.schedule, steps, network, options, options.on_event);
+  const auto simulation =
+      Simulation::run(trained, trained.schedule, steps, network, options, options.on_event);
   if (!simulation) return base::fail(simulation.error());
   Outcome outcome = measure(**simulation, trained.schedule, network, options.lanes_per_thread);
   Moved moved;
   take(moved, (*simulation)->world().wire.sent(), trained.schedule);
   const bool averages = trained.rank_plan(0).program("average") >= 0;
-  if (const bool more = averages || !trained.schedule.tails.empty() || trained.schedule.evaluate_every_steps > 0; more && steps < trained.schedule.steps)
-    if (const auto ok = add_short_epoch(outcome, moved, trained, network, options); !ok) return base::fail(ok.error());
+  if (const bool more =
+          averages || !trained.schedule.tails.empty() || trained.schedule.evaluate_every_steps > 0;
+      more && steps < trained.schedule.steps)
+    if (const auto ok = add_short_epoch(outcome, moved, trained, network, options); !ok)
+      return base::fail(ok.error());
   if (trained.schedule.meets_at_times())
-    if (const auto ok = add_meeting(outcome, moved, trained, network, options); !ok) return base::fail(ok.error());
+    if (const auto ok = add_meeting(outcome, moved, trained, network, options); !ok)
+      return base::fail(ok.error());
   predict(outcome, moved, trained.schedule, trained.rank_plan(0));
   return outcome;
 }

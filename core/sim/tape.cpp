@@ -15,15 +15,19 @@ static_assert(sizeof(Link) == 16 + sizeof(telemetry::Event));
 
 }  // namespace
 
-void Tape::op(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds ready, Picoseconds end, std::int64_t bytes) {
-  write(rank, {nanoseconds(begin), nanoseconds(ready), nanoseconds(end), static_cast<double>(bytes), static_cast<std::int32_t>(step),
-               static_cast<std::uint16_t>(op), static_cast<std::uint16_t>(program), telemetry::EventKind::op});
+void Tape::op(int rank, int program, int op, std::int64_t step, Picoseconds begin,
+              Picoseconds ready, Picoseconds end, std::int64_t bytes) {
+  write(rank, {nanoseconds(begin), nanoseconds(ready), nanoseconds(end), static_cast<double>(bytes),
+               static_cast<std::int32_t>(step), static_cast<std::uint16_t>(op),
+               static_cast<std::uint16_t>(program), telemetry::EventKind::op});
 }
 
-void Tape::metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now, double value, int index) {
+void Tape::metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now,
+                  double value, int index) {
   const std::int64_t at = nanoseconds(now);
-  write(rank, {at, at, at, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric), static_cast<std::uint16_t>(index),
-               telemetry::EventKind::metric});
+  write(rank,
+        {at, at, at, value, static_cast<std::int32_t>(step), static_cast<std::uint16_t>(metric),
+         static_cast<std::uint16_t>(index), telemetry::EventKind::metric});
 }
 
 void Tape::write(int rank, const telemetry::Event& event) {

@@ -16,10 +16,13 @@ class Tape {
   explicit Tape(Listener listener) : listener_(std::move(listener)) {}
 
   void write(int rank, const telemetry::Event& event);
-  void op(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds ready, Picoseconds end, std::int64_t bytes);
-  void metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now, double value, int index = 0);
+  void op(int rank, int program, int op, std::int64_t step, Picoseconds begin, Picoseconds ready,
+          Picoseconds end, std::int64_t bytes);
+  void metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now, double value,
+              int index = 0);
 
-  // xxh64, chained over (fingerprint so far, rank, event); little-endian, as all of the project's files.
+  // xxh64, chained over (fingerprint so far, rank, event); little-endian, as all of the project's
+  // files.
   std::string fingerprint() const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The virtual clock counts whole picoseconds, so that equal sums are equal and a simulation is the same everywhere.
+// The virtual clock counts whole picoseconds, so that equal sums are equal and a simulation is the
+// same everywhere.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,9 @@ inline Picoseconds picoseconds(double seconds) {
   const double count = seconds * static_cast<double>(kSecond);
   return count >= static_cast<double>(kLongest) ? kLongest : std::llround(count);
 }
-inline double seconds(Picoseconds time) { return static_cast<double>(time) / static_cast<double>(kSecond); }
+inline double seconds(Picoseconds time) {
+  return static_cast<double>(time) / static_cast<double>(kSecond);
+}
 inline std::int64_t nanoseconds(Picoseconds time) { return time / 1000; }
 
 }  // namespace trainyard::sim

@@ -22,24 +22,33 @@ std::string times(double factor) {
 
 // The first rank whose device is too small.
 std::optional<std::size_t> too_small(const Outcome& outcome) {
-  const auto found = std::find_if(outcome.ranks.begin(), outcome.ranks.end(), [](const RankUse& use) { return use.peak_memory_bytes > use.memory_bytes; });
+  const auto found =
+      std::find_if(outcome.ranks.begin(), outcome.ranks.end(),
+                   [](const RankUse& use) { return use.peak_memory_bytes > use.memory_bytes; });
   if (found == outcome.ranks.end()) return std::nullopt;
   return static_cast<std::size_t>(found - outcome.ranks.begin());
 }
 
 std::string of_memory(const RankUse& use) {
-  return base::format_bytes(static_cast<double>(use.peak_memory_bytes)) + " of the " + base::format_bytes(static_cast<double>(use.memory_bytes)) +
-         " that its device has";
+  return base::format_bytes(static_cast<double>(use.peak_memory_bytes)) + " of the " +
+         base::format_bytes(static_cast<double>(use.memory_bytes)) + " that its device has";
 }
 
 // Of the model: what is spent on what travels is no compute that is saved or waited for.
-double computing(const RankUse& use) { return use.compute_seconds + use.input_seconds - use.encoding_seconds; }
+double computing(const RankUse& use) {
+  return use.compute_seconds + use.input_seconds - use.encoding_seconds;
+}
 
-double slowest_compute(const Outcome& outcome) { return computing(*std::ranges::max_element(outcome.ranks, {}, computing)); }
+double slowest_compute(const Outcome& outcome) {
+  return computing(*std::ranges::max_element(outcome.ranks, {}, computing));
+}
 
-double most(const Outcome& outcome, double RankUse::*seconds) { return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds; }
+double most(const Outcome& outcome, double RankUse::*seconds) {
+  return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds;
+}
 
-// A part of what distributing costs: "moves 610 kB over 1 Gbit/s links" as `does`, "moving ..." as `doing`.
+// A part of what distributing costs: "moves 610 kB over 1 Gbit/s links" as `does`, "moving ..." as
+// `doing`.
 struct Cost {
   double seconds;
   std::string does, doing;
@@ -50,18 +59,25 @@ Cost wire_part(const Bound& wire) {
     const std::string what = base::format_count(wire.rounds) + " messages one after another";
     return {wire.seconds, "sends " + what, "sending " + what};
   }
-  if (wire.kind == BoundKind::engine) return {wire.seconds, "waits for the engine", "waiting for the engine"};
+  if (wire.kind == BoundKind::engine)
+    return {wire.seconds, "waits for the engine", "waiting for the engine"};
   const std::string bandwidth = base::with_unit(wire.bandwidth_bits_per_second, "bit/s");
-  const std::string what = base::format_bytes(static_cast<double>(wire.bytes)) + (wire.bus ? " over the bus of " + bandwidth : " over " + bandwidth + " links");
+  const std::string what =
+      base::format_bytes(static_cast<double>(wire.bytes)) +
+      (wire.bus ? " over the bus of " + bandwidth : " over " + bandwidth + " links");
   return {wire.seconds, "moves " + what, "moving " + what};
 }
 
-// Transfer, latency, adding and encoding may follow one another, so that none alone costs what was saved.
+// Transfer, latency, adding and encoding may follow one another, so that none alone costs what was
+// saved.
 Cost largest_part(const Outcome& plan) {
   std::vector<Cost> parts{
       {most(plan, &RankUse::adding_seconds), "adds up what arrives", "adding up what arrives"},
-      {most(plan, &RankUse::encoding_seconds), "encodes what it sends and decodes what arrives", "encoding what is sent and decoding what arrives"}};
-  const auto wire = std::find_if(plan.bounds.begin(), plan.bounds.end(), [](const Bound& bound) { return bound.kind != BoundKind::device; });
+      {most(plan, &RankUse::encoding_seconds), "encodes what it sends and decodes what arrives",
+       "encoding what is sent and decoding what arrives"}};
+  const auto wire = std::find_if(plan.bounds.begin(), plan.bounds.end(), [](const Bound& bound) {
+    return bound.kind != BoundKind::device;
+  });
   if (wire != plan.bounds.end()) parts.push_back(wire_part(*wire));
   return *std::ranges::max_element(parts, {}, &Cost::seconds);
 }
@@ -74,27 +90,33 @@ struct Reason {
 
 // Some ranks, before the epoch ends.
 Reason runs_out(const Outcome& plan) {
-  return {plan.full_batch_seconds - plan.median_step_seconds, "ranks run out of samples: a global batch takes " +
-                                                                  base::format_seconds(plan.median_step_seconds) + " while all have some, " +
-                                                                  base::format_seconds(plan.full_batch_seconds) + " over an epoch"};
+  return {plan.full_batch_seconds - plan.median_step_seconds,
+          "ranks run out of samples: a global batch takes " +
+              base::format_seconds(plan.median_step_seconds) + " while all have some, " +
+              base::format_seconds(plan.full_batch_seconds) + " over an epoch"};
 }
 
 // All wait for the slowest rank: a straggler, a slower device, or one with more samples.
 Reason waits_for_one(const Outcome& plan) {
   const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
-  return {computing(*slowest) - computing(*fastest), "all wait for rank " + std::to_string(slowest - plan.ranks.begin()) + ", which computes for " +
-                                                         base::format_seconds(computing(*slowest)) + " of each step; the fastest rank for " +
-                                                         base::format_seconds(computing(*fastest))};
+  return {computing(*slowest) - computing(*fastest),
+          "all wait for rank " + std::to_string(slowest - plan.ranks.begin()) +
+              ", which computes for " + base::format_seconds(computing(*slowest)) +
+              " of each step; the fastest rank for " + base::format_seconds(computing(*fastest))};
 }
 
 Reason exchanges(const Outcome& plan, const Outcome& one_device) {
-  const double saved = slowest_compute(one_device) - slowest_compute(plan), spent = plan.median_step_seconds - slowest_compute(plan);
+  const double saved = slowest_compute(one_device) - slowest_compute(plan),
+               spent = plan.median_step_seconds - slowest_compute(plan);
   const Cost part = largest_part(plan);
   const std::string takes = base::format_seconds(part.seconds);
   const std::string cost = part.seconds * kAsFast > saved
                                ? "each step " + part.does + ", " + takes
-                               : "each step spends " + base::format_seconds(spent) + " on more than computing, " + takes + " of it " + part.doing;
-  return {part.seconds, cost + ", against " + (saved > 0 ? base::format_seconds(saved) : std::string("no time")) + " of compute saved"};
+                               : "each step spends " + base::format_seconds(spent) +
+                                     " on more than computing, " + takes + " of it " + part.doing;
+  return {part.seconds, cost + ", against " +
+                            (saved > 0 ? base::format_seconds(saved) : std::string("no time")) +
+                            " of compute saved"};
 }
 
 // What costs most.
@@ -104,17 +126,25 @@ std::string because(const Outcome& plan, const Outcome& one_device) {
 }
 
 std::string comparison(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
-  if (const auto rank = too_small(plan)) return "this does not fit: rank " + std::to_string(*rank) + " needs " + of_memory(plan.ranks[*rank]);
-  if (verdict.ranks == 1) return "one device takes " + base::format_seconds(plan.median_step_seconds) + " a step";
+  if (const auto rank = too_small(plan))
+    return "this does not fit: rank " + std::to_string(*rank) + " needs " +
+           of_memory(plan.ranks[*rank]);
+  if (verdict.ranks == 1)
+    return "one device takes " + base::format_seconds(plan.median_step_seconds) + " a step";
   const std::string devices = std::to_string(verdict.ranks) + " devices";
-  if (too_small(one_device)) return devices + " are needed: one would need " + of_memory(one_device.ranks.front());
-  if (verdict.speedup >= kAsFast) return devices + " are " + times(verdict.speedup) + " faster than one";
-  if (verdict.speedup > 1 / kAsFast) return devices + " are no faster than one" + because(plan, one_device);
-  return "one device would be " + times(1 / verdict.speedup) + " faster here" + because(plan, one_device);
+  if (too_small(one_device))
+    return devices + " are needed: one would need " + of_memory(one_device.ranks.front());
+  if (verdict.speedup >= kAsFast)
+    return devices + " are " + times(verdict.speedup) + " faster than one";
+  if (verdict.speedup > 1 / kAsFast)
+    return devices + " are no faster than one" + because(plan, one_device);
+  return "one device would be " + times(1 / verdict.speedup) + " faster here" +
+         because(plan, one_device);
 }
 
 std::string sentence(const Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
-  return comparison(verdict, plan, one_device) + (plan.engine.empty() ? "" : " (what " + plan.engine + " takes is an estimate)");
+  return comparison(verdict, plan, one_device) +
+         (plan.engine.empty() ? "" : " (what " + plan.engine + " takes is an estimate)");
 }
 
 }  // namespace
@@ -126,8 +156,9 @@ Verdict judge(const Outcome& plan, const Outcome& one_device) {
   return verdict;
 }
 
-base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network, const plan::Plan& one_device,
-                            const topology::Network& of_one_device, const Options& options) {
+base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network,
+                            const plan::Plan& one_device, const topology::Network& of_one_device,
+                            const Options& options) {
   const auto outcome = simulate(expanded_plan, network, options);
   if (!outcome) return base::fail(outcome.error());
   Options quiet = options;

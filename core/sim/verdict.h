@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Whether the drawing is worth its trouble: a plan against one device that does the same global batch. You should not always
-// distribute.
+// Whether the drawing is worth its trouble: a plan against one device that does the same global
+// batch. You should not always distribute.
 #pragma once
 
 #include "core/sim/simulator.h"
@@ -9,9 +9,10 @@ namespace trainyard::sim {
 
 struct Verdict {
   int ranks = 1;
-  double one_device_seconds = 0, step_seconds = 0;  // of a full global batch: Outcome::full_batch_seconds
-  double speedup = 1;                               // the one by the other; above 1: the plan is faster
-  std::string sentence;                             // "one device would be 1.8x faster here, because ..."; no final stop
+  double one_device_seconds = 0,
+         step_seconds = 0;  // of a full global batch: Outcome::full_batch_seconds
+  double speedup = 1;       // the one by the other; above 1: the plan is faster
+  std::string sentence;     // "one device would be 1.8x faster here, because ..."; no final stop
   double efficiency() const { return speedup / ranks; }
 };
 
@@ -19,7 +20,8 @@ struct Verdict {
 Verdict judge(const Outcome& plan, const Outcome& one_device);
 
 // Simulates both.
-base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network, const plan::Plan& one_device,
-                            const topology::Network& of_one_device, const Options& options = {});
+base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network,
+                            const plan::Plan& one_device, const topology::Network& of_one_device,
+                            const Options& options = {});
 
 }  // namespace trainyard::sim

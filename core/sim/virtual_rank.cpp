@@ -13,17 +13,22 @@ using telemetry::Metric;
 
 namespace {
 
-constexpr Activity kBeside = Activity::waiting;  // what is done beside the thread that the account is of, which may wait for it
+constexpr Activity kBeside = Activity::waiting;  // what is done beside the thread that the account
+                                                 // is of, which may wait for it
 
 // An older receive has its turn first on each of its channels.
 bool turn_of_another(const OpModel& older, const OpModel& own) {
-  const auto waits_for = [&](int peer) { return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end(); };
-  return older.kind != OpKind::send && older.channel == own.channel && std::any_of(own.peers.begin(), own.peers.end(), waits_for);
+  const auto waits_for = [&](int peer) {
+    return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end();
+  };
+  return older.kind != OpKind::send && older.channel == own.channel &&
+         std::any_of(own.peers.begin(), own.peers.end(), waits_for);
 }
 
 }  // namespace
 
-VirtualRank::VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model, Script script, LanesPerThread lanes_per_thread, World& world)
+VirtualRank::VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model,
+                         Script script, LanesPerThread lanes_per_thread, World& world)
     : model_(std::move(model)), script_(std::move(script)), world_(world), frontier_(plan) {
   add_engines(lanes_per_thread);
   script_.admit(frontier_);
@@ -113,7 +118,8 @@ void VirtualRank::start_transfers(Engine& engine, Picoseconds now) {
   engine.stage = Stage::poll;
 }
 
-// Moves every transfer on that can move, one after another; what is complete then counts from the same moment.
+// Moves every transfer on that can move, one after another; what is complete then counts from the
+// same moment.
 base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   Engine& engine = engines_[number];
   while (engine.cursor < engine.under_way.size()) {
@@ -139,12 +145,15 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   }
   engine.under_way.resize(engine.kept);
   for (const Work& work : engine.done) finish(work, now);
-  // What follows on a lane is not to wait until an op has been computed; but what is sent after a step is in that step's traffic no more.
-  engine.stage = engine.done.empty() || script_.has_complete(frontier_) ? Stage::input : Stage::start;
+  // What follows on a lane is not to wait until an op has been computed; but what is sent after a
+  // step is in that step's traffic no more.
+  engine.stage =
+      engine.done.empty() || script_.has_complete(frontier_) ? Stage::input : Stage::start;
   return {};
 }
 
-// Nobody reports when peers were ready: the one bar of a whole collective begins when it was handed over.
+// Nobody reports when peers were ready: the one bar of a whole collective begins when it was handed
+// over.
 base::Result<bool> VirtualRank::poll_whole(Work& work, Engine& engine) {
   if (work.message < 0) {
     const auto number = world_.gatherings.join(rank(), *work.op, work.ready.step);
@@ -158,7 +167,9 @@ base::Result<bool> VirtualRank::poll_whole(Work& work, Engine& engine) {
 
 bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
   if (work.message < 0) {
-    work.message = world_.wire.send(rank(), *work.op, work.ready.step, model_->programs[static_cast<std::size_t>(work.ready.program)].purpose, now);
+    work.message = world_.wire.send(
+        rank(), *work.op, work.ready.step,
+        model_->programs[static_cast<std::size_t>(work.ready.program)].purpose, now);
     engine.moved = true;
   }
   if (!world_.wire.message(work.message).consumed) return false;
@@ -178,13 +189,18 @@ base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const 
     if (number < 0) return false;
     const Message& message = world_.wire.message(number);
     const OpModel& sent = *message.op;
-    if (message.step != work.ready.step || std::tie(sent.bucket, sent.round, sent.chunk, sent.bytes) != std::tie(own.bucket, own.round, own.chunk, own.bytes))
-      return base::fail({base::ProblemCode::bad_input, "rank " + std::to_string(rank()) + ", step " + std::to_string(work.ready.step),
-                         "expects bucket " + std::to_string(own.bucket) + ", round " + std::to_string(own.round) + ", chunk " + std::to_string(own.chunk) +
-                             " of " + std::to_string(own.bytes) + " B from rank " + std::to_string(peer) + ", which sent bucket " +
-                             std::to_string(sent.bucket) + ", round " + std::to_string(sent.round) + ", chunk " + std::to_string(sent.chunk) + " of " +
-                             std::to_string(sent.bytes) + " B",
-                         "messages in the same order at both ends", ""});
+    if (message.step != work.ready.step ||
+        std::tie(sent.bucket, sent.round, sent.chunk, sent.bytes) !=
+            std::tie(own.bucket, own.round, own.chunk, own.bytes))
+      return base::fail(
+          {base::ProblemCode::bad_input,
+           "rank " + std::to_string(rank()) + ", step " + std::to_string(work.ready.step),
+           "expects bucket " + std::to_string(own.bucket) + ", round " + std::to_string(own.round) +
+               ", chunk " + std::to_string(own.chunk) + " of " + std::to_string(own.bytes) +
+               " B from rank " + std::to_string(peer) + ", which sent bucket " +
+               std::to_string(sent.bucket) + ", round " + std::to_string(sent.round) + ", chunk " +
+               std::to_string(sent.chunk) + " of " + std::to_string(sent.bytes) + " B",
+           "messages in the same order at both ends", ""});
     ready = std::max(ready, message.posted);
   }
   work.peer_ready = ready;
@@ -199,13 +215,15 @@ void VirtualRank::try_lane(LaneId lane, Activity activity, std::size_t engine, P
   work_on(engine, {&op(*ready), *ready, now, now}, activity, now);
 }
 
-void VirtualRank::work_on(std::size_t number, const Work& work, Activity activity, Picoseconds now) {
+void VirtualRank::work_on(std::size_t number, const Work& work, Activity activity,
+                          Picoseconds now) {
   Engine& engine = engines_[number];
   engine.work = work;
   engine.activity = activity;
   engine.busy = engine.moved = true;
   if (activity != kBeside) account_.start(activity, now);
-  world_.agenda.push({now + work.op->takes, MomentKind::busy_ends, rank(), static_cast<int>(number)});
+  world_.agenda.push(
+      {now + work.op->takes, MomentKind::busy_ends, rank(), static_cast<int>(number)});
 }
 
 void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
@@ -227,8 +245,9 @@ void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
 
 void VirtualRank::finish(const Work& work, Picoseconds end) {
   frontier_.finish(work.op->lane, work.ready);
-  world_.tape.op(rank(), work.ready.program, work.ready.op, work.ready.step, work.begin, work.peer_ready, end,
-                 work.op->engine_bytes + work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
+  world_.tape.op(
+      rank(), work.ready.program, work.ready.op, work.ready.step, work.begin, work.peer_ready, end,
+      work.op->engine_bytes + work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
 }
 
 // Closes the parts that are complete and opens the next; true when any was.
@@ -246,15 +265,18 @@ void VirtualRank::end_part(const Part& part, Picoseconds now) {
   if (part.purpose == plan::Purpose::evaluation && !part.ends_evaluation) return;
   const Times times = account_.take(now);
   if (part.purpose == plan::Purpose::average) {
-    if (!std::exchange(averaged_, true)) world_.average_seconds = std::max(world_.average_seconds, seconds(now - part_began_));
+    if (!std::exchange(averaged_, true))
+      world_.average_seconds = std::max(world_.average_seconds, seconds(now - part_began_));
   } else if (part.purpose == plan::Purpose::end) {
     world_.end_seconds = std::max(world_.end_seconds, seconds(now - part_began_));
   } else if (part.purpose == plan::Purpose::evaluation) {
-    if (!std::exchange(evaluated_, true)) world_.evaluation_seconds = std::max(world_.evaluation_seconds, seconds(now - part_began_));
+    if (!std::exchange(evaluated_, true))
+      world_.evaluation_seconds = std::max(world_.evaluation_seconds, seconds(now - part_began_));
   } else if (part.purpose == plan::Purpose::training) {
     for (std::size_t a = 0; a < kActivities; ++a) training_times_[a] += times[a];
     write_metrics(part.step, times, now);
-    if (const auto step = static_cast<std::size_t>(part.step); world_.step_seconds.size() <= step) world_.step_seconds.resize(step + 1);
+    if (const auto step = static_cast<std::size_t>(part.step); world_.step_seconds.size() <= step)
+      world_.step_seconds.resize(step + 1);
     double& slowest = world_.step_seconds[static_cast<std::size_t>(part.step)];
     slowest = std::max(slowest, seconds(now - part_began_));
   } else {
@@ -265,15 +287,19 @@ void VirtualRank::end_part(const Part& part, Picoseconds now) {
 
 void VirtualRank::write_metrics(std::int64_t step, const Times& times, Picoseconds now) {
   const auto time = [&](Activity activity) { return times[static_cast<std::size_t>(activity)]; };
-  const auto metric = [&](Metric name, Picoseconds value) { world_.tape.metric(rank(), name, step, now, seconds(value)); };
+  const auto metric = [&](Metric name, Picoseconds value) {
+    world_.tape.metric(rank(), name, step, now, seconds(value));
+  };
   metric(Metric::step_seconds, now - part_began_);
   metric(Metric::compute_seconds, time(Activity::computing));
   metric(Metric::transfer_seconds, time(Activity::adding) + time(Activity::crossing));
   metric(Metric::wait_seconds, time(Activity::waiting));
   metric(Metric::input_seconds, time(Activity::loading));
   for (const auto& [peer, traffic] : world_.wire.traffic(rank())) {
-    world_.tape.metric(rank(), Metric::sent_payload_bytes, step, now, static_cast<double>(traffic.sent), peer);
-    world_.tape.metric(rank(), Metric::received_payload_bytes, step, now, static_cast<double>(traffic.received), peer);
+    world_.tape.metric(rank(), Metric::sent_payload_bytes, step, now,
+                       static_cast<double>(traffic.sent), peer);
+    world_.tape.metric(rank(), Metric::received_payload_bytes, step, now,
+                       static_cast<double>(traffic.received), peer);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank on the virtual clock: the loop of run::Interpreter, op by op. Where that loop looks at the clock, works or waits, this
-// one leaves a moment in the agenda and goes on from there.
+// One rank on the virtual clock: the loop of run::Interpreter, op by op. Where that loop looks at
+// the clock, works or waits, this one leaves a moment in the agenda and goes on from there.
 #pragma once
 
 #include <map>
@@ -32,12 +32,15 @@ struct World {
 
 class VirtualRank {
  public:
-  VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model, Script script, LanesPerThread lanes_per_thread, World& world);
+  VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model, Script script,
+              LanesPerThread lanes_per_thread, World& world);
 
-  void wake(Picoseconds now);                 // it shall go on, once all that happens at this time has happened
+  void wake(Picoseconds now);  // it shall go on, once all that happens at this time has happened
   base::Result<void> go_on(Picoseconds now);  // until every engine works or waits
   void end_busy(std::size_t number, Picoseconds now);
-  void crossing(bool begins, Picoseconds now) { begins ? account_.start(Activity::crossing, now) : account_.stop(Activity::crossing, now); }
+  void crossing(bool begins, Picoseconds now) {
+    begins ? account_.start(Activity::crossing, now) : account_.stop(Activity::crossing, now);
+  }
   // Senders of what this rank consumed since the last call.
   std::vector<int> take_heard() { return std::exchange(heard_, {}); }
 
@@ -60,7 +63,8 @@ class VirtualRank {
     int message = -1;  // of a send; of a whole collective its gathering
   };
   enum class Stage { start, poll, input, compute, end };
-  // One thread of the rank, with the lanes that it runs. What is put aside has one of its own in any case.
+  // One thread of the rank, with the lanes that it runs. What is put aside has one of its own in
+  // any case.
   struct Engine {
     std::vector<plan::LaneId> comm;
     plan::LaneId input, compute, copy;
@@ -88,7 +92,8 @@ class VirtualRank {
   void end_part(const Part& part, Picoseconds now);
   void write_metrics(std::int64_t step, const Times& times, Picoseconds now);
   const OpModel& op(const plan::Frontier::Ready& ready) const {
-    return model_->programs[static_cast<std::size_t>(ready.program)].ops[static_cast<std::size_t>(ready.op)];
+    return model_->programs[static_cast<std::size_t>(ready.program)]
+        .ops[static_cast<std::size_t>(ready.op)];
   }
   int rank() const { return model_->rank; }
 

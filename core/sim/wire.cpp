@@ -4,14 +4,18 @@
 namespace trainyard::sim {
 
 Wire::Wire(const topology::Network& network, int ranks)
-    : network_(network), ranks_(network.ranks()), links_(network), traffic_(static_cast<std::size_t>(ranks)) {
+    : network_(network),
+      ranks_(network.ranks()),
+      links_(network),
+      traffic_(static_cast<std::size_t>(ranks)) {
   sent_.first_step_ways.resize(static_cast<std::size_t>(links_.ways()));
 }
 
 base::Result<const Path*> Wire::path(int from, int to) {
   const auto known = paths_.find({from, to});
   if (known != paths_.end()) return &known->second;
-  const auto route = network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
+  const auto route =
+      network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
   if (!route) return base::fail(route.error());
   Path path;
   path.latency = picoseconds(route->latency_seconds);
@@ -29,7 +33,8 @@ int Wire::take_number() {
   return number;
 }
 
-int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose, Picoseconds now) {
+int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose,
+               Picoseconds now) {
   const int number = take_number(), to = op.peers.front();
   at(number) = {from, to, &op, step, now};
   lanes_[{to, from, op.channel}].push_back(number);

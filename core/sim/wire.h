@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages between ranks: routed over the drawing, carried by its links, kept in order for each (sender, receiver, channel)
-// until the receiver has consumed them.
+// Messages between ranks: routed over the drawing, carried by its links, kept in order for each
+// (sender, receiver, channel) until the receiver has consumed them.
 #pragma once
 
 #include <deque>
@@ -48,20 +48,28 @@ class Wire {
   // The path between two ranks. A Problem when there is no route.
   base::Result<const Path*> path(int from, int to);
 
-  // Starts a message of a training step, of the start before it or the evaluation after it, on a path that was asked for before; its number.
+  // Starts a message of a training step, of the start before it or the evaluation after it, on a
+  // path that was asked for before; its number.
   int send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose, Picoseconds now);
-  std::vector<int> take_posted() { return std::exchange(posted_, {}); }  // started since the last call
+  std::vector<int> take_posted() {
+    return std::exchange(posted_, {});
+  }  // started since the last call
   Picoseconds next_end(Picoseconds now) { return links_.next_end(now); }
-  std::vector<int> take_sent(Picoseconds now) { return links_.take_ended(now); }  // messages whose last bit left by `now`: they arrive a latency later
+  std::vector<int> take_sent(Picoseconds now) {
+    return links_.take_ended(now);
+  }  // messages whose last bit left by `now`: they arrive a latency later
   Picoseconds latency(int from, int to) const { return paths_.at({from, to}).latency; }
 
   void arrive(int message) { at(message).arrived = true; }
-  int oldest(int to, int from, int channel) const;  // the next one for the receiver, if it has arrived; else -1
+  int oldest(int to, int from,
+             int channel) const;  // the next one for the receiver, if it has arrived; else -1
   void consume(int message);
   void forget(int message) { free_.push_back(message); }  // the sender knows that it was consumed
 
   const Message& message(int number) const { return at(number); }
-  const std::map<int, Traffic>& traffic(int rank) const { return traffic_[static_cast<std::size_t>(rank)]; }
+  const std::map<int, Traffic>& traffic(int rank) const {
+    return traffic_[static_cast<std::size_t>(rank)];
+  }
   const Links& links() const { return links_; }
   const Sent& sent() const { return sent_; }
 

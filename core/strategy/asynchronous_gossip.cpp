@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A replica's step on every rank, with parameters of its own, which it averages with one neighbour's at a time. A rank that asks (active) offers them as soon
-// as they are new, and takes its step from the mean that comes back. One that answers (passive) keeps aside, when its step begins, what it computes by, as
-// answers change its parameters meanwhile; its step is then taken from what they have become.
+// A replica's step on every rank, with parameters of its own, which it averages with one
+// neighbour's at a time. A rank that asks (active) offers them as soon as they are new, and takes
+// its step from the mean that comes back. One that answers (passive) keeps aside, when its step
+// begins, what it computes by, as answers change its parameters meanwhile; its step is then taken
+// from what they have become.
 //
-// For the mean of all ranks, see own_parameters.h. Groups, both of all ranks: of pairs, and of the mean.
+// For the mean of all ranks, see own_parameters.h. Groups, both of all ranks: of pairs, and of the
+// mean.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -32,7 +35,9 @@ struct InPairs {
   experiment::Halves halves;
 
   bool asks(std::int32_t rank) const { return halves.asks[static_cast<std::size_t>(rank)]; }
-  const std::vector<int>& neighbours(std::int32_t rank) const { return graph[static_cast<std::size_t>(rank)]; }
+  const std::vector<int>& neighbours(std::int32_t rank) const {
+    return graph[static_cast<std::size_t>(rank)];
+  }
 
   std::vector<Pairing> pairs_of(std::int32_t rank) const {
     const std::int64_t seed = experiment.document.training.seed;
@@ -43,11 +48,15 @@ struct InPairs {
   }
 };
 
-bool passes(OpKind kind) { return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input || kind == OpKind::backward_weight; }
+bool passes(OpKind kind) {
+  return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
+         kind == OpKind::backward_weight;
+}
 
 class PairWriter {
  public:
-  PairWriter(const InPairs& pairs, std::int32_t rank) : p_(pairs), plan_(replica(pairs.experiment, rank, pairs.buckets, -1)) {
+  PairWriter(const InPairs& pairs, std::int32_t rank)
+      : p_(pairs), plan_(replica(pairs.experiment, rank, pairs.buckets, -1)) {
     plan_.pairs = p_.pairs_of(rank);
     parameters_ = whole(plan_, "params");
     add_buffers();
@@ -71,7 +80,8 @@ class PairWriter {
     if (plan_.answers()) {
       kept_ = add_buffer(plan_, "snapshot", dtype, parameters_.count);
       for (const Pairing& pairing : plan_.pairs)
-        replies_.push_back(add_buffer(plan_, "reply.r" + std::to_string(pairing.active), dtype, parameters_.count, true));
+        replies_.push_back(add_buffer(plan_, "reply.r" + std::to_string(pairing.active), dtype,
+                                      parameters_.count, true));
       receive_ = add_lane("answer.g0", plan::LaneKind::recv);
       return;
     }
@@ -94,7 +104,8 @@ class PairWriter {
     return op;
   }
 
-  // The offer goes when the step before is done, and the first update waits for what comes back; by then what was offered is read.
+  // The offer goes when the step before is done, and the first update waits for what comes back; by
+  // then what was offered is read.
   void ask(plan::Program& program) const {
     Op offer = of_pair(OpKind::offer, send_), agree = of_pair(OpKind::agree, receive_);
     offer.after = agree.after = {{kCompute, Dependency::end, 1}};
@@ -103,8 +114,10 @@ class PairWriter {
     bool first = true;
     for (Op& op : program.ops) {
       if (op.kind != OpKind::update) continue;
-      if (std::exchange(first, false)) op.after.insert(op.after.end(), {{send_, 1, 0}, {receive_, 1, 0}});
-      const auto own = std::find(op.reads.begin(), op.reads.end(), mean_->in_segment(parameters_, op.segment));
+      if (std::exchange(first, false))
+        op.after.insert(op.after.end(), {{send_, 1, 0}, {receive_, 1, 0}});
+      const auto own =
+          std::find(op.reads.begin(), op.reads.end(), mean_->in_segment(parameters_, op.segment));
       op.reads.insert(own + 1, mean_->in_segment(kept_, op.segment));
     }
     program.ops.insert(program.ops.begin(), {offer, agree});
@@ -148,16 +161,21 @@ class PairWriter {
 
 base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experiment) {
   const experiment::Graph graph = experiment::graph_of(experiment.document);
-  if (auto problems = experiment::mixing_problems(experiment::metropolis(graph), "strategy.gossip.graph"); !problems.empty())
+  if (auto problems =
+          experiment::mixing_problems(experiment::metropolis(graph), "strategy.gossip.graph");
+      !problems.empty())
     return base::fail(problems.front());
-  if (auto problems = experiment::pair_problems(experiment.document, graph); !problems.empty()) return base::fail(problems.front());
+  if (auto problems = experiment::pair_problems(experiment.document, graph); !problems.empty())
+    return base::fail(problems.front());
   const plan::Group all = everyone(experiment);
   plan::Schedule steps = schedule(experiment);
   steps.average_every_steps = experiment.document.strategy.gossip.consensus_every_steps;
   return plan::Plan{
-      experiment.world(), {all, all}, steps, [pairs = InPairs{experiment, buckets(experiment), graph, experiment::halves_of(graph)}](std::int32_t rank) {
-        return PairWriter(pairs, rank).make();
-      }};
+      experiment.world(),
+      {all, all},
+      steps,
+      [pairs = InPairs{experiment, buckets(experiment), graph, experiment::halves_of(graph)}](
+          std::int32_t rank) { return PairWriter(pairs, rank).make(); }};
 }
 
 }  // namespace trainyard::strategy

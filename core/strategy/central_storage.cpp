@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A replica's step, with its all-reduce taken apart around the update: the storage sums a bucket, updates it, and sends the parameters
-// back, while the devices are still busy with earlier layers. Sums and parameters go over groups of their own, so that neither waits for
-// the other. The storage stands in the sums with zeros, as a rank without samples does.
+// A replica's step, with its all-reduce taken apart around the update: the storage sums a bucket,
+// updates it, and sends the parameters back, while the devices are still busy with earlier layers.
+// Sums and parameters go over groups of their own, so that neither waits for the other. The storage
+// stands in the sums with zeros, as a rank without samples does.
 #include <algorithm>
 #include <optional>
 
@@ -24,14 +25,19 @@ struct Central {
   plan::BufferId variables;
 };
 
-bool makes_updates(const Op& op) { return op.kind == OpKind::norm || op.kind == OpKind::clip || op.kind == OpKind::update; }
+bool makes_updates(const Op& op) {
+  return op.kind == OpKind::norm || op.kind == OpKind::clip || op.kind == OpKind::update;
+}
 
 bool reads(const Op& op, plan::BufferId buffer) {
-  return std::any_of(op.reads.begin(), op.reads.end(), [&](const plan::Access& access) { return access.buffer == buffer; });
+  return std::any_of(op.reads.begin(), op.reads.end(),
+                     [&](const plan::Access& access) { return access.buffer == buffer; });
 }
 
 std::int32_t bucket_of(const std::vector<Bucket>& buckets, int segment) {
-  const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) { return bucket.first_segment <= segment; });
+  const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
+    return bucket.first_segment <= segment;
+  });
   return static_cast<std::int32_t>(at - buckets.begin());
 }
 
@@ -40,28 +46,35 @@ void sum_on(std::int32_t root, plan::Program& program) {
     if (op.kind == OpKind::all_reduce) op.kind = OpKind::reduce, op.peer = root;
 }
 
-// The parameters of every bucket, each once so many ops of the compute lane are done; before the first step at once.
-void add_broadcasts(const Central& c, plan::Program& program, const std::vector<std::int32_t>& after) {
+// The parameters of every bucket, each once so many ops of the compute lane are done; before the
+// first step at once.
+void add_broadcasts(const Central& c, plan::Program& program,
+                    const std::vector<std::int32_t>& after) {
   for (std::size_t b = 0; b < c.buckets.size(); ++b) {
     const plan::Access span{c.variables, c.buckets[b].first, c.buckets[b].count};
-    Op op = rooted(OpKind::broadcast, c.parameters, kParameters, static_cast<std::int32_t>(b), c.experiment.storage_rank, span);
+    Op op = rooted(OpKind::broadcast, c.parameters, kParameters, static_cast<std::int32_t>(b),
+                   c.experiment.storage_rank, span);
     if (!after.empty()) op.after = {{c.compute, after[b], 0}};
     program.ops.push_back(std::move(op));
   }
 }
 
-// A device's copy of a bucket is free once its gradients are computed, and new when it was sent after the step before.
+// A device's copy of a bucket is free once its gradients are computed, and new when it was sent
+// after the step before.
 void compute_only(const Central& c, plan::Program& program) {
   drop_ops(program, makes_updates);
   std::vector<std::int32_t> after(c.buckets.size());
   for (Op& op : program.ops) {
-    if (op.kind == OpKind::reduce) after[static_cast<std::size_t>(op.bucket)] = op.after.front().sequence;
-    if (op.kind == OpKind::forward && reads(op, c.variables)) op.after.push_back({c.parameters, bucket_of(c.buckets, op.segment) + 1, 1});
+    if (op.kind == OpKind::reduce)
+      after[static_cast<std::size_t>(op.bucket)] = op.after.front().sequence;
+    if (op.kind == OpKind::forward && reads(op, c.variables))
+      op.after.push_back({c.parameters, bucket_of(c.buckets, op.segment) + 1, 1});
   }
   add_broadcasts(c, program, after);
 }
 
-// A bucket may be updated once the devices have taken what was sent after the step before, and is sent when all its segments are new.
+// A bucket may be updated once the devices have taken what was sent after the step before, and is
+// sent when all its segments are new.
 void update_only(const Central& c, plan::Program& program) {
   drop_ops(program, [](const Op& op) { return op.kind == OpKind::load; });
   std::vector<std::int32_t> after(c.buckets.size());
@@ -79,12 +92,15 @@ void update_only(const Central& c, plan::Program& program) {
 // Who evaluates reads what was sent after the step before.
 void order_after_parameters(const Central& c, plan::Program& program) {
   for (Op& op : program.ops)
-    if (op.kind == OpKind::forward && op.segment == 0) op.after.push_back({c.parameters, plan::Dependency::end, 1});
+    if (op.kind == OpKind::forward && op.segment == 0)
+      op.after.push_back({c.parameters, plan::Dependency::end, 1});
 }
 
-plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets) {
+plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t rank,
+                                   const std::vector<Bucket>& buckets) {
   plan::RankPlan made = replica(e, rank, buckets, kSums);
-  const Central c{e, buckets, plan::LaneId(1), add_comm_lane(made, kParameters), made.buffer("params")};
+  const Central c{e, buckets, plan::LaneId(1), add_comm_lane(made, kParameters),
+                  made.buffer("params")};
   made.buffers[c.variables.index()].shared = rank == e.storage_rank;  // peers read it in place
   for (plan::Program& program : made.programs) {
     sum_on(e.storage_rank, program);
@@ -100,8 +116,10 @@ plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t r
 
 std::optional<base::Problem> refusal(const experiment::Resolved& e) {
   if (e.storage_rank >= 0 && e.world() > 1) return std::nullopt;
-  return base::Problem{base::ProblemCode::bad_input, "strategy.kind", "central_storage needs a cpu that keeps the variables and devices that compute",
-                       "one cpu beside gpus or tpus", "Draw them on one host, or use mirrored."};
+  return base::Problem{
+      base::ProblemCode::bad_input, "strategy.kind",
+      "central_storage needs a cpu that keeps the variables and devices that compute",
+      "one cpu beside gpus or tpus", "Draw them on one host, or use mirrored."};
 }
 
 }  // namespace
@@ -109,7 +127,10 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e) {
 base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment) {
   if (auto refused = refusal(experiment)) return base::fail(*refused);
   const plan::Group all = everyone(experiment);
-  return plan::Plan{experiment.world(), {all, all}, schedule(experiment), [experiment, cuts = buckets(experiment)](std::int32_t rank) {
+  return plan::Plan{experiment.world(),
+                    {all, all},
+                    schedule(experiment),
+                    [experiment, cuts = buckets(experiment)](std::int32_t rank) {
                       return rank_beside_storage(experiment, rank, cuts);
                     }};
 }

@@ -13,11 +13,19 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-const experiment::CompressionSpec& spec_of(const Replica& r) { return r.resolved.document.strategy.compression; }
-const Bucket& bucket_of(const Replica& r, std::int32_t number) { return r.buckets[static_cast<std::size_t>(number)]; }
-const std::vector<Encoded>& encoded_of(const Replica& r, std::int32_t bucket) { return r.compression.encoded[static_cast<std::size_t>(bucket)]; }
+const experiment::CompressionSpec& spec_of(const Replica& r) {
+  return r.resolved.document.strategy.compression;
+}
+const Bucket& bucket_of(const Replica& r, std::int32_t number) {
+  return r.buckets[static_cast<std::size_t>(number)];
+}
+const std::vector<Encoded>& encoded_of(const Replica& r, std::int32_t bucket) {
+  return r.compression.encoded[static_cast<std::size_t>(bucket)];
+}
 
-Access part_of(const Access& flat, const Bucket& bucket) { return {flat.buffer, bucket.first, bucket.count}; }
+Access part_of(const Access& flat, const Bucket& bucket) {
+  return {flat.buffer, bucket.first, bucket.count};
+}
 
 // Buffers of power_sgd that stand beside those of its collectives: bucket after bucket, as they do.
 Access beside(const Replica& r, const Access& all, std::int32_t bucket, std::size_t stage) {
@@ -29,17 +37,20 @@ Access beside(const Replica& r, const Access& all, std::int32_t bucket, std::siz
   return part;
 }
 
-Access own_part(const experiment::Payload& payload, const Access& whole, std::int32_t rank, int world) {
+Access own_part(const experiment::Payload& payload, const Access& whole, std::int32_t rank,
+                int world) {
   if (payload.collective != collective::Collective::all_gather) return whole;
   const auto [first, count] = collective::part(whole.count, world, rank);
   return {whole.buffer, whole.first + first, count};
 }
 
-// Rounding and choosing take longer than the arithmetic in them says. These are the operations that a core makes of a model's products in the
-// same time, so that a device which is drawn n times slower also encodes n times slower. Measured by tests/bench/compression_bench.cpp, of
-// 100,000 numbers that lie in the caches, on one core of a server of 2024: most schemes take a nanosecond or two a number, and in a nanosecond
-// it makes 240 operations of large products, and about half as many of those of small models: 120 are counted, as the simulator takes all
-// products to be made at the peak.
+// Rounding and choosing take longer than the arithmetic in them says. These are the operations that
+// a core makes of a model's products in the same time, so that a device which is drawn n times
+// slower also encodes n times slower. Measured by tests/bench/compression_bench.cpp, of 100,000
+// numbers that lie in the caches, on one core of a server of 2024: most schemes take a nanosecond
+// or two a number, and in a nanosecond it makes 240 operations of large products, and about half as
+// many of those of small models: 120 are counted, as the simulator takes all products to be made at
+// the peak.
 std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   switch (spec.kind) {
@@ -56,7 +67,8 @@ std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_
 }
 
 // `parts` are added up, of what is gathered.
-std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements, std::int64_t parts) {
+std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements,
+                            std::int64_t parts) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   switch (spec.kind) {
     case Scheme::fp16: return 48 * elements;
@@ -73,7 +85,8 @@ std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_
 
 std::int64_t elements_of_stage(const CompressionBuffers& c, std::size_t stage) {
   std::int64_t elements = 0;
-  for (const auto& of_bucket : c.encoded) elements += stage < of_bucket.size() ? of_bucket[stage].whole.count : 0;
+  for (const auto& of_bucket : c.encoded)
+    elements += stage < of_bucket.size() ? of_bucket[stage].whole.count : 0;
   return elements;
 }
 
@@ -83,15 +96,20 @@ void read_step(const Replica& r, Op& op) {
 
 }  // namespace
 
-CompressionBuffers compression_buffers(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets, std::vector<plan::Buffer>& list) {
-  const auto add = [&](std::string name, base::DType type, std::int64_t count, bool shared = false) {
+CompressionBuffers compression_buffers(const experiment::Resolved& e, std::int32_t rank,
+                                       const std::vector<Bucket>& buckets,
+                                       std::vector<plan::Buffer>& list) {
+  const auto add = [&](std::string name, base::DType type, std::int64_t count,
+                       bool shared = false) {
     list.push_back({std::move(name), type, count, shared});
     return Access{plan::BufferId(list.size() - 1), 0, count};
   };
   const experiment::CompressionSpec& spec = e.document.strategy.compression;
   CompressionBuffers b;
-  if (compute::compression::feeds_back(spec)) b.residual = add("residual", base::DType::fp32, e.model.elements);
-  b.squared_errors = add("squared_errors", base::DType::fp64, static_cast<std::int64_t>(buckets.size()));
+  if (compute::compression::feeds_back(spec))
+    b.residual = add("residual", base::DType::fp32, e.model.elements);
+  b.squared_errors =
+      add("squared_errors", base::DType::fp64, static_cast<std::int64_t>(buckets.size()));
   Access end = add("encoded", compute::compression::wire_dtype(spec.kind), 0, true);
   b.encoded.resize(buckets.size());
   std::int32_t number = 0;
@@ -101,7 +119,8 @@ CompressionBuffers compression_buffers(const experiment::Resolved& e, std::int32
       if (stage >= payloads.size()) continue;
       const bool gathers = payloads[stage].collective == collective::Collective::all_gather;
       const Access whole{end.buffer, end.first, payloads[stage].elements};
-      b.encoded[i].push_back({number++, gathers ? OpKind::all_gather : OpKind::all_reduce, whole, own_part(payloads[stage], whole, rank, e.world())});
+      b.encoded[i].push_back({number++, gathers ? OpKind::all_gather : OpKind::all_reduce, whole,
+                              own_part(payloads[stage], whole, rank, e.world())});
       end.first += whole.count;
     }
   list[end.buffer.index()].elements = end.first;
@@ -115,7 +134,8 @@ CompressionBuffers compression_buffers(const experiment::Resolved& e, std::int32
 Op encode(const Replica& r, std::int32_t bucket, std::size_t stage) {
   const CompressionBuffers& c = r.compression;
   const auto& encoded = encoded_of(r, bucket);
-  const Access gradient = part_of(r.buffers.gradients, bucket_of(r, bucket)), residual = part_of(c.residual, bucket_of(r, bucket));
+  const Access gradient = part_of(r.buffers.gradients, bucket_of(r, bucket)),
+               residual = part_of(c.residual, bucket_of(r, bucket));
   const bool low_rank = spec_of(r).kind == Scheme::power_sgd;
   Op op;
   op.kind = OpKind::encode;
@@ -141,7 +161,8 @@ Op encode(const Replica& r, std::int32_t bucket, std::size_t stage) {
 Op decode(const Replica& r, std::int32_t bucket) {
   const CompressionBuffers& c = r.compression;
   const auto& encoded = encoded_of(r, bucket);
-  const Access gradient = part_of(r.buffers.gradients, bucket_of(r, bucket)), residual = part_of(c.residual, bucket_of(r, bucket));
+  const Access gradient = part_of(r.buffers.gradients, bucket_of(r, bucket)),
+               residual = part_of(c.residual, bucket_of(r, bucket));
   Op op;
   op.kind = OpKind::decode;
   op.bucket = encoded[0].number;

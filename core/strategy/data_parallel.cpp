@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two steps that fit together, each told from that of a replica. Rank 0 loads the rows of all, computes the loss of all, and alone
-// updates; of the others loading, loss and update are taken out, and what they would have made comes from rank 0. Everybody is in group 0,
-// for parameters and gradients. Rows must not be cut, so they cross as whole broadcasts in a group of two: group r holds ranks 0 and r,
-// and in a step its buckets are the rows of r, one after the other: inputs, sample numbers (for dropout), outputs, gradients of outputs.
+// Two steps that fit together, each told from that of a replica. Rank 0 loads the rows of all,
+// computes the loss of all, and alone updates; of the others loading, loss and update are taken
+// out, and what they would have made comes from rank 0. Everybody is in group 0, for parameters and
+// gradients. Rows must not be cut, so they cross as whole broadcasts in a group of two: group r
+// holds ranks 0 and r, and in a step its buckets are the rows of r, one after the other: inputs,
+// sample numbers (for dropout), outputs, gradients of outputs.
 #include <algorithm>
 
 #include "core/strategy/edit.h"
@@ -32,31 +34,41 @@ struct Parallel {
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(experiment.world()); }
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets.size()); }
-  std::int64_t of_output() const { return experiment.model.segments.back().outputs; }  // numbers of a sample
+  std::int64_t of_output() const {
+    return experiment.model.segments.back().outputs;
+  }  // numbers of a sample
   std::int64_t labels() const { return experiment.model.labels(); }
   std::string last() const { return "s" + std::to_string(experiment.model.segments.size() - 1); }
-  std::int32_t of_input() const { return experiment.model.drops() ? 2 : 1; }  // transfers of a rank's rows before it may compute
-  std::int32_t outputs() const { return of_input(); }                         // the number of their bucket
+  std::int32_t of_input() const {
+    return experiment.model.drops() ? 2 : 1;
+  }  // transfers of a rank's rows before it may compute
+  std::int32_t outputs() const { return of_input(); }  // the number of their bucket
   std::int32_t gradients() const { return of_input() + 1; }
 
   Rows rows(std::int64_t step, std::int32_t rank) const {
     const data::Shares shares = experiment.shares();
     return {shares.first(step, rank) - shares.first(step, 0), shares.samples(step, rank)};
   }
-  // The place of the broadcast of a bucket on the lane of everybody: first layers first, as the forward pass asks for them.
+  // The place of the broadcast of a bucket on the lane of everybody: first layers first, as the
+  // forward pass asks for them.
   std::int32_t broadcasts_until(int segment) const {
-    const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) { return bucket.first_segment <= segment; });
+    const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
+      return bucket.first_segment <= segment;
+    });
     return static_cast<std::int32_t>(buckets.end() - at);
   }
 };
 
-Access part(const Access& all, const Rows& rows, std::int64_t width) { return {all.buffer, rows.first * width, rows.count * width}; }
+Access part(const Access& all, const Rows& rows, std::int64_t width) {
+  return {all.buffer, rows.first * width, rows.count * width};
+}
 bool touches(const std::vector<Access>& accesses, plan::BufferId buffer) {
-  return std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) { return access.buffer == buffer; });
+  return std::any_of(accesses.begin(), accesses.end(),
+                     [&](const Access& access) { return access.buffer == buffer; });
 }
 
-// All-reduces become sums on rank 0, and every step begins with the parameters from rank 0: once they are new there, and once the others
-// have done with the old ones.
+// All-reduces become sums on rank 0, and every step begins with the parameters from rank 0: once
+// they are new there, and once the others have done with the old ones.
 void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   const LaneId lane = lane_of(rank, kEverybody);
   for (Op& op : program.ops) {
@@ -67,7 +79,8 @@ void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& pro
   std::vector<Op> first;
   for (std::int32_t b = p.bucket_count() - 1; b >= 0; --b) {
     const Bucket& bucket = p.buckets[static_cast<std::size_t>(b)];
-    first.push_back(rooted(OpKind::broadcast, lane, kEverybody, p.bucket_count() + b, 0, {rank.buffer("params"), bucket.first, bucket.count}));
+    first.push_back(rooted(OpKind::broadcast, lane, kEverybody, p.bucket_count() + b, 0,
+                           {rank.buffer("params"), bucket.first, bucket.count}));
     first.back().after = {{kCompute, Dependency::end, 1}};
   }
   program.ops.insert(program.ops.begin(), first.begin(), first.end());
@@ -77,10 +90,13 @@ void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& pro
 struct Waits {
   std::vector<Dependency> inputs, outputs, gradients;
 };
-void add_transfers(const Parallel& p, const plan::RankPlan& rank, plan::Program& program, std::int32_t of, const Rows& rows, const Waits& waits) {
+void add_transfers(const Parallel& p, const plan::RankPlan& rank, plan::Program& program,
+                   std::int32_t of, const Rows& rows, const Waits& waits) {
   if (rows.count == 0) return;
-  const auto add = [&](std::int32_t bucket, std::int32_t root, const std::string& buffer, std::int64_t width, const std::vector<Dependency>& after) {
-    program.ops.push_back(rooted(OpKind::broadcast, lane_of(rank, of), of, bucket, root, part(whole(rank, buffer), rows, width)));
+  const auto add = [&](std::int32_t bucket, std::int32_t root, const std::string& buffer,
+                       std::int64_t width, const std::vector<Dependency>& after) {
+    program.ops.push_back(rooted(OpKind::broadcast, lane_of(rank, of), of, bucket, root,
+                                 part(whole(rank, buffer), rows, width)));
     program.ops.back().after = after;
   };
   add(0, 0, "input", p.experiment.model.features, waits.inputs);
@@ -99,11 +115,13 @@ std::int32_t computed_until(const plan::Program& program, OpKind kind) {
   return found;
 }
 
-// Rank 0 --------------------------------------------------------------------------------------------------------------
+// Rank 0
+// --------------------------------------------------------------------------------------------------------------
 
 // What the others were given may be overwritten when they have taken it.
 void wait_for_last_rows(const Parallel& p, const plan::RankPlan& rank, Op& op) {
-  for (std::int32_t r = 1; r < p.ranks(); ++r) op.after.push_back({lane_of(rank, r), Dependency::end, 1});
+  for (std::int32_t r = 1; r < p.ranks(); ++r)
+    op.after.push_back({lane_of(rank, r), Dependency::end, 1});
 }
 
 void load_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
@@ -111,16 +129,20 @@ void load_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& prog
   for (Op& op : program.ops) {
     if (op.kind != OpKind::load) continue;
     for (Access& write : op.writes)
-      write.count = samples * (write.buffer == rank.buffer("input") ? p.experiment.model.features : write.buffer == rank.buffer("labels") ? p.labels() : 1);
+      write.count = samples * (write.buffer == rank.buffer("input")    ? p.experiment.model.features
+                               : write.buffer == rank.buffer("labels") ? p.labels()
+                                                                       : 1);
     wait_for_last_rows(p, rank, op);
   }
 }
 
-void lose_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& program, std::int64_t step) {
+void lose_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& program,
+              std::int64_t step) {
   const std::int64_t samples = program.global_samples;
   for (Op& op : program.ops) {
     if (op.kind != OpKind::loss) continue;
-    op.reads = {{rank.buffer("act." + p.last()), 0, samples * p.of_output()}, {rank.buffer("labels"), 0, samples * p.labels()}};
+    op.reads = {{rank.buffer("act." + p.last()), 0, samples * p.of_output()},
+                {rank.buffer("labels"), 0, samples * p.labels()}};
     op.writes.front().count = samples * p.of_output();
     op.flops = samples * 5 * p.of_output();
     wait_for_last_rows(p, rank, op);
@@ -129,11 +151,15 @@ void lose_all(const Parallel& p, const plan::RankPlan& rank, plan::Program& prog
   }
 }
 
-void direct(const Parallel& p, const plan::RankPlan& rank, plan::Program& program, std::int64_t step) {
+void direct(const Parallel& p, const plan::RankPlan& rank, plan::Program& program,
+            std::int64_t step) {
   load_all(p, rank, program);
   lose_all(p, rank, program, step);
-  const Waits waits{{{kInput, 1, 0}}, {{kCompute, Dependency::end, 1}}, {{kCompute, computed_until(program, OpKind::loss), 0}}};
-  for (std::int32_t r = 1; r < p.ranks(); ++r) add_transfers(p, rank, program, r, p.rows(step, r), waits);
+  const Waits waits{{{kInput, 1, 0}},
+                    {{kCompute, Dependency::end, 1}},
+                    {{kCompute, computed_until(program, OpKind::loss), 0}}};
+  for (std::int32_t r = 1; r < p.ranks(); ++r)
+    add_transfers(p, rank, program, r, p.rows(step, r), waits);
 }
 
 // What is evaluated takes the place of what was trained on.
@@ -157,13 +183,16 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
   rank.buffers[rank.buffer("params").index()].shared = true;
 }
 
-// The others ----------------------------------------------------------------------------------------------------------
+// The others
+// ----------------------------------------------------------------------------------------------------------
 
 bool is_of_rank_0(const Op& op) {
-  return op.kind == OpKind::load || op.kind == OpKind::loss || op.kind == OpKind::norm || op.kind == OpKind::clip || op.kind == OpKind::update;
+  return op.kind == OpKind::load || op.kind == OpKind::loss || op.kind == OpKind::norm ||
+         op.kind == OpKind::clip || op.kind == OpKind::update;
 }
 
-// What is computed waits for what comes: inputs and parameters before the forward pass, the gradient of the outputs after it.
+// What is computed waits for what comes: inputs and parameters before the forward pass, the
+// gradient of the outputs after it.
 void order_compute(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   const LaneId everybody = lane_of(rank, kEverybody), rows = lane_of(rank, rank.rank);
   const plan::BufferId parameters = rank.buffer("params"), outputs = rank.buffer("act." + p.last());
@@ -171,19 +200,24 @@ void order_compute(const Parallel& p, const plan::RankPlan& rank, plan::Program&
   for (Op& op : program.ops) {
     std::erase_if(op.after, [](const Dependency& dependency) { return dependency.lane == kInput; });
     if (op.kind == OpKind::forward && op.segment == 0) op.after.push_back({rows, p.of_input(), 0});
-    if (op.kind == OpKind::forward && touches(op.reads, parameters)) op.after.push_back({everybody, p.broadcasts_until(op.segment), 0});
-    if (op.kind == OpKind::forward && touches(op.writes, outputs)) op.after.push_back({rows, Dependency::end, 1});
+    if (op.kind == OpKind::forward && touches(op.reads, parameters))
+      op.after.push_back({everybody, p.broadcasts_until(op.segment), 0});
+    if (op.kind == OpKind::forward && touches(op.writes, outputs))
+      op.after.push_back({rows, Dependency::end, 1});
     const bool back = op.kind == OpKind::backward_input || op.kind == OpKind::backward_weight;
     if (back && !std::exchange(goes_back, true)) op.after.push_back({rows, p.gradients() + 1, 0});
   }
 }
 
-void follow(const Parallel& p, const plan::RankPlan& rank, plan::Program& program, std::int64_t step) {
+void follow(const Parallel& p, const plan::RankPlan& rank, plan::Program& program,
+            std::int64_t step) {
   drop_ops(program, is_of_rank_0);
   order_compute(p, rank, program);
   const Dependency all_of_last{kCompute, Dependency::end, 1};
   const Rows own{0, p.rows(step, rank.rank).count};
-  add_transfers(p, rank, program, rank.rank, own, {{all_of_last}, {{kCompute, computed_until(program, OpKind::forward), 0}}, {all_of_last}});
+  add_transfers(
+      p, rank, program, rank.rank, own,
+      {{all_of_last}, {{kCompute, computed_until(program, OpKind::forward), 0}}, {all_of_last}});
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -195,7 +229,8 @@ std::int64_t first_step_of(const experiment::Resolved& e, const std::string& pro
   return stretches.front().first_step;
 }
 
-plan::RankPlan rank_of(const experiment::Resolved& e, std::int32_t number, const std::vector<Bucket>& buckets) {
+plan::RankPlan rank_of(const experiment::Resolved& e, std::int32_t number,
+                       const std::vector<Bucket>& buckets) {
   const Parallel p{e, buckets};
   plan::RankPlan rank = replica(e, number, buckets, kEverybody);
   for (std::int32_t r = 1; r < p.ranks(); ++r)
@@ -227,7 +262,9 @@ base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment) {
   if (experiment.world() < 2) return mirrored(experiment);  // nobody to hand anything to
   const auto world = static_cast<std::int32_t>(experiment.world());
   return plan::Plan{world, groups_of(experiment), schedule(experiment),
-                    [experiment, cuts = buckets(experiment)](std::int32_t rank) { return rank_of(experiment, rank, cuts); }};
+                    [experiment, cuts = buckets(experiment)](std::int32_t rank) {
+                      return rank_of(experiment, rank, cuts);
+                    }};
 }
 
 }  // namespace trainyard::strategy

@@ -11,8 +11,8 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// The first ops in each training program that read parameters and change them, which their lane's later ones follow, come after what the
-// instance before sent and received.
+// The first ops in each training program that read parameters and change them, which their lane's
+// later ones follow, come after what the instance before sent and received.
 void order_after_start(plan::Program& program, plan::LaneId comm) {
   const auto order = [&](auto is) {
     const auto first = std::find_if(program.ops.begin(), program.ops.end(), is);
@@ -30,7 +30,8 @@ plan::RankPlan with_start(plan::RankPlan rank) {
   rank.buffers[parameters.buffer.index()].shared = true;  // peers read them in place
   for (plan::Program& program : rank.programs)
     if (is_training(program)) order_after_start(program, comm);
-  rank.programs.push_back({"start", 0, 0, 1, {rooted(OpKind::broadcast, comm, 0, 0, 0, parameters)}, {}});
+  rank.programs.push_back(
+      {"start", 0, 0, 1, {rooted(OpKind::broadcast, comm, 0, 0, 0, parameters)}, {}});
   return rank;
 }
 
@@ -38,7 +39,9 @@ plan::RankPlan with_start(plan::RankPlan rank) {
 
 base::Result<plan::Plan> ddp(const experiment::Resolved& experiment) {
   return mirrored(experiment).map([](plan::Plan plan) {
-    plan.rank_plan = [replica = plan.rank_plan](std::int32_t rank) { return with_start(replica(rank)); };
+    plan.rank_plan = [replica = plan.rank_plan](std::int32_t rank) {
+      return with_start(replica(rank));
+    };
     return plan;
   });
 }

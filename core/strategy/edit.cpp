@@ -48,7 +48,8 @@ void drop_ops(plan::Program& program, const std::function<bool(const Op&)>& drop
     if (stays) left.push_back(std::move(op));
   }
   for (Op& op : left)
-    for (Dependency& dependency : op.after) dependency.sequence = counts.left_of(dependency.lane, dependency.sequence);
+    for (Dependency& dependency : op.after)
+      dependency.sequence = counts.left_of(dependency.lane, dependency.sequence);
   program.ops = std::move(left);
 }
 
@@ -72,11 +73,14 @@ LaneId add_comm_lane(plan::RankPlan& rank, std::int32_t group) {
 }
 
 LaneId lane_of(const plan::RankPlan& rank, std::int32_t group) {
-  const auto at = std::find_if(rank.lanes.begin(), rank.lanes.end(), [&](const plan::Lane& lane) { return lane.group == group; });
-  return at == rank.lanes.end() ? LaneId() : LaneId(static_cast<std::size_t>(at - rank.lanes.begin()));
+  const auto at = std::find_if(rank.lanes.begin(), rank.lanes.end(),
+                               [&](const plan::Lane& lane) { return lane.group == group; });
+  return at == rank.lanes.end() ? LaneId()
+                                : LaneId(static_cast<std::size_t>(at - rank.lanes.begin()));
 }
 
-Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtype, std::int64_t elements, bool shared) {
+Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtype, std::int64_t elements,
+                  bool shared) {
   rank.buffers.push_back({std::move(name), dtype, elements, shared});
   return {plan::BufferId(rank.buffers.size() - 1), 0, elements};
 }
@@ -86,7 +90,8 @@ Access whole(const plan::RankPlan& rank, std::string_view buffer) {
   return {id, 0, rank.buffers[id.index()].elements};
 }
 
-Op collective_op(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_t bucket, const Access& span) {
+Op collective_op(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_t bucket,
+                 const Access& span) {
   Op op;
   op.kind = kind;
   op.lane = lane;
@@ -96,7 +101,8 @@ Op collective_op(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_
   return op;
 }
 
-Op rooted(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_t bucket, std::int32_t root, const Access& span) {
+Op rooted(plan::OpKind kind, LaneId lane, std::int32_t group, std::int32_t bucket,
+          std::int32_t root, const Access& span) {
   Op op = collective_op(kind, lane, group, bucket, span);
   op.peer = root;
   return op;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replicas that keep but their part of the model between steps: units come and go (unit_ops.h), and each rank updates its part. What waits for what follows
-// from the data.
+// Replicas that keep but their part of the model between steps: units come and go (unit_ops.h), and
+// each rank updates its part. What waits for what follows from the data.
 #include <algorithm>
 
 #include "core/experiment/synchronised.h"
@@ -14,12 +14,14 @@ namespace trainyard::strategy {
 namespace {
 
 struct ShardRank : Shards {
-  Line shards, replicas, everyone;  // among whom a model is shared out; who have the same part; who sum batch normalisations
+  Line shards, replicas, everyone;  // among whom a model is shared out; who have the same part; who
+                                    // sum batch normalisations
 };
 
 class ShardWriter : private UnitOps {
  public:
-  ShardWriter(const Replica& replica, const ShardRank& shards, const std::vector<std::int64_t>& micro_batches)
+  ShardWriter(const Replica& replica, const ShardRank& shards,
+              const std::vector<std::int64_t>& micro_batches)
       : UnitOps(replica, &shards, shards.shards, micro_batches), s_(shards) {}
 
   std::vector<Op> train() {
@@ -47,7 +49,8 @@ class ShardWriter : private UnitOps {
  private:
   void micro_step() {
     samples_ = samples_of(micro_);
-    if (samples_ > 0 || micro_ == 0) add(load());  // of every step the rank takes its samples, though there be none
+    if (samples_ > 0 || micro_ == 0)
+      add(load());  // of every step the rank takes its samples, though there be none
     go_forward();
     if (samples_ > 0) add(loss());
     begin_pass(UnitPass::backward, 0, last());
@@ -93,7 +96,9 @@ class ShardWriter : private UnitOps {
     if (sums_gradients(s)) sum_gradient_sums(s);
   }
 
-  void sum_gradient_sums(int s) { collective(OpKind::all_reduce, s_.everyone, number_of_sums(s) + 1, of(b_.gradient_sums, s)); }
+  void sum_gradient_sums(int s) {
+    collective(OpKind::all_reduce, s_.everyone, number_of_sums(s) + 1, of(b_.gradient_sums, s));
+  }
 
   void add_weight(int s) {
     if (!computes_by_parameters(s)) return;
@@ -101,7 +106,8 @@ class ShardWriter : private UnitOps {
     if (adds_to_tied(s) || (micro_ > 0 && adds_up(s))) with_sum(ops_.back());
   }
 
-  // Once a step --------------------------------------------------------------------------------------------------------
+  // Once a step
+  // --------------------------------------------------------------------------------------------------------
 
   void add_clip() {
     add(zero(b_.reduced_norms));
@@ -119,8 +125,11 @@ class ShardWriter : private UnitOps {
 };
 
 // The programs of a rank. All take part in every collective, whether they have samples or not.
-void add_programs(const experiment::Resolved& e, const Replica& parts, const ShardRank& shards, plan::RankPlan& plan) {
-  const auto told = [](const ProgramSize& program) { return plan::Program{program.name, program.samples, program.all, program.repeats, {}}; };
+void add_programs(const experiment::Resolved& e, const Replica& parts, const ShardRank& shards,
+                  plan::RankPlan& plan) {
+  const auto told = [](const ProgramSize& program) {
+    return plan::Program{program.name, program.samples, program.all, program.repeats, {}};
+  };
   for (const ProgramSize& program : training_of(e, plan.rank)) {
     plan.programs.push_back(told(program));
     plan.programs.back().ops = ShardWriter(parts, shards, program.micro_batches).train();
@@ -131,18 +140,21 @@ void add_programs(const experiment::Resolved& e, const Replica& parts, const Sha
   }
 }
 
-// Groups of those who share out a model, then of those who have the same part of it, then of everybody where batch normalisations are summed.
+// Groups of those who share out a model, then of those who have the same part of it, then of
+// everybody where batch normalisations are summed.
 struct Groups {
   explicit Groups(const experiment::Resolved& e) : shards(experiment::shard_groups(e)) {
     for (const auto& ranks : shards) list.push_back({{ranks.begin(), ranks.end()}});
-    for (const auto& ranks : experiment::part_groups(e)) list.push_back({{ranks.begin(), ranks.end()}});
+    for (const auto& ranks : experiment::part_groups(e))
+      list.push_back({{ranks.begin(), ranks.end()}});
     if (experiment::synchronises(e)) list.push_back(everyone(e));
   }
 
   // Of a rank, the first from `first` on that it is in.
   std::int32_t with(std::int32_t rank, std::size_t first) const {
     const auto at =
-        std::find_if(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(), [rank](const plan::Group& group) { return group.position(rank) >= 0; });
+        std::find_if(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(),
+                     [rank](const plan::Group& group) { return group.position(rank) >= 0; });
     return at == list.end() ? -1 : static_cast<std::int32_t>(at - list.begin());
   }
 
@@ -151,18 +163,33 @@ struct Groups {
 };
 
 plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std::int32_t rank) {
-  plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};
+  plan::RankPlan plan{
+      rank,
+      {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}},
+      {},
+      {}};
   const bool synchronises = experiment::synchronises(e), replicates = groups.shards.size() > 1;
   ShardRank shards{{Units(e, rank)}, {}, {}, {}};
   shards.shards = add_line(plan, groups.with(rank, 0));
   if (replicates) shards.replicas = add_line(plan, groups.with(rank, groups.shards.size()));
-  if (synchronises) shards.everyone = add_line(plan, static_cast<std::int32_t>(groups.list.size()) - 1);
+  if (synchronises)
+    shards.everyone = add_line(plan, static_cast<std::int32_t>(groups.list.size()) - 1);
   const std::vector<Bucket> none;
-  Replica parts{e, none, -1, false, add_buffers(e, Shared::nothing, synchronises, plan.buffers, {}, shards.units.flat()), {}, {}};
+  Replica parts{
+      e,
+      none,
+      -1,
+      false,
+      add_buffers(e, Shared::nothing, synchronises, plan.buffers, {}, shards.units.flat()),
+      {},
+      {}};
   parts.recomputation = experiment::recomputation_of(e, rank);
-  if (synchronises) parts.statistics = summed_statistics(e.model, shards.everyone.group, 5 * shards.units.count() + 1);
+  if (synchronises)
+    parts.statistics =
+        summed_statistics(e.model, shards.everyone.group, 5 * shards.units.count() + 1);
   add_own_parts(shards, experiment::gradient_dtype(e), replicates, plan);
-  for (const plan::Access& read : {parts.buffers.parameters, parts.buffers.gradients, parts.buffers.statistics, parts.buffers.reduced_norms})
+  for (const plan::Access& read : {parts.buffers.parameters, parts.buffers.gradients,
+                                   parts.buffers.statistics, parts.buffers.reduced_norms})
     if (read.buffer.valid()) plan.buffers[read.buffer.index()].shared = true;
   add_programs(e, parts, shards, plan);
   drop_unused_buffers(plan);
@@ -175,8 +202,9 @@ plan::RankPlan rank_of(const experiment::Resolved& e, const Groups& groups, std:
 base::Result<plan::Plan> fsdp(const experiment::Resolved& experiment) {
   if (experiment.world() < 2) return mirrored(experiment);  // nothing to share out
   const Groups groups(experiment);
-  return plan::Plan{experiment.world(), groups.list, schedule(experiment),
-                    [experiment, groups](std::int32_t rank) { return rank_of(experiment, groups, rank); }};
+  return plan::Plan{
+      experiment.world(), groups.list, schedule(experiment),
+      [experiment, groups](std::int32_t rank) { return rank_of(experiment, groups, rank); }};
 }
 
 }  // namespace trainyard::strategy

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A replica's step on every rank, with parameters of its own. Bucket by bucket they go to the neighbours while the rank computes its gradient, and the
-// neighbours' come; what W makes of them is where the step is then taken from. Nothing that is sent waits for anything of the step itself.
+// A replica's step on every rank, with parameters of its own. Bucket by bucket they go to the
+// neighbours while the rank computes its gradient, and the neighbours' come; what W makes of them
+// is where the step is then taken from. Nothing that is sent waits for anything of the step itself.
 //
-// Besides, all ranks sum their parameters to the mean, by which they evaluate, and to which each says its distance; in the end the mean is what
-// they have.
+// Besides, all ranks sum their parameters to the mean, by which they evaluate, and to which each
+// says its distance; in the end the mean is what they have.
 //
 // Groups, both of all ranks: of what neighbours exchange, and of the mean.
 #include <algorithm>
@@ -45,7 +46,10 @@ Op op_of_bucket(OpKind kind, LaneId lane, std::int32_t bucket) {
 class RankWriter {
  public:
   RankWriter(const Gossip& gossip, std::int32_t rank)
-      : g_(gossip), rank_(rank), neighbours_(gossip.mixing.neighbours(rank)), plan_(replica(gossip.experiment, rank, gossip.buckets, -1)) {
+      : g_(gossip),
+        rank_(rank),
+        neighbours_(gossip.mixing.neighbours(rank)),
+        plan_(replica(gossip.experiment, rank, gossip.buckets, -1)) {
     add_buffers();
     send_ = add_lane("send.g0", plan::LaneKind::send);
     receive_ = add_lane("recv.g0", plan::LaneKind::recv);
@@ -55,7 +59,8 @@ class RankWriter {
   plan::RankPlan make() {
     for (plan::Program& program : plan_.programs)
       if (is_training(program)) mix_before_updates(program);
-    for (plan::Program& program : plan_.programs) is_training(program) ? exchange(program) : mean_->evaluate_by(program, mean_->buffer());
+    for (plan::Program& program : plan_.programs)
+      is_training(program) ? exchange(program) : mean_->evaluate_by(program, mean_->buffer());
     plan_.programs.push_back({"average", 0, 0, 1, mean_->average(mixed_), {}});
     plan_.programs.push_back({"end", 0, 0, 1, mean_->end(mean_->buffer()), {}});
     return std::move(plan_);
@@ -67,7 +72,9 @@ class RankWriter {
     plan_.buffers[parameters_.buffer.index()].shared = true;  // peers read them in place
     const base::DType dtype = plan_.buffers[parameters_.buffer.index()].dtype;
     mixed_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
-    for (const int neighbour : neighbours_) inboxes_[neighbour] = add_buffer(plan_, "inbox.r" + std::to_string(neighbour), dtype, parameters_.count);
+    for (const int neighbour : neighbours_)
+      inboxes_[neighbour] =
+          add_buffer(plan_, "inbox.r" + std::to_string(neighbour), dtype, parameters_.count);
   }
 
   LaneId add_lane(std::string name, plan::LaneKind kind) {
@@ -75,7 +82,9 @@ class RankWriter {
     return LaneId(plan_.lanes.size() - 1);
   }
 
-  std::int32_t messages_until(std::int32_t bucket) const { return static_cast<std::int32_t>(neighbours_.size()) * (bucket + 1); }
+  std::int32_t messages_until(std::int32_t bucket) const {
+    return static_cast<std::int32_t>(neighbours_.size()) * (bucket + 1);
+  }
 
   // Of what all have: the row of the matrix, ranks ascending.
   Op mix_of(std::int32_t bucket) const {
@@ -91,7 +100,9 @@ class RankWriter {
     op.after = {{receive_, messages_until(bucket), 0}};
     return op;
   }
-  static std::int64_t bucket_flops(const Op& op) { return op.writes.front().count * (2 * std::ssize(op.reads) - 1); }
+  static std::int64_t bucket_flops(const Op& op) {
+    return op.writes.front().count * (2 * std::ssize(op.reads) - 1);
+  }
 
   // An update of a bucket follows its average, and overwrites what neighbours have taken.
   void mix_before_updates(plan::Program& program) {
@@ -105,7 +116,8 @@ class RankWriter {
           mixed_until_[number] = std::max(mixed_until_[number], ++computed);
           op.after.push_back({send_, messages_until(number), 0});
         }
-        const auto own = std::find(op.reads.begin(), op.reads.end(), mean_->in_segment(parameters_, op.segment));
+        const auto own =
+            std::find(op.reads.begin(), op.reads.end(), mean_->in_segment(parameters_, op.segment));
         op.reads.insert(own + 1, mean_->in_segment(mixed_, op.segment));
         updated_until_[number] = std::max(updated_until_[number], computed + 1);
       }
@@ -115,11 +127,13 @@ class RankWriter {
     program.ops = std::move(ops);
   }
 
-  // Parameters go as soon as they are new, and are taken as soon as those of the step before are used up.
+  // Parameters go as soon as they are new, and are taken as soon as those of the step before are
+  // used up.
   void exchange(plan::Program& program) {
     std::vector<Op> ops;
     for (std::int32_t b = 0; b < mean_->bucket_count(); ++b) {
-      program.wanted.push_back({OpKind::mix, kNeighbours, b, -1, mean_->in_bucket(parameters_, b), 1});
+      program.wanted.push_back(
+          {OpKind::mix, kNeighbours, b, -1, mean_->in_bucket(parameters_, b), 1});
       for (const int neighbour : neighbours_) {
         ops.push_back(transfer(OpKind::send, send_, b, neighbour, updated_until_.at(b)));
         ops.back().reads = {mean_->in_bucket(parameters_, b)};
@@ -129,12 +143,14 @@ class RankWriter {
         ops.back().writes = {mean_->in_bucket(inboxes_.at(neighbour), b)};
       }
     }
-    ops.insert(ops.end(), std::make_move_iterator(program.ops.begin()), std::make_move_iterator(program.ops.end()));
+    ops.insert(ops.end(), std::make_move_iterator(program.ops.begin()),
+               std::make_move_iterator(program.ops.end()));
     program.ops = std::move(ops);
   }
 
   // After so many compute ops of the step before.
-  Op transfer(OpKind kind, LaneId lane, std::int32_t number, int peer, std::int32_t computed) const {
+  Op transfer(OpKind kind, LaneId lane, std::int32_t number, int peer,
+              std::int32_t computed) const {
     Op op = op_of_bucket(kind, lane, number);
     op.group = kNeighbours;
     op.round = op.chunk = 0;
@@ -151,20 +167,27 @@ class RankWriter {
   std::optional<MeanOfRanks> mean_;
   std::map<int, Access> inboxes_;  // by neighbour
   LaneId send_, receive_;
-  std::map<std::int32_t, std::int32_t> mixed_until_, updated_until_;  // by bucket: compute ops of a step, of the program where it takes most
+  std::map<std::int32_t, std::int32_t> mixed_until_,
+      updated_until_;  // by bucket: compute ops of a step, of the program where it takes most
 };
 
 }  // namespace
 
 base::Result<plan::Plan> gossip(const experiment::Resolved& experiment) {
   if (experiment.world() < 2) return mirrored(experiment);  // nobody to talk to
-  if (experiment::averages_in_pairs(experiment.document.strategy)) return asynchronous_gossip(experiment);
+  if (experiment::averages_in_pairs(experiment.document.strategy))
+    return asynchronous_gossip(experiment);
   const experiment::Mixing mixing = experiment::mixing(experiment.document);
-  if (const auto problems = experiment::mixing_problems(mixing, "strategy.gossip"); !problems.empty()) return base::fail(problems.front());
+  if (const auto problems = experiment::mixing_problems(mixing, "strategy.gossip");
+      !problems.empty())
+    return base::fail(problems.front());
   const plan::Group all = everyone(experiment);
   plan::Schedule steps = schedule(experiment);
   steps.average_every_steps = experiment.document.strategy.gossip.consensus_every_steps;
-  return plan::Plan{experiment.world(), {all, all}, steps, [gossip = Gossip{experiment, buckets(experiment), mixing}](std::int32_t rank) {
+  return plan::Plan{experiment.world(),
+                    {all, all},
+                    steps,
+                    [gossip = Gossip{experiment, buckets(experiment), mixing}](std::int32_t rank) {
                       return RankWriter(gossip, rank).make();
                     }};
 }

@@ -7,15 +7,21 @@
 
 namespace trainyard::strategy {
 
-Split::Split(const experiment::Resolved& e) : Course(experiment::course_of(e)), owners(e.model.segments.size(), 0) {
+Split::Split(const experiment::Resolved& e)
+    : Course(experiment::course_of(e)), owners(e.model.segments.size(), 0) {
   for (const model::Stage& stage : stages)
-    for (int s = stage.first; s <= stage.last; ++s) owners[static_cast<std::size_t>(s)] = stage.rank;
+    for (int s = stage.first; s <= stage.last; ++s)
+      owners[static_cast<std::size_t>(s)] = stage.rank;
   for (const model::Crossing& crossing : crossings) add_hop(crossing);
-  for (Hop& hop : hops) hop.values = static_cast<std::int32_t>(std::count_if(hops.begin(), hops.end(), [&](const Hop& other) { return other.way == hop.way; }));
+  for (Hop& hop : hops)
+    hop.values = static_cast<std::int32_t>(std::count_if(
+        hops.begin(), hops.end(), [&](const Hop& other) { return other.way == hop.way; }));
 }
 
 void Split::add_hop(const model::Crossing& crossing) {
-  const auto beside = [&](const Hop& other) { return other.from == crossing.from && other.to == crossing.to; };
+  const auto beside = [&](const Hop& other) {
+    return other.from == crossing.from && other.to == crossing.to;
+  };
   const auto number = static_cast<std::int32_t>(std::count_if(hops.begin(), hops.end(), beside));
   const auto known = std::find_if(hops.begin(), hops.end(), beside);
   const auto way = known != hops.end() ? known->way : static_cast<std::int32_t>(ways.size());
@@ -30,7 +36,8 @@ std::vector<int> Split::ranks() const {
 }
 
 bool Split::brings(int value) const {
-  return std::any_of(hops.begin(), hops.end(), [value](const Hop& hop) { return hop.value == value; });
+  return std::any_of(hops.begin(), hops.end(),
+                     [value](const Hop& hop) { return hop.value == value; });
 }
 
 }  // namespace trainyard::strategy

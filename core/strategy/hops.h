@@ -11,13 +11,15 @@
 
 namespace trainyard::strategy {
 
-// An output on its way to a later stage, or the gradient at it on its way back. All that goes from one stage to another goes one way, which is a group of two
-// in every pipeline; in a step its bucket of micro-batch m is m * (values of the way) + number.
+// An output on its way to a later stage, or the gradient at it on its way back. All that goes from
+// one stage to another goes one way, which is a group of two in every pipeline; in a step its
+// bucket of micro-batch m is m * (values of the way) + number.
 struct Hop : model::Crossing {
   std::int32_t way = 0, number = 0, values = 1;
 };
 
-// How a model is split along a pipeline: its course, and the hops on it. A rank of the pipeline may have several stages; where nothing is split, one has all.
+// How a model is split along a pipeline: its course, and the hops on it. A rank of the pipeline may
+// have several stages; where nothing is split, one has all.
 struct Split : model::Course {
   explicit Split(const experiment::Resolved& experiment);
 

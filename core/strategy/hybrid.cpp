@@ -4,6 +4,8 @@
 
 namespace trainyard::strategy {
 
-base::Result<plan::Plan> hybrid(const experiment::Resolved& experiment) { return mesh_plan(experiment); }
+base::Result<plan::Plan> hybrid(const experiment::Resolved& experiment) {
+  return mesh_plan(experiment);
+}
 
 }  // namespace trainyard::strategy

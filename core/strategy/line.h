@@ -11,9 +11,12 @@ struct Line {
   plan::LaneId lane;
   std::int32_t group = -1;
 };
-inline Line add_line(plan::RankPlan& rank, std::int32_t group) { return group < 0 ? Line{} : Line{add_comm_lane(rank, group), group}; }
+inline Line add_line(plan::RankPlan& rank, std::int32_t group) {
+  return group < 0 ? Line{} : Line{add_comm_lane(rank, group), group};
+}
 
-inline plan::Op collective_op(plan::OpKind kind, const Line& line, std::int32_t bucket, const plan::Access& span) {
+inline plan::Op collective_op(plan::OpKind kind, const Line& line, std::int32_t bucket,
+                              const plan::Access& span) {
   return collective_op(kind, line.lane, line.group, bucket, span);
 }
 

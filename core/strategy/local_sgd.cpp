@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A replica's step on every rank, with parameters of its own, and nothing sent; and the same once more for every program, with what the ranks' parameters are
-// brought together by after it: their mean, all-reduced bucket by bucket as they are updated, and of that and of what the rank has, what the rule says.
+// A replica's step on every rank, with parameters of its own, and nothing sent; and the same once
+// more for every program, with what the ranks' parameters are brought together by after it: their
+// mean, all-reduced bucket by bucket as they are updated, and of that and of what the rank has,
+// what the rule says.
 //
 // One group, of all ranks: of the mean.
 #include "core/experiment/local_sgd.h"
@@ -26,9 +28,14 @@ struct LocalSgd {
 class RoundWriter {
  public:
   RoundWriter(const LocalSgd& local, std::int32_t rank)
-      : l_(local), plan_(replica(local.experiment, rank, local.buckets, -1)), mean_(plan_, local.experiment, local.buckets, 0) {
+      : l_(local),
+        plan_(replica(local.experiment, rank, local.buckets, -1)),
+        mean_(plan_, local.experiment, local.buckets, 0) {
     parameters_ = whole(plan_, "params");
-    kept_ = local.elasticity ? add_buffer(plan_, "centre", plan_.buffers[parameters_.buffer.index()].dtype, parameters_.count) : mean_.buffer();
+    kept_ = local.elasticity
+                ? add_buffer(plan_, "centre", plan_.buffers[parameters_.buffer.index()].dtype,
+                             parameters_.count)
+                : mean_.buffer();
   }
 
   plan::RankPlan make() {
@@ -48,7 +55,12 @@ class RoundWriter {
  private:
   // A bucket is on its way as soon as it is updated.
   plan::Program averaging(const plan::Program& step) const {
-    plan::Program program{plan::Schedule::averaging(step.name), step.samples, step.global_samples, step.repeats, {}, step.wanted};
+    plan::Program program{plan::Schedule::averaging(step.name),
+                          step.samples,
+                          step.global_samples,
+                          step.repeats,
+                          {},
+                          step.wanted};
     std::int32_t computed = 0, added = 0;
     const auto add_up_to = [&](std::int32_t bucket) {
       for (; added < bucket; ++added) {
@@ -68,23 +80,28 @@ class RoundWriter {
 
   void take_mean(std::vector<Op>& ops) const {
     mean_.for_each_segment([&](int s, bool first_of_bucket) {
-      ops.push_back(mix({mean_.in_segment(mean_.buffer(), s)}, {1}, 1, mean_.in_segment(parameters_, s)));
+      ops.push_back(
+          mix({mean_.in_segment(mean_.buffer(), s)}, {1}, 1, mean_.in_segment(parameters_, s)));
       ops.back().segment = s;
       if (first_of_bucket) ops.back().after = {after_mean_of(mean_.bucket_of(s))};
     });
   }
 
-  // Rank and centre towards each other, both by the centre from before. The rank need not wait for the mean.
+  // Rank and centre towards each other, both by the centre from before. The rank need not wait for
+  // the mean.
   void pull(std::vector<Op>& ops) const {
     const experiment::Elasticity& beta = *l_.elasticity;
     mean_.for_each_segment([&](int s, bool) {
       const Access own = mean_.in_segment(parameters_, s);
-      ops.push_back(mix({own, mean_.in_segment(kept_, s)}, {beta.ranks * beta.of - beta.moves, beta.moves}, beta.ranks * beta.of, own));
+      ops.push_back(mix({own, mean_.in_segment(kept_, s)},
+                        {beta.ranks * beta.of - beta.moves, beta.moves}, beta.ranks * beta.of,
+                        own));
       ops.back().segment = s;
     });
     for (std::int32_t b = 0; b < mean_.bucket_count(); ++b) {
       const Access centre = mean_.in_bucket(kept_, b);
-      ops.push_back(mix({centre, mean_.in_bucket(mean_.buffer(), b)}, {beta.of - beta.moves, beta.moves}, beta.of, centre));
+      ops.push_back(mix({centre, mean_.in_bucket(mean_.buffer(), b)},
+                        {beta.of - beta.moves, beta.moves}, beta.of, centre));
       ops.back().bucket = b;
       ops.back().after = {after_mean_of(b)};
     }
@@ -108,7 +125,8 @@ base::Result<plan::Plan> local_sgd(const experiment::Resolved& experiment) {
       experiment.world(),
       {everyone(experiment)},
       steps,
-      [local = LocalSgd{experiment, buckets(experiment), experiment::elasticity(experiment)}](std::int32_t rank) { return RoundWriter(local, rank).make(); }};
+      [local = LocalSgd{experiment, buckets(experiment), experiment::elasticity(experiment)}](
+          std::int32_t rank) { return RoundWriter(local, rank).make(); }};
 }
 
 }  // namespace trainyard::strategy

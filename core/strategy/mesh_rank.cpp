@@ -20,7 +20,9 @@ plan::Group group_of(const std::vector<int>& ranks) { return {{ranks.begin(), ra
 
 class Room {
  public:
-  Room(const experiment::Resolved& e, const MeshRank& rank, const experiment::Recomputation& recomputation) : s_(rank), recomputation_(recomputation) {
+  Room(const experiment::Resolved& e, const MeshRank& rank,
+       const experiment::Recomputation& recomputation)
+      : s_(rank), recomputation_(recomputation) {
     for (const ProgramSize& program : training_of(e, rank.rank)) {
       micro_batches_ = std::max(micro_batches_, program.count());
       cells_.push_back(s_.cells(program.count()));
@@ -32,13 +34,18 @@ class Room {
     for (std::size_t value = 0; value < s_.split.paths.size(); ++value) {
       const bool made_here = s_.owns(static_cast<int>(value));
       const int made = s_.split.stage_of(static_cast<int>(value));
-      const std::int32_t kept = held([&](const Cell& cell) { return passes(value, cell.stage); }, !made_here);
+      const std::int32_t kept =
+          held([&](const Cell& cell) { return passes(value, cell.stage); }, !made_here);
       slots.sums.push_back(kept);
-      slots.activations.push_back(recomputation_.gives_up(static_cast<int>(value)) ? std::min(kept, made_twice(made, s_.sends(static_cast<int>(value), true)))
-                                                                                   : kept);
+      slots.activations.push_back(
+          recomputation_.gives_up(static_cast<int>(value))
+              ? std::min(kept, made_twice(made, s_.sends(static_cast<int>(value), true)))
+              : kept);
       slots.gradients.push_back(held(
           [&](const Cell& cell) {
-            return passes(value, cell.stage) && (cell.pass == Pass::backward || (cell.pass == Pass::backward_weight && cell.stage == made));
+            return passes(value, cell.stage) &&
+                   (cell.pass == Pass::backward ||
+                    (cell.pass == Pass::backward_weight && cell.stage == made));
           },
           crosses(static_cast<int>(value))));
     }
@@ -52,7 +59,8 @@ class Room {
   }
   bool crosses(int value) const {
     return std::any_of(s_.split.hops.begin(), s_.split.hops.end(), [&](const Hop& hop) {
-      return hop.value == value && !hop.forward() && (s_.split.rank_of(hop.from) == s_.at.stage || s_.split.rank_of(hop.to) == s_.at.stage);
+      return hop.value == value && !hop.forward() &&
+             (s_.split.rank_of(hop.from) == s_.at.stage || s_.split.rank_of(hop.to) == s_.at.stage);
     });
   }
 
@@ -64,16 +72,21 @@ class Room {
     return std::clamp(most + (ahead ? 1 : 0), 1, micro_batches_);
   }
 
-  // The fewest in which no micro-batch takes the place of another, of an output that is there in the forward cell and from the backward cell to the last.
+  // The fewest in which no micro-batch takes the place of another, of an output that is there in
+  // the forward cell and from the backward cell to the last.
   std::int32_t made_twice(int stage, bool sent) const {
     const bool ahead = sent && s_.schedule != experiment::PipelineSchedule::naive;
     std::int32_t count = std::min(ahead ? 2 : 1, micro_batches_);
-    while (std::any_of(cells_.begin(), cells_.end(), [&](const auto& cells) { return clash(cells, stage, count); })) ++count;
+    while (std::any_of(cells_.begin(), cells_.end(),
+                       [&](const auto& cells) { return clash(cells, stage, count); }))
+      ++count;
     return count;
   }
 
   static bool clash(const std::vector<Cell>& cells, int stage, std::int32_t count) {
-    const bool waits = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
+    const bool waits = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
+      return cell.pass == Pass::backward_weight;
+    });
     std::vector<bool> taken(static_cast<std::size_t>(count), false);
     for (const Cell& cell : cells) {
       if (cell.stage != stage) continue;
@@ -96,19 +109,24 @@ class Room {
 
 }  // namespace
 
-MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split) : mesh_(experiment::mesh_of(e)), ways_(split.ways), shards_(experiment::shards(e)) {
+MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
+    : mesh_(experiment::mesh_of(e)), ways_(split.ways), shards_(experiment::shards(e)) {
   for (int replica = 0; replica < mesh_.data; ++replica)
     for (int part = 0; part < mesh_.tensor; ++part)
-      for (const auto& [from, to] : ways_) list_.push_back({{mesh_.rank_of({replica, from, part}), mesh_.rank_of({replica, to, part})}});
+      for (const auto& [from, to] : ways_)
+        list_.push_back(
+            {{mesh_.rank_of({replica, from, part}), mesh_.rank_of({replica, to, part})}});
   std::vector<std::vector<int>> sharing_layers;
-  for (int rank = 0; rank < mesh_.ranks() && mesh_.tensor > 1; rank += mesh_.tensor) sharing_layers.push_back(mesh_.parts_with(rank));
+  for (int rank = 0; rank < mesh_.ranks() && mesh_.tensor > 1; rank += mesh_.tensor)
+    sharing_layers.push_back(mesh_.parts_with(rank));
   parts_ = add(sharing_layers);
   replicas_ = add(who_sums(e));
   alike_ = add(shards_ ? experiment::part_groups(e) : std::vector<std::vector<int>>{});
   stages_ = add(who_tells(e));
   ties_ = add(experiment::tie_groups(e.document));
   if (!e.document.training.judges_gradients() || !mesh_.sums_norms(shards_)) return;
-  everyone_ = mesh_.tensor == mesh_.ranks() ? parts_.front() : static_cast<std::int32_t>(list_.size());
+  everyone_ =
+      mesh_.tensor == mesh_.ranks() ? parts_.front() : static_cast<std::int32_t>(list_.size());
   if (everyone_ != parts_.front()) list_.push_back(everyone(e));
 }
 
@@ -116,19 +134,22 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split) : mesh
 MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) {
   ByRank by_rank(static_cast<std::size_t>(mesh_.ranks()), -1);
   for (const std::vector<int>& ranks : groups) {
-    for (const int rank : ranks) by_rank[static_cast<std::size_t>(rank)] = static_cast<std::int32_t>(list_.size());
+    for (const int rank : ranks)
+      by_rank[static_cast<std::size_t>(rank)] = static_cast<std::int32_t>(list_.size());
     list_.push_back(group_of(ranks));
   }
   return by_rank;
 }
 
-// Gradients. Who calls, or has but a table that is in two stages, has nothing to sum with its replicas; and who is called is there once.
+// Gradients. Who calls, or has but a table that is in two stages, has nothing to sum with its
+// replicas; and who is called is there once.
 std::vector<std::vector<int>> MeshGroups::who_sums(const experiment::Resolved& e) const {
   if (shards_) return experiment::shard_groups(e);
   std::vector<std::vector<int>> groups;
   for (int stage = 0; stage < mesh_.pipeline && mesh_.replicas(stage) > 1; ++stage)
     for (int part = 0; part < mesh_.tensor; ++part)
-      if (const int first = mesh_.rank_of({0, stage, part}); !experiment::buckets(experiment::of_rank(e, first)).empty())
+      if (const int first = mesh_.rank_of({0, stage, part});
+          !experiment::buckets(experiment::of_rank(e, first)).empty())
         groups.push_back(mesh_.replicas_like(first));
   return groups;
 }
@@ -137,13 +158,16 @@ std::vector<std::vector<int>> MeshGroups::who_sums(const experiment::Resolved& e
 std::vector<std::vector<int>> MeshGroups::who_tells(const experiment::Resolved& e) const {
   std::vector<std::vector<int>> groups;
   for (int stage = 0; stage < mesh_.pipeline && shards_ && mesh_.tensor > 1; ++stage)
-    for (std::vector<int>& ranks : experiment::sharing_among(e, mesh_.stage(stage))) groups.push_back(std::move(ranks));
+    for (std::vector<int>& ranks : experiment::sharing_among(e, mesh_.stage(stage)))
+      groups.push_back(std::move(ranks));
   return groups;
 }
 
 std::int32_t MeshGroups::way(const MeshPlace& at, std::int32_t way, int replica) const {
   const auto& [from, to] = ways_[static_cast<std::size_t>(way)];
-  return at.stage == from || at.stage == to ? (replica * mesh_.tensor + at.part) * static_cast<std::int32_t>(ways_.size()) + way : -1;
+  return at.stage == from || at.stage == to
+             ? (replica * mesh_.tensor + at.part) * static_cast<std::int32_t>(ways_.size()) + way
+             : -1;
 }
 
 std::int32_t MeshGroups::statistics(int rank) const {
@@ -157,11 +181,13 @@ bool MeshGroups::speaks(int rank) const {
 }
 
 bool MeshRank::sends(int value, bool forward) const {
-  return std::any_of(split.hops.begin(), split.hops.end(),
-                     [&](const Hop& hop) { return hop.value == value && hop.forward() == forward && split.rank_of(hop.from) == at.stage; });
+  return std::any_of(split.hops.begin(), split.hops.end(), [&](const Hop& hop) {
+    return hop.value == value && hop.forward() == forward && split.rank_of(hop.from) == at.stage;
+  });
 }
 
-Slots room_for(const experiment::Resolved& e, const MeshRank& rank, const experiment::Recomputation& recomputation) {
+Slots room_for(const experiment::Resolved& e, const MeshRank& rank,
+               const experiment::Recomputation& recomputation) {
   return Room(e, rank, recomputation).slots();
 }
 

@@ -15,13 +15,17 @@ using experiment::Pass;
 class MeshWriter : private UnitOps {
  public:
   MeshWriter(const Replica& replica, const MeshRank& rank, const ProgramSize& size)
-      : UnitOps(replica, rank.shards ? &*rank.shards : nullptr, rank.replicas, size.micro_batches, rank.mesh.callers(rank.at)), m_(rank), size_(size) {
+      : UnitOps(replica, rank.shards ? &*rank.shards : nullptr, rank.replicas, size.micro_batches,
+                rank.mesh.callers(rank.at)),
+        m_(rank),
+        size_(size) {
     learns_each_ = updates_each();
   }
 
   std::vector<Op> train() {
     const std::vector<Cell> cells = m_.cells(static_cast<std::int32_t>(micro_batches_.size()));
-    separate_ = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
+    separate_ = std::any_of(cells.begin(), cells.end(),
+                            [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
     add(rate());
     for (const Cell& cell : cells) {
       add_cell(cell);
@@ -46,10 +50,13 @@ class MeshWriter : private UnitOps {
   }
 
  private:
-  // Each has a collective of its own among the parts of a stage, once for every place that it works on.
+  // Each has a collective of its own among the parts of a stage, once for every place that it works
+  // on.
   enum class Way { forward, backward, loss, norms, statistics, count };
   std::int32_t number_of(Way way, int s = 0, std::int32_t place = 0) const {
-    return (place * static_cast<std::int32_t>(Way::count) + static_cast<std::int32_t>(way)) * (last() + 1) + s;
+    return (place * static_cast<std::int32_t>(Way::count) + static_cast<std::int32_t>(way)) *
+               (last() + 1) +
+           s;
   }
   std::int32_t place_in(const Access& buffer) const { return micro_ % r_.slots_of(buffer.buffer); }
 
@@ -68,15 +75,18 @@ class MeshWriter : private UnitOps {
     if (loaded_ < micro_ && (samples_ > 0 || (trains_ && micro_ == first_micro_))) add_load();
     begin_pass(UnitPass::forward, stage.first, stage.last);
     hand_over([&](const Hop& hop) { return hop.forward() && hop.to == k; });
-    hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && !stage.has(hop.value); });
+    hand_over(
+        [&](const Hop& hop) { return hop.forward() && hop.from == k && !stage.has(hop.value); });
     for (int s = stage.first; s <= stage.last; ++s) {
       gather_for(s);
       if (samples_ > 0) pass_forward(s);
     }
-    hand_over([&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
+    hand_over(
+        [&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
   }
 
-  // The last run is made again before gradients come, and before the loss, which reads what it ends with.
+  // The last run is made again before gradients come, and before the loss, which reads what it ends
+  // with.
   void go_back(const model::Stage& stage, int k) {
     begin_pass(UnitPass::backward, stage.first, stage.last);
     if (!stage.empty()) make_ready(stage.last);
@@ -109,10 +119,12 @@ class MeshWriter : private UnitOps {
   // Who has the loss may have no layer: whatever learns nothing then, there is nothing to tell.
   void end_forward(const model::Stage& stage) {
     if (samples_ > 0) add_loss();
-    else if (stage.empty() && micro_ == first_micro_ && m_.tells_of_samples()) add(zero(b_.metrics));
+    else if (stage.empty() && micro_ == first_micro_ && m_.tells_of_samples())
+      add(zero(b_.metrics));
   }
 
-  // What a segment does on the way back, `is_learnt` where that ends with the gradient of its weights: then a bucket that ends with it is to be summed.
+  // What a segment does on the way back, `is_learnt` where that ends with the gradient of its
+  // weights: then a bucket that ends with it is to be summed.
   template <class GoBack>
   void learning(int s, bool is_learnt, GoBack go_back) {
     if (is_learnt) take_place_of_gradient(s);
@@ -120,14 +132,19 @@ class MeshWriter : private UnitOps {
     else if (is_learnt) add_nothing_learnt(s);
     if (!is_learnt) return;
     sum_gradient(s);
-    if (m_.ties.group >= 0 && segment(s).apart && is_last_micro_step()) collective(OpKind::all_reduce, m_.ties, 0, segment_of(b_.gradients, s));
-    for (std::int32_t b = 0; b < buckets() && !m_.shards && (updates_each() || is_last_micro_step()); ++b)
-      if (span_of(b).first_segment == s) collective(OpKind::all_reduce, m_.replicas, b, {b_.gradients.buffer, span_of(b).first, span_of(b).count});
+    if (m_.ties.group >= 0 && segment(s).apart && is_last_micro_step())
+      collective(OpKind::all_reduce, m_.ties, 0, segment_of(b_.gradients, s));
+    for (std::int32_t b = 0;
+         b < buckets() && !m_.shards && (updates_each() || is_last_micro_step()); ++b)
+      if (span_of(b).first_segment == s)
+        collective(OpKind::all_reduce, m_.replicas, b,
+                   {b_.gradients.buffer, span_of(b).first, span_of(b).count});
   }
 
   void add_nothing_learnt(int s) {
     Op op = learn_nothing(s);
-    if (s == last() && micro_ == first_micro_ && m_.tells_of_samples()) op.writes.push_back(b_.metrics);
+    if (s == last() && micro_ == first_micro_ && m_.tells_of_samples())
+      op.writes.push_back(b_.metrics);
     if (!op.writes.empty()) add(std::move(op));
   }
 
@@ -142,7 +159,8 @@ class MeshWriter : private UnitOps {
     ops_.back().columns = columns(s);
     if (!model::sums_outputs(segment(s))) return;
     ops_.back().kind = OpKind::partial;
-    collective(OpKind::all_reduce, m_.parts, number_of(Way::forward, s, place_in(of(b_.activations, s))), activation(s));
+    collective(OpKind::all_reduce, m_.parts,
+               number_of(Way::forward, s, place_in(of(b_.activations, s))), activation(s));
     if (model::activates_sum(segment(s))) activate(s);
   }
 
@@ -155,12 +173,15 @@ class MeshWriter : private UnitOps {
 
   // What parts sum crosses while the gradient of the weights is computed.
   void pass_back(int s) {
-    const bool weight_first = is(s, Kind::batch_norm), sums = s > first() && model::sums_input_gradient(segment(s));
+    const bool weight_first = is(s, Kind::batch_norm),
+               sums = s > first() && model::sums_input_gradient(segment(s));
     if (weight_first) add_weight(s);
     if (weight_first ? s > first() : passes_back(s)) add(backward_input(s));
     if (sums) {
       ops_.back().columns = columns(s);
-      collective(OpKind::all_reduce, m_.parts, number_of(Way::backward, s, place_in(of(b_.activation_gradients, s - 1))), gradient(s - 1));
+      collective(OpKind::all_reduce, m_.parts,
+                 number_of(Way::backward, s, place_in(of(b_.activation_gradients, s - 1))),
+                 gradient(s - 1));
     }
     if (!weight_first && !separate_) add_weight(s);
   }
@@ -190,7 +211,8 @@ class MeshWriter : private UnitOps {
   // Who is not to tell of samples says nothing of it: in evaluation it has nothing to do.
   void add_loss() {
     Op op = loss();
-    if (trains_ && updates_each() && m_.mesh.data * m_.mesh.tensor > 1) op.weights = {{samples_}, size_.of_replicas[static_cast<std::size_t>(micro_)]};
+    if (trains_ && updates_each() && m_.mesh.data * m_.mesh.tensor > 1)
+      op.weights = {{samples_}, size_.of_replicas[static_cast<std::size_t>(micro_)]};
     if (!m_.tells_of_samples()) std::erase(op.writes, b_.metrics);
     if (m_.summaries.buffer.valid()) {
       summarise();
@@ -200,19 +222,23 @@ class MeshWriter : private UnitOps {
   }
 
   std::int64_t logits_rows() const { return samples_ * model_.labels(); }
-  Access summaries() const { return {m_.summaries.buffer, 0, model::kSoftmaxSummary * logits_rows() * m_.mesh.tensor}; }
+  Access summaries() const {
+    return {m_.summaries.buffer, 0, model::kSoftmaxSummary * logits_rows() * m_.mesh.tensor};
+  }
 
   void summarise() {
     Op op = op_of(OpKind::softmax, -1);
     op.reads = {activation(last()), labels()};
-    op.writes = {{m_.summaries.buffer, model::kSoftmaxSummary * logits_rows() * m_.at.part, model::kSoftmaxSummary * logits_rows()}};
+    op.writes = {{m_.summaries.buffer, model::kSoftmaxSummary * logits_rows() * m_.at.part,
+                  model::kSoftmaxSummary * logits_rows()}};
     op.columns = columns(last());
     op.flops = samples_ * 3 * segment(last()).outputs;
     add(std::move(op));
     collective(OpKind::all_gather, m_.parts, number_of(Way::loss), summaries());
   }
 
-  // Of the samples only what the rank's layers look at, or those that it calls. One that is called is sent that.
+  // Of the samples only what the rank's layers look at, or those that it calls. One that is called
+  // is sent that.
   void add_load() {
     Op op = load();
     loaded_ = micro_;
@@ -236,10 +262,13 @@ class MeshWriter : private UnitOps {
   template <class IsMeant>
   void hand_over(IsMeant is_meant) {
     for (const Hop& hop : m_.split.hops) {
-      if (samples_ == 0 || !is_meant(hop) || (hop.value == model::kSampleNumbers && !trains_)) continue;
+      if (samples_ == 0 || !is_meant(hop) || (hop.value == model::kSampleNumbers && !trains_))
+        continue;
       const Line& line = m_.line(hop.way, micro_);
-      const std::int32_t root = m_.mesh.rank_of({m_.replica_of(micro_), m_.split.rank_of(hop.from), m_.at.part});
-      add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root, carried(hop)));
+      const std::int32_t root =
+          m_.mesh.rank_of({m_.replica_of(micro_), m_.split.rank_of(hop.from), m_.at.part});
+      add(rooted(OpKind::broadcast, line.lane, line.group, micro_ * hop.values + hop.number, root,
+                 carried(hop)));
     }
   }
 
@@ -248,12 +277,17 @@ class MeshWriter : private UnitOps {
     return hop.forward() ? activation(hop.value) : gradient(hop.value);
   }
 
-  // Once a step --------------------------------------------------------------------------------------------------------
+  // Once a step
+  // --------------------------------------------------------------------------------------------------------
 
-  // Whether the rank tells of a segment: of one that all parts have the first does, of one that is split each of its part.
-  bool tells(int s) const { return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none); }
+  // Whether the rank tells of a segment: of one that all parts have the first does, of one that is
+  // split each of its part.
+  bool tells(int s) const {
+    return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none);
+  }
 
-  // Each rank its part of the norm of the whole gradient; of those who have the same the first, and of two that have a table who has its segment.
+  // Each rank its part of the norm of the whole gradient; of those who have the same the first, and
+  // of two that have a table who has its segment.
   void add_clip() {
     std::vector<bool> counts(model_.segments.size(), false);
     const auto count = [&](int s, Op norm) {
@@ -261,7 +295,8 @@ class MeshWriter : private UnitOps {
       counts[static_cast<std::size_t>(s)] = true;
       add(std::move(norm));
     };
-    if (m_.shards) for_each_own_part([&](const Unit& unit, int s) { count(s, norm_of_part(unit, s)); });
+    if (m_.shards)
+      for_each_own_part([&](const Unit& unit, int s) { count(s, norm_of_part(unit, s)); });
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) count(s, norm(s));
     if (m_.norms.group >= 0) sum_norms(counts);
@@ -276,7 +311,8 @@ class MeshWriter : private UnitOps {
       none.writes.push_back({b_.reduced_norms.buffer, s, 1});
     }
     if (none.segment >= 0) add(std::move(none));
-    collective(OpKind::all_reduce, m_.norms, m_.norms.group == m_.parts.group ? number_of(Way::norms) : 0, b_.reduced_norms);
+    collective(OpKind::all_reduce, m_.norms,
+               m_.norms.group == m_.parts.group ? number_of(Way::norms) : 0, b_.reduced_norms);
   }
 
   // What is told of an update is that of whole segments.
@@ -286,7 +322,8 @@ class MeshWriter : private UnitOps {
       add(std::move(update));
       tell_nothing_of_others(s);
     };
-    if (m_.shards) for_each_own_part([&](const Unit& unit, int s) { change(s, update_of_part(unit, s)); });
+    if (m_.shards)
+      for_each_own_part([&](const Unit& unit, int s) { change(s, update_of_part(unit, s)); });
     for (int s = last(); s >= 0 && !m_.shards; --s)
       if (has_parameters(s)) change(s, update(s));
     tell();
@@ -302,7 +339,9 @@ class MeshWriter : private UnitOps {
   }
   void tell() {
     if (sums_statistics())
-      collective(OpKind::all_reduce, m_.statistics, m_.statistics.group == m_.replicas.group ? unit_number(UnitWay::norms, 1) : number_of(Way::statistics),
+      collective(OpKind::all_reduce, m_.statistics,
+                 m_.statistics.group == m_.replicas.group ? unit_number(UnitWay::norms, 1)
+                                                          : number_of(Way::statistics),
                  b_.statistics);
   }
 
@@ -314,8 +353,12 @@ class MeshWriter : private UnitOps {
 
 }  // namespace
 
-std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank, const ProgramSize& size) { return MeshWriter(replica, rank, size).train(); }
-std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank, const ProgramSize& size) {
+std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank,
+                                    const ProgramSize& size) {
+  return MeshWriter(replica, rank, size).train();
+}
+std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank,
+                                      const ProgramSize& size) {
   return MeshWriter(replica, rank, size).evaluate();
 }
 

@@ -8,13 +8,18 @@ namespace trainyard::strategy {
 
 base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment) {
   if (experiment.world() < 1)
-    return base::fail(
-        {base::ProblemCode::bad_input, "topology.hosts", "no device has the role worker", "at least one worker", "Draw a device, or set a role to worker."});
+    return base::fail({base::ProblemCode::bad_input, "topology.hosts",
+                       "no device has the role worker", "at least one worker",
+                       "Draw a device, or set a role to worker."});
   const auto cuts = buckets(experiment);
   const bool alone = experiment.world() == 1;  // nothing to sum: the plan of one device
-  const std::size_t groups = alone ? 0 : 1U + (experiment::synchronises(experiment) ? 1 : 0) + (experiment::shares_columns(experiment) ? 1 : 0);
-  return plan::Plan{experiment.world(), std::vector(groups, everyone(experiment)), schedule(experiment),
-                    [experiment, cuts, alone](std::int32_t rank) { return replica(experiment, rank, cuts, alone ? -1 : 0); }};
+  const std::size_t groups = alone ? 0
+                                   : 1U + (experiment::synchronises(experiment) ? 1 : 0) +
+                                         (experiment::shares_columns(experiment) ? 1 : 0);
+  return plan::Plan{experiment.world(), std::vector(groups, everyone(experiment)),
+                    schedule(experiment), [experiment, cuts, alone](std::int32_t rank) {
+                      return replica(experiment, rank, cuts, alone ? -1 : 0);
+                    }};
 }
 
 }  // namespace trainyard::strategy

@@ -19,34 +19,41 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::array<std::string_view, 5> kParameterBuffers = {"mean", "centre", "snapshot", "stash", "params"};
+constexpr std::array<std::string_view, 5> kParameterBuffers = {"mean", "centre", "snapshot",
+                                                               "stash", "params"};
 
 // Of one rank.
 class Caster {
  public:
-  Caster(plan::RankPlan& rank, const experiment::Resolved& e) : rank_(rank), model_(e.model), casts_before_(rank.programs.size()) {
+  Caster(plan::RankPlan& rank, const experiment::Resolved& e)
+      : rank_(rank), model_(e.model), casts_before_(rank.programs.size()) {
     std::int64_t elements = 0;
     for (const plan::Program& program : rank.programs)
       for (const Op& op : program.ops)
-        if (const Access* read = factors(op)) elements = std::max(elements, rank.buffers[read->buffer.index()].elements);
-    if (elements > 0) halves_ = add_buffer(rank, "halves", experiment::activation_dtype(e), elements).buffer;
+        if (const Access* read = factors(op))
+          elements = std::max(elements, rank.buffers[read->buffer.index()].elements);
+    if (elements > 0)
+      halves_ = add_buffer(rank, "halves", experiment::activation_dtype(e), elements).buffer;
   }
 
   void run() {
     if (!halves_.valid()) return;
-    for (std::size_t p = 0; p < rank_.programs.size(); ++p) cast(rank_.programs[p], casts_before_[p]);
+    for (std::size_t p = 0; p < rank_.programs.size(); ++p)
+      cast(rank_.programs[p], casts_before_[p]);
     for (std::size_t p = 0; p < rank_.programs.size(); ++p) wait_for_as_much(rank_.programs[p], p);
   }
 
  private:
   // What an op reads of parameters to multiply by it; null: nothing.
   const Access* factors(const Op& op) const {
-    const bool passes = op.kind == OpKind::partial || op.kind == OpKind::forward || op.kind == OpKind::recompute || op.kind == OpKind::backward_input;
+    const bool passes = op.kind == OpKind::partial || op.kind == OpKind::forward ||
+                        op.kind == OpKind::recompute || op.kind == OpKind::backward_input;
     if (!passes || op.segment < 0) return nullptr;
     const model::LayerKind kind = model_.segments[static_cast<std::size_t>(op.segment)].kind;
     if (kind != model::LayerKind::linear && kind != model::LayerKind::conv2d) return nullptr;
     const auto is_parameters = [&](const Access& read) {
-      return std::find(kParameterBuffers.begin(), kParameterBuffers.end(), rank_.buffers[read.buffer.index()].name) != kParameterBuffers.end();
+      return std::find(kParameterBuffers.begin(), kParameterBuffers.end(),
+                       rank_.buffers[read.buffer.index()].name) != kParameterBuffers.end();
     };
     const auto at = std::find_if(op.reads.begin(), op.reads.end(), is_parameters);
     return at == op.reads.end() ? nullptr : &*at;
@@ -60,21 +67,26 @@ class Caster {
       if (const Access* read = factors(op)) {
         const Access source = *read;
         if (std::find(are_cast.begin(), are_cast.end(), source) == are_cast.end()) {
-          std::erase_if(are_cast, [&](const Access& other) { return overlap(in_halves(other), in_halves(source)); });
+          std::erase_if(are_cast, [&](const Access& other) {
+            return overlap(in_halves(other), in_halves(source));
+          });
           are_cast.push_back(source);
           ops.push_back(cast_for(op, source));
           ++casts;
         }
         std::replace(op.reads.begin(), op.reads.end(), source, in_halves(source));
       }
-      for (const Access& write : op.writes) std::erase_if(are_cast, [&](const Access& source) { return overlap(source, write); });
+      for (const Access& write : op.writes)
+        std::erase_if(are_cast, [&](const Access& source) { return overlap(source, write); });
       if (op.lane == kCompute) casts_before.push_back(casts);
       ops.push_back(std::move(op));
     }
     program.ops = std::move(ops);
   }
 
-  Access in_halves(const Access& parameters) const { return {halves_, parameters.first, parameters.count}; }
+  Access in_halves(const Access& parameters) const {
+    return {halves_, parameters.first, parameters.count};
+  }
 
   // It stands before the op on its lane, and waits for what that waits for, but samples.
   Op cast_for(const Op& op, const Access& source) const {
@@ -85,48 +97,63 @@ class Caster {
     cast.reads = {source};
     cast.writes = {in_halves(source)};
     std::copy_if(op.after.begin(), op.after.end(), std::back_inserter(cast.after),
-                 [&](const Dependency& dependency) { return rank_.lanes[dependency.lane.index()].kind != plan::LaneKind::input; });
+                 [&](const Dependency& dependency) {
+                   return rank_.lanes[dependency.lane.index()].kind != plan::LaneKind::input;
+                 });
     cast.flops = source.count;
     return cast;
   }
 
-  // What waited for so many compute ops. Which program the instance before ran is not said: enough for each.
+  // What waited for so many compute ops. Which program the instance before ran is not said: enough
+  // for each.
   void wait_for_as_much(plan::Program& program, std::size_t number) const {
     for (Op& op : program.ops)
       for (Dependency& dependency : op.after) {
         if (dependency.lane != kCompute || dependency.sequence <= 0) continue;
         std::int32_t more = 0;
         for (std::size_t p = 0; p < casts_before_.size(); ++p)
-          if (p == number || dependency.steps_back > 0) more = std::max(more, casts_until(p, dependency.sequence));
-        dependency.sequence += dependency.steps_back > 0 ? more : casts_until(number, dependency.sequence);
+          if (p == number || dependency.steps_back > 0)
+            more = std::max(more, casts_until(p, dependency.sequence));
+        dependency.sequence +=
+            dependency.steps_back > 0 ? more : casts_until(number, dependency.sequence);
       }
   }
 
   std::int32_t casts_until(std::size_t program, std::int32_t sequence) const {
     const auto& before = casts_before_[program];
-    return before.empty() ? 0 : before[std::min(static_cast<std::size_t>(sequence), before.size()) - 1];
+    return before.empty() ? 0
+                          : before[std::min(static_cast<std::size_t>(sequence), before.size()) - 1];
   }
 
   plan::RankPlan& rank_;
   const model::Model& model_;
   plan::BufferId halves_;
-  std::vector<std::vector<std::int32_t>> casts_before_;  // by program, by compute op without casts: until and before it
+  std::vector<std::vector<std::int32_t>>
+      casts_before_;  // by program, by compute op without casts: until and before it
 };
 
-// The loss scale --------------------------------------------------------------------------------------------------------
+// The loss scale
+// --------------------------------------------------------------------------------------------------------
 
 bool loses(const plan::RankPlan& rank, const Op& op) {
   return op.kind == OpKind::loss &&
-         std::any_of(op.writes.begin(), op.writes.end(), [&](const Access& write) { return rank.buffers[write.buffer.index()].name.starts_with("grad."); });
+         std::any_of(op.writes.begin(), op.writes.end(), [&](const Access& write) {
+           return rank.buffers[write.buffer.index()].name.starts_with("grad.");
+         });
 }
 
 class Scaler {
  public:
-  Scaler(plan::RankPlan& rank, const experiment::Resolved& e) : rank_(rank), storage_(e.storage_rank) {
-    const bool scales = std::any_of(rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) {
-      return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) { return loses(rank, op) || op.kind == OpKind::clip; });
-    });
-    if (scales) scale_ = add_buffer(rank, "loss_scale", base::DType::fp64, 2, rank.rank == storage_);
+  Scaler(plan::RankPlan& rank, const experiment::Resolved& e)
+      : rank_(rank), storage_(e.storage_rank) {
+    const bool scales =
+        std::any_of(rank.programs.begin(), rank.programs.end(), [&](const plan::Program& program) {
+          return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+            return loses(rank, op) || op.kind == OpKind::clip;
+          });
+        });
+    if (scales)
+      scale_ = add_buffer(rank, "loss_scale", base::DType::fp64, 2, rank.rank == storage_);
   }
 
   void run() {
@@ -138,7 +165,8 @@ class Scaler {
         if (op.kind == OpKind::clip) op.reads.push_back(scale_), judges = true;
       }
       if (judges) program.ops.push_back(scale());
-      if (storage_ >= 0 && plan::purpose(program.name) == plan::Purpose::training) hand_out(program, judges);
+      if (storage_ >= 0 && plan::purpose(program.name) == plan::Purpose::training)
+        hand_out(program, judges);
     }
   }
 
@@ -152,13 +180,17 @@ class Scaler {
     return op;
   }
 
-  // Of central_storage: who updates finds the scale, and sends it after the parameters; who computes the loss waits for the one of the step before.
+  // Of central_storage: who updates finds the scale, and sends it after the parameters; who
+  // computes the loss waits for the one of the step before.
   void hand_out(plan::Program& program, bool judges) const {
-    const auto last = std::find_if(program.ops.rbegin(), program.ops.rend(), [](const Op& op) { return op.kind == OpKind::broadcast; });
+    const auto last = std::find_if(program.ops.rbegin(), program.ops.rend(),
+                                   [](const Op& op) { return op.kind == OpKind::broadcast; });
     if (last == program.ops.rend()) return;
-    Op hands = rooted(OpKind::broadcast, last->lane, last->group, last->bucket + 1, storage_, scale_);
+    Op hands =
+        rooted(OpKind::broadcast, last->lane, last->group, last->bucket + 1, storage_, scale_);
     const auto on_lane = [](const plan::Program& of, LaneId lane) {
-      return static_cast<std::int32_t>(std::count_if(of.ops.begin(), of.ops.end(), [&](const Op& op) { return op.lane == lane; }));
+      return static_cast<std::int32_t>(std::count_if(
+          of.ops.begin(), of.ops.end(), [&](const Op& op) { return op.lane == lane; }));
     };
     const Dependency of_last{last->lane, on_lane(program, last->lane) + 1, 1};
     if (judges) program.ops.back().after.push_back(of_last);

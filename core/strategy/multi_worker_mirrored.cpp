@@ -7,8 +7,10 @@ namespace trainyard::strategy {
 
 base::Result<plan::Plan> multi_worker_mirrored(const experiment::Resolved& experiment) {
   if (std::set<int>(experiment.hosts.begin(), experiment.hosts.end()).size() < 2)
-    return base::fail({base::ProblemCode::bad_input, "strategy.kind", "multi_worker_mirrored is for several hosts, but all workers are on one",
-                       "workers on two hosts or more", "Draw another host with a worker, or use mirrored."});
+    return base::fail({base::ProblemCode::bad_input, "strategy.kind",
+                       "multi_worker_mirrored is for several hosts, but all workers are on one",
+                       "workers on two hosts or more",
+                       "Draw another host with a worker, or use mirrored."});
   return mirrored(experiment);
 }
 

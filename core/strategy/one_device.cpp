@@ -7,10 +7,13 @@ namespace trainyard::strategy {
 base::Result<plan::Plan> one_device(const experiment::Resolved& experiment) {
   if (experiment.world() != 1)
     return base::fail({base::ProblemCode::bad_input, "strategy.kind",
-                       "one_device uses one device, but " + std::to_string(experiment.world()) + " have the role worker", "one worker",
-                       "Set the role of the others to idle, or use mirrored."});
+                       "one_device uses one device, but " + std::to_string(experiment.world()) +
+                           " have the role worker",
+                       "one worker", "Set the role of the others to idle, or use mirrored."});
   const auto cuts = buckets(experiment);
-  return plan::Plan{1, {}, schedule(experiment), [experiment, cuts](std::int32_t rank) { return replica(experiment, rank, cuts, -1); }};
+  return plan::Plan{1, {}, schedule(experiment), [experiment, cuts](std::int32_t rank) {
+                      return replica(experiment, rank, cuts, -1);
+                    }};
 }
 
 }  // namespace trainyard::strategy

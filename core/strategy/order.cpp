@@ -20,11 +20,16 @@ struct OrderedTouch {
   bool writes = false;
   plan::LaneId lane;
   std::int32_t sequence = 0;
-  bool gathers =
-      false;  // then what it waits for on its own lane is said too: of the place the rank itself has written but its part, and peers may read the rest
+  bool gathers = false;  // then what it waits for on its own lane is said too: of the place the
+                         // rank itself has written but its part, and peers may read the rest
 
-  bool conflicts(const OrderedTouch& other) const { return (lane != other.lane || gathers) && (writes || other.writes) && plan::overlap(access, other.access); }
-  bool same_place(const OrderedTouch& other) const { return access == other.access && writes == other.writes && lane == other.lane; }
+  bool conflicts(const OrderedTouch& other) const {
+    return (lane != other.lane || gathers) && (writes || other.writes) &&
+           plan::overlap(access, other.access);
+  }
+  bool same_place(const OrderedTouch& other) const {
+    return access == other.access && writes == other.writes && lane == other.lane;
+  }
 };
 
 // The last of a program to touch each place, by buffer.
@@ -40,7 +45,9 @@ class Touches {
 
   void add(const OrderedTouch& touch) {
     auto& list = by_buffer_[touch.access.buffer.index()];
-    const auto at = std::find_if(list.begin(), list.end(), [&](const OrderedTouch& known) { return known.same_place(touch); });
+    const auto at = std::find_if(list.begin(), list.end(), [&](const OrderedTouch& known) {
+      return known.same_place(touch);
+    });
     if (at == list.end()) list.push_back(touch);
     else at->sequence = std::max(at->sequence, touch.sequence);
   }
@@ -52,45 +59,63 @@ class Touches {
 // Whoever broadcasts reads, and all others write.
 std::vector<OrderedTouch> touches_of(const Op& op, std::int32_t rank, std::int32_t sequence) {
   std::vector<OrderedTouch> list;
-  const bool broadcasts = op.kind == plan::OpKind::broadcast, gathers = op.kind == plan::OpKind::all_gather;
+  const bool broadcasts = op.kind == plan::OpKind::broadcast,
+             gathers = op.kind == plan::OpKind::all_gather;
   for (const Access& read : op.reads)
-    if (read.count > 0 && !(broadcasts && op.peer != rank)) list.push_back({read, false, op.lane, sequence, gathers});
+    if (read.count > 0 && !(broadcasts && op.peer != rank))
+      list.push_back({read, false, op.lane, sequence, gathers});
   for (const Access& write : op.writes)
-    if (write.count > 0 && !(broadcasts && op.peer == rank)) list.push_back({write, true, op.lane, sequence, gathers});
+    if (write.count > 0 && !(broadcasts && op.peer == rank))
+      list.push_back({write, true, op.lane, sequence, gathers});
   return list;
 }
 
-// What the ops of each lane have waited for so far, and what the next one is still to wait for. Who reads what a collective brings waits for what it receives;
-// who overwrites it, also until peers have read what it sends (collective/expand.h). So a wait of the one kind tells nothing of the other.
+// What the ops of each lane have waited for so far, and what the next one is still to wait for. Who
+// reads what a collective brings waits for what it receives; who overwrites it, also until peers
+// have read what it sends (collective/expand.h). So a wait of the one kind tells nothing of the
+// other.
 class WaitsOfLanes {
  public:
   explicit WaitsOfLanes(const plan::RankPlan& rank) : rank_(rank), known_(rank.lanes.size()) {}
 
-  void here(Op& op, const OrderedTouch& own, const OrderedTouch& other) { wait(op, own.writes, {other.lane, other.sequence, 0}); }
+  void here(Op& op, const OrderedTouch& own, const OrderedTouch& other) {
+    wait(op, own.writes, {other.lane, other.sequence, 0});
+  }
 
-  // Of a lane some op of which was waited for in this instance, all before is over. Collectives are counted anew when they are expanded: all of them.
+  // Of a lane some op of which was waited for in this instance, all before is over. Collectives are
+  // counted anew when they are expanded: all of them.
   void before(Op& op, const OrderedTouch& own, const OrderedTouch& other) {
-    if (known_[op.lane.index()].contains({other.lane.value, 0, own.writes && communicates(other.lane)})) return;
-    wait(op, own.writes, {other.lane, communicates(other.lane) ? Dependency::end : other.sequence, 1});
+    if (known_[op.lane.index()].contains(
+            {other.lane.value, 0, own.writes && communicates(other.lane)}))
+      return;
+    wait(op, own.writes,
+         {other.lane, communicates(other.lane) ? Dependency::end : other.sequence, 1});
   }
 
  private:
-  static bool further(std::int32_t sequence, std::int32_t than) { return than != Dependency::end && (sequence == Dependency::end || sequence > than); }
-  bool communicates(plan::LaneId lane) const { return rank_.lanes[lane.index()].kind == plan::LaneKind::comm; }
+  static bool further(std::int32_t sequence, std::int32_t than) {
+    return than != Dependency::end && (sequence == Dependency::end || sequence > than);
+  }
+  bool communicates(plan::LaneId lane) const {
+    return rank_.lanes[lane.index()].kind == plan::LaneKind::comm;
+  }
 
   void wait(Op& op, bool writes, const Dependency& dependency) {
-    const auto [at, fresh] =
-        known_[op.lane.index()].try_emplace({dependency.lane.value, dependency.steps_back, writes && communicates(dependency.lane)}, dependency.sequence);
+    const auto [at, fresh] = known_[op.lane.index()].try_emplace(
+        {dependency.lane.value, dependency.steps_back, writes && communicates(dependency.lane)},
+        dependency.sequence);
     if (!fresh && !further(dependency.sequence, at->second)) return;
     at->second = dependency.sequence;
-    const auto same =
-        std::find_if(op.after.begin(), op.after.end(), [&](const Dependency& d) { return d.lane == dependency.lane && d.steps_back == dependency.steps_back; });
+    const auto same = std::find_if(op.after.begin(), op.after.end(), [&](const Dependency& d) {
+      return d.lane == dependency.lane && d.steps_back == dependency.steps_back;
+    });
     if (same == op.after.end()) op.after.push_back(dependency);
     else if (further(dependency.sequence, same->sequence)) same->sequence = dependency.sequence;
   }
 
   const plan::RankPlan& rank_;
-  std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>> known_;  // by lane: sequence by lane, steps back, and whether for peers too
+  std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>>
+      known_;  // by lane: sequence by lane, steps back, and whether for peers too
 };
 
 // Calls `visit(op, its number on its lane)` in the order of the program.
@@ -105,8 +130,11 @@ void order(const plan::RankPlan& rank, const Touches& of_all, plan::Program& pro
   WaitsOfLanes waits(rank);
   for_each_op(rank.lanes.size(), program.ops, [&](Op& op, std::int32_t sequence) {
     const std::vector<OrderedTouch> own = touches_of(op, rank.rank, sequence);
-    for (const OrderedTouch& touch : own) so_far.for_conflicts(touch, [&](const OrderedTouch& other) { waits.here(op, touch, other); });
-    for (const OrderedTouch& touch : own) of_all.for_conflicts(touch, [&](const OrderedTouch& other) { waits.before(op, touch, other); });
+    for (const OrderedTouch& touch : own)
+      so_far.for_conflicts(touch, [&](const OrderedTouch& other) { waits.here(op, touch, other); });
+    for (const OrderedTouch& touch : own)
+      of_all.for_conflicts(touch,
+                           [&](const OrderedTouch& other) { waits.before(op, touch, other); });
     for (const OrderedTouch& touch : own) so_far.add(touch);
   });
 }

@@ -16,7 +16,8 @@ using plan::OpKind;
 
 }  // namespace
 
-Op mix(std::vector<Access> reads, std::vector<std::int64_t> numerators, std::int64_t denominator, const Access& write) {
+Op mix(std::vector<Access> reads, std::vector<std::int64_t> numerators, std::int64_t denominator,
+       const Access& write) {
   Op op;
   op.kind = OpKind::mix;
   op.lane = kCompute;
@@ -27,14 +28,16 @@ Op mix(std::vector<Access> reads, std::vector<std::int64_t> numerators, std::int
   return op;
 }
 
-MeanOfRanks::MeanOfRanks(plan::RankPlan& plan, const experiment::Resolved& experiment, const std::vector<Bucket>& buckets, std::int32_t group)
+MeanOfRanks::MeanOfRanks(plan::RankPlan& plan, const experiment::Resolved& experiment,
+                         const std::vector<Bucket>& buckets, std::int32_t group)
     : buckets_(buckets),
       segments_(experiment.model.segments),
       rank_(plan.rank),
       ranks_(experiment.world()),
       group_(group),
       parameters_(whole(plan, "params")),
-      mean_(add_buffer(plan, "mean", plan.buffers[parameters_.buffer.index()].dtype, parameters_.count, true)),
+      mean_(add_buffer(plan, "mean", plan.buffers[parameters_.buffer.index()].dtype,
+                       parameters_.count, true)),
       spread_(add_buffer(plan, "spread", base::DType::fp64, std::ssize(segments_), false)),
       lane_(add_comm_lane(plan, group)) {}
 
@@ -49,7 +52,8 @@ Access MeanOfRanks::in_segment(const Access& flat, int segment) const {
 }
 
 std::int32_t MeanOfRanks::bucket_of(int segment) const {
-  const auto at = std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& one) { return one.first_segment <= segment; });
+  const auto at = std::find_if(buckets_.begin(), buckets_.end(),
+                               [&](const Bucket& one) { return one.first_segment <= segment; });
   return static_cast<std::int32_t>(at - buckets_.begin());
 }
 
@@ -77,12 +81,15 @@ std::vector<Op> MeanOfRanks::average(const Access& scratch) const {
   ops.reserve(2 * (buckets_.size() + segments_.size()));
   for (std::int32_t b = 0; b < bucket_count(); ++b) ops.push_back(addend(b));
   for (std::int32_t b = 0; b < bucket_count(); ++b) ops.push_back(all_reduce(b, b + 1));
-  for_each_segment([&](int s, bool first_of_bucket) { add_distance(s, first_of_bucket, scratch, ops); });
+  for_each_segment(
+      [&](int s, bool first_of_bucket) { add_distance(s, first_of_bucket, scratch, ops); });
   return ops;
 }
 
-void MeanOfRanks::add_distance(int s, bool first_of_bucket, const Access& scratch, std::vector<Op>& ops) const {
-  ops.push_back(mix({in_segment(parameters_, s), in_segment(mean_, s)}, {1, -1}, 1, in_segment(scratch, s)));
+void MeanOfRanks::add_distance(int s, bool first_of_bucket, const Access& scratch,
+                               std::vector<Op>& ops) const {
+  ops.push_back(
+      mix({in_segment(parameters_, s), in_segment(mean_, s)}, {1, -1}, 1, in_segment(scratch, s)));
   ops.back().segment = s;
   if (first_of_bucket) ops.back().after = {{lane_, bucket_of(s) + 1, 0}};
   Op norm;
@@ -99,7 +106,8 @@ void MeanOfRanks::evaluate_by(plan::Program& program, const Access& parameters) 
   for (Op& op : program.ops) {
     for (Access& read : op.reads)
       if (read.buffer == parameters_.buffer) read.buffer = parameters.buffer;
-    if (op.kind == OpKind::forward && op.segment == 0) op.after.push_back({lane_, Dependency::end, 1});
+    if (op.kind == OpKind::forward && op.segment == 0)
+      op.after.push_back({lane_, Dependency::end, 1});
   }
 }
 

@@ -9,11 +9,13 @@ namespace trainyard::strategy {
 
 struct Shards {
   Units units;
-  plan::Access parameters = {};  // the rank's own parts, side by side; invalid where all parameters are there
-  plan::Access gradients = {};   // likewise
+  plan::Access parameters =
+      {};  // the rank's own parts, side by side; invalid where all parameters are there
+  plan::Access gradients = {};  // likewise
 };
 
-// Appends the buffers of a rank's own parts. `peers_read`: who has the same parts of gradients sums them with the rank.
+// Appends the buffers of a rank's own parts. `peers_read`: who has the same parts of gradients sums
+// them with the rank.
 void add_own_parts(Shards& shards, base::DType dtype, bool peers_read, plan::RankPlan& plan);
 
 class OwnPartOps : protected ReplicaOps {
@@ -22,9 +24,15 @@ class OwnPartOps : protected ReplicaOps {
   OwnPartOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
 
   const Units& units() const { return shards_->units; }
-  static Access own_in(const Access& side_by_side, const Unit& unit) { return {side_by_side.buffer, unit.own_at, unit.own.count}; }
-  static Access own_in_whole(const Access& whole, const Unit& unit) { return {whole.buffer, whole.first + unit.own.first - unit.bucket.first, unit.own.count}; }
-  Access own_gradient(const Unit& unit) const { return units().scatters ? own_in(shards_->gradients, unit) : as_in_model(b_.gradients, unit); }
+  static Access own_in(const Access& side_by_side, const Unit& unit) {
+    return {side_by_side.buffer, unit.own_at, unit.own.count};
+  }
+  static Access own_in_whole(const Access& whole, const Unit& unit) {
+    return {whole.buffer, whole.first + unit.own.first - unit.bucket.first, unit.own.count};
+  }
+  Access own_gradient(const Unit& unit) const {
+    return units().scatters ? own_in(shards_->gradients, unit) : as_in_model(b_.gradients, unit);
+  }
 
   // Last units first: `visit(unit, a segment of which some is the rank's own)`.
   template <class Visit>
@@ -35,15 +43,21 @@ class OwnPartOps : protected ReplicaOps {
         if (part_of(own_gradient(unit), unit.own, segment(s)).count > 0) visit(unit, s);
     }
   }
-  Op norm_of_part(const Unit& unit, int s) const { return norm(s, part_of(own_gradient(unit), unit.own, segment(s))); }
+  Op norm_of_part(const Unit& unit, int s) const {
+    return norm(s, part_of(own_gradient(unit), unit.own, segment(s)));
+  }
   Op update_of_part(const Unit& unit, int s) const;
 
   const Shards* shards_;
 
  private:
-  static Access as_in_model(const Access& flat, const Unit& unit) { return {flat.buffer, unit.own.first, unit.own.count}; }
-  // What the rank has of a segment: of a span as long as its part of the unit, and of what it is of the model.
-  static Access part_of(const Access& span, const experiment::Part& own, const model::Segment& segment);
+  static Access as_in_model(const Access& flat, const Unit& unit) {
+    return {flat.buffer, unit.own.first, unit.own.count};
+  }
+  // What the rank has of a segment: of a span as long as its part of the unit, and of what it is of
+  // the model.
+  static Access part_of(const Access& span, const experiment::Part& own,
+                        const model::Segment& segment);
 };
 
 }  // namespace trainyard::strategy

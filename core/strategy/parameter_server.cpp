@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Workers have a replica's step without its update: in its place their gradient goes to the servers, share by share, while the backward pass goes
-// on. Before every round comes a turn: what to compute next, from the first server, and parameters of one version, from every server. A
-// server has no steps; its programs say what it does when a gradient is there, when an update is whole, and when somebody may be answered.
+// Workers have a replica's step without its update: in its place their gradient goes to the
+// servers, share by share, while the backward pass goes on. Before every round comes a turn: what
+// to compute next, from the first server, and parameters of one version, from every server. A
+// server has no steps; its programs say what it does when a gradient is there, when an update is
+// whole, and when somebody may be answered.
 //
-// Of a table that samples look rows up in, a worker pulls and pushes but the rows that those of its round name. Which they are it knows once it has its turn:
-// then it sends the list, and is given these rows, of the same version as all else that the server gives it. It pushes them in the same order.
+// Of a table that samples look rows up in, a worker pulls and pushes but the rows that those of its
+// round name. Which they are it knows once it has its turn: then it sends the list, and is given
+// these rows, of the same version as all else that the server gives it. It pushes them in the same
+// order.
 //
-// Groups: one of each server with all workers, for what asks and answers; then one of each share's server with all workers.
+// Groups: one of each server with all workers, for what asks and answers; then one of each share's
+// server with all workers.
 #include <algorithm>
 #include <numeric>
 
@@ -21,7 +26,9 @@ using experiment::Share;
 
 plan::ArrivalRule rule_of(const experiment::Resolved& e) {
   const experiment::ServerSpec& servers = e.document.strategy.servers;
-  plan::ArrivalRule rule{.workers = e.workers(), .gradients_per_update = experiment::gradients_per_update(servers, e.workers())};
+  plan::ArrivalRule rule{
+      .workers = e.workers(),
+      .gradients_per_update = experiment::gradients_per_update(servers, e.workers())};
   rule.answers_after_update = experiment::in_step(servers);
   if (servers.mode == experiment::ServerMode::stale_synchronous) rule.clock_bound = servers.bound;
   return rule;
@@ -45,18 +52,26 @@ constexpr std::size_t kMostGroups = 64;  // channels of a transport
 
 std::optional<base::Problem> refusal(const experiment::Resolved& e, const Serving& serving) {
   if (e.servers < 1 || e.workers() < 1)
-    return base::Problem{base::ProblemCode::bad_input, "strategy.kind", "parameter_server needs a worker and a server", "one of each, or more",
+    return base::Problem{base::ProblemCode::bad_input, "strategy.kind",
+                         "parameter_server needs a worker and a server", "one of each, or more",
                          "Draw them, or use mirrored."};
   for (int server = 0; server < e.servers; ++server)
-    if (std::ranges::none_of(serving.shares, [server](const Share& share) { return share.server == server; }))
-      return base::Problem{base::ProblemCode::bad_input, "topology.hosts",
-                           "parameter server " + std::to_string(server) + " of " + std::to_string(e.servers) + ", counted from 0, would keep no variable",
-                           "a variable on every server, or a row of a table", "Draw fewer servers, or place variables otherwise (strategy.servers.placement)."};
+    if (std::ranges::none_of(serving.shares,
+                             [server](const Share& share) { return share.server == server; }))
+      return base::Problem{
+          base::ProblemCode::bad_input, "topology.hosts",
+          "parameter server " + std::to_string(server) + " of " + std::to_string(e.servers) +
+              ", counted from 0, would keep no variable",
+          "a variable on every server, or a row of a table",
+          "Draw fewer servers, or place variables otherwise (strategy.servers.placement)."};
   const std::size_t groups = serving.shares.size() + static_cast<std::size_t>(e.servers);
   if (groups <= kMostGroups) return std::nullopt;
-  return base::Problem{base::ProblemCode::bad_input, "strategy.servers.placement",
-                       "the servers would keep " + std::to_string(serving.shares.size()) + " pieces, each of which is sent by itself",
-                       "at most " + std::to_string(kMostGroups - static_cast<std::size_t>(e.servers)), "Set it to balanced, or draw fewer servers."};
+  return base::Problem{
+      base::ProblemCode::bad_input, "strategy.servers.placement",
+      "the servers would keep " + std::to_string(serving.shares.size()) +
+          " pieces, each of which is sent by itself",
+      "at most " + std::to_string(kMostGroups - static_cast<std::size_t>(e.servers)),
+      "Set it to balanced, or draw fewer servers."};
 }
 
 }  // namespace
@@ -64,18 +79,23 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e, const Servin
 std::int64_t Serving::most_named(const Share& share) const {
   const data::Shares of_step = experiment.shares();
   std::int64_t samples = 0;
-  for (std::int64_t rank = 0; rank < of_step.ranks(); ++rank) samples = std::max(samples, of_step.samples(0, rank));
+  for (std::int64_t rank = 0; rank < of_step.ranks(); ++rank)
+    samples = std::max(samples, of_step.samples(0, rank));
   return std::min(share.count / row_of(share), samples * table_of(share).slot_count);
 }
 
 base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment) {
-  const Serving serving{experiment, experiment.servers > 0 ? experiment::shares_of_servers(experiment) : std::vector<Share>{},
-                        experiment.servers > 0 ? rule_of(experiment) : plan::ArrivalRule{}};
+  const Serving serving{
+      experiment,
+      experiment.servers > 0 ? experiment::shares_of_servers(experiment) : std::vector<Share>{},
+      experiment.servers > 0 ? rule_of(experiment) : plan::ArrivalRule{}};
   if (auto refused = refusal(experiment, serving)) return base::fail(*refused);
-  return plan::Plan{experiment.world(), groups_of(serving), schedule(experiment), [serving](std::int32_t rank) {
-                      if (serving.experiment.evaluates_alone(rank)) return evaluator(serving.experiment, rank);
-                      return rank < serving.workers() ? served_worker(serving, rank) : server_of_parameters(serving, rank - serving.workers());
-                    }};
+  return plan::Plan{
+      experiment.world(), groups_of(serving), schedule(experiment), [serving](std::int32_t rank) {
+        if (serving.experiment.evaluates_alone(rank)) return evaluator(serving.experiment, rank);
+        return rank < serving.workers() ? served_worker(serving, rank)
+                                        : server_of_parameters(serving, rank - serving.workers());
+      }};
 }
 
 }  // namespace trainyard::strategy

@@ -23,7 +23,9 @@ int moments(const experiment::OptimizerSpec& optimizer) {
 namespace {
 
 std::int32_t count_sums(const SummedStatistics& statistics) {
-  return static_cast<std::int32_t>(2 * std::count_if(statistics.numbers.begin(), statistics.numbers.end(), [](std::int32_t number) { return number >= 0; }));
+  return static_cast<std::int32_t>(
+      2 * std::count_if(statistics.numbers.begin(), statistics.numbers.end(),
+                        [](std::int32_t number) { return number >= 0; }));
 }
 
 std::int32_t count_collectives(const Replica& parts) {
@@ -39,16 +41,21 @@ void add_training(const experiment::Resolved& e, const Replica& parts, plan::Ran
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     const std::int64_t step = stretches[i].first_step;
     SamplesOfStep samples{shares.samples(step, plan.rank), experiment::most_samples(shares, step)};
-    if (parts.shares_columns()) samples.rows = rows_of_rank(experiment::rows_of_micro_steps(e, step), plan.rank, e.world());
-    plan.programs.push_back({i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples.own, shares.global_samples(step), 1, train(parts, samples)});
+    if (parts.shares_columns())
+      samples.rows = rows_of_rank(experiment::rows_of_micro_steps(e, step), plan.rank, e.world());
+    plan.programs.push_back({i == 0 ? "train" : plan::Schedule::tail_name(i - 1), samples.own,
+                             shares.global_samples(step), 1, train(parts, samples)});
   }
 }
 
 void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::RankPlan& plan) {
-  const auto add_program = [&](std::string name, std::int64_t repeats, const SamplesOfStep& samples) {
-    plan.programs.push_back({std::move(name), samples.own, e.data.held_out_samples, repeats, evaluate(parts, samples)});
+  const auto add_program = [&](std::string name, std::int64_t repeats,
+                               const SamplesOfStep& samples) {
+    plan.programs.push_back(
+        {std::move(name), samples.own, e.data.held_out_samples, repeats, evaluate(parts, samples)});
   };
-  const std::int64_t batch = e.document.training.batch_per_rank, held_out = e.held_out(plan.rank).second;
+  const std::int64_t batch = e.document.training.batch_per_rank,
+                     held_out = e.held_out(plan.rank).second;
   if (!parts.shares_columns()) {
     if (held_out >= batch) add_program("evaluate", held_out / batch, {batch, batch});
     if (held_out % batch > 0) add_program("evaluate_tail", 1, {held_out % batch, held_out % batch});
@@ -56,14 +63,18 @@ void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::R
   }
   // All ranks take part in every round, as long as one has samples. All but the last are alike.
   const auto rounds = rows_of_rank(experiment::rows_of_evaluation(e), plan.rank, e.world());
-  const auto whole = std::count_if(rounds.begin(), rounds.end(), [&](const MicroRows& rows) { return rows.all == batch * e.world(); });
+  const auto whole = std::count_if(rounds.begin(), rounds.end(), [&](const MicroRows& rows) {
+    return rows.all == batch * e.world();
+  });
   if (whole > 0) add_program("evaluate", whole, {batch, batch, {rounds.front()}});
-  if (whole < std::ssize(rounds)) add_program("evaluate_tail", 1, {rounds.back().own, batch, {rounds.back()}});
+  if (whole < std::ssize(rounds))
+    add_program("evaluate_tail", 1, {rounds.back().own, batch, {rounds.back()}});
 }
 
 }  // namespace
 
-SummedStatistics summed_statistics(const model::Model& model, std::int32_t group, std::int32_t first) {
+SummedStatistics summed_statistics(const model::Model& model, std::int32_t group,
+                                   std::int32_t first) {
   SummedStatistics statistics{group, {}};
   for (const model::Segment& segment : model.segments) {
     statistics.numbers.push_back(segment.synchronised ? first : -1);
@@ -72,22 +83,38 @@ SummedStatistics summed_statistics(const model::Model& model, std::int32_t group
   return statistics;
 }
 
-plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const std::vector<Bucket>& buckets, std::int32_t group) {
-  plan::RankPlan plan{rank, {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}}, {}, {}};
-  const auto add_lane = [&](std::int32_t of) { plan.lanes.push_back({"comm.g" + std::to_string(of), plan::LaneKind::comm, of}); };
+plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank,
+                       const std::vector<Bucket>& buckets, std::int32_t group) {
+  plan::RankPlan plan{
+      rank,
+      {{"input", plan::LaneKind::input, -1}, {"compute", plan::LaneKind::compute, -1}},
+      {},
+      {}};
+  const auto add_lane = [&](std::int32_t of) {
+    plan.lanes.push_back({"comm.g" + std::to_string(of), plan::LaneKind::comm, of});
+  };
   const bool synchronises = group >= 0 && experiment::synchronises(e);
   if (group >= 0) add_lane(group);
   if (synchronises) add_lane(group + 1);
   const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
-  const bool compressed = group >= 0 && experiment::compresses(e);  // then peers read what is encoded, and the gradients are the rank's own
-  const Shared shared = group < 0 || compressed ? Shared::nothing : averages_weights ? Shared::parameters : Shared::gradients;
-  Replica parts{e, buckets, group, averages_weights, add_buffers(e, shared, synchronises, plan.buffers), {}, {}};
+  const bool compressed =
+      group >= 0 &&
+      experiment::compresses(
+          e);  // then peers read what is encoded, and the gradients are the rank's own
+  const Shared shared = group < 0 || compressed ? Shared::nothing
+                        : averages_weights      ? Shared::parameters
+                                                : Shared::gradients;
+  Replica parts{
+      e,  buckets, group, averages_weights, add_buffers(e, shared, synchronises, plan.buffers),
+      {}, {}};
   parts.recomputation = experiment::recomputation_of(e, rank);
   if (compressed) parts.compression = compression_buffers(e, rank, buckets, plan.buffers);
   const std::int32_t sums = count_collectives(parts);
   if (synchronises) parts.statistics = summed_statistics(e.model, group + 1, sums);
   if (group >= 0 && experiment::shares_columns(e))
-    parts.shared_columns = share_columns(e, rank, group + (synchronises ? 2 : 1), sums + count_sums(parts.statistics), parts.buffers.input, plan);
+    parts.shared_columns =
+        share_columns(e, rank, group + (synchronises ? 2 : 1), sums + count_sums(parts.statistics),
+                      parts.buffers.input, plan);
   add_training(e, parts, plan);
   order_loads(plan);
   add_evaluation(e, parts, plan);
@@ -96,7 +123,8 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank, const s
 
 void order_loads(plan::RankPlan& rank) {
   const auto waits = [](const plan::Program& program) {
-    return is_training(program) && !program.ops.empty() && program.ops.front().kind == plan::OpKind::load &&
+    return is_training(program) && !program.ops.empty() &&
+           program.ops.front().kind == plan::OpKind::load &&
            (program.samples > 0 || program.ops.front().columns.any());
   };
   std::int32_t longest = 0;
@@ -113,7 +141,9 @@ plan::Group everyone(const experiment::Resolved& e) {
   return group;
 }
 
-bool is_training(const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training; }
+bool is_training(const plan::Program& program) {
+  return plan::purpose(program.name) == plan::Purpose::training;
+}
 
 plan::RankPlan evaluator(const experiment::Resolved& e, std::int32_t rank) {
   experiment::Resolved alone = experiment::on_one_device(e);
@@ -128,7 +158,8 @@ plan::RankPlan evaluator(const experiment::Resolved& e, std::int32_t rank) {
 plan::Schedule schedule(const experiment::Resolved& e) {
   const auto stretches = e.shares().stretches();
   const bool evaluates = e.data.held_out_samples > 0 && e.evaluators == 0;
-  plan::Schedule schedule{e.steps, stretches.front().steps, {}, evaluates ? e.document.run.evaluate_every_steps : 0};
+  plan::Schedule schedule{
+      e.steps, stretches.front().steps, {}, evaluates ? e.document.run.evaluate_every_steps : 0};
   for (std::size_t i = 1; i < stretches.size(); ++i) schedule.tails.push_back(stretches[i].steps);
   return schedule;
 }

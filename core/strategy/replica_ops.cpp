@@ -83,7 +83,8 @@ plan::Op ReplicaOps::recompute(int s) const {
 
 // In training running statistics follow those of the batch, in evaluation they take their place.
 void ReplicaOps::with_running(Op& op) const {
-  const Access running{b_.running.buffer, segment(op.segment).running, 2 * segment(op.segment).channels()};
+  const Access running{b_.running.buffer, segment(op.segment).running,
+                       2 * segment(op.segment).channels()};
   op.reads.push_back(running);
   if (!trains_) return;
   op.writes.push_back(running);
@@ -109,7 +110,8 @@ plan::Op ReplicaOps::backward_weight(int s, bool last_of_step) const {
   Op op = made(OpKind::backward_weight, kCompute, s, micro_);
   op.reads = {activation(segment(s).looks_up() ? -1 : s - 1), gradient(s)};
   op.writes = {segment_of(b_.gradients, s)};
-  if (learns_alone(s) && last_of_step) op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});
+  if (learns_alone(s) && last_of_step)
+    op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});
   if (is(s, Kind::batch_norm)) normalised_backward_weight(op);
   op.flops = samples_ * segment(s).backward_weight_flops();
   return op;
@@ -138,11 +140,14 @@ plan::Op ReplicaOps::backward_input(int s) const {
   op.reads.push_back(gradient(s));
   if (activates(s) && !is(s, Kind::batch_norm)) op.writes.push_back(gradient(s));
   if (s > first()) {
-    if (computes_by_parameters(s) && !is(s, Kind::wide)) op.reads.push_back(segment_of(b_.parameters, s));
+    if (computes_by_parameters(s) && !is(s, Kind::wide))
+      op.reads.push_back(segment_of(b_.parameters, s));
     if (reads_input(s)) op.reads.push_back(activation(s - 1));
-    if (is(s, Kind::batch_norm)) op.reads.insert(op.reads.end(), {sums(s), of(b_.gradient_sums, s)});
+    if (is(s, Kind::batch_norm))
+      op.reads.insert(op.reads.end(), {sums(s), of(b_.gradient_sums, s)});
     if (is(s, Kind::dropout)) with_numbers(op);
-    if (of(b_.partial_gradients, s).buffer.valid()) op.writes.push_back(rows(of(b_.partial_gradients, s), segment(s).inputs));
+    if (of(b_.partial_gradients, s).buffer.valid())
+      op.writes.push_back(rows(of(b_.partial_gradients, s), segment(s).inputs));
     give(op, s - 1, segment(s).accumulates);
   }
   if (segment(s).addend >= first()) give(op, segment(s).addend, segment(s).addend_accumulates);
@@ -177,7 +182,8 @@ plan::Op ReplicaOps::update(int s) const {
   return update(s, segment_of(b_.gradients, s), segment_of(b_.parameters, s), moments);
 }
 
-plan::Op ReplicaOps::update(int s, const Access& gradient, const Access& parameters, const std::vector<Access>& moments) const {
+plan::Op ReplicaOps::update(int s, const Access& gradient, const Access& parameters,
+                            const std::vector<Access>& moments) const {
   Op op = made(OpKind::update, kCompute, s);
   op.reads = {gradient, b_.rate, parameters};
   op.writes = {parameters, {b_.statistics.buffer, 3 * s, 3}};

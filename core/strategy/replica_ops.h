@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ops of a micro-step, and of the update after the last: what each reads, writes and takes. What it waits for, who puts them together says.
+// The ops of a micro-step, and of the update after the last: what each reads, writes and takes.
+// What it waits for, who puts them together says.
 #pragma once
 
 #include "core/strategy/replica_spans.h"
@@ -27,21 +28,29 @@ class ReplicaOps : protected ReplicaSpans {
   Op norm(int s, const Access& gradient) const;
   Op clip() const;
   Op update(int s) const;
-  Op update(int s, const Access& gradient, const Access& parameters, const std::vector<Access>& moments) const;
+  Op update(int s, const Access& gradient, const Access& parameters,
+            const std::vector<Access>& moments) const;
 
-  Op zero(const Access& span) const;         // fills it with zeros
-  Op op_of(OpKind kind, int segment) const;  // of this micro-step, on the compute lane; what it touches is yet to be said
+  Op zero(const Access& span) const;  // fills it with zeros
+  Op op_of(OpKind kind, int segment)
+      const;  // of this micro-step, on the compute lane; what it touches is yet to be said
 
-  // Before the backward pass of a segment with which a run ends that gave outputs up: `add(op)`, which makes them again.
+  // Before the backward pass of a segment with which a run ends that gave outputs up: `add(op)`,
+  // which makes them again.
   template <class Add>
   void make_again(int s, Add add) const {
     if (const experiment::Run* run = r_.recomputation.ending_with(s))
       for (const int t : run->again) add(recompute(t));
   }
 
-  // Whether B has anything to do. A batch normalisation's gradient at its input follows from the sums that make its weight's: there W comes first.
-  bool passes_back(int s) const { return s > first() || (s == first() && activates(s)) || shares_columns(s); }
-  bool adds_weight(int s) const { return micro_ > first_micro_ || adds_to_tied(s); }  // to the gradient that is there
+  // Whether B has anything to do. A batch normalisation's gradient at its input follows from the
+  // sums that make its weight's: there W comes first.
+  bool passes_back(int s) const {
+    return s > first() || (s == first() && activates(s)) || shares_columns(s);
+  }
+  bool adds_weight(int s) const {
+    return micro_ > first_micro_ || adds_to_tied(s);
+  }  // to the gradient that is there
 
  private:
   Op pass(OpKind kind, int s) const;

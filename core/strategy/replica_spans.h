@@ -14,16 +14,23 @@ class ReplicaSpans {
   using Kind = model::LayerKind;
   using Access = plan::Access;
 
-  explicit ReplicaSpans(const Replica& replica) : r_(replica), b_(replica.buffers), model_(replica.resolved.model) {}
+  explicit ReplicaSpans(const Replica& replica)
+      : r_(replica), b_(replica.buffers), model_(replica.resolved.model) {}
 
   bool clips() const { return b_.factor.buffer.valid(); }
   bool averages_weights() const { return r_.averages_weights; }
   bool reduces_gradients() const { return r_.group >= 0 && !averages_weights(); }
 
-  const model::Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
-  const Bucket& span_of(std::int32_t number) const { return r_.buckets[static_cast<std::size_t>(number)]; }
+  const model::Segment& segment(int s) const {
+    return model_.segments[static_cast<std::size_t>(s)];
+  }
+  const Bucket& span_of(std::int32_t number) const {
+    return r_.buckets[static_cast<std::size_t>(number)];
+  }
   std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
-  bool compressed() const { return !r_.compression.encoded.empty(); }  // then comm works on what is encoded, and never on gradients
+  bool compressed() const {
+    return !r_.compression.encoded.empty();
+  }  // then comm works on what is encoded, and never on gradients
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
   int first() const { return model_.first_with_parameters; }  // no gradient is wanted before it
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
@@ -32,19 +39,30 @@ class ReplicaSpans {
   bool is_tied(int s) const { return segment(s).tied_to >= 0; }
   // Whether another segment has put its part of the gradient there before.
   bool adds_to_tied(int s) const {
-    return std::any_of(model_.segments.begin(), model_.segments.end(), [s](const model::Segment& other) { return other.tied_to == s && !other.apart; });
+    return std::any_of(
+        model_.segments.begin(), model_.segments.end(),
+        [s](const model::Segment& other) { return other.tied_to == s && !other.apart; });
   }
-  // Whether what it learns is in no other segment's gradient of this rank: its own, or of one that is elsewhere.
+  // Whether what it learns is in no other segment's gradient of this rank: its own, or of one that
+  // is elsewhere.
   bool learns_alone(int s) const { return has_parameters(s) || (is_tied(s) && segment(s).apart); }
   bool activates(int s) const { return segment(s).activation != compute::Activation::none; }
   bool synchronises() const { return r_.statistics.group >= 0; }
-  std::int32_t number_of_sums(int s) const { return r_.statistics.numbers[static_cast<std::size_t>(s)]; }
+  std::int32_t number_of_sums(int s) const {
+    return r_.statistics.numbers[static_cast<std::size_t>(s)];
+  }
   bool synchronises(int s) const { return trains_ && synchronises() && number_of_sums(s) >= 0; }
-  bool shares_columns(int s) const { return r_.shares_columns() && s == 0; }   // then its rows are those of all ranks
-  bool sums_gradients(int s) const { return synchronises(s) && s > first(); }  // then what it hands on depends on those of all samples
+  bool shares_columns(int s) const {
+    return r_.shares_columns() && s == 0;
+  }  // then its rows are those of all ranks
+  bool sums_gradients(int s) const {
+    return synchronises(s) && s > first();
+  }  // then what it hands on depends on those of all samples
   bool reads_output(int s) const { return model::goes_back_by_output(segment(s)); }
   bool reads_input(int s) const { return model::goes_back_by_input(segment(s)); }
-  static const Access& of(const std::vector<Access>& by_segment, int s) { return by_segment[static_cast<std::size_t>(s)]; }
+  static const Access& of(const std::vector<Access>& by_segment, int s) {
+    return by_segment[static_cast<std::size_t>(s)];
+  }
 
   // Of a buffer that has room for several micro-steps the place of this one.
   Access in_slot(const Access& buffer, std::int64_t room, std::int64_t count) const {
@@ -53,28 +71,43 @@ class ReplicaSpans {
   Access rows(const Access& buffer, std::int64_t width) const {
     return in_slot(buffer, r_.resolved.document.training.batch_per_rank * width, samples_ * width);
   }
-  Access segment_of(const Access& flat, int s) const { return {flat.buffer, first_in(flat.buffer, s), model_.owner(segment(s)).elements}; }
-  Access activation(int s) const { return s < 0 ? rows(b_.input, model_.features) : rows(b_.activations[static_cast<std::size_t>(s)], segment(s).outputs); }
-  Access gradient(int s) const { return rows(b_.activation_gradients[static_cast<std::size_t>(s)], segment(s).outputs); }
+  Access segment_of(const Access& flat, int s) const {
+    return {flat.buffer, first_in(flat.buffer, s), model_.owner(segment(s)).elements};
+  }
+  Access activation(int s) const {
+    return s < 0 ? rows(b_.input, model_.features)
+                 : rows(b_.activations[static_cast<std::size_t>(s)], segment(s).outputs);
+  }
+  Access gradient(int s) const {
+    return rows(b_.activation_gradients[static_cast<std::size_t>(s)], segment(s).outputs);
+  }
   Access labels() const { return rows(b_.labels, model_.labels()); }
   Access sample_numbers() const { return rows(b_.sample_numbers, 1); }
-  Access sums(int s) const { return in_slot(of(b_.sums, s), 2 * segment(s).channels() + 1, 2 * segment(s).channels() + 1); }
+  Access sums(int s) const {
+    return in_slot(of(b_.sums, s), 2 * segment(s).channels() + 1, 2 * segment(s).channels() + 1);
+  }
 
   // Where a segment begins in a flat buffer: as in the model, but for units that come and go.
   std::int64_t first_in(plan::BufferId flat, int s) const {
-    const std::vector<std::int64_t>& moved = flat == b_.gradients.buffer ? moved_gradients_ : moved_parameters_;
+    const std::vector<std::int64_t>& moved =
+        flat == b_.gradients.buffer ? moved_gradients_ : moved_parameters_;
     const bool may_move = flat == b_.gradients.buffer || flat == b_.parameters.buffer;
-    return segment(s).first + (may_move && !moved.empty() ? moved[static_cast<std::size_t>(model_.owner(s))] : 0);
+    return segment(s).first +
+           (may_move && !moved.empty() ? moved[static_cast<std::size_t>(model_.owner(s))] : 0);
   }
 
  protected:
   const Replica& r_;
   const ReplicaBuffers& b_;
   const model::Model& model_;
-  std::int32_t micro_ = 0, first_micro_ = 0;  // the current micro-step, and the first of a step that the rank takes
-  std::int64_t samples_ = 0;                  // of the current one, the rank's own
+  std::int32_t micro_ = 0,
+               first_micro_ =
+                   0;         // the current micro-step, and the first of a step that the rank takes
+  std::int64_t samples_ = 0;  // of the current one, the rank's own
   bool trains_ = true;
-  std::vector<std::int64_t> moved_parameters_, moved_gradients_;  // by segment: how much further on it lies than in the model; empty: nothing is moved
+  std::vector<std::int64_t> moved_parameters_,
+      moved_gradients_;  // by segment: how much further on it lies than in the model; empty:
+                         // nothing is moved
 };
 
 }  // namespace trainyard::strategy

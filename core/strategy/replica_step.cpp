@@ -22,12 +22,15 @@ const LaneId kComm{2}, kStatistics{3};
 
 class StepWriter : private ReplicaOps {
  public:
-  StepWriter(const Replica& replica, const SamplesOfStep& samples) : ReplicaOps(replica), step_(samples) {}
+  StepWriter(const Replica& replica, const SamplesOfStep& samples)
+      : ReplicaOps(replica), step_(samples) {}
 
   std::vector<Op> train() {
     const std::int64_t batch = r_.resolved.document.training.batch_per_rank;
     last_own_micro_ = static_cast<std::int32_t>(std::max<std::int64_t>(step_.own - 1, 0) / batch);
-    last_micro_ = synchronises() || r_.shares_columns() ? static_cast<std::int32_t>((step_.most - 1) / batch) : last_own_micro_;
+    last_micro_ = synchronises() || r_.shares_columns()
+                      ? static_cast<std::int32_t>((step_.most - 1) / batch)
+                      : last_own_micro_;
     for (micro_ = 0; micro_ <= last_micro_; ++micro_) {
       samples_ = std::clamp<std::int64_t>(step_.own - micro_ * batch, 0, batch);
       micro_step();
@@ -65,7 +68,8 @@ class StepWriter : private ReplicaOps {
     if (!empty || r_.shares_columns()) input_free_ = compute_ops_;
   }
 
-  // The step's gradient of a segment is there. Weights are updated and averaged at once where nothing is asked of the whole gradient.
+  // The step's gradient of a segment is there. Weights are updated and averaged at once where
+  // nothing is asked of the whole gradient.
   void with_gradient(int s, std::int32_t bucket) {
     if (averages_weights() && !clips()) update_and_average(s, bucket);
     if (reduces_gradients() && s == span_of(bucket).first_segment) reduce(bucket);
@@ -87,11 +91,13 @@ class StepWriter : private ReplicaOps {
     if (s == span_of(bucket).first_segment) all_reduce(b_.parameters, bucket);
   }
 
-  // From the last segment to the first, as their gradients come: `visit(segment, number of its bucket)`.
+  // From the last segment to the first, as their gradients come: `visit(segment, number of its
+  // bucket)`.
   template <class Visit>
   void for_each_segment(Visit visit) {
     for (std::size_t i = 0; i < r_.buckets.size(); ++i)
-      for (int s = r_.buckets[i].last_segment; s >= r_.buckets[i].first_segment; --s) visit(s, static_cast<std::int32_t>(i));
+      for (int s = r_.buckets[i].last_segment; s >= r_.buckets[i].first_segment; --s)
+        visit(s, static_cast<std::int32_t>(i));
   }
 
   Op& add(Op op) {
@@ -119,7 +125,8 @@ class StepWriter : private ReplicaOps {
     add(loss());
   }
 
-  // Without samples a rank still adds to the sums of all, and keeps the running statistics that they have.
+  // Without samples a rank still adds to the sums of all, and keeps the running statistics that
+  // they have.
   void forward_of_others() {
     for (int s = 0; s <= last(); ++s)
       if (synchronises(s)) add_forward(s);
@@ -131,7 +138,8 @@ class StepWriter : private ReplicaOps {
     if (synchronises(s)) after_statistics(op);
     else if (shares_columns(s)) go_on_with_own_rows(op);
     else if (s == 0) op.after = {{kInput, micro_ + 1, 0}};
-    if (s == 0 && micro_ == 0 && averages_weights()) op.after.push_back({kComm, Dependency::end, 1});
+    if (s == 0 && micro_ == 0 && averages_weights())
+      op.after.push_back({kComm, Dependency::end, 1});
   }
 
   void add_statistics(int s) {
@@ -141,18 +149,24 @@ class StepWriter : private ReplicaOps {
     add_up(sums(s), number_of_sums(s));
   }
 
-  // Peers may read what the last micro-step summed until its collectives are over on both sides: the first op that overwrites any waits.
+  // Peers may read what the last micro-step summed until its collectives are over on both sides:
+  // the first op that overwrites any waits.
   void after_last_statistics(Op& op) {
     if (!std::exchange(statistics_free_, true))
-      op.after.push_back(micro_ > 0 ? Dependency{kStatistics, statistics_ops_, 0} : Dependency{kStatistics, Dependency::end, 1});
+      op.after.push_back(micro_ > 0 ? Dependency{kStatistics, statistics_ops_, 0}
+                                    : Dependency{kStatistics, Dependency::end, 1});
   }
 
-  void add_up(const Access& of, std::int32_t number) { collective(OpKind::all_reduce, kStatistics, r_.statistics.group, number, of); }
+  void add_up(const Access& of, std::int32_t number) {
+    collective(OpKind::all_reduce, kStatistics, r_.statistics.group, number, of);
+  }
   void after_statistics(Op& op) const { op.after.push_back({kStatistics, statistics_ops_, 0}); }
 
-  // A bucket may be overwritten once its last reduction is over on both sides: the first op that does so waits.
+  // A bucket may be overwritten once its last reduction is over on both sides: the first op that
+  // does so waits.
   void after_last_reduction(Op& op, std::int32_t bucket) {
-    if (!compressed() && std::exchange(overwritten_, bucket) != bucket) op.after.push_back({kComm, bucket + 1, 1});
+    if (!compressed() && std::exchange(overwritten_, bucket) != bucket)
+      op.after.push_back({kComm, bucket + 1, 1});
   }
 
   void add_backward(int s, std::int32_t bucket) {
@@ -164,17 +178,22 @@ class StepWriter : private ReplicaOps {
     }
     if (passes_back(s)) add_backward_input(s);
     if (shares_columns(s)) gather_gradients();
-    if (computes_by_parameters(s)) add_backward_weight(s, is_tied(s) ? bucket_of(segment(s).tied_to) : bucket);
+    if (computes_by_parameters(s))
+      add_backward_weight(s, is_tied(s) ? bucket_of(segment(s).tied_to) : bucket);
   }
 
   std::int32_t bucket_of(int s) const {
-    const auto has = [s](const Bucket& bucket) { return bucket.first_segment <= s && s <= bucket.last_segment; };
-    return static_cast<std::int32_t>(std::find_if(r_.buckets.begin(), r_.buckets.end(), has) - r_.buckets.begin());
+    const auto has = [s](const Bucket& bucket) {
+      return bucket.first_segment <= s && s <= bucket.last_segment;
+    };
+    return static_cast<std::int32_t>(std::find_if(r_.buckets.begin(), r_.buckets.end(), has) -
+                                     r_.buckets.begin());
   }
 
   void add_up_gradients(int s) { add_up(of(b_.gradient_sums, s), number_of_sums(s) + 1); }
 
-  // A rank without samples in the step has gradients of zero; one that has none left adds zeros to what all sum.
+  // A rank without samples in the step has gradients of zero; one that has none left adds zeros to
+  // what all sum.
   void backward_of_others(int s, std::int32_t bucket) {
     if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
     if (shares_columns(s)) {
@@ -213,15 +232,19 @@ class StepWriter : private ReplicaOps {
     if (reduces_gradients() && !shares_columns(s)) after_last_reduction(op, bucket);
   }
 
-  // The first layer by columns -----------------------------------------------------------------------------------------
+  // The first layer by columns
+  // -----------------------------------------------------------------------------------------
 
   LaneId rows_lane() const { return r_.shared_columns.lane; }
   const MicroRows& rows_now() const { return step_.rows[static_cast<std::size_t>(micro_)]; }
   std::int32_t number_of_sum() const { return r_.shared_columns.first_number + 2 * micro_; }
 
-  // What was exchanged before this micro-step, on both sides: peers may read its buffers until then. All else of a micro-step follows from its sums,
-  // to which all ranks add.
-  Dependency gathered_last() const { return micro_ > 0 ? Dependency{rows_lane(), 2 * micro_, 0} : Dependency{rows_lane(), Dependency::end, 1}; }
+  // What was exchanged before this micro-step, on both sides: peers may read its buffers until
+  // then. All else of a micro-step follows from its sums, to which all ranks add.
+  Dependency gathered_last() const {
+    return micro_ > 0 ? Dependency{rows_lane(), 2 * micro_, 0}
+                      : Dependency{rows_lane(), Dependency::end, 1};
+  }
 
   void sum_over_columns() {
     Op op = partial_products(r_, rows_now());
@@ -238,7 +261,9 @@ class StepWriter : private ReplicaOps {
     op.after = {{rows_lane(), exchanges_, 0}};
   }
 
-  void gather_gradients() { exchange(OpKind::all_gather, number_of_sum() + 1, gradients_of(r_, rows_now())); }
+  void gather_gradients() {
+    exchange(OpKind::all_gather, number_of_sum() + 1, gradients_of(r_, rows_now()));
+  }
 
   void exchange(OpKind kind, std::int32_t number, const Access& whole) {
     collective(kind, rows_lane(), r_.shared_columns.group, number, whole);
@@ -252,10 +277,13 @@ class StepWriter : private ReplicaOps {
     op.writes = {of(b_.gradient_sums, s)};
   }
 
-  void reduce(std::int32_t bucket) { compressed() ? reduce_encoded(bucket, 0) : all_reduce(b_.gradients, bucket); }
+  void reduce(std::int32_t bucket) {
+    compressed() ? reduce_encoded(bucket, 0) : all_reduce(b_.gradients, bucket);
+  }
   void reduce_second_stages() {
     for (std::int32_t bucket = 0; compressed() && bucket < buckets(); ++bucket)
-      if (r_.compression.encoded[static_cast<std::size_t>(bucket)].size() > 1) reduce_encoded(bucket, 1);
+      if (r_.compression.encoded[static_cast<std::size_t>(bucket)].size() > 1)
+        reduce_encoded(bucket, 1);
   }
 
   // Peers may read what the last step encoded until its collective is over on both sides.
@@ -264,7 +292,9 @@ class StepWriter : private ReplicaOps {
     Op encode = strategy::encode(r_, bucket, stage);
     encode.lane = kCompute;
     encode.after = {{kComm, encoded.number + 1, 1}};
-    if (stage > 0) encode.after.push_back({kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)][0].number + 1, 0});
+    if (stage > 0)
+      encode.after.push_back(
+          {kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)][0].number + 1, 0});
     ops_.push_back(std::move(encode));
     ++compute_ops_;
     collective(encoded.collective, kComm, r_.group, encoded.number, encoded.whole);
@@ -275,17 +305,20 @@ class StepWriter : private ReplicaOps {
     if (!compressed() || s != span_of(bucket).last_segment) return;
     Op op = strategy::decode(r_, bucket);
     op.lane = kCompute;
-    op.after = {{kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)].back().number + 1, 0}};
+    op.after = {
+        {kComm, r_.compression.encoded[static_cast<std::size_t>(bucket)].back().number + 1, 0}};
     ops_.push_back(std::move(op));
     ++compute_ops_;
   }
 
   void all_reduce(const Access& of, std::int32_t bucket) {
-    collective(OpKind::all_reduce, kComm, r_.group, bucket, {of.buffer, span_of(bucket).first, span_of(bucket).count});
+    collective(OpKind::all_reduce, kComm, r_.group, bucket,
+               {of.buffer, span_of(bucket).first, span_of(bucket).count});
   }
 
   // Of what compute has made so far.
-  void collective(OpKind kind, LaneId lane, std::int32_t group, std::int32_t number, const Access& whole) {
+  void collective(OpKind kind, LaneId lane, std::int32_t group, std::int32_t number,
+                  const Access& whole) {
     Op& op = add(kind, lane);
     op.bucket = number;
     op.group = group;
@@ -317,7 +350,9 @@ class StepWriter : private ReplicaOps {
   }
 
   const SamplesOfStep& step_;
-  std::int32_t last_micro_ = 0, last_own_micro_ = 0;  // of all ranks, and of this one: after it the rank has no samples
+  std::int32_t last_micro_ = 0,
+               last_own_micro_ =
+                   0;  // of all ranks, and of this one: after it the rank has no samples
   std::vector<Op> ops_;
   std::int32_t compute_ops_ = 0, statistics_ops_ = 0, exchanges_ = 0;
   std::int32_t input_free_ = 0;    // compute ops after which nothing reads the input any more
@@ -327,7 +362,11 @@ class StepWriter : private ReplicaOps {
 
 }  // namespace
 
-std::vector<Op> train(const Replica& replica, const SamplesOfStep& samples) { return StepWriter(replica, samples).train(); }
-std::vector<Op> evaluate(const Replica& replica, const SamplesOfStep& samples) { return StepWriter(replica, samples).evaluate(); }
+std::vector<Op> train(const Replica& replica, const SamplesOfStep& samples) {
+  return StepWriter(replica, samples).train();
+}
+std::vector<Op> evaluate(const Replica& replica, const SamplesOfStep& samples) {
+  return StepWriter(replica, samples).evaluate();
+}
 
 }  // namespace trainyard::strategy

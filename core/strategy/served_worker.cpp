@@ -16,11 +16,14 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-bool overlap(const Share& share, const Access& span) { return share.first < span.first + span.count && span.first < share.first + share.count; }
+bool overlap(const Share& share, const Access& span) {
+  return share.first < span.first + span.count && span.first < share.first + share.count;
+}
 
 class WorkerPlan {
  public:
-  WorkerPlan(const Serving& serving, std::int32_t rank) : s_(serving), plan_(replica(serving.experiment, sampled_as(rank), one_bucket(), -1)) {
+  WorkerPlan(const Serving& serving, std::int32_t rank)
+      : s_(serving), plan_(replica(serving.experiment, sampled_as(rank), one_bucket(), -1)) {
     plan_.rank = rank;
     for (plan::Program& program : plan_.programs) drop_ops(program, makes_updates);
     drop_unused_buffers(plan_);
@@ -42,7 +45,8 @@ class WorkerPlan {
     }
     order_loads(plan_);
     for (plan::Program& program : plan_.programs)
-      if (is_training(program)) program.ops.front().after.front().steps_back = 2;  // between two rounds comes a turn
+      if (is_training(program))
+        program.ops.front().after.front().steps_back = 2;  // between two rounds comes a turn
     add("start", asks(0));
     add("turn", turn());
     if (s_.servers() > 1) add("last", last());
@@ -51,9 +55,15 @@ class WorkerPlan {
   }
 
  private:
-  // Out of step whoever asks takes the next batch: every worker has the programs of the one that would take all of them.
-  std::int32_t sampled_as(std::int32_t rank) const { return s_.rule.answers_after_update ? rank : 0; }
-  std::vector<Bucket> one_bucket() const { return {{0, static_cast<int>(s_.experiment.model.segments.size()) - 1, 0, s_.experiment.model.elements}}; }
+  // Out of step whoever asks takes the next batch: every worker has the programs of the one that
+  // would take all of them.
+  std::int32_t sampled_as(std::int32_t rank) const {
+    return s_.rule.answers_after_update ? rank : 0;
+  }
+  std::vector<Bucket> one_bucket() const {
+    return {{0, static_cast<int>(s_.experiment.model.segments.size()) - 1, 0,
+             s_.experiment.model.elements}};
+  }
   static bool makes_updates(const Op& op) { return op.kind == OpKind::update; }
 
   Access add_buffer(std::string name, base::DType dtype, std::int64_t elements, bool shared) {
@@ -69,17 +79,22 @@ class WorkerPlan {
       const std::string number = std::to_string(i);
       const std::int64_t most = s_.most_named(s_.shares[i]);
       lists_[i] = add_buffer("rows.b" + number, base::DType::int32, plan::kListHead + most, true);
-      packed_[i] = add_buffer("packed.b" + number, plan_.buffers[gradients_.index()].dtype, most * s_.row_of(s_.shares[i]), true);
+      packed_[i] = add_buffer("packed.b" + number, plan_.buffers[gradients_.index()].dtype,
+                              most * s_.row_of(s_.shares[i]), true);
       ++tables;
     }
-    if (tables > 0) counts_ = add_buffer("packed_rows", base::DType::int32, std::ssize(s_.shares), false);
+    if (tables > 0)
+      counts_ = add_buffer("packed_rows", base::DType::int32, std::ssize(s_.shares), false);
   }
 
   bool is_table(std::size_t share) const { return s_.shares[share].table >= 0; }
-  Access count_of(std::size_t share) const { return {counts_.buffer, static_cast<std::int64_t>(share), 1}; }
+  Access count_of(std::size_t share) const {
+    return {counts_.buffer, static_cast<std::int64_t>(share), 1};
+  }
 
   void add_lanes() {
-    for (int server = 0; server < s_.servers(); ++server) asks_.push_back(add_lane(plan_, plan::LaneKind::send, server));
+    for (int server = 0; server < s_.servers(); ++server)
+      asks_.push_back(add_lane(plan_, plan::LaneKind::send, server));
     turns_ = add_lane(plan_, plan::LaneKind::recv, 0);
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       pushes_.push_back(add_lane(plan_, plan::LaneKind::send, s_.group_of(i)));
@@ -87,13 +102,16 @@ class WorkerPlan {
     }
   }
 
-  void add(std::string name, std::vector<Op> ops) { plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}}); }
+  void add(std::string name, std::vector<Op> ops) {
+    plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
+  }
 
   // Of all servers from `first` on.
   std::vector<Op> asks(int first) const {
     std::vector<Op> ops;
     for (int server = first; server < s_.servers(); ++server) {
-      ops.push_back(op_of(OpKind::push, asks_[static_cast<std::size_t>(server)], server, -1, s_.rank_of(server)));
+      ops.push_back(op_of(OpKind::push, asks_[static_cast<std::size_t>(server)], server, -1,
+                          s_.rank_of(server)));
       ops.back().reads = {wish_};
     }
     return ops;
@@ -101,7 +119,8 @@ class WorkerPlan {
 
   Op pull(std::size_t share) const {
     const Share& from = s_.shares[share];
-    Op op = op_of(OpKind::pull, pulls_[share], s_.group_of(share), static_cast<std::int32_t>(share), s_.rank_of(from.server));
+    Op op = op_of(OpKind::pull, pulls_[share], s_.group_of(share), static_cast<std::int32_t>(share),
+                  s_.rank_of(from.server));
     op.writes = {{parameters_, from.first, from.count}};
     op.after = {{kCompute, Dependency::end, 1}};
     if (!is_table(share)) return op;
@@ -130,7 +149,8 @@ class WorkerPlan {
     return ops;
   }
 
-  // Of the batch that the turn names; once the round before has packed its gradient by the last list, which had long been sent.
+  // Of the batch that the turn names; once the round before has packed its gradient by the last
+  // list, which had long been sent.
   void name_rows(std::vector<Op>& ops) const {
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (!is_table(i)) continue;
@@ -146,24 +166,29 @@ class WorkerPlan {
   // Among the lists of a turn, this one is there.
   Dependency named(std::size_t share) const {
     const auto lists =
-        std::count_if(s_.shares.begin(), s_.shares.begin() + static_cast<std::ptrdiff_t>(share) + 1, [](const Share& one) { return one.table >= 0; });
+        std::count_if(s_.shares.begin(), s_.shares.begin() + static_cast<std::ptrdiff_t>(share) + 1,
+                      [](const Share& one) { return one.table >= 0; });
     return {kInput, static_cast<std::int32_t>(lists), 0};
   }
 
   Op want(std::size_t share) const {
-    Op op = op_of(OpKind::push, pushes_[share], s_.group_of(share), static_cast<std::int32_t>(share), s_.rank_of(s_.shares[share].server));
+    Op op = op_of(OpKind::push, pushes_[share], s_.group_of(share),
+                  static_cast<std::int32_t>(share), s_.rank_of(s_.shares[share].server));
     const Access& list = lists_[share];
-    op.reads = {{list.buffer, plan::kListHead - plan::kListHeadSent, list.count - plan::kListHead + plan::kListHeadSent}};
+    op.reads = {{list.buffer, plan::kListHead - plan::kListHeadSent,
+                 list.count - plan::kListHead + plan::kListHeadSent}};
     return op;
   }
 
-  // The other servers do not know which turn is the last: what they answered before it may be of an earlier version.
+  // The other servers do not know which turn is the last: what they answered before it may be of an
+  // earlier version.
   std::vector<Op> last() const {
     std::vector<Op> ops = asks(1);
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (s_.shares[i].server == 0) continue;
       if (is_table(i)) {
-        ops.push_back(want(i));  // all, as the turn before it did; once the server knows that no gradient follows
+        ops.push_back(want(
+            i));  // all, as the turn before it did; once the server knows that no gradient follows
         ops.back().after = {{asks_[static_cast<std::size_t>(s_.shares[i].server)], 1, 0}};
       }
       ops.push_back(pull(i));
@@ -180,7 +205,8 @@ class WorkerPlan {
     }
   }
 
-  // By share: how many ops of the program have computed when the last of its gradients is there, of the last micro-step; or when it is packed.
+  // By share: how many ops of the program have computed when the last of its gradients is there, of
+  // the last micro-step; or when it is packed.
   std::vector<std::int32_t> whole_after(const plan::Program& program) const {
     std::vector<std::int32_t> after(s_.shares.size());
     std::int32_t done = 0;
@@ -225,7 +251,8 @@ class WorkerPlan {
     program.global_samples = scaled(program.global_samples);
     for (std::size_t i = s_.shares.size(); i-- > 0;) {
       const Share& share = s_.shares[i];
-      Op op = op_of(OpKind::push, pushes_[i], s_.group_of(i), static_cast<std::int32_t>(i), s_.rank_of(share.server));
+      Op op = op_of(OpKind::push, pushes_[i], s_.group_of(i), static_cast<std::int32_t>(i),
+                    s_.rank_of(share.server));
       op.reads = {{gradients_, share.first, share.count}};
       op.after = {{kCompute, after[i], 0}};
       if (is_table(i)) op.reads = {packed_[i], count_of(i)}, carries_named(op, i);
@@ -235,8 +262,9 @@ class WorkerPlan {
 
   // Each sample counts 1 / all those of an update.
   std::int64_t scaled(std::int64_t samples) const {
-    return s_.rule.answers_after_update ? std::max<std::int64_t>(1, samples * s_.rule.gradients_per_update / s_.rule.workers)
-                                        : samples * s_.rule.gradients_per_update;
+    return s_.rule.answers_after_update
+               ? std::max<std::int64_t>(1, samples * s_.rule.gradients_per_update / s_.rule.workers)
+               : samples * s_.rule.gradients_per_update;
   }
 
   const Serving& s_;
@@ -250,6 +278,8 @@ class WorkerPlan {
 
 }  // namespace
 
-plan::RankPlan served_worker(const Serving& serving, std::int32_t rank) { return WorkerPlan(serving, rank).make(); }
+plan::RankPlan served_worker(const Serving& serving, std::int32_t rank) {
+  return WorkerPlan(serving, rank).make();
+}
 
 }  // namespace trainyard::strategy

@@ -17,7 +17,8 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-constexpr int kVersions = 3;  // that a server keeps: one is read, one may still be crossing, one is written
+constexpr int kVersions =
+    3;  // that a server keeps: one is read, one may still be crossing, one is written
 
 class ServerPlan {
  public:
@@ -45,18 +46,22 @@ class ServerPlan {
   }
 
  private:
-  Access add_buffer(std::string name, base::DType dtype, std::int64_t elements, bool shared = false) {
+  Access add_buffer(std::string name, base::DType dtype, std::int64_t elements,
+                    bool shared = false) {
     return strategy::add_buffer(plan_, std::move(name), dtype, elements, shared);
   }
 
-  // Of each table's share the lists of all workers, one after another, and likewise the rows that they are given.
+  // Of each table's share the lists of all workers, one after another, and likewise the rows that
+  // they are given.
   void add_lists(base::DType dtype) {
     for (const std::size_t i : own_) {
       const Share& share = s_.shares[i];
       if (share.table < 0) continue;
       const std::int64_t most = s_.most_named(share), workers = s_.workers();
-      wanted_[i] = add_buffer("wanted.b" + std::to_string(i), base::DType::int32, (plan::kListHead + most) * workers);
-      handed_[i] = add_buffer("handed.b" + std::to_string(i), dtype, most * s_.row_of(share) * workers, true);
+      wanted_[i] = add_buffer("wanted.b" + std::to_string(i), base::DType::int32,
+                              (plan::kListHead + most) * workers);
+      handed_[i] = add_buffer("handed.b" + std::to_string(i), dtype,
+                              most * s_.row_of(share) * workers, true);
     }
   }
 
@@ -64,9 +69,11 @@ class ServerPlan {
     const base::DType dtype = experiment::gradient_dtype(s_.experiment);
     std::int64_t elements = 0;
     for (const std::size_t i : own_) elements += s_.shares[i].count;
-    for (int version = 0; version < kVersions; ++version) versions_.push_back(add_buffer(plan::version_name(version), dtype, elements, true));
+    for (int version = 0; version < kVersions; ++version)
+      versions_.push_back(add_buffer(plan::version_name(version), dtype, elements, true));
     gradients_ = add_buffer("grads", dtype, elements);
-    for (int m = 1; m <= moments(s_.experiment.document.training.optimizer); ++m) moments_.push_back(add_buffer("moment" + std::to_string(m), dtype, elements));
+    for (int m = 1; m <= moments(s_.experiment.document.training.optimizer); ++m)
+      moments_.push_back(add_buffer("moment" + std::to_string(m), dtype, elements));
     if (compensates()) {
       given_ = add_buffer("given", dtype, elements * s_.workers());
       compensated_ = add_buffer("compensated", dtype, elements);
@@ -74,10 +81,14 @@ class ServerPlan {
     add_lists(dtype);
     statistics_ = add_buffer("statistics", base::DType::fp64, 3 * std::ssize(own_));
     rate_ = add_buffer("rate", base::DType::fp64, 2);
-    if (server_ == 0) turn_ = add_buffer("turns", base::DType::fp64, 4 * static_cast<std::int64_t>(s_.workers()), true);
+    if (server_ == 0)
+      turn_ =
+          add_buffer("turns", base::DType::fp64, 4 * static_cast<std::int64_t>(s_.workers()), true);
   }
 
-  void add(std::string name, std::vector<Op> ops) { plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}}); }
+  void add(std::string name, std::vector<Op> ops) {
+    plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
+  }
 
   // `visit(place among the own shares, number, where it begins in the server's buffers, elements)`.
   template <class Visit>
@@ -115,9 +126,14 @@ class ServerPlan {
   }
 
   // Where workers wait for each other's update, nothing comes late.
-  bool compensates() const { return s_.experiment.document.strategy.servers.delay_compensation > 0 && !s_.rule.answers_after_update; }
+  bool compensates() const {
+    return s_.experiment.document.strategy.servers.delay_compensation > 0 &&
+           !s_.rule.answers_after_update;
+  }
   // What a worker was given of the share: that of the first stands for all, which lie behind it.
-  Access given(std::int64_t first, std::int64_t count) const { return {given_.buffer, first * s_.workers(), count}; }
+  Access given(std::int64_t first, std::int64_t count) const {
+    return {given_.buffer, first * s_.workers(), count};
+  }
 
   std::vector<Op> update() const {
     std::vector<Op> ops{op_of(OpKind::rate, LaneId(0), -1, -1, -1)};
@@ -125,7 +141,8 @@ class ServerPlan {
     for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
       Op op = op_of(OpKind::update, LaneId(0), -1, number, -1);
       op.reads = {{gradients_.buffer, first, count}, rate_, {versions_[0].buffer, first, count}};
-      op.writes = {{versions_[1].buffer, first, count}, {statistics_.buffer, 3 * static_cast<std::int64_t>(p), 3}};
+      op.writes = {{versions_[1].buffer, first, count},
+                   {statistics_.buffer, 3 * static_cast<std::int64_t>(p), 3}};
       for (const Access& moment : moments_) {
         op.reads.push_back({moment.buffer, first, count});
         op.writes.push_back({moment.buffer, first, count});
@@ -182,6 +199,8 @@ class ServerPlan {
 
 }  // namespace
 
-plan::RankPlan server_of_parameters(const Serving& serving, int server) { return ServerPlan(serving, server).make(); }
+plan::RankPlan server_of_parameters(const Serving& serving, int server) {
+  return ServerPlan(serving, server).make();
+}
 
 }  // namespace trainyard::strategy

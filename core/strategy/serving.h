@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the plans of workers and of parameter servers have in common: who keeps what, the rule, groups, and ops between them.
+// What the plans of workers and of parameter servers have in common: who keeps what, the rule,
+// groups, and ops between them.
 #pragma once
 
 #include <string>
@@ -18,27 +19,38 @@ struct Serving {
   int workers() const { return experiment.workers(); }
   int servers() const { return experiment.servers; }
   std::int32_t rank_of(int server) const { return workers() + server; }
-  std::int32_t group_of(std::size_t share) const { return servers() + static_cast<std::int32_t>(share); }
+  std::int32_t group_of(std::size_t share) const {
+    return servers() + static_cast<std::int32_t>(share);
+  }
 
-  const model::Segment& table_of(const experiment::Share& share) const { return experiment.model.segments[static_cast<std::size_t>(share.table)]; }
-  std::int64_t row_of(const experiment::Share& share) const { return share.table < 0 ? 1 : table_of(share).table[1]; }
-  // Rows that a round can name: no more than there are, nor than its samples have places to name some.
+  const model::Segment& table_of(const experiment::Share& share) const {
+    return experiment.model.segments[static_cast<std::size_t>(share.table)];
+  }
+  std::int64_t row_of(const experiment::Share& share) const {
+    return share.table < 0 ? 1 : table_of(share).table[1];
+  }
+  // Rows that a round can name: no more than there are, nor than its samples have places to name
+  // some.
   std::int64_t most_named(const experiment::Share& share) const;
 };
 
-// Its buffers, beside those of a replica: wish and turn, of what is asked and told (core/run/turn.h); and of each share of a table the list rows.bN, which
-// servers read, and packed.bN, the rows of the gradient that it names. packed_rows: how many, by share.
+// Its buffers, beside those of a replica: wish and turn, of what is asked and told
+// (core/run/turn.h); and of each share of a table the list rows.bN, which servers read, and
+// packed.bN, the rows of the gradient that it names. packed_rows: how many, by share.
 plan::RankPlan served_worker(const Serving& serving, std::int32_t rank);
-// params.v0 to v2: its shares one after another, in versions; grads, moments and statistics of an update; of each share of a table, by worker, the list
-// wanted.bN and the rows handed.bN; where late gradients are compensated, what it has given each worker.
+// params.v0 to v2: its shares one after another, in versions; grads, moments and statistics of an
+// update; of each share of a table, by worker, the list wanted.bN and the rows handed.bN; where
+// late gradients are compensated, what it has given each worker.
 plan::RankPlan server_of_parameters(const Serving& serving, int server);
 
 inline plan::LaneId add_lane(plan::RankPlan& rank, plan::LaneKind kind, std::int32_t group) {
-  rank.lanes.push_back({(kind == plan::LaneKind::send ? "send.g" : "recv.g") + std::to_string(group), kind, group});
+  rank.lanes.push_back(
+      {(kind == plan::LaneKind::send ? "send.g" : "recv.g") + std::to_string(group), kind, group});
   return plan::LaneId(rank.lanes.size() - 1);
 }
 
-inline plan::Op op_of(plan::OpKind kind, plan::LaneId lane, std::int32_t group, std::int32_t bucket, std::int32_t peer) {
+inline plan::Op op_of(plan::OpKind kind, plan::LaneId lane, std::int32_t group, std::int32_t bucket,
+                      std::int32_t peer) {
   plan::Op op;
   op.kind = kind;
   op.lane = lane;

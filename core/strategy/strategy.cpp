@@ -41,9 +41,12 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
   if (!plan) return plan;
   const experiment::TrainingSpec& training = experiment.document.training;
   if (experiment::is_mixed(training.precision))
-    plan->rank_plan = [experiment, in_fp32 = std::move(plan->rank_plan)](std::int32_t rank) { return in_mixed_precision(in_fp32(rank), experiment); };
+    plan->rank_plan = [experiment, in_fp32 = std::move(plan->rank_plan)](std::int32_t rank) {
+      return in_mixed_precision(in_fp32(rank), experiment);
+    };
   if (experiment::swaps(training))
-    plan->rank_plan = [made = std::move(plan->rank_plan), swap = training.swap](std::int32_t number) {
+    plan->rank_plan = [made = std::move(plan->rank_plan),
+                       swap = training.swap](std::int32_t number) {
       plan::RankPlan rank = made(number);
       put_aside(rank, swap);
       return rank;
@@ -52,9 +55,14 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
 }
 
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment) {
-  if (const experiment::Engine engine = experiment::engine_of(experiment); engine != experiment::Engine::own)
-    return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return plan::handed_to(coarse, std::string(base::name_of(engine))); });
-  return coarse_plan(experiment).map([&](const plan::Plan& coarse) { return collective::expand(coarse, method(experiment)); });
+  if (const experiment::Engine engine = experiment::engine_of(experiment);
+      engine != experiment::Engine::own)
+    return coarse_plan(experiment).map([&](const plan::Plan& coarse) {
+      return plan::handed_to(coarse, std::string(base::name_of(engine)));
+    });
+  return coarse_plan(experiment).map([&](const plan::Plan& coarse) {
+    return collective::expand(coarse, method(experiment));
+  });
 }
 
 collective::Method method(const experiment::Resolved& experiment) {

@@ -21,9 +21,13 @@ using plan::Op;
 using plan::OpKind;
 using plan::Place;
 
-Place place_of(experiment::SwapTo to) { return to == experiment::SwapTo::disk ? Place::disk : Place::host; }
+Place place_of(experiment::SwapTo to) {
+  return to == experiment::SwapTo::disk ? Place::disk : Place::host;
+}
 
-bool trains(const plan::Program& program) { return plan::purpose(program.name) == plan::Purpose::training; }
+bool trains(const plan::Program& program) {
+  return plan::purpose(program.name) == plan::Purpose::training;
+}
 
 template <class Visit>
 void for_each_access(const Op& op, Visit visit) {
@@ -31,14 +35,17 @@ void for_each_access(const Op& op, Visit visit) {
   for (const Access& write : op.writes) visit(write, true);
 }
 
-// The compute ops of a program, counted from 1, as dependencies count them; and the groups that they are in: those in a row of one segment and micro-step.
+// The compute ops of a program, counted from 1, as dependencies count them; and the groups that
+// they are in: those in a row of one segment and micro-step.
 class Timeline {
  public:
   Timeline(const plan::RankPlan& rank, const plan::Program& program) {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
       if (rank.lanes[op.lane.index()].kind != LaneKind::compute) continue;
-      const bool same = !ops_.empty() && op.segment >= 0 && program.ops[ops_.back()].segment == op.segment && program.ops[ops_.back()].micro == op.micro;
+      const bool same = !ops_.empty() && op.segment >= 0 &&
+                        program.ops[ops_.back()].segment == op.segment &&
+                        program.ops[ops_.back()].micro == op.micro;
       if (!same) first_.push_back(static_cast<std::int32_t>(ops_.size()) + 1);
       ops_.push_back(i);
       group_.push_back(static_cast<std::int32_t>(first_.size()) - 1);
@@ -46,24 +53,34 @@ class Timeline {
   }
 
   std::int32_t size() const { return static_cast<std::int32_t>(ops_.size()); }
-  std::size_t op(std::int32_t sequence) const { return ops_[static_cast<std::size_t>(sequence) - 1]; }
-  std::int32_t group(std::int32_t sequence) const { return group_[static_cast<std::size_t>(sequence) - 1]; }
-  std::int32_t first_of(std::int32_t group) const { return first_[static_cast<std::size_t>(group)]; }
+  std::size_t op(std::int32_t sequence) const {
+    return ops_[static_cast<std::size_t>(sequence) - 1];
+  }
+  std::int32_t group(std::int32_t sequence) const {
+    return group_[static_cast<std::size_t>(sequence) - 1];
+  }
+  std::int32_t first_of(std::int32_t group) const {
+    return first_[static_cast<std::size_t>(group)];
+  }
   // How many are complete when so many groups are left before that of this op.
-  std::int32_t before(std::int32_t sequence, std::int32_t groups) const { return first_of(std::max(0, group(sequence) - groups)) - 1; }
+  std::int32_t before(std::int32_t sequence, std::int32_t groups) const {
+    return first_of(std::max(0, group(sequence) - groups)) - 1;
+  }
 
  private:
   std::vector<std::size_t> ops_;
   std::vector<std::int32_t> group_, first_;
 };
 
-// What is to be on the copy lane: once so many compute ops are complete; and the compute op that waits for it, 0: none.
+// What is to be on the copy lane: once so many compute ops are complete; and the compute op that
+// waits for it, 0: none.
 struct Copy {
   Op op;
   std::int32_t from = 0, until = 0;
 };
 
-Copy copy_of(OpKind kind, const Op& named_as, std::vector<Access> reads, std::vector<Access> writes, std::int32_t from, std::int32_t until) {
+Copy copy_of(OpKind kind, const Op& named_as, std::vector<Access> reads, std::vector<Access> writes,
+             std::int32_t from, std::int32_t until) {
   Copy copy{{}, from, until};
   copy.op.kind = kind;
   copy.op.segment = named_as.segment;
@@ -73,7 +90,8 @@ Copy copy_of(OpKind kind, const Op& named_as, std::vector<Access> reads, std::ve
   return copy;
 }
 
-// Outputs ---------------------------------------------------------------------------------------------------------------
+// Outputs
+// ---------------------------------------------------------------------------------------------------------------
 
 // Spans of a buffer that no access reaches beyond, in order.
 std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer) {
@@ -83,11 +101,15 @@ std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer)
       for_each_access(op, [&](const Access& access, bool) {
         if (access.buffer == buffer && access.count > 0) spans.push_back(access);
       });
-  std::sort(spans.begin(), spans.end(), [](const Access& a, const Access& b) { return a.first < b.first; });
+  std::sort(spans.begin(), spans.end(),
+            [](const Access& a, const Access& b) { return a.first < b.first; });
   std::vector<Access> pieces;
   for (const Access& span : spans) {
-    if (pieces.empty() || span.first >= pieces.back().first + pieces.back().count) pieces.push_back(span);
-    else pieces.back().count = std::max(pieces.back().count, span.first + span.count - pieces.back().first);
+    if (pieces.empty() || span.first >= pieces.back().first + pieces.back().count)
+      pieces.push_back(span);
+    else
+      pieces.back().count =
+          std::max(pieces.back().count, span.first + span.count - pieces.back().first);
   }
   return pieces;
 }
@@ -99,15 +121,18 @@ void split(plan::RankPlan& rank, plan::BufferId buffer) {
   std::vector<plan::BufferId> places{buffer};
   const plan::Buffer whole = rank.buffers[buffer.index()];
   for (std::size_t p = 1; p < pieces.size(); ++p)
-    places.push_back(add_buffer(rank, whole.name + plan::kPiece + std::to_string(p), whole.dtype, pieces[p].count).buffer);
+    places.push_back(add_buffer(rank, whole.name + plan::kPiece + std::to_string(p), whole.dtype,
+                                pieces[p].count)
+                         .buffer);
   rank.buffers[buffer.index()].elements = pieces.front().count;
   for (plan::Program& program : rank.programs)
     for (Op& op : program.ops)
       for (auto* accesses : {&op.reads, &op.writes})
         for (Access& access : *accesses) {
           if (access.buffer != buffer || access.count == 0) continue;
-          const auto after =
-              std::upper_bound(pieces.begin(), pieces.end(), access.first, [](std::int64_t at, const Access& piece) { return at < piece.first; });
+          const auto after = std::upper_bound(
+              pieces.begin(), pieces.end(), access.first,
+              [](std::int64_t at, const Access& piece) { return at < piece.first; });
           const auto p = static_cast<std::size_t>(after - pieces.begin()) - 1;
           access = {places[p], access.first - pieces[p].first, access.count};
         }
@@ -119,11 +144,13 @@ std::vector<plan::BufferId> outputs_of(const plan::RankPlan& rank) {
   for (const plan::Program& program : rank.programs)
     for (const Op& op : program.ops)
       for_each_access(op, [&](const Access& access, bool) {
-        if (rank.lanes[op.lane.index()].kind != LaneKind::compute) alone[access.buffer.index()] = false;
+        if (rank.lanes[op.lane.index()].kind != LaneKind::compute)
+          alone[access.buffer.index()] = false;
       });
   std::vector<plan::BufferId> list;
   for (std::size_t b = 0; b < alone.size(); ++b)
-    if (alone[b] && !rank.buffers[b].shared && rank.buffers[b].name.starts_with("act.")) list.emplace_back(b);
+    if (alone[b] && !rank.buffers[b].shared && rank.buffers[b].name.starts_with("act."))
+      list.emplace_back(b);
   return list;
 }
 
@@ -135,13 +162,15 @@ struct Touch {
 };
 
 // Nothing where an op touches several spans.
-std::optional<std::vector<Touch>> touches_of(const plan::Program& program, const Timeline& timeline, plan::BufferId buffer) {
+std::optional<std::vector<Touch>> touches_of(const plan::Program& program, const Timeline& timeline,
+                                             plan::BufferId buffer) {
   std::vector<Touch> touches;
   for (std::int32_t sequence = 1; sequence <= timeline.size(); ++sequence) {
     bool several = false;
     for_each_access(program.ops[timeline.op(sequence)], [&](const Access& access, bool writes) {
       if (access.buffer != buffer || access.count == 0) return;
-      if (touches.empty() || touches.back().sequence != sequence) touches.push_back({sequence, access});
+      if (touches.empty() || touches.back().sequence != sequence)
+        touches.push_back({sequence, access});
       several = several || touches.back().span != access;
       (writes ? touches.back().writes : touches.back().reads) = true;
     });
@@ -160,7 +189,9 @@ class Aside {
     plan::BufferId home = homes_[span.buffer.index()];
     if (!home.valid()) {
       const plan::Buffer own = rank_.buffers[span.buffer.index()];
-      home = add_buffer(rank_, own.name + plan::kPiece + std::string(plan::word(place_)), own.dtype, own.elements).buffer;
+      home = add_buffer(rank_, own.name + plan::kPiece + std::string(plan::word(place_)), own.dtype,
+                        own.elements)
+                 .buffer;
       rank_.buffers[home.index()].place = place_;
       homes_[span.buffer.index()] = home;
     }
@@ -173,7 +204,8 @@ class Aside {
   std::vector<plan::BufferId> homes_;  // by buffer; invalid: nothing of it is put aside
 };
 
-void put_outputs_aside(const plan::Program& program, const Timeline& timeline, plan::BufferId buffer, Aside& aside, std::vector<Copy>& copies) {
+void put_outputs_aside(const plan::Program& program, const Timeline& timeline,
+                       plan::BufferId buffer, Aside& aside, std::vector<Copy>& copies) {
   const auto touches = touches_of(program, timeline, buffer);
   if (!touches) return;
   const Op* made_by = nullptr;
@@ -181,14 +213,18 @@ void put_outputs_aside(const plan::Program& program, const Timeline& timeline, p
     const Touch &last = (*touches)[t], &next = (*touches)[t + 1];
     if (last.writes) made_by = &program.ops[timeline.op(last.sequence)];
     const std::int32_t away = timeline.group(next.sequence) - timeline.group(last.sequence);
-    if (made_by == nullptr || !next.reads || next.span != last.span || away < kBehind + kAhead + 2) continue;
+    if (made_by == nullptr || !next.reads || next.span != last.span || away < kBehind + kAhead + 2)
+      continue;
     const Access home = aside.of(last.span);
-    copies.push_back(copy_of(OpKind::swap_out, *made_by, {last.span}, {home}, last.sequence, timeline.first_of(timeline.group(last.sequence) + kBehind + 1)));
-    copies.push_back(copy_of(OpKind::swap_in, *made_by, {home}, {next.span}, timeline.before(next.sequence, kAhead), next.sequence));
+    copies.push_back(copy_of(OpKind::swap_out, *made_by, {last.span}, {home}, last.sequence,
+                             timeline.first_of(timeline.group(last.sequence) + kBehind + 1)));
+    copies.push_back(copy_of(OpKind::swap_in, *made_by, {home}, {next.span},
+                             timeline.before(next.sequence, kAhead), next.sequence));
   }
 }
 
-// Moments ---------------------------------------------------------------------------------------------------------------
+// Moments
+// ---------------------------------------------------------------------------------------------------------------
 
 struct Moment {
   plan::BufferId home, near;
@@ -210,7 +246,8 @@ std::vector<Moment> moments_of(const plan::RankPlan& rank) {
         for_each_access(op, [&](const Access& access, bool writes) {
           if (access.buffer != moment.home) return;
           others = others || !updates(op);
-          if (writes) moment.room = std::max(moment.room, std::exchange(before, access.count) + access.count);
+          if (writes)
+            moment.room = std::max(moment.room, std::exchange(before, access.count) + access.count);
         });
     }
     if (!others && moment.room > 0) moments.push_back(moment);
@@ -218,8 +255,11 @@ std::vector<Moment> moments_of(const plan::RankPlan& rank) {
   return moments;
 }
 
-// Lets an update work on the device's copies of its moments, at the beginning or at the end of their room; which spans those are, and where.
-std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update, const std::vector<Moment>& moments, bool at_end) {
+// Lets an update work on the device's copies of its moments, at the beginning or at the end of
+// their room; which spans those are, and where.
+std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update,
+                                                               const std::vector<Moment>& moments,
+                                                               bool at_end) {
   std::vector<Access> homes, near;
   for (const Moment& moment : moments)
     for (auto* accesses : {&update.writes, &update.reads})
@@ -233,7 +273,8 @@ std::pair<std::vector<Access>, std::vector<Access>> bring_near(Op& update, const
 }
 
 // In turn at one end of the room and at the other.
-void put_moments_aside(plan::Program& program, const Timeline& timeline, const std::vector<Moment>& moments, std::vector<Copy>& copies) {
+void put_moments_aside(plan::Program& program, const Timeline& timeline,
+                       const std::vector<Moment>& moments, std::vector<Copy>& copies) {
   std::vector<std::int32_t> done;  // updates
   for (std::int32_t sequence = 1; sequence <= timeline.size(); ++sequence) {
     Op& op = program.ops[timeline.op(sequence)];
@@ -241,25 +282,32 @@ void put_moments_aside(plan::Program& program, const Timeline& timeline, const s
     const auto [homes, near] = bring_near(op, moments, done.size() % 2 == 1);
     if (homes.empty()) continue;
     const std::int32_t free = done.size() < 2 ? 0 : done[done.size() - 2];
-    copies.push_back(copy_of(OpKind::swap_in, op, homes, near, std::max(free, timeline.before(sequence, kAhead)), sequence));
+    copies.push_back(copy_of(OpKind::swap_in, op, homes, near,
+                             std::max(free, timeline.before(sequence, kAhead)), sequence));
     copies.push_back(copy_of(OpKind::swap_out, op, near, homes, sequence, 0));
     done.push_back(sequence);
   }
 }
 
-// Both ------------------------------------------------------------------------------------------------------------------
+// Both
+// ------------------------------------------------------------------------------------------------------------------
 
 // In the order in which they may begin; what makes room goes first.
-void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, LaneId compute, std::vector<Copy> copies) {
+void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, LaneId compute,
+                 std::vector<Copy> copies) {
   std::stable_sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) {
-    return std::pair(a.from, a.op.kind != OpKind::swap_out) < std::pair(b.from, b.op.kind != OpKind::swap_out);
+    return std::pair(a.from, a.op.kind != OpKind::swap_out) <
+           std::pair(b.from, b.op.kind != OpKind::swap_out);
   });
-  std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1, 0);  // by compute op: copies that it waits for
+  std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1,
+                                   0);  // by compute op: copies that it waits for
   for (std::size_t c = 0; c < copies.size(); ++c) {
     Copy& copy = copies[c];
     copy.op.lane = lane;
-    copy.op.after = {copy.from > 0 ? Dependency{compute, copy.from, 0} : Dependency{compute, Dependency::end, 1}};
-    if (copy.until > 0) waited[static_cast<std::size_t>(copy.until)] = static_cast<std::int32_t>(c) + 1;
+    copy.op.after = {copy.from > 0 ? Dependency{compute, copy.from, 0}
+                                   : Dependency{compute, Dependency::end, 1}};
+    if (copy.until > 0)
+      waited[static_cast<std::size_t>(copy.until)] = static_cast<std::int32_t>(c) + 1;
   }
   std::int32_t known = 0;
   for (std::int32_t sequence = 1; sequence <= timeline.size(); ++sequence)
@@ -270,7 +318,8 @@ void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, 
   std::vector<Op> ops;
   std::size_t next = 0;
   const auto add_from = [&](std::int32_t complete) {
-    for (; next < copies.size() && copies[next].from <= complete; ++next) ops.push_back(std::move(copies[next].op));
+    for (; next < copies.size() && copies[next].from <= complete; ++next)
+      ops.push_back(std::move(copies[next].op));
   };
   std::int32_t complete = 0;
   add_from(complete);
@@ -283,25 +332,32 @@ void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, 
 }
 
 LaneId compute_lane(const plan::RankPlan& rank) {
-  const auto at = std::find_if(rank.lanes.begin(), rank.lanes.end(), [](const plan::Lane& lane) { return lane.kind == LaneKind::compute; });
-  return at == rank.lanes.end() ? LaneId() : LaneId(static_cast<std::size_t>(at - rank.lanes.begin()));
+  const auto at = std::find_if(rank.lanes.begin(), rank.lanes.end(), [](const plan::Lane& lane) {
+    return lane.kind == LaneKind::compute;
+  });
+  return at == rank.lanes.end() ? LaneId()
+                                : LaneId(static_cast<std::size_t>(at - rank.lanes.begin()));
 }
 
 }  // namespace
 
 void put_aside(plan::RankPlan& rank, const experiment::SwapSpec& spec) {
   const LaneId compute = compute_lane(rank), lane(rank.lanes.size());
-  if (!compute.valid() || rank.rule || std::none_of(rank.programs.begin(), rank.programs.end(), trains)) return;
+  if (!compute.valid() || rank.rule ||
+      std::none_of(rank.programs.begin(), rank.programs.end(), trains))
+    return;
   std::vector<plan::BufferId> outputs;
   if (spec.activations != experiment::SwapTo::nowhere) {
     for (const plan::BufferId output : outputs_of(rank)) split(rank, output);
     outputs = outputs_of(rank);
   }
-  std::vector<Moment> moments = spec.optimizer != experiment::SwapTo::nowhere ? moments_of(rank) : std::vector<Moment>{};
+  std::vector<Moment> moments =
+      spec.optimizer != experiment::SwapTo::nowhere ? moments_of(rank) : std::vector<Moment>{};
   for (Moment& moment : moments) {
     rank.buffers[moment.home.index()].place = place_of(spec.optimizer);
     const plan::Buffer home = rank.buffers[moment.home.index()];
-    moment.near = add_buffer(rank, home.name + plan::kPiece + "near", home.dtype, moment.room).buffer;
+    moment.near =
+        add_buffer(rank, home.name + plan::kPiece + "near", home.dtype, moment.room).buffer;
   }
   Aside aside(rank, place_of(spec.activations));
   bool any = false;
@@ -309,7 +365,8 @@ void put_aside(plan::RankPlan& rank, const experiment::SwapSpec& spec) {
     if (!trains(program)) continue;
     const Timeline timeline(rank, program);
     std::vector<Copy> copies;
-    for (const plan::BufferId output : outputs) put_outputs_aside(program, timeline, output, aside, copies);
+    for (const plan::BufferId output : outputs)
+      put_outputs_aside(program, timeline, output, aside, copies);
     put_moments_aside(program, timeline, moments, copies);
     any = any || !copies.empty();
     if (!copies.empty()) add_to_lane(program, timeline, lane, compute, std::move(copies));

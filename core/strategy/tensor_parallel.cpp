@@ -5,7 +5,8 @@
 namespace trainyard::strategy {
 
 base::Result<plan::Plan> tensor_parallel(const experiment::Resolved& experiment) {
-  return experiment.world() > 1 ? mesh_plan(experiment) : mirrored(experiment);  // alone it has nothing to share out
+  return experiment.world() > 1 ? mesh_plan(experiment)
+                                : mirrored(experiment);  // alone it has nothing to share out
 }
 
 }  // namespace trainyard::strategy

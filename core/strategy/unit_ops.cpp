@@ -9,13 +9,14 @@ namespace trainyard::strategy {
 namespace {
 
 void move(const Bucket& unit, std::int64_t first, std::vector<std::int64_t>& moved) {
-  for (int s = unit.first_segment; s <= unit.last_segment; ++s) moved[static_cast<std::size_t>(s)] = first - unit.first;
+  for (int s = unit.first_segment; s <= unit.last_segment; ++s)
+    moved[static_cast<std::size_t>(s)] = first - unit.first;
 }
 
 }  // namespace
 
-UnitOps::UnitOps(const Replica& replica, const Shards* shards, const Line& line, const std::vector<std::int64_t>& micro_batches,
-                 const experiment::Callers& callers)
+UnitOps::UnitOps(const Replica& replica, const Shards* shards, const Line& line,
+                 const std::vector<std::int64_t>& micro_batches, const experiment::Callers& callers)
     : OwnPartOps(replica, shards), micro_batches_(micro_batches), line_(line) {
   for (std::int32_t micro = 0; micro < std::ssize(micro_batches); ++micro) {
     if (!callers.has(micro)) continue;
@@ -32,7 +33,8 @@ UnitOps::UnitOps(const Replica& replica, const Shards* shards, const Line& line,
   }
 }
 
-// Parameters come and go --------------------------------------------------------------------------------------------------
+// Parameters come and go
+// --------------------------------------------------------------------------------------------------
 
 void UnitOps::begin_pass(UnitPass pass, int first_segment, int last_segment) {
   pass_ = pass;
@@ -40,7 +42,9 @@ void UnitOps::begin_pass(UnitPass pass, int first_segment, int last_segment) {
   ahead_ = begun_ = 0;
   if (shards_ == nullptr || !units().gathers) return;
   for (std::int32_t u = 0; u < units().count(); ++u)
-    if (const int last = units().at(u).bucket.last_segment; first_segment <= last && last <= last_segment) in_pass_.push_back(u);
+    if (const int last = units().at(u).bucket.last_segment;
+        first_segment <= last && last <= last_segment)
+      in_pass_.push_back(u);
   if (pass == UnitPass::forward) std::reverse(in_pass_.begin(), in_pass_.end());
 }
 
@@ -49,7 +53,8 @@ void UnitOps::gather_for(int s) {
   const Bucket& next = units().at(in_pass_[begun_]).bucket;
   if (s != (pass_ == UnitPass::forward ? next.first_segment : next.last_segment)) return;
   ++begun_;
-  const std::size_t end = std::min(begun_ + static_cast<std::size_t>(units().prefetch), in_pass_.size());
+  const std::size_t end =
+      std::min(begun_ + static_cast<std::size_t>(units().prefetch), in_pass_.size());
   for (; ahead_ < end; ++ahead_) gather(in_pass_[ahead_]);
 }
 
@@ -57,7 +62,8 @@ void UnitOps::gather_for(int s) {
 void UnitOps::gather(std::int32_t u) {
   if (units().parameters.stays(u) && (pass_ == UnitPass::backward || micro_ > first_micro_)) return;
   const Unit& unit = units().at(u);
-  const std::int32_t number = unit_number(pass_ == UnitPass::forward ? UnitWay::forward : UnitWay::backward, u);
+  const std::int32_t number =
+      unit_number(pass_ == UnitPass::forward ? UnitWay::forward : UnitWay::backward, u);
   move(unit.bucket, units().parameters.first(u, pass_), moved_parameters_);
   const Access whole = parameters_of(u);
   if (unit.own.count > 0) {
@@ -68,17 +74,20 @@ void UnitOps::gather(std::int32_t u) {
 }
 
 void UnitOps::gather_updated() {
-  for (std::int32_t u = units().count() - 1; u >= 0; --u) collective(OpKind::all_gather, line_, unit_number(UnitWay::forward, u), parameters_of(u));
+  for (std::int32_t u = units().count() - 1; u >= 0; --u)
+    collective(OpKind::all_gather, line_, unit_number(UnitWay::forward, u), parameters_of(u));
 }
 
-// Gradients come and go ---------------------------------------------------------------------------------------------------
+// Gradients come and go
+// ---------------------------------------------------------------------------------------------------
 
 // Whatever was summed there has gone by then.
 void UnitOps::take_place_of_gradient(int s) {
   const std::int32_t u = shards_ == nullptr ? -1 : units().of(s);
   if (u < 0 || s != units().at(u).bucket.last_segment || units().gradients.stays(u)) return;
   const auto is_there = [&](const Summed& other) {
-    return units().gradients.first(other.unit, UnitPass::backward) == units().gradients.first(u, UnitPass::backward);
+    return units().gradients.first(other.unit, UnitPass::backward) ==
+           units().gradients.first(u, UnitPass::backward);
   };
   while (std::any_of(summed_.begin(), summed_.end(), is_there)) keep_own_part();
 }
@@ -100,25 +109,30 @@ void UnitOps::keep_own_part() {
   const auto [u, adds] = summed_.front();
   summed_.pop_front();
   if (units().at(u).own.count == 0) return;
-  const Access part = own_in_whole(gradients_of(u), units().at(u)), own = own_in(shards_->gradients, units().at(u));
+  const Access part = own_in_whole(gradients_of(u), units().at(u)),
+               own = own_in(shards_->gradients, units().at(u));
   add(adds ? mix({own, part}, {1, 1}, 1, own) : mix({part}, {1}, 1, own));
   ops_.back().bucket = unit_number(UnitWay::gradients, u);
 }
 
 void UnitOps::sum_own_parts(const Line& alike) {
   for (std::int32_t u = units().count() - 1; u >= 0; --u)
-    if (units().at(u).own.count > 0) collective(OpKind::all_reduce, alike, unit_number(UnitWay::replicas, u), own_gradient(units().at(u)));
+    if (units().at(u).own.count > 0)
+      collective(OpKind::all_reduce, alike, unit_number(UnitWay::replicas, u),
+                 own_gradient(units().at(u)));
 }
 
 plan::Op UnitOps::learn_nothing(int s) const {
   Op op = op_of(OpKind::zero, s);
   if (!learns_alone(s) || (micro_ > first_micro_ && adds_up(s))) return op;
   op.writes.push_back(segment_of(b_.gradients, s));
-  if (leaves_norms() && micro_ == first_micro_) op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});
+  if (leaves_norms() && micro_ == first_micro_)
+    op.writes.push_back({b_.local_norms.buffer, model_.owner(s), 1});
   return op;
 }
 
-plan::Access UnitOps::moved(const Access& flat, std::int32_t u, const std::vector<std::int64_t>& by) const {
+plan::Access UnitOps::moved(const Access& flat, std::int32_t u,
+                            const std::vector<std::int64_t>& by) const {
   const Bucket& unit = units().at(u).bucket;
   return {flat.buffer, unit.first + by[static_cast<std::size_t>(unit.first_segment)], unit.count};
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Units that come and go (units.h), for whoever passes layers forward and back: a whole model (fsdp), or one of its stages (mesh_step.h). Parameters of a unit
-// are gathered before its layers compute, some units ahead of the pass, where a rank has but its part of them. Gradients of a unit are reduce-scattered once
-// the pass is through with it, and added to what earlier micro-steps left of the rank's part; or, where they are added up in place, in the last micro-step.
+// Units that come and go (units.h), for whoever passes layers forward and back: a whole model
+// (fsdp), or one of its stages (mesh_step.h). Parameters of a unit are gathered before its layers
+// compute, some units ahead of the pass, where a rank has but its part of them. Gradients of a unit
+// are reduce-scattered once the pass is through with it, and added to what earlier micro-steps left
+// of the rank's part; or, where they are added up in place, in the last micro-step.
 //
-// All ranks that share units out take the same passes in the same order, whether they have samples or not.
+// All ranks that share units out take the same passes in the same order, whether they have samples
+// or not.
 #pragma once
 
 #include <deque>
@@ -16,34 +19,48 @@ namespace trainyard::strategy {
 
 class UnitOps : protected OwnPartOps {
  protected:
-  // `shards`: null where nothing is shared out, and nothing comes or goes; `line` leads to those who share. `micro_batches`: of a step, by number, their
-  // samples; the rank takes those of `callers`.
-  UnitOps(const Replica& replica, const Shards* shards, const Line& line, const std::vector<std::int64_t>& micro_batches,
-          const experiment::Callers& callers = {});
+  // `shards`: null where nothing is shared out, and nothing comes or goes; `line` leads to those
+  // who share. `micro_batches`: of a step, by number, their samples; the rank takes those of
+  // `callers`.
+  UnitOps(const Replica& replica, const Shards* shards, const Line& line,
+          const std::vector<std::int64_t>& micro_batches, const experiment::Callers& callers = {});
 
-  std::int64_t samples_of(std::int32_t micro) const { return micro_batches_[static_cast<std::size_t>(micro)]; }
+  std::int64_t samples_of(std::int32_t micro) const {
+    return micro_batches_[static_cast<std::size_t>(micro)];
+  }
 
   // Each unit has a collective each way; after those come two that are of no unit.
   enum class UnitWay { forward, backward, gradients, replicas, norms };
-  std::int32_t unit_number(UnitWay way, std::int32_t unit) const { return static_cast<std::int32_t>(way) * units().count() + unit; }
+  std::int32_t unit_number(UnitWay way, std::int32_t unit) const {
+    return static_cast<std::int32_t>(way) * units().count() + unit;
+  }
 
   void add(Op op) { ops_.push_back(std::move(op)); }
-  void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) { add(collective_op(kind, line, number, whole)); }
+  void collective(OpKind kind, const Line& line, std::int32_t number, const Access& whole) {
+    add(collective_op(kind, line, number, whole));
+  }
 
-  // A pass through segments in a row; then, before each of them in its order, what is to be there for it.
+  // A pass through segments in a row; then, before each of them in its order, what is to be there
+  // for it.
   void begin_pass(UnitPass pass, int first_segment, int last_segment);
   void gather_for(int s);
 
   // What segments learn: before and after each, from the last to the first.
   void take_place_of_gradient(int s);
   void sum_gradient(int s);
-  void keep_own_parts();                  // of all that is summed
-  void sum_own_parts(const Line& alike);  // with whoever has the same parts, and shares them out with others
+  void keep_own_parts();  // of all that is summed
+  void sum_own_parts(
+      const Line& alike);  // with whoever has the same parts, and shares them out with others
 
   // Whether what a segment learns is added to what earlier micro-steps left there.
-  bool adds_up(int s) const { return shards_ == nullptr ? !learns_each_ : units().gradients.stays(units().of(model_.owner(s))); }
+  bool adds_up(int s) const {
+    return shards_ == nullptr ? !learns_each_
+                              : units().gradients.stays(units().of(model_.owner(s)));
+  }
   // Whether the rank's own gradient of the step is anywhere whole, so that its norm can be told.
-  bool leaves_norms() const { return shards_ == nullptr || !units().scatters || taken_.size() == 1; }
+  bool leaves_norms() const {
+    return shards_ == nullptr || !units().scatters || taken_.size() == 1;
+  }
   // Of a micro-step without samples: gradients of zero, where others do not stand there.
   Op learn_nothing(int s) const;
   bool is_last_micro_step() const { return micro_ == taken_.back(); }

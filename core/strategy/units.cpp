@@ -10,7 +10,8 @@ using experiment::Shard;
 
 // Stage by stage those that come and go, last layers first.
 template <class Stays>
-std::vector<Places::Turns> turns_of(const experiment::Resolved& e, const std::vector<Bucket>& units, Stays stays) {
+std::vector<Places::Turns> turns_of(const experiment::Resolved& e, const std::vector<Bucket>& units,
+                                    Stays stays) {
   std::vector<Places::Turns> list;
   for (std::vector<int> back : experiment::units_by_stage(e, units)) {
     std::erase_if(back, [&](int u) { return stays(e, units[static_cast<std::size_t>(u)]); });
@@ -27,15 +28,18 @@ std::int64_t most_of_a_stage(const std::vector<Places::Turns>& stages) {
 
 // Gathered forward, first layers first, and back again.
 Places parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
-  if (e.document.strategy.fsdp.shard != Shard::full) return Places::as_in_model(units, e.model.elements);
+  if (e.document.strategy.fsdp.shard != Shard::full)
+    return Places::as_in_model(units, e.model.elements);
   std::vector<Places::Turns> stages = turns_of(e, units, experiment::stays_gathered);
   for (Places::Turns& one : stages) one.forward.assign(one.backward.rbegin(), one.backward.rend());
-  return {units, stages, std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, most_of_a_stage(stages))};
+  return {units, stages,
+          std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, most_of_a_stage(stages))};
 }
 
 // Two places: one unit is summed while the next is computed.
 Places gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
-  if (e.document.strategy.fsdp.shard == Shard::optimizer) return Places::as_in_model(units, e.model.elements);
+  if (e.document.strategy.fsdp.shard == Shard::optimizer)
+    return Places::as_in_model(units, e.model.elements);
   const std::vector<Places::Turns> stages = turns_of(e, units, experiment::adds_up);
   return {units, stages, std::min<std::int64_t>(2, most_of_a_stage(stages))};
 }
@@ -51,10 +55,12 @@ Places Places::as_in_model(const std::vector<Bucket>& units, std::int64_t elemen
   return places;
 }
 
-Places::Places(const std::vector<Bucket>& units, const std::vector<Turns>& stages, std::int64_t shared)
+Places::Places(const std::vector<Bucket>& units, const std::vector<Turns>& stages,
+               std::int64_t shared)
     : stays_(units.size(), true), forward_(units.size()), backward_(units.size()) {
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(shared), 0);
-  const auto take = [&](const std::vector<std::int32_t>& turns, std::size_t from, std::vector<std::int64_t>& places) {
+  const auto take = [&](const std::vector<std::int32_t>& turns, std::size_t from,
+                        std::vector<std::int64_t>& places) {
     for (std::size_t t = 0; t < turns.size(); ++t) {
       const auto u = static_cast<std::size_t>(turns[t]);
       const std::size_t place = (from + t) % lengths.size();
@@ -63,7 +69,8 @@ Places::Places(const std::vector<Bucket>& units, const std::vector<Turns>& stage
       lengths[place] = std::max(lengths[place], units[u].count);
     }
   };
-  for (const Turns& one : stages) take(one.forward, 0, forward_), take(one.backward, one.forward.size(), backward_);
+  for (const Turns& one : stages)
+    take(one.forward, 0, forward_), take(one.backward, one.forward.size(), backward_);
   for (std::size_t u = 0; u < units.size(); ++u)
     if (stays_[u]) forward_[u] = backward_[u] = elements_, elements_ += units[u].count;
   std::vector<std::int64_t> firsts;
@@ -87,8 +94,9 @@ Units::Units(const experiment::Resolved& e, std::int32_t rank)
 }
 
 std::int32_t Units::of(int segment) const {
-  const auto at = std::find_if(list.begin(), list.end(),
-                               [segment](const Unit& unit) { return unit.bucket.first_segment <= segment && segment <= unit.bucket.last_segment; });
+  const auto at = std::find_if(list.begin(), list.end(), [segment](const Unit& unit) {
+    return unit.bucket.first_segment <= segment && segment <= unit.bucket.last_segment;
+  });
   return at == list.end() ? -1 : static_cast<std::int32_t>(at - list.begin());
 }
 

@@ -9,13 +9,15 @@ namespace trainyard::strategy {
 
 enum class UnitPass { forward, backward };
 
-// The places of a flat buffer: some units have one of their own, the others take turns, in every pass of a stage in the same way.
+// The places of a flat buffer: some units have one of their own, the others take turns, in every
+// pass of a stage in the same way.
 class Places {
  public:
   // All where they lie in the model.
   static Places as_in_model(const std::vector<Bucket>& units, std::int64_t elements);
-  // `passes`: of each stage the units that share so many places, in the order in which they take them, one after the other, forward and then back; the others
-  // have one each. A place is as long as the longest that takes it.
+  // `passes`: of each stage the units that share so many places, in the order in which they take
+  // them, one after the other, forward and then back; the others have one each. A place is as long
+  // as the longest that takes it.
   struct Turns {
     std::vector<std::int32_t> forward, backward;
   };
@@ -23,7 +25,9 @@ class Places {
 
   bool stays(std::int32_t unit) const { return stays_[static_cast<std::size_t>(unit)]; }
   // Where the unit begins.
-  std::int64_t first(std::int32_t unit, UnitPass pass) const { return (pass == UnitPass::forward ? forward_ : backward_)[static_cast<std::size_t>(unit)]; }
+  std::int64_t first(std::int32_t unit, UnitPass pass) const {
+    return (pass == UnitPass::forward ? forward_ : backward_)[static_cast<std::size_t>(unit)];
+  }
   std::int64_t elements() const { return elements_; }
 
  private:

@@ -45,7 +45,8 @@ class Versions {
     return static_cast<std::int64_t>(most);
   }
 
-  // Which of those that are put aside, counted from 0: the one that an op reads, or that an update would end. -1: none.
+  // Which of those that are put aside, counted from 0: the one that an op reads, or that an update
+  // would end. -1: none.
   std::int64_t read_by(std::size_t op) const { return number_in(read_, op); }
   std::int64_t ended_by(std::size_t update) const { return number_in(ended_, update); }
 
@@ -58,7 +59,9 @@ class Versions {
   }
 
   const Access* parameters_in(const std::vector<Access>& accesses) const {
-    const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) { return access.buffer == parameters_; });
+    const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) {
+      return access.buffer == parameters_;
+    });
     return at == accesses.end() ? nullptr : &*at;
   }
 
@@ -68,22 +71,26 @@ class Versions {
     std::vector<std::size_t>& updates = updates_[read->first];
     const auto newest = static_cast<std::int32_t>(updates.size());
     if (op.kind == OpKind::update) updates.push_back(number);
-    if (op.kind == OpKind::forward || op.kind == OpKind::partial) forward_[{op.segment, op.micro}] = newest;
+    if (op.kind == OpKind::forward || op.kind == OpKind::partial)
+      forward_[{op.segment, op.micro}] = newest;
     if (!goes_back(op.kind)) return;
-    if (const std::int32_t wanted = forward_.at({op.segment, op.micro}); wanted < newest) want(read->first, wanted, number);
+    if (const std::int32_t wanted = forward_.at({op.segment, op.micro}); wanted < newest)
+      want(read->first, wanted, number);
   }
 
   void want(First first, std::int32_t version, std::size_t reader) {
     std::vector<Life>& lives = lives_[first];
     const std::size_t update = updates_[first][static_cast<std::size_t>(version)];
-    if (lives.empty() || lives.back().version != version) lives.push_back({version, update, reader});
+    if (lives.empty() || lives.back().version != version)
+      lives.push_back({version, update, reader});
     lives.back().last_reader = reader;
     read_[reader] = ended_[update] = std::ssize(lives) - 1;
   }
 
   plan::BufferId parameters_;
-  std::map<First, std::vector<std::size_t>> updates_;                      // ops; the version before the n-th is n
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> forward_;  // versions by segment and micro-batch
+  std::map<First, std::vector<std::size_t>> updates_;  // ops; the version before the n-th is n
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
+      forward_;  // versions by segment and micro-batch
   std::map<First, std::vector<Life>> lives_;
   Numbers read_, ended_;
 };
@@ -91,12 +98,15 @@ class Versions {
 // Where versions of a segment lie, one after the other.
 struct Shelf {
   std::int64_t first = 0, elements = 0, room = 0;
-  Access place(plan::BufferId stash, std::int64_t number) const { return {stash, first + number % room * elements, elements}; }
+  Access place(plan::BufferId stash, std::int64_t number) const {
+    return {stash, first + number % room * elements, elements};
+  }
 };
 using Shelves = std::map<First, Shelf>;
 
 Access& parameters_of(std::vector<Access>& accesses, plan::BufferId parameters) {
-  return *std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) { return access.buffer == parameters; });
+  return *std::find_if(accesses.begin(), accesses.end(),
+                       [&](const Access& access) { return access.buffer == parameters; });
 }
 
 Op put_aside(const Op& update, const Access& parameters, const Access& place) {
@@ -110,7 +120,8 @@ Op put_aside(const Op& update, const Access& parameters, const Access& place) {
   return op;
 }
 
-void rewrite(plan::Program& program, const Versions& versions, const Shelves& shelves, plan::BufferId parameters, plan::BufferId stash) {
+void rewrite(plan::Program& program, const Versions& versions, const Shelves& shelves,
+             plan::BufferId parameters, plan::BufferId stash) {
   std::vector<Op> ops;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     Op& op = program.ops[i];
@@ -144,10 +155,12 @@ void keep_versions(plan::RankPlan& rank) {
     }
   }
   std::int64_t elements = 0;
-  for (auto& [first, shelf] : shelves) shelf.first = std::exchange(elements, elements + shelf.room * shelf.elements);
+  for (auto& [first, shelf] : shelves)
+    shelf.first = std::exchange(elements, elements + shelf.room * shelf.elements);
   if (elements == 0) return;
   const Access stash = add_buffer(rank, "stash", rank.buffers[parameters.index()].dtype, elements);
-  for (std::size_t p = 0; p < programs.size(); ++p) rewrite(rank.programs[p], programs[p], shelves, parameters, stash.buffer);
+  for (std::size_t p = 0; p < programs.size(); ++p)
+    rewrite(rank.programs[p], programs[p], shelves, parameters, stash.buffer);
 }
 
 }  // namespace trainyard::strategy

@@ -15,25 +15,38 @@ using plan::OpKind;
 
 const model::Segment& first_of(const Replica& r) { return r.resolved.model.segments.front(); }
 
-Access rows(const Access& whole, std::int64_t first, std::int64_t count, std::int64_t width) { return {whole.buffer, first * width, count * width}; }
-Access own_rows(const Replica& r, const Access& whole, const MicroRows& of) { return rows(whole, of.own_first, of.own, row_of(r)); }
-Access input_of(const Replica& r, const MicroRows& of) { return rows(r.buffers.input, 0, of.all, r.shared_columns.columns.count); }
-Access weights_of(const Replica& r) { return {r.buffers.parameters.buffer, first_of(r).first, first_of(r).weight_shape().elements()}; }
-Access bias_of(const Replica& r) { return {r.buffers.parameters.buffer, first_of(r).bias_offset(), row_of(r)}; }
+Access rows(const Access& whole, std::int64_t first, std::int64_t count, std::int64_t width) {
+  return {whole.buffer, first * width, count * width};
+}
+Access own_rows(const Replica& r, const Access& whole, const MicroRows& of) {
+  return rows(whole, of.own_first, of.own, row_of(r));
+}
+Access input_of(const Replica& r, const MicroRows& of) {
+  return rows(r.buffers.input, 0, of.all, r.shared_columns.columns.count);
+}
+Access weights_of(const Replica& r) {
+  return {r.buffers.parameters.buffer, first_of(r).first, first_of(r).weight_shape().elements()};
+}
+Access bias_of(const Replica& r) {
+  return {r.buffers.parameters.buffer, first_of(r).bias_offset(), row_of(r)};
+}
 
-std::int64_t products(const Replica& r, const MicroRows& of) { return 2 * of.all * r.shared_columns.columns.count * row_of(r); }
+std::int64_t products(const Replica& r, const MicroRows& of) {
+  return 2 * of.all * r.shared_columns.columns.count * row_of(r);
+}
 
 // In any micro-step or round.
 std::int64_t most_rows(const experiment::Resolved& e) {
   std::int64_t most = experiment::rows_of_micro_steps(e, 0).front();
-  for (const std::int64_t rows_of_round : experiment::rows_of_evaluation(e)) most = std::max(most, rows_of_round);
+  for (const std::int64_t rows_of_round : experiment::rows_of_evaluation(e))
+    most = std::max(most, rows_of_round);
   return most;
 }
 
 }  // namespace
 
-SharedColumns share_columns(const experiment::Resolved& e, std::int32_t rank, std::int32_t group, std::int32_t first_number, Access& input,
-                            plan::RankPlan& plan) {
+SharedColumns share_columns(const experiment::Resolved& e, std::int32_t rank, std::int32_t group,
+                            std::int32_t first_number, Access& input, plan::RankPlan& plan) {
   const auto add = [&](std::string name, std::int64_t count, bool shared) {
     plan.buffers.push_back({std::move(name), gradient_dtype(e), count, shared});
     return Access{plan::BufferId(plan.buffers.size() - 1), 0, count};
@@ -53,10 +66,12 @@ SharedColumns share_columns(const experiment::Resolved& e, std::int32_t rank, st
   return shared;
 }
 
-std::vector<MicroRows> rows_of_rank(const std::vector<std::int64_t>& rows_of_all, std::int64_t rank, std::int64_t ranks) {
+std::vector<MicroRows> rows_of_rank(const std::vector<std::int64_t>& rows_of_all, std::int64_t rank,
+                                    std::int64_t ranks) {
   std::vector<MicroRows> list;
   for (const std::int64_t all : rows_of_all) {
-    const auto [first, count] = collective::part(all, static_cast<int>(ranks), static_cast<int>(rank));
+    const auto [first, count] =
+        collective::part(all, static_cast<int>(ranks), static_cast<int>(rank));
     list.push_back({all, first, count});
   }
   return list;
@@ -84,18 +99,25 @@ void finish_forward(const Replica& r, const MicroRows& of, Op& forward) {
   forward.flops = 2 * of.own * row_of(r);
 }
 
-void hand_out_gradient(const Replica& r, const MicroRows& of, Op& backward) { backward.writes.push_back(own_rows(r, r.shared_columns.gradients, of)); }
+void hand_out_gradient(const Replica& r, const MicroRows& of, Op& backward) {
+  backward.writes.push_back(own_rows(r, r.shared_columns.gradients, of));
+}
 
 // The gradient of the bias is of the own rows, that of the weights of the own columns.
 void take_columns_of_weight(const Replica& r, const MicroRows& of, Op& backward) {
   backward.columns = r.shared_columns.columns;
-  backward.reads = {input_of(r, of), gradients_of(r, of), own_rows(r, r.shared_columns.gradients, of)};
+  backward.reads = {input_of(r, of), gradients_of(r, of),
+                    own_rows(r, r.shared_columns.gradients, of)};
   backward.writes.push_back(r.shared_columns.weights);
   backward.flops = products(r, of) + of.own * row_of(r) + 3 * first_of(r).elements;
 }
 
-Access sums_of(const Replica& r, const MicroRows& of) { return rows(r.shared_columns.sums, 0, of.all, row_of(r)); }
-Access gradients_of(const Replica& r, const MicroRows& of) { return rows(r.shared_columns.gradients, 0, of.all, row_of(r)); }
+Access sums_of(const Replica& r, const MicroRows& of) {
+  return rows(r.shared_columns.sums, 0, of.all, row_of(r));
+}
+Access gradients_of(const Replica& r, const MicroRows& of) {
+  return rows(r.shared_columns.gradients, 0, of.all, row_of(r));
+}
 std::int64_t row_of(const Replica& r) { return first_of(r).outputs; }
 
 }  // namespace trainyard::strategy

@@ -15,9 +15,13 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 32);
 
-base::Problem not_values(std::string what) { return {base::ProblemCode::bad_input, "recording", "values of chunks " + std::move(what), "", ""}; }
+base::Problem not_values(std::string what) {
+  return {base::ProblemCode::bad_input, "recording", "values of chunks " + std::move(what), "", ""};
+}
 
-void append_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& payload) { payload.insert(payload.end(), bytes.begin(), bytes.end()); }
+void append_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& payload) {
+  payload.insert(payload.end(), bytes.begin(), bytes.end());
+}
 
 // Takes from the front of `left` what fills `to`.
 template <class T>
@@ -39,10 +43,19 @@ base::Result<ChunkValues> take_record(std::span<const std::byte>& left) {
   RecordHeader header;
   if (left.size() < sizeof header) return base::fail(not_values("end too early"));
   take(left, std::span(&header, 1));
-  if (header.dtype > static_cast<std::uint32_t>(base::DType::byte)) return base::fail(not_values("are of no known dtype"));
-  ChunkValues values{header.step, header.group, header.bucket, static_cast<base::DType>(header.dtype), header.elements, {}, {}, {}};
+  if (header.dtype > static_cast<std::uint32_t>(base::DType::byte))
+    return base::fail(not_values("are of no known dtype"));
+  ChunkValues values{header.step,
+                     header.group,
+                     header.bucket,
+                     static_cast<base::DType>(header.dtype),
+                     header.elements,
+                     {},
+                     {},
+                     {}};
   const auto element_bytes = static_cast<std::size_t>(base::size_of(values.dtype));
-  if (header.places > left.size() / (sizeof(std::int64_t) + 2 * element_bytes)) return base::fail(not_values("are fewer than they say"));
+  if (header.places > left.size() / (sizeof(std::int64_t) + 2 * element_bytes))
+    return base::fail(not_values("are fewer than they say"));
   values.places.resize(header.places);
   values.before.resize(header.places * element_bytes);
   values.after.resize(values.before.size());
@@ -56,11 +69,14 @@ base::Result<ChunkValues> take_record(std::span<const std::byte>& left) {
 }  // namespace
 
 std::size_t size_of(const ChunkValues& values) {
-  return sizeof(RecordHeader) + values.places.size() * sizeof(std::int64_t) + values.before.size() + values.after.size();
+  return sizeof(RecordHeader) + values.places.size() * sizeof(std::int64_t) + values.before.size() +
+         values.after.size();
 }
 
 void append(const ChunkValues& values, std::vector<std::byte>& payload) {
-  const RecordHeader header{values.step, values.group, values.bucket, static_cast<std::uint32_t>(values.dtype), values.elements, values.places.size()};
+  const RecordHeader header{values.step,     values.group,
+                            values.bucket,   static_cast<std::uint32_t>(values.dtype),
+                            values.elements, values.places.size()};
   append_bytes(std::as_bytes(std::span(&header, 1)), payload);
   append_bytes(std::as_bytes(std::span(values.places)), payload);
   append_bytes(values.before, payload);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// True values of a run: of one collective of one step, some elements of its bucket as one rank held them before it and after it. A few
-// steps of a run have them; those are lossless. The payload of a samples frame is such records, one after another.
+// True values of a run: of one collective of one step, some elements of its bucket as one rank held
+// them before it and after it. A few steps of a run have them; those are lossless. The payload of a
+// samples frame is such records, one after another.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +15,17 @@
 
 namespace trainyard::telemetry {
 
-inline constexpr std::int32_t kBeforeSteps = -1;  // in the place of a step: what comes once before the first
+inline constexpr std::int32_t kBeforeSteps =
+    -1;  // in the place of a step: what comes once before the first
 
 struct ChunkValues {
   std::int32_t step = 0;  // counts optimizer steps from 0
   std::int32_t group = 0, bucket = 0;
   base::DType dtype = base::DType::fp32;
-  std::int64_t elements = 0;             // of the bucket
-  std::vector<std::int64_t> places;      // elements of the bucket, ascending
-  std::vector<std::byte> before, after;  // as they lay in memory: a number of `dtype` for each place
+  std::int64_t elements = 0;         // of the bucket
+  std::vector<std::int64_t> places;  // elements of the bucket, ascending
+  std::vector<std::byte> before,
+      after;  // as they lay in memory: a number of `dtype` for each place
   bool operator==(const ChunkValues&) const = default;
 };
 
@@ -31,7 +34,9 @@ struct ChunkValuesKey {
   std::int32_t group = 0, bucket = 0, step = 0;
   int rank = 0;
   bool operator==(const ChunkValuesKey&) const = default;
-  bool operator<(const ChunkValuesKey& o) const { return std::tie(group, bucket, step, rank) < std::tie(o.group, o.bucket, o.step, o.rank); }
+  bool operator<(const ChunkValuesKey& o) const {
+    return std::tie(group, bucket, step, rank) < std::tie(o.group, o.bucket, o.step, o.rank);
+  }
 };
 
 // Bytes of the record.

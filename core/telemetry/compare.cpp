@@ -21,7 +21,8 @@ class Table {
 
   std::vector<Difference> different_rows() && {
     std::erase_if(rows_, [](const Difference& row) {
-      return std::all_of(row.values.begin(), row.values.end(), [&](const auto& value) { return value == row.values.front(); });
+      return std::all_of(row.values.begin(), row.values.end(),
+                         [&](const auto& value) { return value == row.values.front(); });
     });
     return std::move(rows_);
   }
@@ -29,9 +30,11 @@ class Table {
  private:
   void add_children(std::size_t document, const base::Json& value, const std::string& path) {
     if (value.is_array()) {
-      for (std::size_t i = 0; i < value.size(); ++i) add(document, value[i], path + "[" + std::to_string(i) + "]");
+      for (std::size_t i = 0; i < value.size(); ++i)
+        add(document, value[i], path + "[" + std::to_string(i) + "]");
     } else {
-      for (const auto& [key, child] : value.items()) add(document, child, path.empty() ? key : path + "." + key);
+      for (const auto& [key, child] : value.items())
+        add(document, child, path.empty() ? key : path + "." + key);
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From the hot loop to the shipping thread: a lock-free ring for one writer and one reader. Writing never waits; when the
-// ring is full the event is dropped and counted.
+// From the hot loop to the shipping thread: a lock-free ring for one writer and one reader. Writing
+// never waits; when the ring is full the event is dropped and counted.
 #pragma once
 
 #include <atomic>

@@ -22,7 +22,8 @@ std::string cell(const std::string& text) {
 }
 
 // `prefix`: metric, rank and index, each with its comma.
-void write_row(std::ostream& out, const std::string& prefix, std::int64_t step, double seconds, double value, const std::string& text = "") {
+void write_row(std::ostream& out, const std::string& prefix, std::int64_t step, double seconds,
+               double value, const std::string& text = "") {
   std::string line = prefix + std::to_string(step) + ',';
   append(line, seconds);
   line += ',';
@@ -31,17 +32,23 @@ void write_row(std::ostream& out, const std::string& prefix, std::int64_t step, 
 }
 
 void write_series(std::ostream& out, const SeriesKey& key, const Series& series) {
-  const std::string prefix = std::string(base::name_of(key.metric)) + ',' + std::to_string(key.rank) + ',' + std::to_string(key.index) + ',';
-  for (std::size_t i = 0; i < series.values.size(); ++i) write_row(out, prefix, series.steps[i], series.seconds[i], series.values[i]);
+  const std::string prefix = std::string(base::name_of(key.metric)) + ',' +
+                             std::to_string(key.rank) + ',' + std::to_string(key.index) + ',';
+  for (std::size_t i = 0; i < series.values.size(); ++i)
+    write_row(out, prefix, series.steps[i], series.seconds[i], series.values[i]);
 }
 
-void write_gathered(std::ostream& out, const std::string& name, const std::vector<StepValue>& values) {
+void write_gathered(std::ostream& out, const std::string& name,
+                    const std::vector<StepValue>& values) {
   for (const StepValue& at : values) write_row(out, name + ",-1,0,", at.step, at.seconds, at.value);
 }
 
 void write_fault(std::ostream& out, const Fault& fault) {
   const int index = fault.rank < 0 ? fault.link : 0;
-  write_row(out, cell("fault_" + fault.kind) + ',' + std::to_string(fault.rank) + ',' + std::to_string(index) + ',', fault.step, fault.seconds, 1, fault.text);
+  write_row(out,
+            cell("fault_" + fault.kind) + ',' + std::to_string(fault.rank) + ',' +
+                std::to_string(index) + ',',
+            fault.step, fault.seconds, 1, fault.text);
 }
 
 }  // namespace
@@ -55,7 +62,9 @@ base::Result<void> export_csv(const History& history, std::ostream& out) {
   write_gathered(out, "held_out_accuracy", history.held_out_accuracy());
   for (const Fault& fault : history.faults()) write_fault(out, fault);
   out.flush();
-  if (!out) return base::fail({base::ProblemCode::failed, "export", "cannot write the table", "", "Free space on that disk, or write elsewhere"});
+  if (!out)
+    return base::fail({base::ProblemCode::failed, "export", "cannot write the table", "",
+                       "Free space on that disk, or write elsewhere"});
   return {};
 }
 

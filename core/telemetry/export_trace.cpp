@@ -14,26 +14,35 @@
 namespace trainyard::telemetry {
 namespace {
 
-std::string quoted(const std::string& text) { return base::Json(text).dump(-1, ' ', false, base::Json::error_handler_t::replace); }
+std::string quoted(const std::string& text) {
+  return base::Json(text).dump(-1, ' ', false, base::Json::error_handler_t::replace);
+}
 
 // Nanoseconds as microseconds, exactly.
 std::string microseconds(std::int64_t nanoseconds) {
-  const std::uint64_t size = nanoseconds < 0 ? ~static_cast<std::uint64_t>(nanoseconds) + 1 : static_cast<std::uint64_t>(nanoseconds);
+  const std::uint64_t size = nanoseconds < 0 ? ~static_cast<std::uint64_t>(nanoseconds) + 1
+                                             : static_cast<std::uint64_t>(nanoseconds);
   char text[32];
-  const int length = std::snprintf(text, sizeof text, "%s%llu.%03llu", nanoseconds < 0 ? "-" : "", static_cast<unsigned long long>(size / 1000),
+  const int length = std::snprintf(text, sizeof text, "%s%llu.%03llu", nanoseconds < 0 ? "-" : "",
+                                   static_cast<unsigned long long>(size / 1000),
                                    static_cast<unsigned long long>(size % 1000));
   return {text, static_cast<std::size_t>(length)};
 }
 
 // Times that run backwards (a hostile recording) last no time.
 std::int64_t duration(std::int64_t begin, std::int64_t end) {
-  return end <= begin ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin));
+  return end <= begin ? 0
+                      : static_cast<std::int64_t>(static_cast<std::uint64_t>(end) -
+                                                  static_cast<std::uint64_t>(begin));
 }
 
 // What a hostile recording says may be anything.
 std::int64_t imposed_ns(const Event& event) {
   const std::int64_t most = std::max<std::int64_t>(duration(event.begin_ns, event.end_ns), 0);
-  return event.imposed_seconds > 0 ? std::min<std::int64_t>(std::llround(std::min(event.imposed_seconds * 1e9, 4e18)), most) : 0;
+  return event.imposed_seconds > 0
+             ? std::min<std::int64_t>(std::llround(std::min(event.imposed_seconds * 1e9, 4e18)),
+                                      most)
+             : 0;
 }
 
 std::string number(double value) {
@@ -42,17 +51,22 @@ std::string number(double value) {
 
 class TraceWriter {
  public:
-  TraceWriter(std::ostream& out, const std::vector<OpNames>& names) : out_(out), names_(names) { out_ << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["; }
+  TraceWriter(std::ostream& out, const std::vector<OpNames>& names) : out_(out), names_(names) {
+    out_ << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+  }
   ~TraceWriter() { out_ << "\n]}\n"; }
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   void add(int rank, const Event& event) {
     const Slice slice = slice_of(rank, event);
-    if (duration(event.begin_ns, event.ready_ns) > 0) write_slice(slice, "\"wait\"", "wait", event.begin_ns, event.ready_ns);
-    const std::int64_t begin_ns = std::max(event.begin_ns, event.ready_ns), done_ns = std::max(begin_ns, event.end_ns - imposed_ns(event));
+    if (duration(event.begin_ns, event.ready_ns) > 0)
+      write_slice(slice, "\"wait\"", "wait", event.begin_ns, event.ready_ns);
+    const std::int64_t begin_ns = std::max(event.begin_ns, event.ready_ns),
+                       done_ns = std::max(begin_ns, event.end_ns - imposed_ns(event));
     write_slice(slice, slice.name, "op", begin_ns, done_ns);
-    if (duration(done_ns, event.end_ns) > 0) write_slice(slice, "\"held back\"", "imposed", done_ns, event.end_ns);
+    if (duration(done_ns, event.end_ns) > 0)
+      write_slice(slice, "\"held back\"", "imposed", done_ns, event.end_ns);
   }
 
  private:
@@ -65,11 +79,14 @@ class TraceWriter {
   Slice slice_of(int rank, const Event& event) {
     const OpNames::Program* program = program_of(rank, event.index);
     const bool named = program != nullptr && event.subject < program->ops.size();
-    const std::string numbers = "op " + std::to_string(event.index) + "." + std::to_string(event.subject);
+    const std::string numbers =
+        "op " + std::to_string(event.index) + "." + std::to_string(event.subject);
     const int lane = lane_of(rank, named ? program->ops[event.subject].lane : "unnamed");
-    std::string arguments = "{\"step\":" + std::to_string(event.step) + ",\"bytes\":" + number(event.value);
+    std::string arguments =
+        "{\"step\":" + std::to_string(event.step) + ",\"bytes\":" + number(event.value);
     if (program != nullptr) arguments += ",\"program\":" + quoted(program->name);
-    return {rank, lane, quoted(named ? program->ops[event.subject].token : numbers), arguments + "}"};
+    return {rank, lane, quoted(named ? program->ops[event.subject].token : numbers),
+            arguments + "}"};
   }
 
   const OpNames::Program* program_of(int rank, std::size_t index) const {
@@ -88,12 +105,17 @@ class TraceWriter {
   }
 
   void write_name(const char* what, int rank, int lane, const std::string& name) {
-    begin_record() << R"({"ph":"M","name":")" << what << R"(","pid":)" << rank << ",\"tid\":" << lane << ",\"args\":{\"name\":" << quoted(name) << "}}";
+    begin_record() << R"({"ph":"M","name":")" << what << R"(","pid":)" << rank
+                   << ",\"tid\":" << lane << ",\"args\":{\"name\":" << quoted(name) << "}}";
   }
 
-  void write_slice(const Slice& slice, const std::string& name, const char* category, std::int64_t begin_ns, std::int64_t end_ns) {
-    begin_record() << R"({"ph":"X","name":)" << name << R"(,"cat":")" << category << R"(","pid":)" << slice.rank << ",\"tid\":" << slice.lane
-                   << ",\"ts\":" << microseconds(begin_ns) << ",\"dur\":" << microseconds(duration(begin_ns, end_ns)) << ",\"args\":" << slice.arguments << "}";
+  void write_slice(const Slice& slice, const std::string& name, const char* category,
+                   std::int64_t begin_ns, std::int64_t end_ns) {
+    begin_record() << R"({"ph":"X","name":)" << name << R"(,"cat":")" << category << R"(","pid":)"
+                   << slice.rank << ",\"tid\":" << slice.lane
+                   << ",\"ts\":" << microseconds(begin_ns)
+                   << ",\"dur\":" << microseconds(duration(begin_ns, end_ns))
+                   << ",\"args\":" << slice.arguments << "}";
   }
 
   std::ostream& begin_record() { return out_ << (std::exchange(first_, false) ? "\n" : ",\n"); }
@@ -117,19 +139,23 @@ base::Result<void> write_ops(RecordingReader& reader, TraceWriter& trace) {
   }
 }
 
-base::Result<void> write_trace(RecordingReader& reader, const std::vector<OpNames>& names, std::ostream& out) {
+base::Result<void> write_trace(RecordingReader& reader, const std::vector<OpNames>& names,
+                               std::ostream& out) {
   TraceWriter trace(out, names);
   return write_ops(reader, trace);
 }
 
 }  // namespace
 
-base::Result<void> export_trace(const std::filesystem::path& run_directory, const std::vector<OpNames>& names, std::ostream& out) {
+base::Result<void> export_trace(const std::filesystem::path& run_directory,
+                                const std::vector<OpNames>& names, std::ostream& out) {
   auto reader = RecordingReader::open(run_directory / kRecordingFile);
   if (!reader) return base::fail(reader.error());
   auto written = write_trace(*reader, names, out);
   out.flush();
-  if (!out) return base::fail({base::ProblemCode::failed, "export", "cannot write the trace", "", "Free space on that disk, or write elsewhere"});
+  if (!out)
+    return base::fail({base::ProblemCode::failed, "export", "cannot write the trace", "",
+                       "Free space on that disk, or write elsewhere"});
   return written;
 }
 

@@ -9,9 +9,13 @@
 namespace trainyard::telemetry {
 namespace {
 
-std::uint32_t checksum(const FrameHeader& header) { return base::crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(FrameHeader, crc))); }
+std::uint32_t checksum(const FrameHeader& header) {
+  return base::crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(FrameHeader, crc)));
+}
 
-base::Problem damaged(std::string what) { return {base::ProblemCode::bad_input, "", std::move(what), "", ""}; }
+base::Problem damaged(std::string what) {
+  return {base::ProblemCode::bad_input, "", std::move(what), "", ""};
+}
 
 }  // namespace
 
@@ -25,7 +29,8 @@ base::Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes) {
   FrameHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.magic != kFrameMagic) return base::fail(damaged("no frame begins here"));
-  if (header.crc != checksum(header)) return base::fail(damaged("the frame's header is damaged (its checksum does not match)"));
+  if (header.crc != checksum(header))
+    return base::fail(damaged("the frame's header is damaged (its checksum does not match)"));
   if (header.length > kMaximumPayload) {
     auto problem = damaged("the frame claims " + std::to_string(header.length) + " bytes");
     problem.accepted = "at most " + std::to_string(kMaximumPayload) + " bytes";
@@ -38,7 +43,8 @@ base::Result<std::span<const std::byte>> payload_of(std::span<const std::byte> f
   const auto payload = frame.subspan(kFrameHeaderBytes, frame.size() - kFrameOverhead);
   std::uint32_t crc = 0;
   std::memcpy(&crc, frame.last(sizeof crc).data(), sizeof crc);
-  if (crc != base::crc32c(payload)) return base::fail(damaged("the frame's content is damaged (its checksum does not match)"));
+  if (crc != base::crc32c(payload))
+    return base::fail(damaged("the frame's content is damaged (its checksum does not match)"));
   return payload;
 }
 

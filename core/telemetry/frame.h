@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The bytes of a recording: a frame is {magic, type, rank, length, crc32c of these four} + payload + crc32c of the payload,
-// all little-endian 32-bit words. The length has a checksum of its own, so that a flipped bit in it is damage and not a
-// frame that seems unfinished.
+// The bytes of a recording: a frame is {magic, type, rank, length, crc32c of these four} + payload
+// + crc32c of the payload, all little-endian 32-bit words. The length has a checksum of its own, so
+// that a flipped bit in it is damage and not a frame that seems unfinished.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace trainyard::telemetry {
 
-static_assert(std::endian::native == std::endian::little, "recordings are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "recordings are written as they lie in memory");
 
 inline constexpr std::uint32_t kFrameMagic = 0x44525954;   // "TYRD"
 inline constexpr std::size_t kMaximumPayload = 64u << 20;  // bytes
@@ -40,7 +41,8 @@ static_assert(sizeof(IndexEntry) == 16);
 
 FrameHeader make_frame_header(std::uint32_t type, std::int32_t rank, std::size_t length);
 
-// `bytes` holds at least a header. Problems: not a frame, damaged, too long. The caller adds the file.
+// `bytes` holds at least a header. Problems: not a frame, damaged, too long. The caller adds the
+// file.
 base::Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes);
 
 // `frame` is a whole frame. Its payload; a Problem when the checksum tells of damage.

@@ -35,22 +35,30 @@ std::optional<std::int64_t> time_of(const base::Json& object) {
 bool is_known(Metric metric) { return base::name_of(metric) != "?"; }
 
 // Modulo 2^64: the times of a hostile recording may be any bits.
-std::int64_t difference(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)); }
+std::int64_t difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
 
 base::Result<base::Json> object_of(const Frame& frame) {
   auto json = json_of(frame);
-  if (json && !json->is_object()) return base::fail(not_understood("a frame holds JSON that is no object", "{...}"));
+  if (json && !json->is_object())
+    return base::fail(not_understood("a frame holds JSON that is no object", "{...}"));
   return json;
 }
 
-bool is_json(FrameType type) { return type == FrameType::header || type == FrameType::log || type == FrameType::state || type == FrameType::result; }
+bool is_json(FrameType type) {
+  return type == FrameType::header || type == FrameType::log || type == FrameType::state ||
+         type == FrameType::result;
+}
 
 }  // namespace
 
 base::Result<void> History::take(const Frame& frame) {
   if (frame.type == FrameType::events) return take_events(frame);
   if (frame.type == FrameType::samples) return take_values(frame);
-  if (frame.type == FrameType::plan) plans_[frame.rank].assign(reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size());
+  if (frame.type == FrameType::plan)
+    plans_[frame.rank].assign(reinterpret_cast<const char*>(frame.payload.data()),
+                              frame.payload.size());
   if (!is_json(frame.type)) return {};
   auto json = object_of(frame);
   if (!json) return base::fail(json.error());
@@ -72,10 +80,12 @@ void History::conclude() {
 base::Result<void> History::take_header(const base::Json& json) {
   const auto ranks = json.find("ranks");
   if (ranks == json.end() || !ranks->is_number_integer() || *ranks < 1 || *ranks > kMaximumRanks)
-    return base::fail(not_understood("the header does not say how many ranks there are", "ranks: 1 to " + std::to_string(kMaximumRanks)));
+    return base::fail(not_understood("the header does not say how many ranks there are",
+                                     "ranks: 1 to " + std::to_string(kMaximumRanks)));
   std::vector<std::string> segments;
   if (const auto names = json.find("segments"); names != json.end())
-    for (const auto& name : *names) segments.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+    for (const auto& name : *names)
+      segments.push_back(name.is_string() ? name.get<std::string>() : name.dump());
   ranks_ = ranks->get<int>();
   take_reports(json);
   segments_ = std::move(segments);
@@ -87,7 +97,9 @@ base::Result<void> History::take_header(const base::Json& json) {
 void History::take_reports(const base::Json& header) {
   const auto number = [&](const char* key, int otherwise) {
     const auto at = header.find(key);
-    return at != header.end() && at->is_number_integer() && *at >= 1 && *at <= kMaximumRanks ? at->get<int>() : otherwise;
+    return at != header.end() && at->is_number_integer() && *at >= 1 && *at <= kMaximumRanks
+               ? at->get<int>()
+               : otherwise;
   };
   first_server_ = number("first_server", -1);
   train_.needed = number("reports_of_step", ranks_);
@@ -95,23 +107,30 @@ void History::take_reports(const base::Json& header) {
   const bool apart = header.contains("steps_apart") && header["steps_apart"].is_number_integer();
   if (!apart) return;
   train_.stride = 1;
-  held_out_.stride = header.contains("evaluator") ? 0 : number("steps_apart", 1);  // an evaluator goes from checkpoint to checkpoint, in order
-  const auto first = static_cast<std::int32_t>(std::clamp<std::int64_t>(whole_at(header, "first_step", 0), 0, std::numeric_limits<std::int32_t>::max() / 2));
+  held_out_.stride =
+      header.contains("evaluator")
+          ? 0
+          : number("steps_apart", 1);  // an evaluator goes from checkpoint to checkpoint, in order
+  const auto first = static_cast<std::int32_t>(std::clamp<std::int64_t>(
+      whole_at(header, "first_step", 0), 0, std::numeric_limits<std::int32_t>::max() / 2));
   train_.next = first;
   if (held_out_.stride > 0) held_out_.next = (first / held_out_.stride + 1) * held_out_.stride - 1;
 }
 
 void History::take_log(int rank, const base::Json& json) {
   const auto time_ns = time_of(json);
-  log_.push_back({rank, time_ns ? seconds_at(*time_ns) : 0, text_at(json, "level"), text_at(json, "text")});
+  log_.push_back(
+      {rank, time_ns ? seconds_at(*time_ns) : 0, text_at(json, "level"), text_at(json, "text")});
 }
 
 void History::take_state(base::Json json) {
   const auto time_ns = time_of(json);
   const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // it may be the first thing timed
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
-    faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"), static_cast<int>(whole_at(*fault, "rank", -1)),
-                       whole_at(*fault, "step", whole_at(json, "step", 0)), seconds, static_cast<int>(whole_at(*fault, "link", -1))});
+    faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"),
+                       static_cast<int>(whole_at(*fault, "rank", -1)),
+                       whole_at(*fault, "step", whole_at(json, "step", 0)), seconds,
+                       static_cast<int>(whole_at(*fault, "link", -1))});
   states_.push_back(json);
   state_ = std::move(json);
 }
@@ -135,7 +154,8 @@ base::Result<void> History::take_events(const Frame& frame) {
 base::Result<void> History::take_values(const Frame& frame) {
   return chunk_values_of(frame.payload).map([&](std::vector<ChunkValues> list) {
     for (ChunkValues& values : list)
-      if (const ChunkValuesKey key{values.group, values.bucket, values.step, frame.rank}; !chunk_values_.contains(key))
+      if (const ChunkValuesKey key{values.group, values.bucket, values.step, frame.rank};
+          !chunk_values_.contains(key))
         chunk_values_.emplace(key, std::move(values));
   });
 }
@@ -145,7 +165,8 @@ void History::take_op(int rank, const Event& event) {
     ops_.erase(ops_.begin(), ops_.begin() + kept_ops / 4);
     forgotten_ops_ += kept_ops / 4;
   }
-  ops_.push_back({rank, event.step, event.index, event.subject, seconds_at(event.begin_ns), seconds_at(event.ready_ns), seconds_at(event.end_ns), event.value,
+  ops_.push_back({rank, event.step, event.index, event.subject, seconds_at(event.begin_ns),
+                  seconds_at(event.ready_ns), seconds_at(event.end_ns), event.value,
                   event.imposed_seconds});
 }
 
@@ -158,20 +179,24 @@ void History::take_metric(int rank, const Event& event) {
   series.seconds.push_back(seconds);
   series.values.push_back(event.value);
   look_for_bad_gradients(rank, event, metric);
-  if (metric == Metric::staleness && (rank == first_server_ || rank == event.index)) staleness_.take(event.step, seconds, event.value);
+  if (metric == Metric::staleness && (rank == first_server_ || rank == event.index))
+    staleness_.take(event.step, seconds, event.value);
   if (metric == Metric::squared_disagreement) take_disagreement(event, seconds);
   train_.take(event, metric, seconds);
   held_out_.take(event, metric, seconds);
 }
 
-// Ranks measure together, in the order of steps: a step before this one that is open still has lost a report.
+// Ranks measure together, in the order of steps: a step before this one that is open still has lost
+// a report.
 void History::take_disagreement(const Event& event, double seconds) {
   Sum& sum = disagreements_[event.step];
   sum.add(event.value);
   if (sum.reports < ranks_) return;
   consensus_.push_back({event.step, seconds, std::sqrt(sum.total / ranks_)});
   disagreements_.erase(disagreements_.begin(), disagreements_.upper_bound(event.step));
-  if (const auto shrinks = header_.find("lambda_2"); shrinks != header_.end() && shrinks->is_number()) decay_to_last(shrinks->get<double>());
+  if (const auto shrinks = header_.find("lambda_2");
+      shrinks != header_.end() && shrinks->is_number())
+    decay_to_last(shrinks->get<double>());
 }
 
 void History::decay_to_last(double shrinks) {
@@ -180,9 +205,10 @@ void History::decay_to_last(double shrinks) {
   const std::int64_t steps = std::int64_t{last.step} - before.step;
   const auto push = [&](std::int64_t i) {
     const auto passed = static_cast<double>(i);
-    consensus_decay_.push_back({static_cast<std::int32_t>(before.step + i),
-                                before.seconds + (last.seconds - before.seconds) * passed / static_cast<double>(steps),
-                                before.value * std::pow(shrinks, passed)});
+    consensus_decay_.push_back(
+        {static_cast<std::int32_t>(before.step + i),
+         before.seconds + (last.seconds - before.seconds) * passed / static_cast<double>(steps),
+         before.value * std::pow(shrinks, passed)});
   };
   for (std::int64_t i = 1; i < steps && i <= kDecaySteps; ++i) push(i);
   if (steps > 0) push(steps);
@@ -190,9 +216,13 @@ void History::decay_to_last(double shrinks) {
 }
 
 void History::look_for_bad_gradients(int rank, const Event& event, Metric metric) {
-  if (metric == Metric::skipped_updates) skipped_updates_ = std::max(skipped_updates_, static_cast<std::int64_t>(event.value));
-  if (std::isfinite(event.value) || (metric != Metric::local_gradient_norm && metric != Metric::reduced_gradient_norm)) return;
-  const std::tuple found{event.step, metric == Metric::reduced_gradient_norm, rank, -static_cast<int>(event.index)};
+  if (metric == Metric::skipped_updates)
+    skipped_updates_ = std::max(skipped_updates_, static_cast<std::int64_t>(event.value));
+  if (std::isfinite(event.value) ||
+      (metric != Metric::local_gradient_norm && metric != Metric::reduced_gradient_norm))
+    return;
+  const std::tuple found{event.step, metric == Metric::reduced_gradient_norm, rank,
+                         -static_cast<int>(event.index)};
   if (!bad_gradients_ || found < *bad_gradients_) bad_gradients_ = found;
 }
 
@@ -201,14 +231,18 @@ std::optional<BadGradients> History::bad_gradients() const {
   if (!bad_gradients_ || find({Metric::loss_scale, 0, 0}) != nullptr) return std::nullopt;
   const auto& [step, summed, rank, from_last] = *bad_gradients_;
   const auto segment = static_cast<std::size_t>(-from_last);
-  return BadGradients{step, rank, segment < segments_.size() ? segments_[segment] : std::to_string(segment), skipped_updates_};
+  return BadGradients{step, rank,
+                      segment < segments_.size() ? segments_[segment] : std::to_string(segment),
+                      skipped_updates_};
 }
 
 namespace {
 
 // The last step of a series that were told; -1: none.
-std::int32_t told_until(const std::vector<StepValue>& losses, const std::vector<StepValue>& accuracies) {
-  return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step, accuracies.empty() ? -1 : accuracies.back().step));
+std::int32_t told_until(const std::vector<StepValue>& losses,
+                        const std::vector<StepValue>& accuracies) {
+  return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step,
+                                            accuracies.empty() ? -1 : accuracies.back().step));
 }
 
 }  // namespace
@@ -226,7 +260,8 @@ void History::Gathering::take(const Event& event, Metric metric, double seconds)
   }
 }
 
-// Ranks that go together report steps in order, so that an earlier step that is still open has lost a report and never gets whole.
+// Ranks that go together report steps in order, so that an earlier step that is still open has lost
+// a report and never gets whole.
 void History::Gathering::finish(std::int32_t step, double seconds) {
   const auto at = open.find(step);
   if (stride == 0) {
@@ -239,12 +274,14 @@ void History::Gathering::finish(std::int32_t step, double seconds) {
   tell_ahead(kept_ahead);
 }
 
-// Those that follow at once on what was told; and the first ones, where more than `kept` wait. What is measured after the last step may lie between two others.
+// Those that follow at once on what was told; and the first ones, where more than `kept` wait. What
+// is measured after the last step may lie between two others.
 void History::Gathering::tell_ahead(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();
     told_seconds = std::max(told_seconds, whole.seconds);
-    if (step > told_until(losses, accuracies)) tell(step, told_seconds, whole.reports);  // else it came after it was given up
+    if (step > told_until(losses, accuracies))
+      tell(step, told_seconds, whole.reports);  // else it came after it was given up
     next = std::max(next, ((step + 1) / stride + 1) * stride - 1);
     ahead.erase(ahead.begin());
   }
@@ -252,8 +289,10 @@ void History::Gathering::tell_ahead(std::size_t kept) {
 
 void History::Gathering::tell(std::int32_t step, double seconds, const Reports& all) {
   if (all.samples.total <= 0) return;
-  if (all.loss.reports == needed) losses.push_back({step, seconds, all.loss.total / all.samples.total});
-  if (all.correct.reports == needed) accuracies.push_back({step, seconds, all.correct.total / all.samples.total});
+  if (all.loss.reports == needed)
+    losses.push_back({step, seconds, all.loss.total / all.samples.total});
+  if (all.correct.reports == needed)
+    accuracies.push_back({step, seconds, all.correct.total / all.samples.total});
 }
 
 double History::seconds_at(std::int64_t time_ns) {
@@ -281,12 +320,14 @@ base::Result<History> History::load(const std::filesystem::path& run_directory) 
     if (frame && !*frame) break;
     const auto taken = frame ? history.take(**frame) : base::fail(frame.error());
     if (!taken) {
-      history.damage_ = "The rest of the recording cannot be read: " + base::to_string(taken.error());
+      history.damage_ =
+          "The rest of the recording cannot be read: " + base::to_string(taken.error());
       return history;
     }
   }
   if (const std::size_t rest = reader->unfinished_bytes(); rest > 0)
-    history.damage_ = "The recording ends inside a frame: its last " + std::to_string(rest) + " bytes are lost";
+    history.damage_ =
+        "The recording ends inside a frame: its last " + std::to_string(rest) + " bytes are lost";
   return history;
 }
 

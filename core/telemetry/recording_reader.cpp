@@ -32,28 +32,36 @@ std::vector<T> copy_as(std::span<const std::byte> bytes) {
 
 // A file that is no recording of ours, and cannot be mended.
 base::Problem unreadable(const std::string& where, std::string what) {
-  return {base::ProblemCode::bad_input, where, std::move(what), "a recording as a run wrote it", "Choose the directory of another run."};
+  return {base::ProblemCode::bad_input, where, std::move(what), "a recording as a run wrote it",
+          "Choose the directory of another run."};
 }
 
 base::Result<void> check_header(const Frame& frame, const std::string& where) {
-  if (frame.type != FrameType::header) return base::fail(unreadable(where, "the recording does not begin with its header"));
+  if (frame.type != FrameType::header)
+    return base::fail(unreadable(where, "the recording does not begin with its header"));
   const auto header = json_of(frame);
-  if (!header) return base::fail(unreadable(where, "the header of the recording is " + header.error().what));
+  if (!header)
+    return base::fail(unreadable(where, "the header of the recording is " + header.error().what));
   const auto schema = header->is_object() ? header->find("schema") : header->end();
   if (schema == header->end() || !schema->is_number_integer() || *schema < 1)
     return base::fail(unreadable(where, "the header of the recording does not say its schema"));
   if (*schema > kRecordingSchema)
-    return base::fail({base::ProblemCode::refused, where, "the recording has schema " + schema->dump() + ", which is newer than this program",
-                       "schema 1 to " + std::to_string(kRecordingSchema),
-                       "Open it with the version that wrote it (software: " + header->value("software", base::Json("unknown")).dump() + ")"});
+    return base::fail(
+        {base::ProblemCode::refused, where,
+         "the recording has schema " + schema->dump() + ", which is newer than this program",
+         "schema 1 to " + std::to_string(kRecordingSchema),
+         "Open it with the version that wrote it (software: " +
+             header->value("software", base::Json("unknown")).dump() + ")"});
   return {};
 }
 
 }  // namespace
 
-// The buffer holds the file from `cursor` on: bytes [begin, end) of `buffer` are those not yet given out.
+// The buffer holds the file from `cursor` on: bytes [begin, end) of `buffer` are those not yet
+// given out.
 struct RecordingReader::State {
-  State(std::filesystem::path where, base::Descriptor descriptor) : path(std::move(where)), file(std::move(descriptor)) {}
+  State(std::filesystem::path where, base::Descriptor descriptor)
+      : path(std::move(where)), file(std::move(descriptor)) {}
 
   base::Result<std::optional<Frame>> peek();
   base::Result<bool> fill(std::size_t needed);
@@ -74,10 +82,12 @@ base::Problem RecordingReader::State::located(base::Problem problem) const {
   return problem;
 }
 
-// Room for one more read. The buffer grows with what was really read, never with what a frame claims.
+// Room for one more read. The buffer grows with what was really read, never with what a frame
+// claims.
 void RecordingReader::State::make_room() {
   if (begin > 0) {
-    std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(begin), buffer.begin() + static_cast<std::ptrdiff_t>(end), buffer.begin());
+    std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(begin),
+              buffer.begin() + static_cast<std::ptrdiff_t>(end), buffer.begin());
     end -= std::exchange(begin, 0);
   }
   if (buffer.size() - end < kReadBytes) buffer.resize(std::max(buffer.size() * 2, kReadBytes));
@@ -88,7 +98,8 @@ base::Result<bool> RecordingReader::State::fill(std::size_t needed) {
   while (end - begin < needed) {
     if (buffer.size() - end < kReadBytes / 2) make_room();
     const ssize_t got = read_some(file.get(), std::span(buffer).subspan(end));
-    if (got < 0) return base::fail(base::system_problem(path.string(), "cannot read the recording", errno));
+    if (got < 0)
+      return base::fail(base::system_problem(path.string(), "cannot read the recording", errno));
     if (got == 0) return false;
     end += static_cast<std::size_t>(got);
   }
@@ -97,11 +108,13 @@ base::Result<bool> RecordingReader::State::fill(std::size_t needed) {
 
 // The whole frame at the cursor, which stays.
 base::Result<std::optional<Frame>> RecordingReader::State::peek() {
-  if (const auto there = fill(kFrameHeaderBytes); !there || !*there) return there.map([](bool) { return std::optional<Frame>(); });
+  if (const auto there = fill(kFrameHeaderBytes); !there || !*there)
+    return there.map([](bool) { return std::optional<Frame>(); });
   const auto header = parse_frame_header(std::span(buffer).subspan(begin));
   if (!header) return base::fail(located(header.error()));
   const std::size_t size = kFrameOverhead + header->length;
-  if (const auto there = fill(size); !there || !*there) return there.map([](bool) { return std::optional<Frame>(); });
+  if (const auto there = fill(size); !there || !*there)
+    return there.map([](bool) { return std::optional<Frame>(); });
   const auto payload = payload_of(std::span(buffer).subspan(begin, size));
   if (!payload) return base::fail(located(payload.error()));
   return Frame{static_cast<FrameType>(header->type), header->rank, *payload};
@@ -113,18 +126,24 @@ void RecordingReader::State::move_to(std::uint64_t offset) {
   cursor = offset;
 }
 
-// The index of a closed recording is its last frame, and its offset stands right before its checksum. Empty when there is
-// none. Moves the cursor, to the index where there is one.
+// The index of a closed recording is its last frame, and its offset stands right before its
+// checksum. Empty when there is none. Moves the cursor, to the index where there is one.
 std::vector<IndexEntry> RecordingReader::State::read_index() {
   struct stat status {};
   std::uint64_t offset = 0;
   constexpr std::uint64_t kTail = sizeof offset + sizeof(std::uint32_t);
-  if (::fstat(file.get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) < kTail) return {};
+  if (::fstat(file.get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) < kTail)
+    return {};
   const std::uint64_t size = static_cast<std::uint64_t>(status.st_size);
-  if (::pread(file.get(), &offset, sizeof offset, static_cast<off_t>(size - kTail)) != sizeof offset || offset >= size) return {};
+  if (::pread(file.get(), &offset, sizeof offset, static_cast<off_t>(size - kTail)) !=
+          sizeof offset ||
+      offset >= size)
+    return {};
   move_to(offset);
   const auto frame = peek();
-  if (!frame || !*frame || (*frame)->type != FrameType::index || offset + kFrameOverhead + (*frame)->payload.size() != size) return {};
+  if (!frame || !*frame || (*frame)->type != FrameType::index ||
+      offset + kFrameOverhead + (*frame)->payload.size() != size)
+    return {};
   return copy_as<IndexEntry>((*frame)->payload);
 }
 
@@ -134,17 +153,23 @@ RecordingReader& RecordingReader::operator=(RecordingReader&&) noexcept = defaul
 RecordingReader::~RecordingReader() = default;
 
 base::Result<RecordingReader> RecordingReader::open(const std::filesystem::path& path) {
-  base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe of that name must not hang
-  if (!file.is_open()) return base::fail(base::system_problem(path.string(), "cannot open the recording", errno));
+  base::Descriptor file(::open(
+      path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe of that name must not hang
+  if (!file.is_open())
+    return base::fail(base::system_problem(path.string(), "cannot open the recording", errno));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return base::fail(unreadable(path.string(), "is not a regular file"));
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return base::fail(unreadable(path.string(), "is not a regular file"));
   auto state = std::make_unique<State>(path, std::move(file));
   const auto first = state->peek();
-  if (!first) return base::fail(unreadable(path.string(), "is not a recording: " + first.error().what));
+  if (!first)
+    return base::fail(unreadable(path.string(), "is not a recording: " + first.error().what));
   if (!*first)
-    return base::fail(
-        {base::ProblemCode::bad_input, path.string(), "the recording ends before its header does", "", "If its run is just starting, try again in a moment"});
-  if (const auto accepted = check_header(**first, path.string()); !accepted) return base::fail(accepted.error());
+    return base::fail({base::ProblemCode::bad_input, path.string(),
+                       "the recording ends before its header does", "",
+                       "If its run is just starting, try again in a moment"});
+  if (const auto accepted = check_header(**first, path.string()); !accepted)
+    return base::fail(accepted.error());
   return RecordingReader(std::move(state));
 }
 
@@ -162,7 +187,9 @@ std::size_t RecordingReader::unfinished_bytes() const { return state_->end - sta
 bool RecordingReader::jump_to_last(FrameType type) {
   const std::uint64_t back = state_->cursor;
   const auto entries = state_->read_index();
-  const auto wanted = [&](const IndexEntry& entry) { return entry.type == static_cast<std::uint32_t>(type) && entry.offset < state_->cursor; };
+  const auto wanted = [&](const IndexEntry& entry) {
+    return entry.type == static_cast<std::uint32_t>(type) && entry.offset < state_->cursor;
+  };
   const auto found = std::find_if(entries.rbegin(), entries.rend(), wanted);
   state_->move_to(found == entries.rend() ? back : found->offset);
   return found != entries.rend();
@@ -170,13 +197,15 @@ bool RecordingReader::jump_to_last(FrameType type) {
 
 base::Result<std::vector<Event>> events_of(const Frame& frame) {
   if (frame.payload.size() % sizeof(Event) != 0)
-    return base::fail({base::ProblemCode::bad_input, "recording", "an events frame of " + std::to_string(frame.payload.size()) + " bytes",
+    return base::fail({base::ProblemCode::bad_input, "recording",
+                       "an events frame of " + std::to_string(frame.payload.size()) + " bytes",
                        "a multiple of " + std::to_string(sizeof(Event)), ""});
   return copy_as<Event>(frame.payload);
 }
 
 base::Result<base::Json> json_of(const Frame& frame) {
-  return base::parse_json({reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size()}, "recording");
+  return base::parse_json(
+      {reinterpret_cast<const char*>(frame.payload.data()), frame.payload.size()}, "recording");
 }
 
 namespace {

@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::size_t kBufferedBytes = 1u << 20;
 
-void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -25,7 +27,8 @@ std::span<const std::byte> bytes_of(const T& value) {
 }  // namespace
 
 struct RecordingWriter::State {
-  State(std::filesystem::path where, base::Descriptor descriptor) : path(std::move(where)), file(std::move(descriptor)) {}
+  State(std::filesystem::path where, base::Descriptor descriptor)
+      : path(std::move(where)), file(std::move(descriptor)) {}
   ~State() { static_cast<void>(flush()); }  // no one is left to be told
 
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
@@ -46,16 +49,21 @@ struct RecordingWriter::State {
 
 base::Result<void> RecordingWriter::State::usable() const {
   if (failure) return base::fail(*failure);
-  if (!file.is_open()) return base::fail({base::ProblemCode::failed, path.string(), "the recording is closed", "", ""});
+  if (!file.is_open())
+    return base::fail(
+        {base::ProblemCode::failed, path.string(), "the recording is closed", "", ""});
   return {};
 }
 
-base::Result<void> RecordingWriter::State::append(FrameType type, int rank, std::span<const std::byte> payload) {
+base::Result<void> RecordingWriter::State::append(FrameType type, int rank,
+                                                  std::span<const std::byte> payload) {
   if (auto ready = usable(); !ready) return ready;
   if (payload.size() > kMaximumPayload)
-    return base::fail({base::ProblemCode::bad_input, path.string(), "a frame of " + std::to_string(payload.size()) + " bytes is too long",
+    return base::fail({base::ProblemCode::bad_input, path.string(),
+                       "a frame of " + std::to_string(payload.size()) + " bytes is too long",
                        "at most " + std::to_string(kMaximumPayload) + " bytes", ""});
-  const FrameHeader header = make_frame_header(static_cast<std::uint32_t>(type), rank, payload.size());
+  const FrameHeader header =
+      make_frame_header(static_cast<std::uint32_t>(type), rank, payload.size());
   frames.push_back({on_disk + buffer.size(), header.type, rank});
   append_bytes(buffer, bytes_of(header));
   append_bytes(buffer, payload);
@@ -90,13 +98,16 @@ base::Result<void> RecordingWriter::State::fail_for_good(const char* what, int e
 
 // A write that stopped half way left part of a frame: cut it off.
 void RecordingWriter::State::keep_whole_frames() {
-  const auto next = std::upper_bound(frames.begin(), frames.end(), on_disk, [](std::uint64_t at, const IndexEntry& frame) { return at < frame.offset; });
+  const auto next =
+      std::upper_bound(frames.begin(), frames.end(), on_disk,
+                       [](std::uint64_t at, const IndexEntry& frame) { return at < frame.offset; });
   if (next == frames.begin()) return;
   const bool cut = ::ftruncate(file.get(), static_cast<off_t>(std::prev(next)->offset)) == 0;
   if (cut) on_disk = std::prev(next)->offset;  // else the reader sees a torn tail, which it knows
 }
 
-// A recording of so many frames that their index would be no frame itself goes without: it is read from front to back.
+// A recording of so many frames that their index would be no frame itself goes without: it is read
+// from front to back.
 base::Result<void> RecordingWriter::State::append_index() {
   std::vector<std::byte> payload;
   append_bytes(payload, std::as_bytes(std::span(frames)));
@@ -120,20 +131,29 @@ RecordingWriter::RecordingWriter(RecordingWriter&&) noexcept = default;
 RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = default;
 RecordingWriter::~RecordingWriter() = default;
 
-base::Result<RecordingWriter> RecordingWriter::create(const std::filesystem::path& path, base::Json header) {
+base::Result<RecordingWriter> RecordingWriter::create(const std::filesystem::path& path,
+                                                      base::Json header) {
   base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!file.is_open()) return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
+  if (!file.is_open())
+    return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
-  if (status.st_size > 0) return base::fail({base::ProblemCode::refused, path.string(), "there is a recording here already", "a new run directory", ""});
+  if (::fstat(file.get(), &status) != 0)
+    return base::fail(base::system_problem(path.string(), "cannot make the recording", errno));
+  if (status.st_size > 0)
+    return base::fail({base::ProblemCode::refused, path.string(),
+                       "there is a recording here already", "a new run directory", ""});
   RecordingWriter writer(std::make_unique<State>(path, std::move(file)));
   header["schema"] = kRecordingSchema;
-  if (auto appended = writer.append_json(FrameType::header, -1, header); !appended) return base::fail(appended.error());
+  if (auto appended = writer.append_json(FrameType::header, -1, header); !appended)
+    return base::fail(appended.error());
   if (auto flushed = writer.flush(); !flushed) return base::fail(flushed.error());
   return writer;
 }
 
-base::Result<void> RecordingWriter::append(FrameType type, int rank, std::span<const std::byte> payload) { return state_->append(type, rank, payload); }
+base::Result<void> RecordingWriter::append(FrameType type, int rank,
+                                           std::span<const std::byte> payload) {
+  return state_->append(type, rank, payload);
+}
 
 base::Result<void> RecordingWriter::append_json(FrameType type, int rank, const base::Json& json) {
   // A log line may hold bytes that are no UTF-8: they are replaced, never thrown over.
@@ -141,7 +161,9 @@ base::Result<void> RecordingWriter::append_json(FrameType type, int rank, const 
   return append(type, rank, std::as_bytes(std::span(text)));
 }
 
-base::Result<void> RecordingWriter::append_events(int rank, std::span<const Event> events) { return append(FrameType::events, rank, std::as_bytes(events)); }
+base::Result<void> RecordingWriter::append_events(int rank, std::span<const Event> events) {
+  return append(FrameType::events, rank, std::as_bytes(events));
+}
 
 base::Result<void> RecordingWriter::flush() { return state_->flush(); }
 base::Result<void> RecordingWriter::close() { return state_->close(); }

@@ -11,7 +11,9 @@ void StalenessBlocks::take(std::int32_t step, double seconds, double staleness) 
   if (open_.size() < kGradients) return;
   std::sort(open_.begin(), open_.end());
   const std::size_t at_p95 = (95 * kGradients + 99) / 100 - 1;  // 19 of 20 are no staler
-  mean_.push_back({step, seconds, std::accumulate(open_.begin(), open_.end(), 0.0) / static_cast<double>(kGradients)});
+  mean_.push_back(
+      {step, seconds,
+       std::accumulate(open_.begin(), open_.end(), 0.0) / static_cast<double>(kGradients)});
   p95_.push_back({step, seconds, open_[at_p95]});
   most_.push_back({step, seconds, open_.back()});
   open_.clear();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How staleness goes over time: mean, 95th percentile and greatest of every so many gradients, whosever they are, in the order in which one server took them.
+// How staleness goes over time: mean, 95th percentile and greatest of every so many gradients,
+// whosever they are, in the order in which one server took them.
 #pragma once
 
 #include <cstdint>

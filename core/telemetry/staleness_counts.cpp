@@ -13,7 +13,8 @@ std::int64_t WorkerStaleness::delayed() const {
 
 double WorkerStaleness::mean() const {
   double sum = 0;
-  for (const auto& [staleness, count] : counts) sum += static_cast<double>(staleness) * static_cast<double>(count);
+  for (const auto& [staleness, count] : counts)
+    sum += static_cast<double>(staleness) * static_cast<double>(count);
   return applied > 0 ? sum / static_cast<double>(applied) : 0;
 }
 
@@ -31,12 +32,15 @@ std::vector<SeriesKey> gradient_series(const History& history, Metric metric) {
   std::vector<SeriesKey> keys;
   const auto first = history.series().lower_bound({metric, 0, 0});
   for (auto at = first; at != history.series().end() && at->first.metric == metric; ++at)
-    if (at->first.rank == first->first.rank || at->first.rank == at->first.index) keys.push_back(at->first);
+    if (at->first.rank == first->first.rank || at->first.rank == at->first.index)
+      keys.push_back(at->first);
   return keys;
 }
 
 WorkerStaleness& StalenessCounts::worker(int rank) {
-  const auto at = std::lower_bound(workers_.begin(), workers_.end(), rank, [](const WorkerStaleness& one, int wanted) { return one.rank < wanted; });
+  const auto at =
+      std::lower_bound(workers_.begin(), workers_.end(), rank,
+                       [](const WorkerStaleness& one, int wanted) { return one.rank < wanted; });
   if (at != workers_.end() && at->rank == rank) return *at;
   WorkerStaleness made;
   made.rank = rank;
@@ -54,7 +58,8 @@ bool StalenessCounts::read(const History& history) {
       any = true;
       WorkerStaleness& of = worker(key.index);
       if (metric == Metric::dropped_gradients) of.dropped = std::llround(values.back());
-      for (std::size_t i = known; metric == Metric::staleness && i < values.size(); ++i) ++of.applied, ++of.counts[std::llround(values[i])];
+      for (std::size_t i = known; metric == Metric::staleness && i < values.size(); ++i)
+        ++of.applied, ++of.counts[std::llround(values[i])];
       known = values.size();
     }
   return any;

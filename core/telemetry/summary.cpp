@@ -12,14 +12,17 @@
 namespace trainyard::telemetry {
 namespace {
 
-double sum(const Series* series) { return series == nullptr ? 0 : std::accumulate(series->values.begin(), series->values.end(), 0.0); }
+double sum(const Series* series) {
+  return series == nullptr ? 0 : std::accumulate(series->values.begin(), series->values.end(), 0.0);
+}
 
 // A rank has a series of a metric for each index (peer, segment): `fold(so far, series)` over them.
 template <class Fold>
 double over_indices(const History& history, Metric metric, int rank, Fold fold) {
   double result = 0;
   auto at = history.series().lower_bound({metric, rank, 0});
-  for (; at != history.series().end() && at->first.metric == metric && at->first.rank == rank; ++at) result = fold(result, at->second);
+  for (; at != history.series().end() && at->first.metric == metric && at->first.rank == rank; ++at)
+    result = fold(result, at->second);
   return result;
 }
 
@@ -32,30 +35,39 @@ double of_earlier_lives(const Series& series) {
 }
 
 double before(const History& history, Metric metric, int rank) {
-  return over_indices(history, metric, rank, [](double so_far, const Series& series) { return so_far + of_earlier_lives(series); });
+  return over_indices(history, metric, rank, [](double so_far, const Series& series) {
+    return so_far + of_earlier_lives(series);
+  });
 }
 
 double total(const History& history, Metric metric, int rank) {
-  return over_indices(history, metric, rank, [](double so_far, const Series& series) { return so_far + of_earlier_lives(series) + series.values.back(); });
+  return over_indices(history, metric, rank, [](double so_far, const Series& series) {
+    return so_far + of_earlier_lives(series) + series.values.back();
+  });
 }
 
 double largest(const History& history, Metric metric, int rank) {
-  return over_indices(history, metric, rank,
-                      [](double so_far, const Series& series) { return std::max(so_far, *std::max_element(series.values.begin(), series.values.end())); });
+  return over_indices(history, metric, rank, [](double so_far, const Series& series) {
+    return std::max(so_far, *std::max_element(series.values.begin(), series.values.end()));
+  });
 }
 
 double at_step(const Series& series, std::int32_t step) {
   const auto at = std::lower_bound(series.steps.begin(), series.steps.end(), step);
-  return at != series.steps.end() && *at == step ? series.values[static_cast<std::size_t>(at - series.steps.begin())] : 0;
+  return at != series.steps.end() && *at == step
+             ? series.values[static_cast<std::size_t>(at - series.steps.begin())]
+             : 0;
 }
 
 // Of its steps whose gradient came too late.
 double dropped_samples(const History& history, int rank) {
   const Series* samples = history.find({Metric::samples, rank, 0});
   double dropped = 0;
-  for (auto at = history.series().lower_bound({Metric::dropped_gradients, 0, 0}); at != history.series().end(); ++at) {
+  for (auto at = history.series().lower_bound({Metric::dropped_gradients, 0, 0});
+       at != history.series().end(); ++at) {
     if (at->first.metric != Metric::dropped_gradients) break;
-    for (const std::int32_t step : at->second.steps) dropped += samples != nullptr && at->first.index == rank ? at_step(*samples, step) : 0;
+    for (const std::int32_t step : at->second.steps)
+      dropped += samples != nullptr && at->first.index == rank ? at_step(*samples, step) : 0;
   }
   return dropped;
 }
@@ -118,7 +130,8 @@ double seconds_in_steps(const History& history) {
   std::vector<std::pair<double, double>> steps;  // from, to
   for (int rank = 0; rank < history.ranks(); ++rank) {
     const Series* series = history.find({Metric::step_seconds, rank, 0});
-    for (std::size_t i = 0; series != nullptr && i < series->values.size(); ++i) steps.emplace_back(series->seconds[i] - series->values[i], series->seconds[i]);
+    for (std::size_t i = 0; series != nullptr && i < series->values.size(); ++i)
+      steps.emplace_back(series->seconds[i] - series->values[i], series->seconds[i]);
   }
   std::sort(steps.begin(), steps.end());
   double seconds = 0, end = -std::numeric_limits<double>::infinity();
@@ -129,7 +142,9 @@ double seconds_in_steps(const History& history) {
   return seconds;
 }
 
-std::optional<double> last(const std::vector<StepValue>& values) { return values.empty() ? std::nullopt : std::optional(values.back().value); }
+std::optional<double> last(const std::vector<StepValue>& values) {
+  return values.empty() ? std::nullopt : std::optional(values.back().value);
+}
 
 }  // namespace
 
@@ -147,18 +162,22 @@ bool averages_in_pairs(const History& history) {
 
 std::optional<std::int64_t> diverged_step(const History& history) {
   const auto& losses = history.train_loss();
-  const auto first = std::ranges::find_if(losses, [](const StepValue& loss) { return !std::isfinite(loss.value); });
+  const auto first = std::ranges::find_if(
+      losses, [](const StepValue& loss) { return !std::isfinite(loss.value); });
   return first == losses.end() ? std::nullopt : std::optional<std::int64_t>(first->step);
 }
 
 std::string divergence(std::int64_t step) {
   return "training diverged: from step " + base::format_count(step) +
-         " on the loss is not a finite number. Lower the learning rate, or clip gradients where the strategy can.";
+         " on the loss is not a finite number. Lower the learning rate, or clip gradients where "
+         "the strategy can.";
 }
 
 std::string words(const Fault& fault) {
-  const std::string at = " at " + base::format_seconds(fault.seconds) + ", step " + base::format_count(fault.step) + ": " + fault.text;
-  return fault.link >= 0 ? fault.kind + at : "rank " + std::to_string(fault.rank) + " " + fault.kind + at;
+  const std::string at = " at " + base::format_seconds(fault.seconds) + ", step " +
+                         base::format_count(fault.step) + ": " + fault.text;
+  return fault.link >= 0 ? fault.kind + at
+                         : "rank " + std::to_string(fault.rank) + " " + fault.kind + at;
 }
 
 Fault fault_from(const base::Json& json) {
@@ -173,16 +192,20 @@ Fault fault_from(const base::Json& json) {
 }
 
 std::string words(const BadGradients& bad) {
-  const std::string first = "rank " + std::to_string(bad.rank) + ", step " + base::format_count(bad.step) + ", segment " + bad.segment;
-  if (bad.skipped_updates == 0) return "a gradient holds NaN or infinite numbers: first of " + first + ".";
-  return base::format_count(bad.skipped_updates) + (bad.skipped_updates == 1 ? " update was" : " updates were") +
+  const std::string first = "rank " + std::to_string(bad.rank) + ", step " +
+                            base::format_count(bad.step) + ", segment " + bad.segment;
+  if (bad.skipped_updates == 0)
+    return "a gradient holds NaN or infinite numbers: first of " + first + ".";
+  return base::format_count(bad.skipped_updates) +
+         (bad.skipped_updates == 1 ? " update was" : " updates were") +
          " skipped, as gradients held NaN or infinite numbers: first of " + first + ".";
 }
 
 std::optional<LossScale> loss_scale(const History& history) {
   const auto last_of = [&](Metric metric) {
     const Series* series = history.find({metric, 0, 0});
-    return series == nullptr || series->values.empty() ? std::optional<double>() : series->values.back();
+    return series == nullptr || series->values.empty() ? std::optional<double>()
+                                                       : series->values.back();
   };
   const auto last = last_of(Metric::loss_scale);
   if (!last) return std::nullopt;
@@ -190,9 +213,11 @@ std::optional<LossScale> loss_scale(const History& history) {
 }
 
 std::string words(const LossScale& scale) {
-  std::string last = "the loss is multiplied by " + base::format_count(static_cast<std::int64_t>(scale.last));
+  std::string last =
+      "the loss is multiplied by " + base::format_count(static_cast<std::int64_t>(scale.last));
   if (scale.steps_without_update == 0) return last;
-  return last + "; " + base::format_count(scale.steps_without_update) + (scale.steps_without_update == 1 ? " step" : " steps") +
+  return last + "; " + base::format_count(scale.steps_without_update) +
+         (scale.steps_without_update == 1 ? " step" : " steps") +
          " changed no weight while that was found";
 }
 
@@ -212,7 +237,8 @@ Summary summarize(const History& history) {
     summary.samples += summary.ranks.back().samples;
     summary.dropped_samples += summary.ranks.back().dropped_samples;
   }
-  if (const double seconds = seconds_in_steps(history); seconds > 0) summary.samples_per_second = summary.samples / seconds;
+  if (const double seconds = seconds_in_steps(history); seconds > 0)
+    summary.samples_per_second = summary.samples / seconds;
   return summary;
 }
 

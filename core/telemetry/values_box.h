@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From the thread that trains to the one that ships: values of chunks, all of them. Few steps have any, so a lock does.
+// From the thread that trains to the one that ships: values of chunks, all of them. Few steps have
+// any, so a lock does.
 #pragma once
 
 #include <mutex>

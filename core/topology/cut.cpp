@@ -14,21 +14,29 @@ using Names = std::set<std::string>;
 void add_route(Names& names, const Network& network, DeviceId from, DeviceId to) {
   const auto route = network.route(from, to);
   if (!route) return;
-  for (const Hop& hop : route->hops) names.insert({network.edges()[hop.edge.index()].from, network.edges()[hop.edge.index()].to});
+  for (const Hop& hop : route->hops)
+    names.insert({network.edges()[hop.edge.index()].from, network.edges()[hop.edge.index()].to});
 }
 
-// All that the routes between these devices touch. From one host to another it is enough to look at one device of each, for they all
-// leave over its bus; and where no devices are linked, those of one host meet on that.
+// All that the routes between these devices touch. From one host to another it is enough to look at
+// one device of each, for they all leave over its bus; and where no devices are linked, those of
+// one host meet on that.
 Names on_routes(const Network& network, const std::vector<DeviceId>& devices) {
   Names names, all_devices;
-  for (int device = 0; device < network.devices(); ++device) all_devices.insert(network.device(DeviceId(static_cast<std::size_t>(device))).name);
-  const bool linked = std::ranges::any_of(network.edges(), [&](const Edge& edge) { return edge.link >= 0 && all_devices.contains(edge.from); });
+  for (int device = 0; device < network.devices(); ++device)
+    all_devices.insert(network.device(DeviceId(static_cast<std::size_t>(device))).name);
+  const bool linked = std::ranges::any_of(network.edges(), [&](const Edge& edge) {
+    return edge.link >= 0 && all_devices.contains(edge.from);
+  });
   std::vector<DeviceId> first_of_host;
   for (const DeviceId device : devices) {
     names.insert({network.device(device).name, network.host(device).name});
     for (const DeviceId other : linked ? devices : std::vector<DeviceId>())
-      if (network.host_index(other) == network.host_index(device)) add_route(names, network, device, other);
-    const bool known = std::ranges::any_of(first_of_host, [&](DeviceId first) { return network.host_index(first) == network.host_index(device); });
+      if (network.host_index(other) == network.host_index(device))
+        add_route(names, network, device, other);
+    const bool known = std::ranges::any_of(first_of_host, [&](DeviceId first) {
+      return network.host_index(first) == network.host_index(device);
+    });
     if (!known) first_of_host.push_back(device);
   }
   for (const DeviceId from : first_of_host)
@@ -49,7 +57,9 @@ Topology first_ranks(const Topology& drawn, std::int64_t ranks) {
   Topology cut = drawn;
   std::erase_if(cut.hosts, gone);
   std::erase_if(cut.switches, gone);
-  std::erase_if(cut.links, [&](const Link& link) { return !names.contains(link.from) || !names.contains(link.to); });
+  std::erase_if(cut.links, [&](const Link& link) {
+    return !names.contains(link.from) || !names.contains(link.to);
+  });
   for (Host& host : cut.hosts) {
     std::erase_if(host.devices, gone);
     for (Device& device : host.devices)

@@ -10,7 +10,8 @@
 namespace trainyard::topology {
 namespace {
 
-// Latencies add up as whole picoseconds, so that sums that should be equal are, and the fewest hops then decide.
+// Latencies add up as whole picoseconds, so that sums that should be equal are, and the fewest hops
+// then decide.
 std::int64_t picoseconds(double seconds) { return std::llround(seconds * 1e12); }
 
 }  // namespace
@@ -35,14 +36,19 @@ Network::Network(const Topology& topology) : topology_(topology) {
       devices_.push_back({&device, &host, static_cast<int>(h)});
       device_nodes_.push_back(device_node);
       // Two attachments make one bus crossing: each carries half of its latency.
-      add_edge({device.name, host.name, host.bus_bandwidth_bits_per_second, host.bus_latency_seconds / 2, -1}, device_node, host_node);
+      add_edge({device.name, host.name, host.bus_bandwidth_bits_per_second,
+                host.bus_latency_seconds / 2, -1},
+               device_node, host_node);
     }
   }
   for (const Switch& s : topology_.switches) add_node(s.name);
   for (std::size_t l = 0; l < topology_.links.size(); ++l) {
     const Link& link = topology_.links[l];
     const int from = node(link.from), to = node(link.to);
-    if (from >= 0 && to >= 0) add_edge({link.from, link.to, link.bandwidth_bits_per_second, link.latency_seconds, static_cast<int>(l)}, from, to);
+    if (from >= 0 && to >= 0)
+      add_edge({link.from, link.to, link.bandwidth_bits_per_second, link.latency_seconds,
+                static_cast<int>(l)},
+               from, to);
   }
 }
 
@@ -96,10 +102,13 @@ base::Result<Route> Network::route(DeviceId from, DeviceId to) const {
     const auto [latency, hops, at] = open.top();
     open.pop();
     if (at == goal) break;
-    if (std::tie(latency, hops) > std::tie(reached[static_cast<std::size_t>(at)].latency, reached[static_cast<std::size_t>(at)].hops)) continue;
+    if (std::tie(latency, hops) > std::tie(reached[static_cast<std::size_t>(at)].latency,
+                                           reached[static_cast<std::size_t>(at)].hops))
+      continue;
     for (const Neighbour& next : neighbours_[static_cast<std::size_t>(at)]) {
       Reached& known = reached[static_cast<std::size_t>(next.node)];
-      const std::int64_t new_latency = latency + picoseconds(edges_[next.edge.index()].latency_seconds);
+      const std::int64_t new_latency =
+          latency + picoseconds(edges_[next.edge.index()].latency_seconds);
       const int new_hops = hops + 1;
       if (std::tie(new_latency, new_hops) >= std::tie(known.latency, known.hops)) continue;
       known = {new_latency, new_hops, at, next.edge};
@@ -107,14 +116,18 @@ base::Result<Route> Network::route(DeviceId from, DeviceId to) const {
     }
   }
   if (reached[static_cast<std::size_t>(goal)].before < 0)
-    return base::fail({base::ProblemCode::bad_input, "topology.links", "there is no route from " + device(from).name + " to " + device(to).name,
-                       "links that connect every worker", "Draw a link between their hosts, directly or over a switch (in the workbench: Edit, Connect)."});
+    return base::fail({base::ProblemCode::bad_input, "topology.links",
+                       "there is no route from " + device(from).name + " to " + device(to).name,
+                       "links that connect every worker",
+                       "Draw a link between their hosts, directly or over a switch (in the "
+                       "workbench: Edit, Connect)."});
   for (int at = goal; at != start; at = reached[static_cast<std::size_t>(at)].before) {
     const EdgeId id = reached[static_cast<std::size_t>(at)].edge;
     const Edge& edge = edges_[id.index()];
     route.hops.push_back({id, edge.to == nodes_[static_cast<std::size_t>(at)]});
     route.latency_seconds += edge.latency_seconds;
-    route.bandwidth_bits_per_second = std::min(route.bandwidth_bits_per_second, edge.bandwidth_bits_per_second);
+    route.bandwidth_bits_per_second =
+        std::min(route.bandwidth_bits_per_second, edge.bandwidth_bits_per_second);
   }
   std::reverse(route.hops.begin(), route.hops.end());
   return route;

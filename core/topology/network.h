@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing as a graph: devices hang on their host's bus, hosts and switches on links. Rank r is the r-th device with
-// the role worker, in drawing order.
+// The drawing as a graph: devices hang on their host's bus, hosts and switches on links. Rank r is
+// the r-th device with the role worker, in drawing order.
 #pragma once
 
 #include <string>
@@ -48,10 +48,11 @@ class Network {
   int host_index(DeviceId id) const { return devices_[id.index()].host_index; }
   std::vector<DeviceId> with_role(Role role) const;  // in drawing order
   std::vector<DeviceId> workers() const;             // likewise, the chief among them
-  std::vector<DeviceId> ranks() const;               // rank -> device: workers, after them servers, after them evaluators
+  std::vector<DeviceId> ranks()
+      const;  // rank -> device: workers, after them servers, after them evaluators
 
-  // Least latency first, then fewest hops; two devices of one host meet on its bus, or on a link drawn between them.
-  // An unreachable device is a Problem naming both.
+  // Least latency first, then fewest hops; two devices of one host meet on its bus, or on a link
+  // drawn between them. An unreachable device is a Problem naming both.
   base::Result<Route> route(DeviceId from, DeviceId to) const;
 
  private:

@@ -15,11 +15,14 @@ class NameCheck {
   explicit NameCheck(base::Problems& problems) : problems_(problems) {}
 
   void add(const std::string& name, const std::string& path, int host_of_device = -1) {
-    if (name.empty()) problems_.push_back({ProblemCode::bad_input, path + ".name", "the name is empty", "a name of 1 to 64 characters", ""});
+    if (name.empty())
+      problems_.push_back({ProblemCode::bad_input, path + ".name", "the name is empty",
+                           "a name of 1 to 64 characters", ""});
     const auto [at, fresh] = seen_.emplace(name, Place{path, host_of_device});
     if (!fresh && !name.empty())
-      problems_.push_back(
-          {ProblemCode::bad_input, path + ".name", "the name \"" + name + "\" is taken by " + at->second.path, "a name of its own", "Rename one of the two."});
+      problems_.push_back({ProblemCode::bad_input, path + ".name",
+                           "the name \"" + name + "\" is taken by " + at->second.path,
+                           "a name of its own", "Rename one of the two."});
   }
 
   // The host a name's device is on; -1 for hosts and switches, -2 when nothing has that name.
@@ -37,23 +40,30 @@ class NameCheck {
   std::unordered_map<std::string, Place> seen_;
 };
 
-std::string indexed(const std::string& path, std::size_t index) { return path + "[" + std::to_string(index) + "]"; }
-
-void check_end(const NameCheck& names, const std::string& end, const std::string& path, base::Problems& problems) {
-  if (names.host_of(end) == -2)
-    problems.push_back(
-        {ProblemCode::bad_input, path, "nothing is named \"" + end + "\"", "the name of a host, switch or device", "Draw it, or delete the link."});
+std::string indexed(const std::string& path, std::size_t index) {
+  return path + "[" + std::to_string(index) + "]";
 }
 
-void check_link(const NameCheck& names, const Link& link, const std::string& path, base::Problems& problems) {
+void check_end(const NameCheck& names, const std::string& end, const std::string& path,
+               base::Problems& problems) {
+  if (names.host_of(end) == -2)
+    problems.push_back({ProblemCode::bad_input, path, "nothing is named \"" + end + "\"",
+                        "the name of a host, switch or device", "Draw it, or delete the link."});
+}
+
+void check_link(const NameCheck& names, const Link& link, const std::string& path,
+                base::Problems& problems) {
   check_end(names, link.from, path + ".from", problems);
   check_end(names, link.to, path + ".to", problems);
   if (link.from == link.to)
-    problems.push_back({ProblemCode::bad_input, path, "the link leads from \"" + link.from + "\" to itself", "two different ends", "Delete it."});
+    problems.push_back({ProblemCode::bad_input, path,
+                        "the link leads from \"" + link.from + "\" to itself", "two different ends",
+                        "Delete it."});
   const int from = names.host_of(link.from), to = names.host_of(link.to);
   if (from > -2 && to > -2 && (from >= 0 || to >= 0) && from != to)
-    problems.push_back({ProblemCode::bad_input, path, "a device is linked to something that is not on its host",
-                        "two devices of one host, or hosts and switches", "Link the hosts instead."});
+    problems.push_back(
+        {ProblemCode::bad_input, path, "a device is linked to something that is not on its host",
+         "two devices of one host, or hosts and switches", "Link the hosts instead."});
 }
 
 }  // namespace
@@ -65,10 +75,13 @@ base::Problems validate(const Topology& topology, const std::string& path) {
     const std::string host_path = indexed(path + ".hosts", h);
     names.add(topology.hosts[h].name, host_path);
     for (std::size_t d = 0; d < topology.hosts[h].devices.size(); ++d)
-      names.add(topology.hosts[h].devices[d].name, indexed(host_path + ".devices", d), static_cast<int>(h));
+      names.add(topology.hosts[h].devices[d].name, indexed(host_path + ".devices", d),
+                static_cast<int>(h));
   }
-  for (std::size_t s = 0; s < topology.switches.size(); ++s) names.add(topology.switches[s].name, indexed(path + ".switches", s));
-  for (std::size_t l = 0; l < topology.links.size(); ++l) check_link(names, topology.links[l], indexed(path + ".links", l), problems);
+  for (std::size_t s = 0; s < topology.switches.size(); ++s)
+    names.add(topology.switches[s].name, indexed(path + ".switches", s));
+  for (std::size_t l = 0; l < topology.links.size(); ++l)
+    check_link(names, topology.links[l], indexed(path + ".links", l), problems);
   return problems;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing: hosts with devices on them, switches, and links. Names are unique over hosts, devices and switches; links
-// refer to names.
+// The drawing: hosts with devices on them, switches, and links. Names are unique over hosts,
+// devices and switches; links refer to names.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,12 @@ namespace trainyard::topology {
 enum class DeviceKind { cpu, gpu, tpu };
 enum class Role {
   worker,
-  chief,             // the worker that writes what all have alike: checkpoints. At most one; without one, the first worker does
+  chief,  // the worker that writes what all have alike: checkpoints. At most one; without one, the
+          // first worker does
   parameter_server,  // keeps variables for the workers; only of strategies that have servers
-  evaluator,         // trains nothing: reads checkpoints, and measures held-out samples by them; likewise, and at most one
-  idle,              // drawn, but no rank runs there
+  evaluator,  // trains nothing: reads checkpoints, and measures held-out samples by them; likewise,
+              // and at most one
+  idle,       // drawn, but no rank runs there
 };
 
 struct Device {
@@ -33,16 +35,22 @@ struct Device {
   double memory_bandwidth_bytes_per_second = 20e9;
   double slow_down = 1;   // a straggler: its compute takes so many times longer
   double jitter = 0;      // and each step up to this fraction longer still, at random
-  std::int64_t gpu = -1;  // of one drawn as a gpu: the number of this machine's that it is, as CUDA counts; -1: none, it runs emulated on the CPU
+  std::int64_t gpu = -1;  // of one drawn as a gpu: the number of this machine's that it is, as CUDA
+                          // counts; -1: none, it runs emulated on the CPU
 
   bool operator==(const Device&) const = default;
 };
 
-inline bool works(const Device& device) { return device.role == Role::worker || device.role == Role::chief; }
-inline bool is_on_gpu(const Device& device) { return device.kind == DeviceKind::gpu && device.gpu >= 0; }
+inline bool works(const Device& device) {
+  return device.role == Role::worker || device.role == Role::chief;
+}
+inline bool is_on_gpu(const Device& device) {
+  return device.kind == DeviceKind::gpu && device.gpu >= 0;
+}
 inline bool runs(const Device& device) { return device.role != Role::idle; }
 
-// Ranks are numbered by it, within one in drawing order: first workers, the chief among them, then servers, then evaluators.
+// Ranks are numbered by it, within one in drawing order: first workers, the chief among them, then
+// servers, then evaluators.
 inline constexpr int kRankClasses = 3;
 constexpr int rank_class(Role role) {  // kRankClasses: there is no rank
   switch (role) {
@@ -90,7 +98,8 @@ struct Topology {
   bool operator==(const Topology&) const = default;
 };
 
-// Problems of the drawing alone: names that repeat or are empty, dangling links, links to itself. Paths start at `path`.
+// Problems of the drawing alone: names that repeat or are empty, dangling links, links to itself.
+// Paths start at `path`.
 base::Problems validate(const Topology& topology, const std::string& path);
 
 }  // namespace trainyard::topology
@@ -98,13 +107,18 @@ base::Problems validate(const Topology& topology, const std::string& path);
 template <>
 struct trainyard::base::Names<trainyard::topology::DeviceKind> {
   using K = trainyard::topology::DeviceKind;
-  static constexpr std::pair<K, std::string_view> table[] = {{K::cpu, "cpu"}, {K::gpu, "gpu"}, {K::tpu, "tpu"}};
+  static constexpr std::pair<K, std::string_view> table[] = {
+      {K::cpu, "cpu"}, {K::gpu, "gpu"}, {K::tpu, "tpu"}};
 };
 template <>
 struct trainyard::base::Names<trainyard::topology::Role> {
   using R = trainyard::topology::Role;
   static constexpr std::pair<R, std::string_view> table[] = {
-      {R::worker, "worker"}, {R::chief, "chief"}, {R::parameter_server, "parameter_server"}, {R::evaluator, "evaluator"}, {R::idle, "idle"}};
+      {R::worker, "worker"},
+      {R::chief, "chief"},
+      {R::parameter_server, "parameter_server"},
+      {R::evaluator, "evaluator"},
+      {R::idle, "idle"}};
 };
 template <>
 struct trainyard::base::Fields<trainyard::topology::Device> {
@@ -113,17 +127,26 @@ struct trainyard::base::Fields<trainyard::topology::Device> {
   static auto table() {
     return std::tuple{
         field("name", &D::name, "", {1, 64}, "Unique name"),
-        field("kind", &D::kind, "", {}, "What it is; a tpu, and a gpu whose field gpu names none of this machine's, runs emulated on its CPU"),
+        field("kind", &D::kind, "", {},
+              "What it is; a tpu, and a gpu whose field gpu names none of this machine's, runs "
+              "emulated on its CPU"),
         field("role", &D::role, "", {},
-              "What runs here: a worker; the chief among them, who writes checkpoints; a parameter_server, which keeps variables; an evaluator, which reads "
+              "What runs here: a worker; the chief among them, who writes checkpoints; a "
+              "parameter_server, which keeps variables; an evaluator, which reads "
               "checkpoints and measures; idle devices take no part"),
         field("cores", &D::cores, "cores", {1, 4096}, "CPU cores a rank may use here"),
         field("memory_bytes", &D::memory_bytes, "B", {1e6, 1e15}, "Memory of the device"),
-        field("peak_flops", &D::peak_flops, "flop/s", {1e3, 1e18}, "Peak fp32 speed, used to predict"),
-        field("memory_bandwidth_bytes_per_second", &D::memory_bandwidth_bytes_per_second, "B/s", {1e3, 1e16}, "Memory bandwidth, used to predict"),
-        field("slow_down", &D::slow_down, "", {1, 1000}, "A straggler: compute takes so many times longer; 1: not slowed"),
-        field("jitter", &D::jitter, "", {0, 10}, "Each step's compute takes up to this fraction longer still, at random"),
-        field("gpu", &D::gpu, "", {-1, 1023}, "Which GPU of this machine it is, as CUDA counts (see doctor); -1: none, it runs emulated on the CPU",
+        field("peak_flops", &D::peak_flops, "flop/s", {1e3, 1e18},
+              "Peak fp32 speed, used to predict"),
+        field("memory_bandwidth_bytes_per_second", &D::memory_bandwidth_bytes_per_second, "B/s",
+              {1e3, 1e16}, "Memory bandwidth, used to predict"),
+        field("slow_down", &D::slow_down, "", {1, 1000},
+              "A straggler: compute takes so many times longer; 1: not slowed"),
+        field("jitter", &D::jitter, "", {0, 10},
+              "Each step's compute takes up to this fraction longer still, at random"),
+        field("gpu", &D::gpu, "", {-1, 1023},
+              "Which GPU of this machine it is, as CUDA counts (see doctor); -1: none, it runs "
+              "emulated on the CPU",
               [](const D& device) { return device.kind == topology::DeviceKind::gpu; })};
   }
 };
@@ -132,13 +155,18 @@ struct trainyard::base::Fields<trainyard::topology::Host> {
   using H = trainyard::topology::Host;
   static constexpr std::string_view title = "Host";
   static auto table() {
-    return std::tuple{field("name", &H::name, "", {1, 64}, "Unique name"),
-                      field("address", &H::address, "", {0, 255}, "Empty, or a name or address of this machine: ranks start on no other in this version"),
-                      field("devices", &H::devices, "", {0, 4096}, "Devices on this host"),
-                      field("bus_bandwidth_bits_per_second", &H::bus_bandwidth_bits_per_second, "bit/s", {1e3, 1e16}, "Bandwidth between devices of this host"),
-                      field("bus_latency_seconds", &H::bus_latency_seconds, "s", {0, 10}, "Latency between devices of this host"),
-                      field("x", &H::x, "", {-1e6, 1e6}, "Place on the canvas"),
-                      field("y", &H::y, "", {-1e6, 1e6}, "Place on the canvas")};
+    return std::tuple{
+        field("name", &H::name, "", {1, 64}, "Unique name"),
+        field(
+            "address", &H::address, "", {0, 255},
+            "Empty, or a name or address of this machine: ranks start on no other in this version"),
+        field("devices", &H::devices, "", {0, 4096}, "Devices on this host"),
+        field("bus_bandwidth_bits_per_second", &H::bus_bandwidth_bits_per_second, "bit/s",
+              {1e3, 1e16}, "Bandwidth between devices of this host"),
+        field("bus_latency_seconds", &H::bus_latency_seconds, "s", {0, 10},
+              "Latency between devices of this host"),
+        field("x", &H::x, "", {-1e6, 1e6}, "Place on the canvas"),
+        field("y", &H::y, "", {-1e6, 1e6}, "Place on the canvas")};
   }
 };
 template <>
@@ -146,7 +174,8 @@ struct trainyard::base::Fields<trainyard::topology::Switch> {
   using S = trainyard::topology::Switch;
   static constexpr std::string_view title = "Switch";
   static auto table() {
-    return std::tuple{field("name", &S::name, "", {1, 64}, "Unique name"), field("x", &S::x, "", {-1e6, 1e6}, "Place on the canvas"),
+    return std::tuple{field("name", &S::name, "", {1, 64}, "Unique name"),
+                      field("x", &S::x, "", {-1e6, 1e6}, "Place on the canvas"),
                       field("y", &S::y, "", {-1e6, 1e6}, "Place on the canvas")};
   }
 };
@@ -155,9 +184,12 @@ struct trainyard::base::Fields<trainyard::topology::Link> {
   using L = trainyard::topology::Link;
   static constexpr std::string_view title = "Link";
   static auto table() {
-    return std::tuple{field("from", &L::from, "", {1, 64}, "Name of one end"), field("to", &L::to, "", {1, 64}, "Name of the other end"),
-                      field("bandwidth_bits_per_second", &L::bandwidth_bits_per_second, "bit/s", {1e3, 1e16}, "Bandwidth, each way"),
-                      field("latency_seconds", &L::latency_seconds, "s", {0, 10}, "Latency, each way")};
+    return std::tuple{
+        field("from", &L::from, "", {1, 64}, "Name of one end"),
+        field("to", &L::to, "", {1, 64}, "Name of the other end"),
+        field("bandwidth_bits_per_second", &L::bandwidth_bits_per_second, "bit/s", {1e3, 1e16},
+              "Bandwidth, each way"),
+        field("latency_seconds", &L::latency_seconds, "s", {0, 10}, "Latency, each way")};
   }
 };
 template <>
@@ -165,8 +197,9 @@ struct trainyard::base::Fields<trainyard::topology::Topology> {
   using T = trainyard::topology::Topology;
   static constexpr std::string_view title = "Topology";
   static auto table() {
-    return std::tuple{field("hosts", &T::hosts, "", {0, 4096}, "Machines, with the devices on them"),
-                      field("switches", &T::switches, "", {0, 4096}, "Network switches"),
-                      field("links", &T::links, "", {0, 65536}, "Links between hosts, switches and devices")};
+    return std::tuple{
+        field("hosts", &T::hosts, "", {0, 4096}, "Machines, with the devices on them"),
+        field("switches", &T::switches, "", {0, 4096}, "Network switches"),
+        field("links", &T::links, "", {0, 65536}, "Links between hosts, switches and devices")};
   }
 };

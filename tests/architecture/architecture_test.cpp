@@ -28,31 +28,43 @@ class BrokenTree : public ::testing::Test {
     std::ofstream(root_ / file) << text;
   }
 
-  fs::path root_ = fs::temp_directory_path() / ("trainyard-architecture-" + std::to_string(::getpid()));
+  fs::path root_ =
+      fs::temp_directory_path() / ("trainyard-architecture-" + std::to_string(::getpid()));
 };
 
-TEST(Architecture, every_include_follows_the_table_of_directions) { EXPECT_THAT(check_includes(kSources), IsEmpty()); }
-TEST(Architecture, a_namespace_is_named_for_its_folder) { EXPECT_THAT(check_namespaces(kSources), IsEmpty()); }
-TEST(Architecture, every_source_and_script_has_its_licence_tag) { EXPECT_THAT(check_tags(kSources), IsEmpty()); }
-TEST(Architecture, the_build_files_allow_no_more_than_the_table) { EXPECT_THAT(check_build_files(kSources), IsEmpty()); }
+TEST(Architecture, every_include_follows_the_table_of_directions) {
+  EXPECT_THAT(check_includes(kSources), IsEmpty());
+}
+TEST(Architecture, a_namespace_is_named_for_its_folder) {
+  EXPECT_THAT(check_namespaces(kSources), IsEmpty());
+}
+TEST(Architecture, every_source_and_script_has_its_licence_tag) {
+  EXPECT_THAT(check_tags(kSources), IsEmpty());
+}
+TEST(Architecture, the_build_files_allow_no_more_than_the_table) {
+  EXPECT_THAT(check_build_files(kSources), IsEmpty());
+}
 
 TEST(Architecture, every_folder_of_the_core_and_of_the_backends_is_in_the_table) {
   for (const char* top : {"core", "backends"})
     for (const auto& entry : fs::directory_iterator(kSources / top)) {
       if (!entry.is_directory()) continue;
-      EXPECT_TRUE(directions().contains(std::string(top) + "/" + entry.path().filename().string())) << entry.path();
+      EXPECT_TRUE(directions().contains(std::string(top) + "/" + entry.path().filename().string()))
+          << entry.path();
     }
 }
 
 TEST(Architecture, no_two_folders_may_know_each_other) {
   for (const auto& [from, knows] : directions())
-    for (const std::string& to : knows) EXPECT_FALSE(may_include(to, from)) << from << " and " << to;
+    for (const std::string& to : knows)
+      EXPECT_FALSE(may_include(to, from)) << from << " and " << to;
 }
 
 TEST_F(BrokenTree, an_include_that_runs_up_is_found_with_its_line) {
   write("core/run/interpreter.h", "");
   write("core/plan/op.h", "#pragma once\n#include \"core/run/interpreter.h\"\n");
-  EXPECT_THAT(check_includes(root_), ElementsAre(HasSubstr("core/plan/op.h:2: core/plan must not know core/run")));
+  EXPECT_THAT(check_includes(root_),
+              ElementsAre(HasSubstr("core/plan/op.h:2: core/plan must not know core/run")));
 }
 
 TEST_F(BrokenTree, an_include_reached_through_another_folder_is_allowed) {
@@ -64,44 +76,60 @@ TEST_F(BrokenTree, an_include_reached_through_another_folder_is_allowed) {
 TEST_F(BrokenTree, a_backend_knows_only_its_interface) {
   write("core/run/interpreter.h", "");
   write("backends/shm/arena.h", "");
-  write("backends/inproc/transport.cpp", "#include \"core/run/interpreter.h\"\n# include \"backends/shm/arena.h\"\n");
-  EXPECT_THAT(check_includes(root_), ElementsAre(HasSubstr("transport.cpp:1: backends/inproc must not know core/run"), HasSubstr("transport.cpp:2:")));
+  write("backends/inproc/transport.cpp",
+        "#include \"core/run/interpreter.h\"\n# include \"backends/shm/arena.h\"\n");
+  EXPECT_THAT(check_includes(root_),
+              ElementsAre(HasSubstr("transport.cpp:1: backends/inproc must not know core/run"),
+                          HasSubstr("transport.cpp:2:")));
 }
 
 TEST_F(BrokenTree, the_window_knows_no_backend_and_nobody_knows_the_mains) {
   write("backends/zmq/client.h", "");
   write("app/wiring.h", "");
   write("ui/run/panel.cpp", "#include \"backends/zmq/client.h\"\n#include \"app/wiring.h\"\n");
-  EXPECT_THAT(check_includes(root_), ElementsAre(HasSubstr("ui/run must not know backends/zmq"), HasSubstr("ui/run must not know app")));
+  EXPECT_THAT(check_includes(root_), ElementsAre(HasSubstr("ui/run must not know backends/zmq"),
+                                                 HasSubstr("ui/run must not know app")));
 }
 
 TEST_F(BrokenTree, a_relative_or_a_missing_include_is_found) {
   write("core/plan/op.h", "#include \"lane.h\"\n#include \"core/plan/lost.h\"\n");
-  EXPECT_THAT(check_includes(root_), ElementsAre(HasSubstr("not a path from the root"), HasSubstr("does not exist")));
+  EXPECT_THAT(check_includes(root_),
+              ElementsAre(HasSubstr("not a path from the root"), HasSubstr("does not exist")));
 }
 
 TEST_F(BrokenTree, libraries_stay_in_their_folders) {
-  write("core/plan/op.cpp", "#include <QString>\n#include <zmq.hpp>\n#include <cuda_runtime.h>\n#include <oneapi/dnnl/dnnl.hpp>\n");
-  write("ui/canvas/scene.cpp", "#include <QGraphicsScene>\n#include <QtCharts/QChart>\n#include <QLineSeries>\n#include <zmq.h>\n");
+  write("core/plan/op.cpp",
+        "#include <QString>\n#include <zmq.hpp>\n#include <cuda_runtime.h>\n#include "
+        "<oneapi/dnnl/dnnl.hpp>\n");
+  write("ui/canvas/scene.cpp",
+        "#include <QGraphicsScene>\n#include <QtCharts/QChart>\n#include <QLineSeries>\n#include "
+        "<zmq.h>\n");
   write("ui/charts/plot.cpp", "#include <QChartView>\n#include <QValueAxis>\n");
   write("ui/model/document.h", "#include <QAbstractItemModel>\n#include <QTableWidget>\n");
   write("backends/zmq/socket.cpp", "#include <zmq.hpp>\n");
-  EXPECT_THAT(check_includes(root_), ElementsAre(HasSubstr("op.cpp:1: core/plan must not name Qt "), HasSubstr("ZeroMQ"), HasSubstr("CUDA"),
-                                                 HasSubstr("oneDNN"), HasSubstr("scene.cpp:2: ui/canvas must not name Qt Charts"), HasSubstr("scene.cpp:3:"),
-                                                 HasSubstr("ZeroMQ"), HasSubstr("document.h:2: ui/model holds no widgets")));
+  EXPECT_THAT(check_includes(root_),
+              ElementsAre(HasSubstr("op.cpp:1: core/plan must not name Qt "), HasSubstr("ZeroMQ"),
+                          HasSubstr("CUDA"), HasSubstr("oneDNN"),
+                          HasSubstr("scene.cpp:2: ui/canvas must not name Qt Charts"),
+                          HasSubstr("scene.cpp:3:"), HasSubstr("ZeroMQ"),
+                          HasSubstr("document.h:2: ui/model holds no widgets")));
 }
 
 TEST_F(BrokenTree, a_foreign_namespace_and_a_missing_tag_are_found) {
   write("core/plan/op.h", "namespace trainyard::run {\n}\n");
   write("packaging/go", "#!/bin/sh\ntrue\n");
   EXPECT_THAT(check_namespaces(root_), ElementsAre(HasSubstr("core/plan/op.h:1:")));
-  EXPECT_THAT(check_tags(root_), ElementsAre(HasSubstr("core/plan/op.h:1: no SPDX"), HasSubstr("packaging/go:1: no SPDX")));
+  EXPECT_THAT(check_tags(root_), ElementsAre(HasSubstr("core/plan/op.h:1: no SPDX"),
+                                             HasSubstr("packaging/go:1: no SPDX")));
 }
 
 TEST_F(BrokenTree, a_build_file_that_allows_too_much_is_found) {
   write("core/CMakeLists.txt",
-        "trainyard_folder(core/base LINKS zlib)\ntrainyard_folder(core/plan KNOWS core/base core/run LINKS core/sim)\ntrainyard_folder(core/misc)\n");
-  EXPECT_THAT(check_build_files(root_), ElementsAre("core/CMakeLists.txt:2: core/plan must not know core/run", HasSubstr("core/misc is not in the table")));
+        "trainyard_folder(core/base LINKS zlib)\ntrainyard_folder(core/plan KNOWS core/base "
+        "core/run LINKS core/sim)\ntrainyard_folder(core/misc)\n");
+  EXPECT_THAT(check_build_files(root_),
+              ElementsAre("core/CMakeLists.txt:2: core/plan must not know core/run",
+                          HasSubstr("core/misc is not in the table")));
 }
 
 }  // namespace

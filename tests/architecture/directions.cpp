@@ -21,7 +21,10 @@ struct LibraryRule {
 
 const std::vector<LibraryRule>& library_rules() {
   static const std::vector<LibraryRule> rules{
-      {std::regex("QtCharts.*|Q(Chart|ChartView|PolarChart|\\w+Series|\\w+Axis|BarSet|BoxSet|CandlestickSet)"), "Qt Charts", {"ui/charts"}},
+      {std::regex("QtCharts.*|Q(Chart|ChartView|PolarChart|\\w+Series|\\w+Axis|BarSet|BoxSet|"
+                  "CandlestickSet)"),
+       "Qt Charts",
+       {"ui/charts"}},
       {std::regex("Q[A-Z]\\w*|Qt[A-Z]\\w*/.*"), "Qt", {"ui", "app"}},
       {std::regex("zmq.*"), "ZeroMQ", {"backends/zmq", "app"}},
       {std::regex("(cuda|cub|cudnn|curand|nvml).*"), "CUDA", {"backends/cuda", "backends/nccl"}},
@@ -56,11 +59,14 @@ std::vector<std::string> files_under(const fs::path& root, const std::string& to
 
 std::vector<std::string> product_sources(const fs::path& root) {
   std::vector<std::string> sources;
-  for (const char* top : {"app", "core", "backends", "ui"}) std::ranges::copy_if(files_under(root, top), std::back_inserter(sources), is_source);
+  for (const char* top : {"app", "core", "backends", "ui"})
+    std::ranges::copy_if(files_under(root, top), std::back_inserter(sources), is_source);
   return sources;
 }
 
-std::string finding(const std::string& file, std::size_t line, const std::string& what) { return file + ":" + std::to_string(line) + ": " + what; }
+std::string finding(const std::string& file, std::size_t line, const std::string& what) {
+  return file + ":" + std::to_string(line) + ": " + what;
+}
 
 std::string join(const Folders& names) {
   std::string text;
@@ -71,29 +77,36 @@ std::string join(const Folders& names) {
 bool reaches(const std::string& from, const std::string& to) {
   if (from == to) return true;
   const auto at = directions().find(from);
-  return at != directions().end() && std::ranges::any_of(at->second, [&](const std::string& next) { return reaches(next, to); });
+  return at != directions().end() && std::ranges::any_of(at->second, [&](const std::string& next) {
+           return reaches(next, to);
+         });
 }
 
 // What is wrong with `#include "target"` in `file`; empty: nothing.
-std::string own_include_problem(const fs::path& root, const std::string& file, const std::string& target) {
+std::string own_include_problem(const fs::path& root, const std::string& file,
+                                const std::string& target) {
   if (target.ends_with(".moc")) return "";
   const std::string from = folder_of(file), to = folder_of(target);
   if (to.empty()) return "\"" + target + "\" is not a path from the root of the sources";
   if (!fs::exists(root / target)) return "\"" + target + "\" does not exist";
   if (may_include(from, to)) return "";
   const auto allowed = directions().find(from);
-  return from + " must not know " + to + " (it may know: " + join(allowed == directions().end() ? Folders{} : allowed->second) + ")";
+  return from + " must not know " + to +
+         " (it may know: " + join(allowed == directions().end() ? Folders{} : allowed->second) +
+         ")";
 }
 
 std::string library_problem(const std::string& file, const std::string& target) {
   static const std::regex widget("QtWidgets.*|Q\\w*Widget|QMainWindow|QDialog|QGraphics.*");
   const std::string from = folder_of(file), top = from.substr(0, from.find('/'));
-  if (from == "ui/model" && std::regex_match(target, widget)) return "ui/model holds no widgets (<" + target + ">)";
+  if (from == "ui/model" && std::regex_match(target, widget))
+    return "ui/model holds no widgets (<" + target + ">)";
   for (const LibraryRule& rule : library_rules())
     if (std::regex_match(target, rule.includes))
       return rule.folders.contains(from) || rule.folders.contains(top)
                  ? ""
-                 : from + " must not name " + rule.library + " (<" + target + ">; only " + join(rule.folders) + " may)";
+                 : from + " must not name " + rule.library + " (<" + target + ">; only " +
+                       join(rule.folders) + " may)";
   return "";
 }
 
@@ -105,23 +118,29 @@ bool wants_tag(const fs::path& file) {
 
 bool has_tag(const fs::path& file) {
   const auto lines = lines_of(file);
-  const auto last = lines.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(3, lines.size()));
-  return std::any_of(lines.begin(), last, [](const std::string& line) { return line.find("SPDX-License-Identifier: GPL-3.0-or-later") != std::string::npos; });
+  const auto last =
+      lines.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(3, lines.size()));
+  return std::any_of(lines.begin(), last, [](const std::string& line) {
+    return line.find("SPDX-License-Identifier: GPL-3.0-or-later") != std::string::npos;
+  });
 }
 
 // The KNOWS of one `trainyard_folder(...)` line that the table does not hold.
-void check_build_line(const std::string& file, std::size_t number, const std::string& line, Findings& findings) {
+void check_build_line(const std::string& file, std::size_t number, const std::string& line,
+                      Findings& findings) {
   static const std::regex call(R"(\s*trainyard_folder\((\S+)(.*)\))");
   std::smatch parts;
   if (!std::regex_match(line, parts, call)) return;
   const std::string folder = parts[1];
   const auto allowed = directions().find(folder);
-  if (allowed == directions().end()) return findings.push_back(finding(file, number, folder + " is not in the table of directions"));
+  if (allowed == directions().end())
+    return findings.push_back(finding(file, number, folder + " is not in the table of directions"));
   std::istringstream words(parts[2]);
   bool knows = false;
   for (std::string word; words >> word;) {
     if (word == "KNOWS" || word == "LINKS") knows = word == "KNOWS";
-    else if (knows && !allowed->second.contains(word)) findings.push_back(finding(file, number, folder + " must not know " + word));
+    else if (knows && !allowed->second.contains(word))
+      findings.push_back(finding(file, number, folder + " must not know " + word));
   }
 }
 
@@ -138,12 +157,17 @@ const std::map<std::string, Folders>& directions() {
       {"core/comm", {"core/compute", "core/topology", "core/base"}},
       {"core/plan", {"core/topology", "core/base"}},
       {"core/collective", {"core/plan", "core/topology", "core/base"}},
-      {"core/experiment", {"core/topology", "core/model", "core/data", "core/collective", "core/base"}},
+      {"core/experiment",
+       {"core/topology", "core/model", "core/data", "core/collective", "core/base"}},
       {"core/check", {"core/plan", "core/collective", "core/model", "core/base"}},
       {"core/strategy", {"core/plan", "core/experiment", "core/base"}},
-      {"core/run", {"core/plan", "core/collective", "core/model", "core/comm", "core/compute", "core/data", "core/telemetry", "core/base"}},
+      {"core/run",
+       {"core/plan", "core/collective", "core/model", "core/comm", "core/compute", "core/data",
+        "core/telemetry", "core/base"}},
       {"core/sim", {"core/run", "core/plan", "core/topology", "core/telemetry", "core/base"}},
-      {"core/session", {"core/strategy", "core/check", "core/run", "core/experiment", "core/telemetry", "core/base"}},
+      {"core/session",
+       {"core/strategy", "core/check", "core/run", "core/experiment", "core/telemetry",
+        "core/base"}},
       {"backends/cpu", {"core/compute", "core/base"}},
       {"backends/cuda", {"core/compute", "core/base"}},
       {"backends/inproc", {"core/comm", "core/session", "core/base"}},
@@ -158,7 +182,8 @@ const std::map<std::string, Folders>& directions() {
 std::string folder_of(const std::string& file) {
   const auto first = file.find('/');
   const std::string top = file.substr(0, first);
-  if (first == std::string::npos || !Folders{"app", "core", "backends", "ui"}.contains(top)) return "";
+  if (first == std::string::npos || !Folders{"app", "core", "backends", "ui"}.contains(top))
+    return "";
   const auto second = file.find('/', first + 1);
   return top == "app" || second == std::string::npos ? top : file.substr(0, second);
 }
@@ -166,8 +191,10 @@ std::string folder_of(const std::string& file) {
 bool may_include(const std::string& from, const std::string& to) {
   if (from == to || from == "app") return true;
   if (to == "app") return false;
-  if (from.starts_with("ui")) return to.starts_with("core/") || (to.starts_with("ui") && from != "ui/model");
-  if (from.starts_with("backends/")) return directions().contains(from) && directions().at(from).contains(to);
+  if (from.starts_with("ui"))
+    return to.starts_with("core/") || (to.starts_with("ui") && from != "ui/model");
+  if (from.starts_with("backends/"))
+    return directions().contains(from) && directions().at(from).contains(to);
   return reaches(from, to);
 }
 
@@ -179,7 +206,8 @@ Findings check_includes(const fs::path& root) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       std::smatch parts;
       if (!std::regex_match(lines[i], parts, include)) continue;
-      const std::string problem = parts[1] == "\"" ? own_include_problem(root, file, parts[2]) : library_problem(file, parts[2]);
+      const std::string problem = parts[1] == "\"" ? own_include_problem(root, file, parts[2])
+                                                   : library_problem(file, parts[2]);
       if (!problem.empty()) findings.push_back(finding(file, i + 1, problem));
     }
   }
@@ -195,25 +223,31 @@ Findings check_namespaces(const fs::path& root) {
     bool opened = false, named = false;
     for (const std::string& line : lines_of(root / file)) {
       std::smatch parts;
-      if (!std::regex_match(line, parts, opening) || parts[1] == "base") continue;  // base is opened anywhere, to specialise its templates
+      if (!std::regex_match(line, parts, opening) || parts[1] == "base")
+        continue;  // base is opened anywhere, to specialise its templates
       opened = true;
       std::istringstream spaces(std::regex_replace(parts[1].str(), std::regex("::"), " "));
-      for (std::string name; spaces >> name;) named = named || folder.find(name + "/") != std::string::npos;
+      for (std::string name; spaces >> name;)
+        named = named || folder.find(name + "/") != std::string::npos;
     }
-    if (opened && !named) findings.push_back(finding(file, 1, "no namespace here is named for the folder " + folder));
+    if (opened && !named)
+      findings.push_back(finding(file, 1, "no namespace here is named for the folder " + folder));
   }
   return findings;
 }
 
 Findings check_tags(const fs::path& root) {
   std::vector<std::string> files;
-  for (const char* top : {"app", "core", "backends", "ui", "tests", "packaging", "resources", ".ci"})
+  for (const char* top :
+       {"app", "core", "backends", "ui", "tests", "packaging", "resources", ".ci"})
     std::ranges::copy(files_under(root, top), std::back_inserter(files));
-  for (const char* file : {"CMakeLists.txt", "README.md", ".gitignore", ".clang-format", ".clang-tidy"})
+  for (const char* file :
+       {"CMakeLists.txt", "README.md", ".gitignore", ".clang-format", ".clang-tidy"})
     if (fs::exists(root / file)) files.emplace_back(file);
   Findings findings;
   for (const std::string& file : files)
-    if (wants_tag(root / file) && !has_tag(root / file)) findings.push_back(finding(file, 1, "no SPDX-License-Identifier in the first three lines"));
+    if (wants_tag(root / file) && !has_tag(root / file))
+      findings.push_back(finding(file, 1, "no SPDX-License-Identifier in the first three lines"));
   return findings;
 }
 
@@ -221,7 +255,8 @@ Findings check_build_files(const fs::path& root) {
   Findings findings;
   for (const std::string file : {"core/CMakeLists.txt", "backends/CMakeLists.txt"}) {
     const auto lines = lines_of(root / file);
-    for (std::size_t i = 0; i < lines.size(); ++i) check_build_line(file, i + 1, lines[i], findings);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      check_build_line(file, i + 1, lines[i], findings);
   }
   return findings;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads the sources of a tree and says where they break the house rules: who may know whom, which libraries stay where,
-// namespaces, licence tags. Every finding is one line, "file:line: what".
+// Reads the sources of a tree and says where they break the house rules: who may know whom, which
+// libraries stay where, namespaces, licence tags. Every finding is one line, "file:line: what".
 #pragma once
 
 #include <filesystem>
@@ -14,18 +14,23 @@ namespace trainyard::architecture {
 using Findings = std::vector<std::string>;
 using Folders = std::set<std::string>;
 
-// Whom each folder may name, directly; a folder may also use what those may use in turn, except backends: see `may_include`.
+// Whom each folder may name, directly; a folder may also use what those may use in turn, except
+// backends: see `may_include`.
 const std::map<std::string, Folders>& directions();
 
-// The folder of a file in the sense of the table: "core/plan", "backends/shm", "ui/charts", "app". Empty: none of them.
+// The folder of a file in the sense of the table: "core/plan", "backends/shm", "ui/charts", "app".
+// Empty: none of them.
 std::string folder_of(const std::string& file);
 
 // Whether a file of `from` may include a file of `to`.
 bool may_include(const std::string& from, const std::string& to);
 
-Findings check_includes(const std::filesystem::path& root);     // of app, core, backends and ui
-Findings check_namespaces(const std::filesystem::path& root);   // a header's namespace names its folder
-Findings check_tags(const std::filesystem::path& root);         // SPDX, in every source, CMake file and script
-Findings check_build_files(const std::filesystem::path& root);  // KNOWS in the CMake files allows no more than the table
+Findings check_includes(const std::filesystem::path& root);  // of app, core, backends and ui
+Findings check_namespaces(
+    const std::filesystem::path& root);  // a header's namespace names its folder
+Findings check_tags(
+    const std::filesystem::path& root);  // SPDX, in every source, CMake file and script
+Findings check_build_files(
+    const std::filesystem::path& root);  // KNOWS in the CMake files allows no more than the table
 
 }  // namespace trainyard::architecture

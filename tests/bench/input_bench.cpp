@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What it costs to have 4,096 digits ready for a step: as bytes, as a GPU takes them, beside numbers, and beside copying as many bytes. In turns, so that all
-// three meet the same weather; of each the best.
+// What it costs to have 4,096 digits ready for a step: as bytes, as a GPU takes them, beside
+// numbers, and beside copying as many bytes. In turns, so that all three meet the same weather; of
+// each the best.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -28,7 +29,8 @@ struct Best {
 
 data::MicroBatch taken_at(std::int64_t turn) {
   data::MicroBatch taken;
-  for (std::int64_t i = 0; i < kSamples; ++i) taken.indices.push_back((i * 5'003 + turn * 17) % (2 * kSamples));  // no neighbours
+  for (std::int64_t i = 0; i < kSamples; ++i)
+    taken.indices.push_back((i * 5'003 + turn * 17) % (2 * kSamples));  // no neighbours
   taken.own = kSamples;
   return taken;
 }
@@ -40,7 +42,8 @@ int main() {
   spec.train_samples = 2 * kSamples, spec.held_out_samples = 0;
   const auto digits = data::open(spec, "").value();
   const auto make_room = [](std::int64_t bytes) {
-    return std::shared_ptr<std::byte>(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+    return std::shared_ptr<std::byte>(new std::byte[static_cast<std::size_t>(bytes)],
+                                      std::default_delete<std::byte[]>());
   };
   const auto size = static_cast<std::size_t>(kSamples * digits->summary().features());
   std::vector<std::byte> from(size), to(size);
@@ -52,7 +55,10 @@ int main() {
     as_bytes.of([&] { data::fill(*digits, taken, bytes, make_room); });
     copied.of([&] { std::memcpy(to.data(), from.data(), size); });
   }
-  std::printf("%lld digits: %.2f ms as bytes, %.1f times faster than as numbers (%.2f ms); %.2f times a copy of them (%.2f ms)\n",
-              static_cast<long long>(kSamples), as_bytes.nanoseconds / 1e6, as_numbers.nanoseconds / as_bytes.nanoseconds, as_numbers.nanoseconds / 1e6,
-              as_bytes.nanoseconds / copied.nanoseconds, copied.nanoseconds / 1e6);
+  std::printf(
+      "%lld digits: %.2f ms as bytes, %.1f times faster than as numbers (%.2f ms); %.2f times a "
+      "copy of them (%.2f ms)\n",
+      static_cast<long long>(kSamples), as_bytes.nanoseconds / 1e6,
+      as_numbers.nanoseconds / as_bytes.nanoseconds, as_numbers.nanoseconds / 1e6,
+      as_bytes.nanoseconds / copied.nanoseconds, copied.nanoseconds / 1e6);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What two workers push to a server and pull from it over shared memory, 64 MiB each way and round, beside memcpy of as much. Workers compute nothing and the
-// server updates nothing: what is left is the protocol, and the bytes. A pair at a time, in either order, so that a machine that is slow for a while is
-// slow for both.
+// What two workers push to a server and pull from it over shared memory, 64 MiB each way and round,
+// beside memcpy of as much. Workers compute nothing and the server updates nothing: what is left is
+// the protocol, and the bytes. A pair at a time, in either order, so that a machine that is slow
+// for a while is slow for both.
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,12 +44,15 @@ experiment::Experiment of_64_mebibytes() {
 }
 
 void exchange_only(plan::RankPlan& rank) {
-  for (plan::Program& program : rank.programs) strategy::drop_ops(program, [](const plan::Op& op) { return !plan::serves(op.kind); });
+  for (plan::Program& program : rank.programs)
+    strategy::drop_ops(program, [](const plan::Op& op) { return !plan::serves(op.kind); });
 }
 
 double exchange_seconds(const experiment::Resolved& resolved) {
   const auto transports = [](int ranks, std::size_t arena_bytes) {
-    const int fd = shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), 8).value();
+    const int fd =
+        shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), 8)
+            .value();
     std::vector<std::unique_ptr<comm::Transport>> ends;
     for (int rank = 0; rank < ranks; ++rank) ends.push_back(shm::open(fd, rank).value());
     ::close(fd);
@@ -65,7 +69,8 @@ double exchange_seconds(const experiment::Resolved& resolved) {
 }
 
 double copy_seconds() {
-  static std::vector<std::byte> from(static_cast<std::size_t>(kBytes), std::byte{1}), to(static_cast<std::size_t>(kBytes), std::byte{2});
+  static std::vector<std::byte> from(static_cast<std::size_t>(kBytes), std::byte{1}),
+      to(static_cast<std::size_t>(kBytes), std::byte{2});
   const std::int64_t begin = base::now_nanoseconds();
   for (int i = 0; i < 2 * kRounds; ++i) {
     std::memcpy(to.data(), from.data(), to.size());
@@ -80,7 +85,8 @@ int main() {
   const auto checked = experiment::resolve(of_64_mebibytes(), ".");
   if (!checked) return std::printf("%s\n", base::to_string(checked.error()).c_str()), 1;
   const experiment::Resolved& resolved = *checked;
-  if (resolved.model.elements != kElements) return std::printf("%lld parameters\n", static_cast<long long>(resolved.model.elements)), 1;
+  if (resolved.model.elements != kElements)
+    return std::printf("%lld parameters\n", static_cast<long long>(resolved.model.elements)), 1;
   exchange_seconds(resolved), copy_seconds();  // memory that was never touched is slow
   std::vector<double> ratios, rates;
   for (int pair = 0; pair < kPairs; ++pair) {
@@ -92,7 +98,9 @@ int main() {
   }
   std::sort(ratios.begin(), ratios.end());
   std::sort(rates.begin(), rates.end());
-  std::printf("%d workers, 1 server, 64 MiB: push and pull %.2f GB/s  %.2f of memcpy (%.2f to %.2f)  (to reach: >= 0.7)\n", kWorkers, rates[kPairs / 2] * 1e-9,
-              ratios[kPairs / 2], ratios.front(), ratios.back());
+  std::printf(
+      "%d workers, 1 server, 64 MiB: push and pull %.2f GB/s  %.2f of memcpy (%.2f to %.2f)  (to "
+      "reach: >= 0.7)\n",
+      kWorkers, rates[kPairs / 2] * 1e-9, ratios[kPairs / 2], ratios.front(), ratios.back());
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What telemetry costs: an event written into the ring while another thread drains it, alone and with the reading of the clock that an
-// op takes; a training step with and without it; what it costs a step to put values of chunks aside; and how fast a recording is written and read
-// back.
+// What telemetry costs: an event written into the ring while another thread drains it, alone and
+// with the reading of the clock that an op takes; a training step with and without it; what it
+// costs a step to put values of chunks aside; and how fast a recording is written and read back.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,9 +31,12 @@ constexpr std::chrono::microseconds kDrainPeriod{200};
 constexpr int kPairs = 30, kStepsOfTry = 8;
 constexpr int kEventsPerBurst = 4'096;  // a few steps' worth; the ring holds eight of them
 
-double nanoseconds_each(std::int64_t begin, int count) { return static_cast<double>(base::now_nanoseconds() - begin) / count; }
+double nanoseconds_each(std::int64_t begin, int count) {
+  return static_cast<double>(base::now_nanoseconds() - begin) / count;
+}
 
-// Drains the ring as the shipping thread of a rank does, which sleeps in between, until told to stop.
+// Drains the ring as the shipping thread of a rank does, which sleeps in between, until told to
+// stop.
 class Drain {
  public:
   explicit Drain(telemetry::EventRing& ring) : thread_([this, &ring] { run(ring); }) {}
@@ -60,8 +63,8 @@ class Drain {
   std::thread thread_;
 };
 
-// The time of an event in each burst, sorted. Bursts start on a ring that is empty, so that none is dropped: a dropped event would be
-// a cheaper one.
+// The time of an event in each burst, sorted. Bursts start on a ring that is empty, so that none is
+// dropped: a dropped event would be a cheaper one.
 template <class Write>
 std::vector<double> measure(Write write) {
   telemetry::EventRing ring;
@@ -71,9 +74,12 @@ std::vector<double> measure(Write write) {
     const std::int64_t begin = base::now_nanoseconds();
     for (int i = 0; i < kEventsPerBurst; ++i) write(ring, i);
     times.push_back(nanoseconds_each(begin, kEventsPerBurst));
-    while (drain.events() + static_cast<std::int64_t>(ring.dropped()) < std::int64_t{burst + 1} * kEventsPerBurst) std::this_thread::yield();
+    while (drain.events() + static_cast<std::int64_t>(ring.dropped()) <
+           std::int64_t{burst + 1} * kEventsPerBurst)
+      std::this_thread::yield();
   }
-  if (ring.dropped() > 0) std::printf("dropped %llu events\n", static_cast<unsigned long long>(ring.dropped()));
+  if (ring.dropped() > 0)
+    std::printf("dropped %llu events\n", static_cast<unsigned long long>(ring.dropped()));
   std::sort(times.begin(), times.end());
   return times;
 }
@@ -81,8 +87,8 @@ std::vector<double> measure(Write write) {
 void print(const char* what, const std::vector<double>& times, const char* wanted) {
   double total = 0;
   for (const double time : times) total += time;
-  std::printf("%-44s median %6.1f  p95 %6.1f  mean %6.1f ns%s\n", what, times[times.size() / 2], times[times.size() * 95 / 100],
-              total / static_cast<double>(times.size()), wanted);
+  std::printf("%-44s median %6.1f  p95 %6.1f  mean %6.1f ns%s\n", what, times[times.size() / 2],
+              times[times.size() * 95 / 100], total / static_cast<double>(times.size()), wanted);
 }
 
 void bench_ring() {
@@ -118,16 +124,21 @@ experiment::Experiment one_device() {
   return made;
 }
 
-double run_seconds(const experiment::Resolved& resolved, const plan::Plan& plan, compute::Compute& compute, tests::Telemetry telemetry) {
-  const tests::RankOutcome outcome = tests::train_rank(resolved, plan, 0, compute, nullptr, telemetry);
+double run_seconds(const experiment::Resolved& resolved, const plan::Plan& plan,
+                   compute::Compute& compute, tests::Telemetry telemetry) {
+  const tests::RankOutcome outcome =
+      tests::train_rank(resolved, plan, 0, compute, nullptr, telemetry);
   if (!outcome.problem.empty()) std::printf("%s\n", outcome.problem.c_str());
   return outcome.seconds;
 }
 
-// How much longer steps take with telemetry: the median of short tries next to each other, in either order, so that a machine that is
-// slow for a while is slow for both.
-double measure_percent(const experiment::Resolved& resolved, const plan::Plan& plan, compute::Compute& compute, int tries) {
-  const auto seconds = [&](tests::Telemetry telemetry) { return run_seconds(resolved, plan, compute, telemetry); };
+// How much longer steps take with telemetry: the median of short tries next to each other, in
+// either order, so that a machine that is slow for a while is slow for both.
+double measure_percent(const experiment::Resolved& resolved, const plan::Plan& plan,
+                       compute::Compute& compute, int tries) {
+  const auto seconds = [&](tests::Telemetry telemetry) {
+    return run_seconds(resolved, plan, compute, telemetry);
+  };
   std::vector<double> percents;
   for (int attempt = 0; attempt < tries; ++attempt) {
     const bool on_first = attempt % 2 == 0;
@@ -142,7 +153,10 @@ double measure_percent(const experiment::Resolved& resolved, const plan::Plan& p
 // The CNN of the example, on one device, batches of 64.
 experiment::Experiment one_device_of_images() {
   experiment::Experiment made = one_device();
-  made.model = experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_cnn_digits.json").value().model;
+  made.model = experiment::load(TRAINYARD_SOURCE_DIR
+                                "/resources/experiments/four_devices_mirrored_cnn_digits.json")
+                   .value()
+                   .model;
   made.training.batch_per_rank = 64;
   return made;
 }
@@ -159,12 +173,14 @@ void bench_step(const char* what, const experiment::Experiment& experiment, int 
     sum += percent;
     squares += percent * percent;
   }
-  const double mean = sum / kPairs, deviation = std::sqrt((squares - kPairs * mean * mean) / (kPairs - 1));
-  std::printf("%-44s mean %+6.2f %%, 95 %% interval +-%.2f %%, %d pairs (to reach: <= 1 %%)\n", what, mean, kStudent29 * deviation / std::sqrt(double{kPairs}),
-              kPairs);
+  const double mean = sum / kPairs,
+               deviation = std::sqrt((squares - kPairs * mean * mean) / (kPairs - 1));
+  std::printf("%-44s mean %+6.2f %%, 95 %% interval +-%.2f %%, %d pairs (to reach: <= 1 %%)\n",
+              what, mean, kStudent29 * deviation / std::sqrt(double{kPairs}), kPairs);
 }
 
-// All that a step asks of the sampler of chunks, of rank 0 of four, in a ring: of a step that puts values aside, and of one that does not.
+// All that a step asks of the sampler of chunks, of rank 0 of four, in a ring: of a step that puts
+// values aside, and of one that does not.
 void bench_values() {
   experiment::Experiment four = one_device();
   four.topology.hosts = {tests::drawn_host("host0", 4)};
@@ -173,9 +189,12 @@ void bench_values() {
   const auto plan = strategy::make_plan(resolved).value();
   const plan::RankPlan rank = plan.rank_plan(0);
   const run::Layout layout = run::layout(rank);
-  std::vector<std::byte> own(static_cast<std::size_t>(layout.private_bytes)), shared(static_cast<std::size_t>(layout.shared_bytes));
+  std::vector<std::byte> own(static_cast<std::size_t>(layout.private_bytes)),
+      shared(static_cast<std::size_t>(layout.shared_bytes));
   const auto compute = compute::reference::make();
-  const auto bound = run::bind(rank, plan.groups, resolved.model, session::recipe(resolved), *compute, std::span(own), std::span(shared)).value();
+  const auto bound = run::bind(rank, plan.groups, resolved.model, session::recipe(resolved),
+                               *compute, std::span(own), std::span(shared))
+                         .value();
   const int program = rank.program("train");
   const auto& ops = rank.programs[static_cast<std::size_t>(program)].ops;
   std::int64_t instance = 0;
@@ -183,7 +202,8 @@ void bench_values() {
     ++instance;
     for (std::size_t op = 0; op < ops.size(); ++op)
       if (plan::communicates(ops[op].kind))
-        sampler.begins({program, static_cast<int>(op), number, instance, 0}), sampler.ends({program, static_cast<int>(op), number, instance, 0});
+        sampler.begins({program, static_cast<int>(op), number, instance, 0}),
+            sampler.ends({program, static_cast<int>(op), number, instance, 0});
   };
   std::vector<double> sampled, others;
   for (int attempt = 0; attempt < kBursts; ++attempt) {
@@ -201,7 +221,8 @@ void bench_values() {
   print("a step that does not", others, "");
 }
 
-base::Result<void> write_recording(const std::filesystem::path& path, int frames, const std::vector<Event>& batch) {
+base::Result<void> write_recording(const std::filesystem::path& path, int frames,
+                                   const std::vector<Event>& batch) {
   auto writer = telemetry::RecordingWriter::create(path, {{"ranks", 1}});
   if (!writer) return base::fail(writer.error());
   for (int i = 0; i < frames; ++i)
@@ -217,13 +238,15 @@ base::Result<std::size_t> count_events(const std::filesystem::path& path) {
     const auto frame = reader->next();
     if (!frame) return base::fail(frame.error());
     if (!*frame) return events;
-    if ((*frame)->type == telemetry::FrameType::events) events += telemetry::events_of(**frame)->size();
+    if ((*frame)->type == telemetry::FrameType::events)
+      events += telemetry::events_of(**frame)->size();
   }
 }
 
 bool bench_recording() {
   constexpr int kFrames = 2'000, kEventsPerFrame = 1'000;
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / ("trainyard-bench-" + std::to_string(::getpid()) + ".try");
+  const std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                     ("trainyard-bench-" + std::to_string(::getpid()) + ".try");
   const std::int64_t begin = base::now_nanoseconds();
   const auto written = write_recording(path, kFrames, std::vector<Event>(kEventsPerFrame));
   const double write_ns = nanoseconds_each(begin, kFrames * kEventsPerFrame);
@@ -232,8 +255,8 @@ bool bench_recording() {
   const double read_ns = nanoseconds_each(read_begin, kFrames * kEventsPerFrame);
   std::filesystem::remove(path);
   if (!written || !read || *read != std::size_t{kFrames} * kEventsPerFrame) return false;
-  std::printf("%-44s %6.1f million events a second\n%-44s %6.1f million events a second\n", "write a recording", 1e3 / write_ns, "read a recording",
-              1e3 / read_ns);
+  std::printf("%-44s %6.1f million events a second\n%-44s %6.1f million events a second\n",
+              "write a recording", 1e3 / write_ns, "read a recording", 1e3 / read_ns);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How many gradients a second workers on the virtual clock compute, beside a plain training loop of the same model and batch; both on one core. A pair
-// at a time, in either order, so that a machine that is slow for a while is slow for both.
+// How many gradients a second workers on the virtual clock compute, beside a plain training loop of
+// the same model and batch; both on one core. A pair at a time, in either order, so that a machine
+// that is slow for a while is slow for both.
 #include <sched.h>
 
 #include <algorithm>
@@ -19,9 +20,13 @@ using namespace trainyard;
 
 constexpr int kPairs = 9, kSteps = 2'048;
 
-// The example's: 784-256-128-10 on batches of 32. Pixels of drawn digits, so that no file is asked for.
+// The example's: 784-256-128-10 on batches of 32. Pixels of drawn digits, so that no file is asked
+// for.
 experiment::Experiment small_mlp() {
-  experiment::Experiment e = experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_workers_parameter_server_digits.json").value();
+  experiment::Experiment e =
+      experiment::load(TRAINYARD_SOURCE_DIR
+                       "/resources/experiments/four_workers_parameter_server_digits.json")
+          .value();
   e.data = {};
   e.data.train_samples = 1'024;  // soon drawn, and in memory from then on
   e.data.held_out_samples = 0;
@@ -36,7 +41,8 @@ double plain_seconds(experiment::Experiment e, compute::Compute& compute) {
   e.strategy = {};
   e.strategy.kind = experiment::StrategyKind::one_device;
   const auto resolved = experiment::resolve(e, ".").value();
-  const tests::RankOutcome outcome = tests::train_rank(resolved, strategy::make_plan(resolved).value(), 0, compute, nullptr);
+  const tests::RankOutcome outcome =
+      tests::train_rank(resolved, strategy::make_plan(resolved).value(), 0, compute, nullptr);
   if (!outcome.problem.empty()) std::printf("%s\n", outcome.problem.c_str());
   return outcome.seconds;
 }
@@ -45,22 +51,30 @@ double virtual_seconds(experiment::Experiment e, int workers, compute::Compute& 
   e.topology.hosts = {tests::drawn_host("host0", workers + 1)};
   e.topology.links.clear();
   e.topology.hosts[0].devices.back().role = topology::Role::parameter_server;
-  for (topology::Device& device : e.topology.hosts[0].devices) device.jitter = device.role == topology::Role::worker ? 0.3 : 0;
+  for (topology::Device& device : e.topology.hosts[0].devices)
+    device.jitter = device.role == topology::Role::worker ? 0.3 : 0;
   const auto resolved = experiment::resolve(e, ".").value();
   const auto plan = strategy::make_plan(resolved).value();
   const run::Recipe recipe = session::recipe(resolved);
   auto parts = session::served_training_parts(resolved, plan, recipe, compute).value();
   std::vector<std::unique_ptr<telemetry::EventRing>> rings;
-  for (int rank = 0; rank < plan.ranks; ++rank) rings.push_back(std::make_unique<telemetry::EventRing>(1 << 12));
+  for (int rank = 0; rank < plan.ranks; ++rank)
+    rings.push_back(std::make_unique<telemetry::EventRing>(1 << 12));
   parts.events = [&](int rank) { return rings[static_cast<std::size_t>(rank)].get(); };
   const auto training = run::ServedTraining::make(std::move(parts)).value();
-  const auto clock = sim::ServedClock::make({&plan, std::make_shared<topology::Network>(resolved.document.topology), resolved.ranks, 1}).value();
+  const auto clock = sim::ServedClock::make(
+                         {&plan, std::make_shared<topology::Network>(resolved.document.topology),
+                          resolved.ranks, 1})
+                         .value();
   clock->allow(kSteps, true);
   const std::int64_t begin = base::now_nanoseconds();
   for (auto event = clock->next(); event && *event; event = clock->next())
-    if (const auto ok = training->follow(**event); !ok) std::printf("%s\n", base::to_string(ok.error()).c_str());
+    if (const auto ok = training->follow(**event); !ok)
+      std::printf("%s\n", base::to_string(ok.error()).c_str());
   const double seconds = base::seconds(base::now_nanoseconds() - begin);
-  if (training->gradients() != kSteps) std::printf("computed %lld gradients, not %d\n", static_cast<long long>(training->gradients()), kSteps);
+  if (training->gradients() != kSteps)
+    std::printf("computed %lld gradients, not %d\n", static_cast<long long>(training->gradients()),
+                kSteps);
   return seconds;
 }
 
@@ -82,8 +96,9 @@ void bench(int workers, compute::Compute& compute) {
   }
   std::sort(ratios.begin(), ratios.end());
   std::sort(rates.begin(), rates.end());
-  std::printf("%3d virtual workers  %7.0f gradients/s  %.2f of a plain loop's (%.2f to %.2f)%s\n", workers, rates[kPairs / 2], ratios[kPairs / 2],
-              ratios.front(), ratios.back(), workers == 64 ? "  (to reach: >= 0.8)" : "");
+  std::printf("%3d virtual workers  %7.0f gradients/s  %.2f of a plain loop's (%.2f to %.2f)%s\n",
+              workers, rates[kPairs / 2], ratios[kPairs / 2], ratios.front(), ratios.back(),
+              workers == 64 ? "  (to reach: >= 0.8)" : "");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training in micro-steps: k of them equal one batch k times as large, whatever the strategy, and send no more.
+// Real training in micro-steps: k of them equal one batch k times as large, whatever the strategy,
+// and send no more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +16,9 @@ namespace {
 using experiment::OptimizerKind;
 using experiment::StrategyKind;
 
-// A global batch of 24 in `micro_steps` of a rank. 250 samples leave a tail of 10: with four ranks of two micro-steps of 3, ranks take 3, 3, 2
-// and 2 samples in one micro-step; with one rank of eight micro-steps of 3, the tail has three of 3 and one of 1.
+// A global batch of 24 in `micro_steps` of a rank. 250 samples leave a tail of 10: with four ranks
+// of two micro-steps of 3, ranks take 3, 3, 2 and 2 samples in one micro-step; with one rank of
+// eight micro-steps of 3, the tail has three of 3 and one of 1.
 struct AccumulationCase {
   StrategyKind kind;
   int ranks;
@@ -33,8 +35,8 @@ struct AccumulationCase {
 };
 
 void PrintTo(const AccumulationCase& c, std::ostream* out) {
-  *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << c.micro_steps << " micro-steps, " << base::name_of(c.optimizer)
-       << (c.clip_norm > 0 ? ", clipped" : "");
+  *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << c.micro_steps
+       << " micro-steps, " << base::name_of(c.optimizer) << (c.clip_norm > 0 ? ", clipped" : "");
 }
 
 experiment::Experiment in_one(const AccumulationCase& c) {
@@ -48,7 +50,8 @@ experiment::Experiment in_one(const AccumulationCase& c) {
 class Accumulation : public testing::TestWithParam<AccumulationCase> {};
 
 TEST_P(Accumulation, hundred_fp64_steps_equal_one_device_with_the_whole_batch) {
-  const auto one = trained(in_one(GetParam())), ranks = trained(GetParam().training(small(GetParam().ranks, 24)));
+  const auto one = trained(in_one(GetParam())),
+             ranks = trained(GetParam().training(small(GetParam().ranks, 24)));
   ASSERT_EQ(one[0].problem, "");
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
@@ -58,7 +61,8 @@ TEST_P(Accumulation, hundred_fp64_steps_equal_one_device_with_the_whole_batch) {
 }
 
 TEST_P(Accumulation, one_fp32_step_gives_the_gradients_of_the_whole_batch) {
-  experiment::Experiment whole = in_one(GetParam()), parts = GetParam().training(small(GetParam().ranks, 24));
+  experiment::Experiment whole = in_one(GetParam()),
+                         parts = GetParam().training(small(GetParam().ranks, 24));
   for (auto* e : {&whole, &parts}) e->training.precision = experiment::Precision::fp32;
   expect_gradients_of(trained(one_step(whole))[0], trained(one_step(parts)));
 }
@@ -67,21 +71,25 @@ TEST_P(Accumulation, one_fp32_step_gives_the_gradients_of_the_whole_batch) {
 std::map<std::pair<int, int>, double> metrics_of(const RankOutcome& rank, std::int32_t step) {
   std::map<std::pair<int, int>, double> values;
   for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.step == step) values[{event.subject, event.index}] = event.value;
+    if (event.kind == telemetry::EventKind::metric && event.step == step)
+      values[{event.subject, event.index}] = event.value;
   return values;
 }
 
-// The same ranks with the whole batch at once: loss, hits and norms of each rank, before and after reduction.
+// The same ranks with the whole batch at once: loss, hits and norms of each rank, before and after
+// reduction.
 TEST_P(Accumulation, says_the_figures_of_the_whole_batch) {
   using telemetry::Metric;
   AccumulationCase whole_case = GetParam();
   whole_case.micro_steps = 1;
-  const auto parts = trained(GetParam().training(small(GetParam().ranks, 24))), whole = trained(whole_case.training(small(GetParam().ranks, 24)));
+  const auto parts = trained(GetParam().training(small(GetParam().ranks, 24))),
+             whole = trained(whole_case.training(small(GetParam().ranks, 24)));
   int compared = 0;
   for (std::size_t rank = 0; rank < parts.size(); ++rank)
     for (const std::int32_t step : {0, 10, 11, 99}) {  // 10: the tail of an epoch
       auto found = metrics_of(parts[rank], step), expected = metrics_of(whole[rank], step);
-      for (const Metric metric : {Metric::loss_sum, Metric::correct, Metric::samples, Metric::local_gradient_norm, Metric::reduced_gradient_norm})
+      for (const Metric metric : {Metric::loss_sum, Metric::correct, Metric::samples,
+                                  Metric::local_gradient_norm, Metric::reduced_gradient_norm})
         for (int segment = 0; segment < 3; ++segment) {
           const std::pair<int, int> key{static_cast<int>(metric), segment};
           ASSERT_EQ(found.contains(key), expected.contains(key));
@@ -102,34 +110,44 @@ TEST_P(Accumulation, every_sample_is_used_once_an_epoch) {
   std::map<std::int32_t, double> samples;  // by step
   for (const RankOutcome& rank : trained(e))
     for (const telemetry::Event& event : rank.events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::samples))
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(telemetry::Metric::samples))
         samples[event.step] += event.value;
   ASSERT_EQ(std::ssize(samples), 2 * 11);
-  for (std::int32_t step = 0; step < 22; ++step) EXPECT_EQ(samples[step], step % 11 == 10 ? 10 : 24);
+  for (std::int32_t step = 0; step < 22; ++step)
+    EXPECT_EQ(samples[step], step % 11 == 10 ? 10 : 24);
 }
 
 TEST_P(Accumulation, sends_what_one_batch_sends) {
   AccumulationCase whole_case = GetParam();
   whole_case.micro_steps = 1;
-  experiment::Experiment parts = GetParam().training(small(GetParam().ranks, 24)), whole = whole_case.training(small(GetParam().ranks, 24));
+  experiment::Experiment parts = GetParam().training(small(GetParam().ranks, 24)),
+                         whole = whole_case.training(small(GetParam().ranks, 24));
   for (auto* e : {&parts, &whole}) e->training.steps = 12;
   const auto found = trained(parts), expected = trained(whole);
   for (std::size_t rank = 0; rank < found.size(); ++rank)
     for (std::size_t peer = 0; peer < found[rank].traffic.size(); ++peer) {
-      EXPECT_EQ(found[rank].traffic[peer].sent_payload_bytes, expected[rank].traffic[peer].sent_payload_bytes);
-      EXPECT_EQ(found[rank].traffic[peer].received_payload_bytes, expected[rank].traffic[peer].received_payload_bytes);
+      EXPECT_EQ(found[rank].traffic[peer].sent_payload_bytes,
+                expected[rank].traffic[peer].sent_payload_bytes);
+      EXPECT_EQ(found[rank].traffic[peer].received_payload_bytes,
+                expected[rank].traffic[peer].received_payload_bytes);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Accumulation,
-                         testing::Values(AccumulationCase{StrategyKind::one_device, 1, 2},
-                                         AccumulationCase{StrategyKind::one_device, 1, 8, OptimizerKind::adam}, AccumulationCase{StrategyKind::mirrored, 1, 3},
-                                         AccumulationCase{StrategyKind::mirrored, 2, 2, OptimizerKind::sgd, 0.5},
-                                         AccumulationCase{StrategyKind::mirrored, 3, 4, OptimizerKind::adamw}, AccumulationCase{StrategyKind::mirrored, 4, 2},
-                                         AccumulationCase{StrategyKind::ddp, 2, 4, OptimizerKind::adam, 0.5}, AccumulationCase{StrategyKind::ddp, 3, 2},
-                                         AccumulationCase{StrategyKind::ddp, 4, 3}));
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, Accumulation,
+    testing::Values(AccumulationCase{StrategyKind::one_device, 1, 2},
+                    AccumulationCase{StrategyKind::one_device, 1, 8, OptimizerKind::adam},
+                    AccumulationCase{StrategyKind::mirrored, 1, 3},
+                    AccumulationCase{StrategyKind::mirrored, 2, 2, OptimizerKind::sgd, 0.5},
+                    AccumulationCase{StrategyKind::mirrored, 3, 4, OptimizerKind::adamw},
+                    AccumulationCase{StrategyKind::mirrored, 4, 2},
+                    AccumulationCase{StrategyKind::ddp, 2, 4, OptimizerKind::adam, 0.5},
+                    AccumulationCase{StrategyKind::ddp, 3, 2},
+                    AccumulationCase{StrategyKind::ddp, 4, 3}));
 
-// Of one epoch in micro-steps of five samples: a rank whose shard ends in the midst of a step takes fewer.
+// Of one epoch in micro-steps of five samples: a rank whose shard ends in the midst of a step takes
+// fewer.
 TEST(Accumulated, shards_of_unequal_size_train_in_micro_steps) {
   experiment::Experiment whole = small(3, 45);
   whole.data.sharding.kind = data::ShardingKind::size_skew;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Asynchronous gossip computed again, with real gradients: by what its ranks wrote down of a run of threads, to the bit; and not by another order.
+// Asynchronous gossip computed again, with real gradients: by what its ranks wrote down of a run of
+// threads, to the bit; and not by another order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,12 +53,14 @@ struct Training {
   run::Recipe recipe;
   std::unique_ptr<run::PairTraining> training;
 
-  explicit Training(const experiment::Resolved& resolved) : plan(strategy::make_plan(resolved).value()), recipe(session::recipe(resolved)) {
+  explicit Training(const experiment::Resolved& resolved)
+      : plan(strategy::make_plan(resolved).value()), recipe(session::recipe(resolved)) {
     auto parts = session::pair_training_parts(resolved, plan, recipe).value();
     std::size_t most = 0;
     for (int rank = 0; rank < plan.ranks; ++rank) {
       parts.computes.push_back(compute::reference::make());
-      most = std::max(most, static_cast<std::size_t>(run::layout(plan.rank_plan(rank)).shared_bytes));
+      most =
+          std::max(most, static_cast<std::size_t>(run::layout(plan.rank_plan(rank)).shared_bytes));
     }
     parts.transports = in_process(plan.ranks, most);
     parts.swap_directory = std::filesystem::temp_directory_path().string();
@@ -70,11 +73,13 @@ Followed follow(const experiment::Resolved& resolved, Answers answers) {
   Followed followed;
   auto order = plan::RecordedAnswers::make(std::move(answers), 0).value();
   for (auto event = order.next(); event && followed.problem.empty(); event = order.next())
-    if (const auto ok = again.training->follow(*event); !ok) followed.problem = base::to_string(ok.error());
+    if (const auto ok = again.training->follow(*event); !ok)
+      followed.problem = base::to_string(ok.error());
   followed.left = order.left();
   followed.steps = again.training->steps();
   followed.over = again.training->over();
-  for (int rank = 0; rank < resolved.world(); ++rank) followed.parameters.push_back(tests::values_of(again.training->parameters(rank)));
+  for (int rank = 0; rank < resolved.world(); ++rank)
+    followed.parameters.push_back(tests::values_of(again.training->parameters(rank)));
   return followed;
 }
 
@@ -108,13 +113,17 @@ TEST(AsynchronousGossipOrder, computes_a_real_run_again_to_the_bit) {
 }
 
 TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
-  Experiment adam = training(4), in_micro_steps = training(4), normalised = training(4), dropped = training(4);
+  Experiment adam = training(4), in_micro_steps = training(4), normalised = training(4),
+             dropped = training(4);
   adam.training.optimizer.kind = OptimizerKind::adamw;
   adam.training.optimizer.learning_rate = 0.01;
   in_micro_steps.training.accumulation_steps = 3;
-  normalised.model.layers.insert(normalised.model.layers.begin() + 1, {.kind = model::LayerKind::batch_norm});
-  dropped.model.layers.insert(dropped.model.layers.begin() + 2, {.kind = model::LayerKind::dropout, .probability = 0.3});
-  for (const Experiment* one : {&adam, &in_micro_steps, &normalised, &dropped}) expect_the_same_to_the_bit(*one);
+  normalised.model.layers.insert(normalised.model.layers.begin() + 1,
+                                 {.kind = model::LayerKind::batch_norm});
+  dropped.model.layers.insert(dropped.model.layers.begin() + 2,
+                              {.kind = model::LayerKind::dropout, .probability = 0.3});
+  for (const Experiment* one : {&adam, &in_micro_steps, &normalised, &dropped})
+    expect_the_same_to_the_bit(*one);
 }
 
 TEST(AsynchronousGossipOrder, says_where_a_rank_was_when_it_answered) {
@@ -126,9 +135,11 @@ TEST(AsynchronousGossipOrder, says_where_a_rank_was_when_it_answered) {
     }
     ASSERT_FALSE(real.answers[rank].empty());
     EXPECT_TRUE(std::ranges::is_sorted(real.answers[rank], {}, &Answer::place));
-    EXPECT_EQ(real.answers[rank].back(), (Answer{Answer::Kind::ends, static_cast<std::int32_t>(rank), {100, 0}, -1, 0}));
+    EXPECT_EQ(real.answers[rank].back(),
+              (Answer{Answer::Kind::ends, static_cast<std::int32_t>(rank), {100, 0}, -1, 0}));
   }
-  EXPECT_EQ(real.answers[1].size() + real.answers[3].size(), 2U * 100 + 2) << "every step of those that ask is in one of them";
+  EXPECT_EQ(real.answers[1].size() + real.answers[3].size(), 2U * 100 + 2)
+      << "every step of those that ask is in one of them";
 }
 
 // The first answer that another follows in a later step of its own.
@@ -153,7 +164,8 @@ TEST(AsynchronousGossipOrder, of_an_answer_at_another_moment_comes_to_other_weig
 TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_written_down) {
   Real real = real_run(training(4));
   real.answers[1].resize(real.answers[1].size() / 2);
-  const Followed once = follow(real.resolved, real.answers), again = follow(real.resolved, real.answers);
+  const Followed once = follow(real.resolved, real.answers),
+                 again = follow(real.resolved, real.answers);
   ASSERT_EQ(once.problem, "");
   EXPECT_FALSE(once.over);
   EXPECT_GT(once.steps, 0);
@@ -170,20 +182,27 @@ TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
       if (const auto ok = again.training->follow(event); !ok) return base::to_string(ok.error());
     return std::string();
   };
-  const auto answers = [](std::int64_t step, StepPlace place) { return Answer{Answer::Kind::answers, 1, place, 0, step}; };
+  const auto answers = [](std::int64_t step, StepPlace place) {
+    return Answer{Answer::Kind::answers, 1, place, 0, step};
+  };
   const Answer ends{Answer::Kind::ends, 1, {3, 0}, -1, 0};
   EXPECT_EQ(why({answers(0, {0, 2}), answers(1, {5, 0})}), "");
-  EXPECT_THAT(why({answers(0, {2, 1}), answers(1, {1, 9})}), HasSubstr("rank 1, op 9 of step 1: it was at op 1 of step 2 already"));
+  EXPECT_THAT(why({answers(0, {2, 1}), answers(1, {1, 9})}),
+              HasSubstr("rank 1, op 9 of step 1: it was at op 1 of step 2 already"));
   EXPECT_THAT(why({answers(1, {0, 0})}), HasSubstr("rank 0 did not ask it in step 1"));
-  EXPECT_THAT(why({answers(0, {0, 0}), answers(0, {0, 1})}), HasSubstr("rank 0 did not ask it in step 0"));
+  EXPECT_THAT(why({answers(0, {0, 0}), answers(0, {0, 1})}),
+              HasSubstr("rank 0 did not ask it in step 0"));
   EXPECT_THAT(why({answers(0, {101, 0})}), HasSubstr("no more than 100 steps"));
   EXPECT_THAT(why({answers(0, {0, 200})}), HasSubstr("it was at op 0 of step 1 already"));
-  EXPECT_THAT(why({Answer{Answer::Kind::answers, 0, {}, 1, 0}}), HasSubstr("there is no such rank that answers"));
+  EXPECT_THAT(why({Answer{Answer::Kind::answers, 0, {}, 1, 0}}),
+              HasSubstr("there is no such rank that answers"));
   EXPECT_THAT(why({ends, answers(0, {3, 0})}), HasSubstr("it goes on after its end"));
-  EXPECT_THAT(why({Answer{Answer::Kind::ends, 1, {3, 1}, -1, 0}}), HasSubstr("it ends within a step"));
+  EXPECT_THAT(why({Answer{Answer::Kind::ends, 1, {3, 1}, -1, 0}}),
+              HasSubstr("it ends within a step"));
 }
 
-// Sessions ------------------------------------------------------------------------------------------------------------------
+// Sessions
+// ------------------------------------------------------------------------------------------------------------------
 
 Experiment session_in_pairs(std::int64_t steps) {
   Experiment e = session_experiment(4, steps);
@@ -193,15 +212,18 @@ Experiment session_in_pairs(std::int64_t steps) {
 }
 
 void expect_computed_again(const session::CoordinatorResult& outcome) {
-  const auto again = session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
+  const auto again =
+      session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
   ASSERT_TRUE(again) << base::to_string(again.error());
   EXPECT_EQ(again->left_over, 0);
   EXPECT_EQ(again->weights.size(), 4u);
   ASSERT_TRUE(again->compared());
-  for (const auto& rank : again->weights) EXPECT_EQ(rank.parameters_xxh64, rank.recorded_xxh64) << "rank " << rank.rank;
+  for (const auto& rank : again->weights)
+    EXPECT_EQ(rank.parameters_xxh64, rank.recorded_xxh64) << "rank " << rank.rank;
 }
 
-// A straggler answers while it is held back; and all meet in between, to evaluate and to measure how far they are apart.
+// A straggler answers while it is held back; and all meet in between, to evaluate and to measure
+// how far they are apart.
 TEST(AsynchronousGossipOrder, has_what_a_straggler_answers_while_it_is_held_back) {
   for (const std::size_t straggler : {0u, 1u}) {
     Experiment e = session_in_pairs(60);
@@ -240,8 +262,10 @@ TEST(AsynchronousGossipOrder, of_another_experiment_is_refused) {
   Experiment other = e;
   other.training.seed = 99;
   SessionRun other_run(other);
-  const std::filesystem::path others = other_run.result().result["run_directory"].get<std::string>();
-  std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile, std::filesystem::copy_options::overwrite_existing);
+  const std::filesystem::path others =
+      other_run.result().result["run_directory"].get<std::string>();
+  std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile,
+                             std::filesystem::copy_options::overwrite_existing);
   const auto refused = session::recompute(directory, recompute_services());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::ProblemCode::refused);

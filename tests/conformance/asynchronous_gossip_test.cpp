@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Asynchronous gossip with real gradients, ranks as threads: what all end with, what is counted, whom a straggler holds up, and how a pause ends.
+// Asynchronous gossip with real gradients, ranks as threads: what all end with, what is counted,
+// whom a straggler holds up, and how a pause ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,9 +26,12 @@ using tests::in_process;
 using tests::RankOutcome;
 using tests::trained;
 
-TEST(AsynchronousGossip, without_gradients_keeps_the_mean_and_comes_together) { tests::expect_pairs(in_process); }
+TEST(AsynchronousGossip, without_gradients_keeps_the_mean_and_comes_together) {
+  tests::expect_pairs(in_process);
+}
 
-// All begin alike, and the mean is never changed by an average: after one step it is that of mirrored.
+// All begin alike, and the mean is never changed by an average: after one step it is that of
+// mirrored.
 TEST(AsynchronousGossip, one_step_from_one_start_is_that_of_mirrored) {
   for (const int ranks : {2, 4, 6}) {
     experiment::Experiment e = tests::one_step(tests::in_pairs(tests::small(ranks, 24)));
@@ -53,7 +57,8 @@ TEST(AsynchronousGossip, all_end_with_one_set_of_parameters_and_learn) {
       ASSERT_EQ(rank.problem, "");
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
     }
-    EXPECT_GE(tests::sum_of(ranks, Metric::held_out_correct, 299), 0.9 * static_cast<double>(e.data.held_out_samples));
+    EXPECT_GE(tests::sum_of(ranks, Metric::held_out_correct, 299),
+              0.9 * static_cast<double>(e.data.held_out_samples));
     EXPECT_GT(tests::consensus_distances(ranks).rbegin()->second, 0);
   }
 }
@@ -64,13 +69,15 @@ TEST(AsynchronousGossip, more_steps_allocate_nothing_more) {
   EXPECT_THAT(tests::allocated_by_more_steps(e, in_process), testing::Each(0));
 }
 
-// Sessions ------------------------------------------------------------------------------------------------------------------
+// Sessions
+// ------------------------------------------------------------------------------------------------------------------
 
 double median_step(const telemetry::History& history, int rank) {
   const auto* series = history.find({Metric::step_seconds, rank, 0});
   if (series == nullptr || series->values.empty()) return 0;
   std::vector<double> values = series->values;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -80,12 +87,13 @@ experiment::Experiment with_straggler(GossipMode mode, std::size_t straggler) {
   e.strategy.gossip.mode = mode;
   e.model.layers.front().units = 400;
   e.run.evaluate_every_steps = 60;
-  e.topology.hosts[0].devices[straggler].slow_down = 150;  // its steps take far longer than a thread may wait for a core
+  e.topology.hosts[0].devices[straggler].slow_down =
+      150;  // its steps take far longer than a thread may wait for a core
   return e;
 }
 
-// In step its neighbours wait for it at every step, and theirs for them. Each on its own clock, not even those that it answers wait: a slow device answers as
-// soon as any.
+// In step its neighbours wait for it at every step, and theirs for them. Each on its own clock, not
+// even those that it answers wait: a slow device answers as soon as any.
 TEST(AsynchronousGossip, a_straggler_does_not_slow_the_steps_of_others) {
   for (const std::size_t straggler : {0u, 1u}) {
     SessionRun in_step(with_straggler(GossipMode::synchronous, straggler));
@@ -120,7 +128,9 @@ TEST(AsynchronousGossip, a_pause_and_a_stop_find_all_at_one_step) {
   viewer.ask(Command::stop);
   const auto outcome = run.result();
   EXPECT_EQ(state_of(outcome), "stopped");
-  for (const auto& rank : outcome.result["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], outcome.result["ranks"][0]["parameters_xxh64"]) << "the mean";
+  for (const auto& rank : outcome.result["ranks"])
+    EXPECT_EQ(rank["parameters_xxh64"], outcome.result["ranks"][0]["parameters_xxh64"])
+        << "the mean";
   EXPECT_FALSE(outcome.result.contains("lambda_2"));
   EXPECT_TRUE(recorded(outcome).consensus_decay().empty()) << "no theory of ranks in step";
 }

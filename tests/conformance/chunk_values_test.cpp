@@ -19,7 +19,8 @@ using experiment::StrategyKind;
 using telemetry::ChunkValues;
 using telemetry::ChunkValuesKey;
 
-experiment::Experiment small_run(int ranks, StrategyKind kind = StrategyKind::mirrored, std::int64_t steps = 6) {
+experiment::Experiment small_run(int ranks, StrategyKind kind = StrategyKind::mirrored,
+                                 std::int64_t steps = 6) {
   experiment::Experiment e = session_experiment(ranks, steps);
   e.training.precision = experiment::Precision::fp64;
   e.strategy.kind = kind;
@@ -35,10 +36,12 @@ telemetry::History history_of(const experiment::Experiment& e) {
 }
 
 double before_at(const ChunkValues& values, std::size_t i) {
-  return compute::number_at(values.dtype, values.before.data() + static_cast<std::int64_t>(i) * base::size_of(values.dtype));
+  return compute::number_at(values.dtype, values.before.data() + static_cast<std::int64_t>(i) *
+                                                                     base::size_of(values.dtype));
 }
 double after_at(const ChunkValues& values, std::size_t i) {
-  return compute::number_at(values.dtype, values.after.data() + static_cast<std::int64_t>(i) * base::size_of(values.dtype));
+  return compute::number_at(values.dtype, values.after.data() + static_cast<std::int64_t>(i) *
+                                                                    base::size_of(values.dtype));
 }
 
 // Of the first step.
@@ -47,13 +50,16 @@ std::vector<double> gradients_of_one_device(const experiment::Experiment& e) {
   one.topology.hosts = {trainyard::tests::drawn_host("alpha", 1)};
   one.strategy.kind = StrategyKind::one_device;
   one.training.batch_per_rank = 24;
-  return tests::train(experiment::resolve(one, ".").value(), compute::reference::make, {}).front().gradients;
+  return tests::train(experiment::resolve(one, ".").value(), compute::reference::make, {})
+      .front()
+      .gradients;
 }
 
 // Where the buckets begin in the flat gradient, as the coarse plan says.
 std::map<int, std::int64_t> begins_of_buckets(const experiment::Experiment& e) {
   std::map<int, std::int64_t> begins;
-  const plan::RankPlan rank = strategy::coarse_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
+  const plan::RankPlan rank =
+      strategy::coarse_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
   for (const plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program("train"))].ops)
     if (plan::coarse(op.kind)) begins[op.bucket] = op.writes.front().first;
   return begins;
@@ -64,7 +70,8 @@ TEST(ChunkValuesOfARun, are_of_the_first_steps_of_every_rank_and_bucket) {
   const telemetry::History history = history_of(e);
   std::set<int> steps;
   std::set<std::pair<int, int>> who;
-  for (const auto& [key, values] : history.chunk_values()) steps.insert(key.step), who.insert({key.rank, key.bucket});
+  for (const auto& [key, values] : history.chunk_values())
+    steps.insert(key.step), who.insert({key.rank, key.bucket});
   EXPECT_THAT(steps, testing::ElementsAre(0, 1, 2, 4));
   EXPECT_EQ(who.size(), 3 * begins_of_buckets(e).size());
   EXPECT_GE(begins_of_buckets(e).size(), 2u);
@@ -79,16 +86,22 @@ TEST(ChunkValuesOfARun, after_the_first_reduction_are_the_gradient_of_one_device
   for (const auto& [key, values] : history.chunk_values()) {
     if (key.step != 0) continue;
     for (std::size_t i = 0; i < values.places.size(); ++i, ++compared)
-      EXPECT_NEAR(after_at(values, i), gradient.at(static_cast<std::size_t>(begins.at(key.bucket) + values.places[i])), 1e-12);
+      EXPECT_NEAR(after_at(values, i),
+                  gradient.at(static_cast<std::size_t>(begins.at(key.bucket) + values.places[i])),
+                  1e-12);
   }
   EXPECT_GT(compared, 30);
 }
 
-// Every algorithm: played from what was there before, in its order, to the bits that were there after it.
+// Every algorithm: played from what was there before, in its order, to the bits that were there
+// after it.
 class PlayedFromARun : public testing::TestWithParam<collective::Algorithm> {};
 INSTANTIATE_TEST_SUITE_P(All, PlayedFromARun,
-                         testing::Values(collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::halving_doubling,
-                                         collective::Algorithm::binary_tree, collective::Algorithm::double_binary_tree, collective::Algorithm::star,
+                         testing::Values(collective::Algorithm::ring, collective::Algorithm::direct,
+                                         collective::Algorithm::halving_doubling,
+                                         collective::Algorithm::binary_tree,
+                                         collective::Algorithm::double_binary_tree,
+                                         collective::Algorithm::star,
                                          collective::Algorithm::all_to_all),
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
@@ -102,14 +115,18 @@ TEST_P(PlayedFromARun, ends_with_the_bits_that_the_run_had) {
     int played = 0;
     for (const auto& [key, of_first] : history.chunk_values()) {
       if (key.rank != 0) continue;
-      collective::Exercise exercise{
-          .algorithm = GetParam(), .hosts = {0, 0, 0, 0}, .elements = of_first.elements, .dtype = of_first.dtype, .segment_bytes = 256};
+      collective::Exercise exercise{.algorithm = GetParam(),
+                                    .hosts = {0, 0, 0, 0},
+                                    .elements = of_first.elements,
+                                    .dtype = of_first.dtype,
+                                    .segment_bytes = 256};
       ASSERT_EQ(of_first.places, run::sampled_places(exercise));
       const collective::Steps steps = collective::steps(exercise).value();
       const auto spans = collective::chunk_spans(exercise);
       collective::Values before(4), after(4);
       for (int rank = 0; rank < 4; ++rank) {
-        const ChunkValues& values = history.chunk_values().at({key.group, key.bucket, key.step, rank});
+        const ChunkValues& values =
+            history.chunk_values().at({key.group, key.bucket, key.step, rank});
         std::size_t at = 0;
         for (const collective::ChunkSpan& span : spans) {
           before[static_cast<std::size_t>(rank)].push_back(before_at(values, at));
@@ -117,10 +134,12 @@ TEST_P(PlayedFromARun, ends_with_the_bits_that_the_run_had) {
           at += static_cast<std::size_t>(std::min<std::int64_t>(span.count, run::kSampledOfChunk));
         }
       }
-      const collective::State end = collective::state_at(steps, before, steps.count(), compute::adding_in(exercise.dtype));
+      const collective::State end =
+          collective::state_at(steps, before, steps.count(), compute::adding_in(exercise.dtype));
       for (std::size_t rank = 0; rank < 4; ++rank)
         for (std::size_t chunk = 0; chunk < spans.size(); ++chunk, ++played)
-          EXPECT_TRUE(compute::same_number(end.held[rank][chunk].value, after[rank][chunk])) << "rank " << rank << ", chunk " << chunk;
+          EXPECT_TRUE(compute::same_number(end.held[rank][chunk].value, after[rank][chunk]))
+              << "rank " << rank << ", chunk " << chunk;
     }
     EXPECT_GT(played, 30);
   }
@@ -140,11 +159,16 @@ TEST(ChunkValuesOfARun, through_a_storage_are_sums_there_and_what_it_sends_back)
     ASSERT_NE(at, history.chunk_values().end()) << "group " << op.group;
     for (std::size_t i = 0; i < at->second.places.size(); ++i) {
       if (op.kind == plan::OpKind::reduce) {
-        EXPECT_NEAR(after_at(at->second, i), gradient.at(static_cast<std::size_t>(op.writes.front().first + at->second.places[i])), 1e-12);
+        EXPECT_NEAR(
+            after_at(at->second, i),
+            gradient.at(static_cast<std::size_t>(op.writes.front().first + at->second.places[i])),
+            1e-12);
         ++sums;
       } else {
-        const std::int32_t root = op.peer, other = plan.groups[static_cast<std::size_t>(op.group)].ranks[root == 0 ? 1 : 0];
-        const ChunkValues &sent = history.chunk_values().at({op.group, op.bucket, 0, root}), &kept = history.chunk_values().at({op.group, op.bucket, 0, other});
+        const std::int32_t root = op.peer, other = plan.groups[static_cast<std::size_t>(op.group)]
+                                                       .ranks[root == 0 ? 1 : 0];
+        const ChunkValues &sent = history.chunk_values().at({op.group, op.bucket, 0, root}),
+                          &kept = history.chunk_values().at({op.group, op.bucket, 0, other});
         EXPECT_EQ(after_at(kept, i), before_at(sent, i));
         ++copies;
       }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Number formats, what is put aside and what is made again are passes over a plan, which know nothing of meshes and schedules: all of them at once.
+// Number formats, what is put aside and what is made again are passes over a plan, which know
+// nothing of meshes and schedules: all of them at once.
 #include <gtest/gtest.h>
 
 #include "core/check/check.h"
@@ -20,7 +21,8 @@ using experiment::StrategyKind;
 using experiment::SwapTo;
 
 // 24 samples a step; an epoch of 250 ends with 10.
-Experiment combined_mesh(int ranks, experiment::MeshSpec mesh, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+Experiment combined_mesh(int ranks, experiment::MeshSpec mesh,
+                         PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
   Experiment e = strategy::small_gpt(ranks);
   e.model.layers[1].blocks = 2;
   e.strategy.kind = StrategyKind::hybrid;
@@ -30,24 +32,28 @@ Experiment combined_mesh(int ranks, experiment::MeshSpec mesh, PipelineSchedule 
   e.training.accumulation_steps = 3;
   e.training.batch_per_rank = 24 / mesh.data / 3;
   e.training.steps = 22;
-  e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
+  e.training.optimizer = {
+      .kind = experiment::OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
   return e;
 }
 
 // A table and a tied layer on a server, all else on two trainers; or all of it on two servers.
 Experiment remote(experiment::RemoteLayers layers, int servers) {
-  Experiment e = strategy::called(strategy::small_tied_gpt(1), 2, servers, layers, experiment::RemoteOutput::reference);
+  Experiment e = strategy::called(strategy::small_tied_gpt(1), 2, servers, layers,
+                                  experiment::RemoteOutput::reference);
   e.training.accumulation_steps = 3;
   e.training.batch_per_rank = 4;
   e.training.steps = 22;
-  e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
+  e.training.optimizer = {
+      .kind = experiment::OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
   return e;
 }
 
 Experiment pipedream() {
   Experiment e = recomputed::in_stages(strategy::small_gpt(3), PipelineSchedule::pipedream, 6);
   e.training.steps = 22;
-  e.training.optimizer = {.kind = experiment::OptimizerKind::adam, .learning_rate = 0.005, .epsilon = 1e-4};
+  e.training.optimizer = {
+      .kind = experiment::OptimizerKind::adam, .learning_rate = 0.005, .epsilon = 1e-4};
   return e;
 }
 
@@ -76,7 +82,8 @@ TEST_P(Combined, is_valid_and_proved) {
 }
 
 TEST_P(Combined, is_put_aside_and_made_again_without_changing_a_bit) {
-  const auto with = trained(all_at_once(GetParam().experiment)), without = trained(in_bf16(GetParam().experiment));
+  const auto with = trained(all_at_once(GetParam().experiment)),
+             without = trained(in_bf16(GetParam().experiment));
   for (std::size_t r = 0; r < with.size(); ++r) {
     ASSERT_EQ(with[r].problem + without[r].problem, "");
     EXPECT_EQ(with[r].parameters, without[r].parameters) << "rank " << r;
@@ -90,7 +97,9 @@ TEST_P(Combined, learns_in_bf16_as_in_fp32) {
   const double loss = sum_of(whole, telemetry::Metric::held_out_loss_sum, last);
   EXPECT_GT(loss, 0);
   EXPECT_NEAR(sum_of(half, telemetry::Metric::held_out_loss_sum, last), loss, 0.02 * loss);
-  for (std::size_t r = 0; r < half.size(); ++r) EXPECT_TRUE(whole[r].parameters.empty() || half[r].parameters != whole[r].parameters) << "not rounded";
+  for (std::size_t r = 0; r < half.size(); ++r)
+    EXPECT_TRUE(whole[r].parameters.empty() || half[r].parameters != whole[r].parameters)
+        << "not rounded";
 }
 
 TEST_P(Combined, sends_what_the_formula_says) {
@@ -100,23 +109,34 @@ TEST_P(Combined, sends_what_the_formula_says) {
   const auto ranks = trained(e);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     std::int64_t sent = 0;
-    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
+    for (const comm::Traffic& to : ranks[r].traffic)
+      sent += static_cast<std::int64_t>(to.sent_payload_bytes);
     EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Plans, Combined,
-                         testing::Values(MeshCase{"replicas_of_stages", combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1})},
-                                         MeshCase{"replicas_of_parts", combined_mesh(4, {.data = 2, .pipeline = 1, .tensor = 2})},
-                                         MeshCase{"stages_of_parts_gpipe", combined_mesh(4, {.data = 1, .pipeline = 2, .tensor = 2}, PipelineSchedule::gpipe)},
-                                         MeshCase{"all_three_zb", combined_mesh(8, {.data = 2, .pipeline = 2, .tensor = 2}, PipelineSchedule::zb_h1)},
-                                         MeshCase{"moments_in_parts", combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true})},
-                                         MeshCase{"gradients_in_parts", sharded(combined_mesh(8, {.data = 2, .pipeline = 2, .tensor = 2}), Shard::gradients)},
-                                         MeshCase{"all_in_parts", sharded(combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1}), Shard::full)},
-                                         MeshCase{"all_in_parts_of_layers", sharded(combined_mesh(4, {.data = 2, .pipeline = 1, .tensor = 2}), Shard::full)},
-                                         MeshCase{"remote_table", remote(experiment::RemoteLayers::embeddings, 1)},
-                                         MeshCase{"remote_layers", remote(experiment::RemoteLayers::all, 2)}, MeshCase{"pipedream", pipedream()}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Plans, Combined,
+    testing::Values(
+        MeshCase{"replicas_of_stages", combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1})},
+        MeshCase{"replicas_of_parts", combined_mesh(4, {.data = 2, .pipeline = 1, .tensor = 2})},
+        MeshCase{"stages_of_parts_gpipe", combined_mesh(4, {.data = 1, .pipeline = 2, .tensor = 2},
+                                                        PipelineSchedule::gpipe)},
+        MeshCase{"all_three_zb", combined_mesh(8, {.data = 2, .pipeline = 2, .tensor = 2},
+                                               PipelineSchedule::zb_h1)},
+        MeshCase{"moments_in_parts",
+                 combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true})},
+        MeshCase{
+            "gradients_in_parts",
+            sharded(combined_mesh(8, {.data = 2, .pipeline = 2, .tensor = 2}), Shard::gradients)},
+        MeshCase{"all_in_parts",
+                 sharded(combined_mesh(4, {.data = 2, .pipeline = 2, .tensor = 1}), Shard::full)},
+        MeshCase{"all_in_parts_of_layers",
+                 sharded(combined_mesh(4, {.data = 2, .pipeline = 1, .tensor = 2}), Shard::full)},
+        MeshCase{"remote_table", remote(experiment::RemoteLayers::embeddings, 1)},
+        MeshCase{"remote_layers", remote(experiment::RemoteLayers::all, 2)},
+        MeshCase{"pipedream", pipedream()}),
+    name_of);
 
 }  // namespace
 }  // namespace trainyard::tests

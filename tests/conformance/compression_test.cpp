@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Training with compressed gradients over real transports: ranks stay bit-identical, the bytes are those of the formulas, nothing that was
-// left out is lost, and it learns nearly as well.
+// Training with compressed gradients over real transports: ranks stay bit-identical, the bytes are
+// those of the formulas, nothing that was left out is lost, and it learns nearly as well.
 #include "core/experiment/compression.h"
 
 #include <gmock/gmock.h>
@@ -31,8 +31,8 @@ struct CompressionCase {
 };
 
 void PrintTo(const CompressionCase& c, std::ostream* out) {
-  *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << base::name_of(c.algorithm) << (c.clip > 0 ? ", clipped" : "")
-       << (c.error_feedback ? "" : ", nothing kept");
+  *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << base::name_of(c.algorithm)
+       << (c.clip > 0 ? ", clipped" : "") << (c.error_feedback ? "" : ", nothing kept");
 }
 
 experiment::Experiment compressed(const CompressionCase& c, std::int64_t steps) {
@@ -69,7 +69,8 @@ TEST_P(Compressed, ranks_are_bit_identical_and_send_the_bytes_of_the_formula) {
       of_a_rank += payload.bytes() / (gathers ? c.ranks : 1);
     }
   }
-  const std::int64_t at_start = c.strategy == experiment::StrategyKind::ddp ? (c.ranks - 1) * 4 * resolved.model.elements : 0;
+  const std::int64_t at_start =
+      c.strategy == experiment::StrategyKind::ddp ? (c.ranks - 1) * 4 * resolved.model.elements : 0;
   ASSERT_EQ(base::to_string(check::check(strategy::make_plan(resolved).value())), "");
 
   const auto ranks = trained(e);
@@ -79,35 +80,50 @@ TEST_P(Compressed, ranks_are_bit_identical_and_send_the_bytes_of_the_formula) {
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
     EXPECT_TRUE(std::isfinite(norm(rank.parameters)));
     EXPECT_THAT(values_of_metric(rank, Metric::compression_ratio),
-                testing::AllOf(testing::SizeIs(steps), testing::Each(static_cast<double>(gradient) / static_cast<double>(of_a_rank))));
-    EXPECT_THAT(values_of_metric(rank, Metric::residual_norm), testing::AllOf(testing::SizeIs(steps), testing::Each(testing::Gt(0))));
+                testing::AllOf(
+                    testing::SizeIs(steps),
+                    testing::Each(static_cast<double>(gradient) / static_cast<double>(of_a_rank))));
+    EXPECT_THAT(values_of_metric(rank, Metric::residual_norm),
+                testing::AllOf(testing::SizeIs(steps), testing::Each(testing::Gt(0))));
     all += sent(rank);
   }
   EXPECT_EQ(all, static_cast<std::uint64_t>(steps * of_a_step + at_start));
 }
 
-INSTANTIATE_TEST_SUITE_P(Schemes, Compressed,
-                         testing::Values(CompressionCase{Scheme::fp16, 2, Algorithm::ring}, CompressionCase{Scheme::fp16, 5, Algorithm::all_to_all},
-                                         CompressionCase{Scheme::fp16, 4, Algorithm::halving_doubling, 0.5},
-                                         CompressionCase{Scheme::fp16, 3, Algorithm::double_binary_tree}, CompressionCase{Scheme::bf16, 3, Algorithm::direct},
-                                         CompressionCase{Scheme::bf16, 5, Algorithm::binary_tree},
-                                         CompressionCase{Scheme::bf16, 4, Algorithm::star, 0, true, experiment::StrategyKind::ddp},
-                                         CompressionCase{Scheme::int8, 2, Algorithm::ring}, CompressionCase{Scheme::int8, 5, Algorithm::direct, 0.5},
-                                         CompressionCase{Scheme::int8, 3, Algorithm::automatic, 0, false}, CompressionCase{Scheme::sign, 3, Algorithm::ring},
-                                         CompressionCase{Scheme::sign, 4, Algorithm::direct, 0, true, experiment::StrategyKind::ddp},
-                                         CompressionCase{Scheme::top_k, 2, Algorithm::direct}, CompressionCase{Scheme::top_k, 5, Algorithm::ring, 0.5},
-                                         CompressionCase{Scheme::top_k, 4, Algorithm::ring, 0, false}, CompressionCase{Scheme::random_k, 2, Algorithm::ring},
-                                         CompressionCase{Scheme::random_k, 5, Algorithm::torus},
-                                         CompressionCase{Scheme::random_k, 3, Algorithm::leader_hierarchical, 0, false},
-                                         CompressionCase{Scheme::power_sgd, 2, Algorithm::ring}, CompressionCase{Scheme::power_sgd, 3, Algorithm::direct, 0.5},
-                                         CompressionCase{Scheme::power_sgd, 4, Algorithm::halving_doubling, 0, false},
-                                         CompressionCase{Scheme::power_sgd, 5, Algorithm::all_to_all}));
+INSTANTIATE_TEST_SUITE_P(
+    Schemes, Compressed,
+    testing::Values(
+        CompressionCase{Scheme::fp16, 2, Algorithm::ring},
+        CompressionCase{Scheme::fp16, 5, Algorithm::all_to_all},
+        CompressionCase{Scheme::fp16, 4, Algorithm::halving_doubling, 0.5},
+        CompressionCase{Scheme::fp16, 3, Algorithm::double_binary_tree},
+        CompressionCase{Scheme::bf16, 3, Algorithm::direct},
+        CompressionCase{Scheme::bf16, 5, Algorithm::binary_tree},
+        CompressionCase{Scheme::bf16, 4, Algorithm::star, 0, true, experiment::StrategyKind::ddp},
+        CompressionCase{Scheme::int8, 2, Algorithm::ring},
+        CompressionCase{Scheme::int8, 5, Algorithm::direct, 0.5},
+        CompressionCase{Scheme::int8, 3, Algorithm::automatic, 0, false},
+        CompressionCase{Scheme::sign, 3, Algorithm::ring},
+        CompressionCase{Scheme::sign, 4, Algorithm::direct, 0, true, experiment::StrategyKind::ddp},
+        CompressionCase{Scheme::top_k, 2, Algorithm::direct},
+        CompressionCase{Scheme::top_k, 5, Algorithm::ring, 0.5},
+        CompressionCase{Scheme::top_k, 4, Algorithm::ring, 0, false},
+        CompressionCase{Scheme::random_k, 2, Algorithm::ring},
+        CompressionCase{Scheme::random_k, 5, Algorithm::torus},
+        CompressionCase{Scheme::random_k, 3, Algorithm::leader_hierarchical, 0, false},
+        CompressionCase{Scheme::power_sgd, 2, Algorithm::ring},
+        CompressionCase{Scheme::power_sgd, 3, Algorithm::direct, 0.5},
+        CompressionCase{Scheme::power_sgd, 4, Algorithm::halving_doubling, 0, false},
+        CompressionCase{Scheme::power_sgd, 5, Algorithm::all_to_all}));
 
-const Scheme kSchemes[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
+const Scheme kSchemes[] = {Scheme::fp16,  Scheme::bf16,     Scheme::int8,     Scheme::sign,
+                           Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
 
 TEST(Compression, of_more_steps_allocates_nothing_more) {
   for (const Scheme kind : kSchemes)
-    EXPECT_THAT(allocated_by_more_steps(compressed({kind, 2, Algorithm::direct}, 0), in_process), testing::Each(0)) << base::name_of(kind);
+    EXPECT_THAT(allocated_by_more_steps(compressed({kind, 2, Algorithm::direct}, 0), in_process),
+                testing::Each(0))
+        << base::name_of(kind);
 }
 
 // Drawn digits, as on the examples, through a small model.
@@ -116,15 +132,18 @@ experiment::Experiment digits(int ranks, Scheme kind) {
   e.data.kind = data::DataKind::digits;
   e.data.train_samples = 1536;
   e.data.held_out_samples = 512;
-  e.model.layers = {{model::LayerKind::linear, 32}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.model.layers = {
+      {model::LayerKind::linear, 32}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
   e.strategy.bucket_bytes = 20'000;
   e.training.precision = experiment::Precision::fp32;
   e.training.steps = 240;
   e.training.optimizer.learning_rate = 0.05;
   e.run.evaluate_every_steps = 240;
   e.strategy.compression = {kind, 0.1, 4, true};
-  // What is drawn at random waits for 1 / fraction steps on average, and comes all at once: momentum would carry it too far.
-  if (kind == Scheme::random_k) e.training.optimizer.momentum = 0, e.training.optimizer.learning_rate = 0.1;
+  // What is drawn at random waits for 1 / fraction steps on average, and comes all at once:
+  // momentum would carry it too far.
+  if (kind == Scheme::random_k)
+    e.training.optimizer.momentum = 0, e.training.optimizer.learning_rate = 0.1;
   return e;
 }
 
@@ -150,7 +169,8 @@ TEST(Compression, learns_digits_nearly_as_well_as_without) {
   }
 }
 
-// One step without momentum moves the parameters by the decoded gradient; with all of it sent, that is the gradient itself.
+// One step without momentum moves the parameters by the decoded gradient; with all of it sent, that
+// is the gradient itself.
 TEST(Compression, that_sends_everything_changes_nothing) {
   const auto one_step = [](Scheme kind) {
     experiment::Experiment e = compressed({kind, 3, Algorithm::direct}, 1);
@@ -161,7 +181,8 @@ TEST(Compression, that_sends_everything_changes_nothing) {
   for (const Scheme kind : {Scheme::top_k, Scheme::random_k}) {
     const auto ranks = one_step(kind);
     EXPECT_EQ(ranks[0].parameters, whole[0].parameters) << base::name_of(kind);
-    EXPECT_THAT(values_of_metric(ranks[0], Metric::residual_norm), testing::ElementsAre(0)) << base::name_of(kind);
+    EXPECT_THAT(values_of_metric(ranks[0], Metric::residual_norm), testing::ElementsAre(0))
+        << base::name_of(kind);
   }
 }
 
@@ -170,7 +191,8 @@ class Poisoned final : public data::Dataset {
  public:
   explicit Poisoned(std::shared_ptr<const data::Dataset> of) : of_(std::move(of)) {}
   const data::DataSummary& summary() const override { return of_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     of_->fill(split, indices, features, labels);
     features.front() = std::numeric_limits<float>::quiet_NaN();
   }
@@ -181,11 +203,14 @@ class Poisoned final : public data::Dataset {
 
 TEST(Compression, a_gradient_that_is_no_number_reaches_all_ranks) {
   for (const Scheme kind : kSchemes) {
-    const auto ranks = train(experiment::resolve(compressed({kind, 3, Algorithm::ring}, 2), ".").value(), compute::reference::make, in_process,
-                             [](int rank, std::shared_ptr<const data::Dataset> whole) -> std::shared_ptr<const data::Dataset> {
-                               if (rank != 1) return whole;
-                               return std::make_shared<Poisoned>(whole);
-                             });
+    const auto ranks = train(
+        experiment::resolve(compressed({kind, 3, Algorithm::ring}, 2), ".").value(),
+        compute::reference::make, in_process,
+        [](int rank,
+           std::shared_ptr<const data::Dataset> whole) -> std::shared_ptr<const data::Dataset> {
+          if (rank != 1) return whole;
+          return std::make_shared<Poisoned>(whole);
+        });
     for (const RankOutcome& rank : ranks) {
       ASSERT_EQ(rank.problem, "");
       EXPECT_FALSE(std::isfinite(norm(rank.parameters))) << base::name_of(kind);

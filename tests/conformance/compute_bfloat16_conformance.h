@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do under Multiplies::bfloat16: round what it multiplies, and nothing else, on any machine.
+// What every Compute must do under Multiplies::bfloat16: round what it multiplies, and nothing
+// else, on any machine.
 #pragma once
 
 #include "tests/conformance/compute_image_conformance.h"
@@ -26,31 +27,38 @@ inline void set_multiplies(compute::Op& op, Multiplies wanted) {
 
 // Those of the cases that multiply; so.
 template <class AnyCase, class AnySizes>
-std::vector<AnyCase> multiplying(Multiplies wanted, const std::vector<AnyCase>& cases, const AnySizes& sizes) {
+std::vector<AnyCase> multiplying(Multiplies wanted, const std::vector<AnyCase>& cases,
+                                 const AnySizes& sizes) {
   std::vector<AnyCase> products;
   for (const AnyCase& named : cases) {
     Values values;
     if (!multiplies(named.make(values, DType::fp32, sizes).op)) continue;
-    products.push_back(
-        {named.name + (wanted == Multiplies::tf32 ? " in tf32" : " in bfloat16"), [=, make = named.make](Values& of, DType dtype, const AnySizes& size) {
-           Case made = make(of, dtype, size);
-           set_multiplies(made.op, wanted);
-           return made;
-         }});
+    products.push_back({named.name + (wanted == Multiplies::tf32 ? " in tf32" : " in bfloat16"),
+                        [=, make = named.make](Values& of, DType dtype, const AnySizes& size) {
+                          Case made = make(of, dtype, size);
+                          set_multiplies(made.op, wanted);
+                          return made;
+                        }});
   }
   return products;
 }
 
-inline std::vector<NamedCase> bfloat16_cases() { return multiplying(Multiplies::bfloat16, all_cases(), Sizes{2, 3, 4}); }
-inline std::vector<NamedImageCase> bfloat16_image_cases() { return multiplying(Multiplies::bfloat16, image_cases(), kImages.back()); }
+inline std::vector<NamedCase> bfloat16_cases() {
+  return multiplying(Multiplies::bfloat16, all_cases(), Sizes{2, 3, 4});
+}
+inline std::vector<NamedImageCase> bfloat16_image_cases() {
+  return multiplying(Multiplies::bfloat16, image_cases(), kImages.back());
+}
 
 TEST_P(ComputeConformance, every_product_in_bfloat16_equals_the_reference_for_every_size) {
   ASSERT_EQ(bfloat16_cases().size(), 6 + bfloat16_image_cases().size());
   ASSERT_GE(bfloat16_image_cases().size(), 3u);
   for (const Sizes& sizes : kSizes)
-    for (const NamedCase& named : bfloat16_cases()) compare(*device_, *reference_, named, DType::fp32, sizes);
+    for (const NamedCase& named : bfloat16_cases())
+      compare(*device_, *reference_, named, DType::fp32, sizes);
   for (const ImageSizes& sizes : kImages)
-    for (const NamedImageCase& named : bfloat16_image_cases()) compare(*device_, *reference_, named, DType::fp32, sizes);
+    for (const NamedImageCase& named : bfloat16_image_cases())
+      compare(*device_, *reference_, named, DType::fp32, sizes);
 }
 
 TEST_P(ComputeConformance, bfloat16_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
@@ -90,14 +98,19 @@ TEST_P(ComputeConformance, ops_in_bfloat16_on_one_queue_do_not_disturb_each_othe
   ASSERT_TRUE(ran) << base::to_string(ran.error());
   for (std::size_t c = 0; c < found.size(); ++c)
     for (std::size_t r = 0; r < found[c].results.size(); ++r)
-      expect_near(found[c].results[r].second, expected[c].results[r].second, tolerance(DType::fp32), found[c].results[r].first);
+      expect_near(found[c].results[r].second, expected[c].results[r].second, tolerance(DType::fp32),
+                  found[c].results[r].first);
 }
 
-// One number times another, by every op that multiplies: layers and convolutions of one input and one output.
+// One number times another, by every op that multiplies: layers and convolutions of one input and
+// one output.
 class OneProduct {
  public:
   OneProduct(float left, float right)
-      : left_(filled({1, 1}, left)), right_(filled({1, 1}, right)), left_image_(filled({1, 1, 1, 1}, left)), right_image_(filled({1, 1, 1, 1}, right)) {}
+      : left_(filled({1, 1}, left)),
+        right_(filled({1, 1}, right)),
+        left_image_(filled({1, 1, 1, 1}, left)),
+        right_image_(filled({1, 1, 1, 1}, right)) {}
 
   struct Way {
     const char* name;
@@ -111,12 +124,18 @@ class OneProduct {
     const auto vector = [&] { return filled({1, 1}, -1); };
     const auto image = [&] { return filled({1, 1, 1, 1}, -1); };
     const Tensor out[] = {vector(), vector(), vector(), image(), image(), image()};
-    return {{"linear_forward", compute::LinearForward{left_, right_, zero, out[0], none, m}, out[0]},
-            {"linear_backward_input", compute::LinearBackwardInput{left_, right_, out[1], m}, out[1]},
-            {"linear_backward_weight", compute::LinearBackwardWeight{left_, right_, out[2], sum, {}, m}, out[2], sum},
-            {"conv2d_forward", compute::Conv2dForward{left_image_, right_image_, zero, out[3], {}, none, m}, out[3]},
-            {"conv2d_backward_input", compute::Conv2dBackwardInput{left_image_, right_image_, out[4], {}, m}, out[4]},
-            {"conv2d_backward_weight", compute::Conv2dBackwardWeight{left_image_, right_image_, out[5], image_sum, {}, {}, m}, out[5], image_sum}};
+    return {
+        {"linear_forward", compute::LinearForward{left_, right_, zero, out[0], none, m}, out[0]},
+        {"linear_backward_input", compute::LinearBackwardInput{left_, right_, out[1], m}, out[1]},
+        {"linear_backward_weight", compute::LinearBackwardWeight{left_, right_, out[2], sum, {}, m},
+         out[2], sum},
+        {"conv2d_forward",
+         compute::Conv2dForward{left_image_, right_image_, zero, out[3], {}, none, m}, out[3]},
+        {"conv2d_backward_input",
+         compute::Conv2dBackwardInput{left_image_, right_image_, out[4], {}, m}, out[4]},
+        {"conv2d_backward_weight",
+         compute::Conv2dBackwardWeight{left_image_, right_image_, out[5], image_sum, {}, {}, m},
+         out[5], image_sum}};
   }
 
  private:
@@ -134,14 +153,15 @@ struct RoundedNumber {
   float number, rounded;
 };
 
-inline constexpr RoundedNumber kRounded[] = {{1 + 0x1p-9F, 1},
-                                             {1 + 0x1p-8F, 1},                       // a tie
-                                             {1 + 3 * 0x1p-8F, 1 + 0x1p-6F},         // a tie
-                                             {1 + 0x1p-8F + 0x1p-20F, 1 + 0x1p-7F},  // just more than one
-                                             {-2 + 0x1p-9F, -2},                     // up into the next power of two
-                                             {0x1.FEFFFEp127F, 0x1.FEp127F},         // the greatest
-                                             {0x1.23p-100F, 0x1.24p-100F},           // a tie
-                                             {std::numeric_limits<float>::max(), std::numeric_limits<float>::infinity()}};
+inline constexpr RoundedNumber kRounded[] = {
+    {1 + 0x1p-9F, 1},
+    {1 + 0x1p-8F, 1},                       // a tie
+    {1 + 3 * 0x1p-8F, 1 + 0x1p-6F},         // a tie
+    {1 + 0x1p-8F + 0x1p-20F, 1 + 0x1p-7F},  // just more than one
+    {-2 + 0x1p-9F, -2},                     // up into the next power of two
+    {0x1.FEFFFEp127F, 0x1.FEp127F},         // the greatest
+    {0x1.23p-100F, 0x1.24p-100F},           // a tie
+    {std::numeric_limits<float>::max(), std::numeric_limits<float>::infinity()}};
 
 TEST_P(ComputeConformance, every_product_takes_both_factors_rounded) {
   for (const RoundedNumber& n : kRounded)
@@ -149,7 +169,8 @@ TEST_P(ComputeConformance, every_product_takes_both_factors_rounded) {
       OneProduct one(swapped ? 1 : n.number, swapped ? n.number : 1);
       for (const OneProduct::Way& way : one.ways(Multiplies::bfloat16)) {
         run(*device_, way.op);
-        EXPECT_EQ(*way.product.as<float>(), n.rounded) << way.name << " of " << n.number << (swapped ? " on the right" : "");
+        EXPECT_EQ(*way.product.as<float>(), n.rounded)
+            << way.name << " of " << n.number << (swapped ? " on the right" : "");
       }
     }
 }
@@ -162,7 +183,8 @@ TEST_P(ComputeConformance, full_products_take_numbers_as_they_are) {
   }
 }
 
-// What is added up is not rounded: neither a product that bfloat16 cannot hold, nor a bias, nor its gradient.
+// What is added up is not rounded: neither a product that bfloat16 cannot hold, nor a bias, nor its
+// gradient.
 TEST_P(ComputeConformance, in_bfloat16_only_factors_are_rounded) {
   OneProduct one(1 + 0x1p-7F, 1 + 0x1p-7F);
   for (const OneProduct::Way& way : one.ways(Multiplies::bfloat16)) {
@@ -204,7 +226,9 @@ TEST_P(ComputeConformance, bfloat16_is_refused_of_fp64) {
     Values values;
     const auto kernel = device_->prepare(named.make(values, DType::fp64, {3, 4, 5}).op);
     ASSERT_FALSE(kernel) << named.name;
-    EXPECT_NE(kernel.error().what.find("multiplies is bfloat16, of tensors of fp64"), std::string::npos) << kernel.error().what;
+    EXPECT_NE(kernel.error().what.find("multiplies is bfloat16, of tensors of fp64"),
+              std::string::npos)
+        << kernel.error().what;
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a Compute that makes chains must do: what their ops do one by one, to the bit, and every time.
+// What a Compute that makes chains must do: what their ops do one by one, to the bit, and every
+// time.
 #pragma once
 
 #include <thread>
@@ -16,7 +17,8 @@ struct PreparedCases {
 
   explicit PreparedCases(compute::Compute& device) {
     for (const NamedCase& named : all_cases()) {
-      cases.push_back(named.make(*values.emplace_back(std::make_unique<Values>()), DType::fp32, {5, 24, 8}));
+      cases.push_back(
+          named.make(*values.emplace_back(std::make_unique<Values>()), DType::fp32, {5, 24, 8}));
       kernels.push_back(device.prepare(cases.back().op).value());
     }
   }
@@ -30,7 +32,8 @@ TEST_P(ComputeConformance, a_chain_does_what_its_ops_do_one_by_one) {
   std::vector<std::unique_ptr<compute::Chain>> chains;
   for (std::size_t first = 0; first < together.kernels.size(); first += kChained) {
     std::vector<std::vector<compute::Kernel*>> ops;
-    for (std::size_t i = first; i < std::min(first + kChained, together.kernels.size()); ++i) ops.push_back({together.kernels[i].get()});
+    for (std::size_t i = first; i < std::min(first + kChained, together.kernels.size()); ++i)
+      ops.push_back({together.kernels[i].get()});
     chains.push_back(device_->chain(std::move(ops)));
     if (!chains.back()) GTEST_SKIP() << "it makes none";
   }
@@ -38,7 +41,9 @@ TEST_P(ComputeConformance, a_chain_does_what_its_ops_do_one_by_one) {
   for (int time = 0; time < kTimes; ++time) {
     for (const auto& kernel : alone.kernels) kernel->enqueue(*queue);
     for (std::size_t c = 0; c < chains.size(); ++c) {
-      const std::uint64_t first = chains[c]->enqueue(*queue), last = first + std::min(kChained, together.kernels.size() - c * kChained) - 1;
+      const std::uint64_t first = chains[c]->enqueue(*queue),
+                          last = first +
+                                 std::min(kChained, together.kernels.size() - c * kChained) - 1;
       while (!queue->reached(last)) std::this_thread::yield();
       EXPECT_TRUE(queue->reached(first));
       EXPECT_GE(queue->between(first, last), 0);
@@ -46,14 +51,16 @@ TEST_P(ComputeConformance, a_chain_does_what_its_ops_do_one_by_one) {
     ASSERT_TRUE(compute::finish(*queue));
     for (std::size_t i = 0; i < alone.cases.size(); ++i)
       for (std::size_t r = 0; r < alone.cases[i].results.size(); ++r) {
-        const Tensor mine = alone.cases[i].results[r].second, its = together.cases[i].results[r].second;
+        const Tensor mine = alone.cases[i].results[r].second,
+                     its = together.cases[i].results[r].second;
         EXPECT_EQ(std::memcmp(mine.data, its.data, static_cast<std::size_t>(mine.bytes())), 0)
             << all_cases()[i].name << " " << alone.cases[i].results[r].first << ", time " << time;
       }
   }
 }
 
-// Each op a copy that takes its time, and whose end tells which one it was: a mark that is reached too early shows what was there before.
+// Each op a copy that takes its time, and whose end tells which one it was: a mark that is reached
+// too early shows what was there before.
 TEST_P(ComputeConformance, a_chain_reaches_a_mark_when_its_op_is_done_and_not_before) {
   constexpr std::size_t kOps = 6;
   constexpr std::int64_t kNumbers = 1 << 20;
@@ -71,11 +78,14 @@ TEST_P(ComputeConformance, a_chain_reaches_a_mark_when_its_op_is_done_and_not_be
   if (!chain) GTEST_SKIP() << "it makes none";
   const auto queue = device_->make_queue();
   for (int time = 0; time < kTimes; ++time) {
-    for (std::size_t i = 0; i < kOps; ++i) set_element(inputs[i], kNumbers - 1, static_cast<double>(100 * (time + 1)) + static_cast<double>(i));
+    for (std::size_t i = 0; i < kOps; ++i)
+      set_element(inputs[i], kNumbers - 1,
+                  static_cast<double>(100 * (time + 1)) + static_cast<double>(i));
     const std::uint64_t first = chain->enqueue(*queue);
     for (std::size_t i = 0; i < kOps; ++i) {
       while (!queue->reached(first + i)) std::this_thread::yield();
-      EXPECT_EQ(element(outputs[i], kNumbers - 1), element(inputs[i], kNumbers - 1)) << "op " << i << ", time " << time;
+      EXPECT_EQ(element(outputs[i], kNumbers - 1), element(inputs[i], kNumbers - 1))
+          << "op " << i << ", time " << time;
     }
     ASSERT_TRUE(compute::finish(*queue));
   }

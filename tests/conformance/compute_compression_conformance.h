@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do of compression: what travels, and what is made of it, has the bits of the reference, but for the scale of signs and for PowerSGD,
-// which are sums in an order of the device's own.
+// What every Compute must do of compression: what travels, and what is made of it, has the bits of
+// the reference, but for the scale of signs and for PowerSGD, which are sums in an order of the
+// device's own.
 #pragma once
 
 #include <bit>
@@ -14,11 +15,13 @@ namespace trainyard::conformance {
 using compute::compression::CompressionSpec;
 using compute::compression::Scheme;
 
-inline constexpr Scheme kFlatSchemes[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k};
+inline constexpr Scheme kFlatSchemes[] = {Scheme::fp16, Scheme::bf16,  Scheme::int8,
+                                          Scheme::sign, Scheme::top_k, Scheme::random_k};
 inline constexpr std::int64_t kGradients[] = {0, 1, 7, 8, 9, 1023, 1024, 1025, 5000};
 
 enum class Numbers { of_all_sizes, few_magnitudes, any_bits, subnormal };
-inline constexpr Numbers kNumbers[] = {Numbers::of_all_sizes, Numbers::few_magnitudes, Numbers::any_bits, Numbers::subnormal};
+inline constexpr Numbers kNumbers[] = {Numbers::of_all_sizes, Numbers::few_magnitudes,
+                                       Numbers::any_bits, Numbers::subnormal};
 
 inline Tensor numbers(Values& values, std::int64_t elements, Numbers kind, std::uint64_t seed) {
   const base::Random random(seed, base::Purpose::generate, static_cast<std::uint32_t>(kind));
@@ -26,20 +29,32 @@ inline Tensor numbers(Values& values, std::int64_t elements, Numbers kind, std::
   for (std::int64_t i = 0; i < elements; ++i) {
     const auto n = static_cast<std::uint64_t>(i);
     float value = 0;
-    if (kind == Numbers::of_all_sizes) value = static_cast<float>(random.normal(n) * std::pow(10.0, random.uniform(n + (1U << 20), -6, 1)));
-    if (kind == Numbers::few_magnitudes) value = static_cast<float>(static_cast<int>(random.uniform(n, -3, 4)));
-    if (kind == Numbers::any_bits) value = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits(n)));  // NaN and Inf, too
-    if (kind == Numbers::subnormal) value = static_cast<float>(static_cast<int>(random.uniform(n, -300, 300))) * 0x1p-149F;
+    if (kind == Numbers::of_all_sizes)
+      value = static_cast<float>(random.normal(n) *
+                                 std::pow(10.0, random.uniform(n + (1U << 20), -6, 1)));
+    if (kind == Numbers::few_magnitudes)
+      value = static_cast<float>(static_cast<int>(random.uniform(n, -3, 4)));
+    if (kind == Numbers::any_bits)
+      value = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits(n)));  // NaN and Inf, too
+    if (kind == Numbers::subnormal)
+      value = static_cast<float>(static_cast<int>(random.uniform(n, -300, 300))) * 0x1p-149F;
     tensor.as<float>()[i] = value;
   }
   return tensor;
 }
 
 // Which NaN it is, an addition may choose.
-inline bool same(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (std::isnan(a) && std::isnan(b)); }
-inline bool near(double a, double b, double relative) { return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= relative * std::abs(b); }
+inline bool same(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+inline bool near(double a, double b, double relative) {
+  return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= relative * std::abs(b);
+}
 
-inline CompressionSpec spec_of(Scheme kind, double fraction = 0.1, bool error_feedback = false) { return {kind, fraction, 4, error_feedback}; }
+inline CompressionSpec spec_of(Scheme kind, double fraction = 0.1, bool error_feedback = false) {
+  return {kind, fraction, 4, error_feedback};
+}
 
 // What travels begins at any address, and nothing is written beside it.
 struct Sent {
@@ -55,14 +70,25 @@ struct Sent {
   }
   bool within_its_place() const {
     for (std::int64_t i = 0; i < kAround; ++i)
-      if (memory.data[i] != std::byte{0xA5} || memory.data[memory.bytes() - 1 - i] != std::byte{0xA5}) return false;
+      if (memory.data[i] != std::byte{0xA5} ||
+          memory.data[memory.bytes() - 1 - i] != std::byte{0xA5})
+        return false;
     return true;
   }
 };
 
-inline compute::CompressGradient compress(Values& values, const CompressionSpec& spec, std::int64_t elements, Numbers kind, const Sent& sent) {
-  const Tensor residual = compute::compression::feeds_back(spec) ? numbers(values, elements, kind, 5) : Tensor{};
-  return {numbers(values, elements, kind, 4), residual, sent.encoded, values.scalar(-1), values.scalar(9), spec, 7, 3};
+inline compute::CompressGradient compress(Values& values, const CompressionSpec& spec,
+                                          std::int64_t elements, Numbers kind, const Sent& sent) {
+  const Tensor residual =
+      compute::compression::feeds_back(spec) ? numbers(values, elements, kind, 5) : Tensor{};
+  return {numbers(values, elements, kind, 4),
+          residual,
+          sent.encoded,
+          values.scalar(-1),
+          values.scalar(9),
+          spec,
+          7,
+          3};
 }
 
 template <class T>
@@ -73,7 +99,8 @@ T at(const std::byte* from, std::int64_t i) {
 }
 
 // The scales of what travels, or the numbers: where they begin, and how many they are.
-inline std::pair<std::int64_t, std::int64_t> floats_in(const CompressionSpec& spec, std::int64_t elements) {
+inline std::pair<std::int64_t, std::int64_t> floats_in(const CompressionSpec& spec,
+                                                       std::int64_t elements) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   if (spec.kind == Scheme::int8) return {0, compute::compression::scales_of(elements)};
   if (spec.kind == Scheme::sign) return {0, 1};
@@ -81,7 +108,8 @@ inline std::pair<std::int64_t, std::int64_t> floats_in(const CompressionSpec& sp
   return {0, spec.kind == Scheme::random_k ? k : 0};
 }
 
-inline void expect_same_sent(const Tensor& found, const Tensor& expected, const CompressionSpec& spec, std::int64_t elements) {
+inline void expect_same_sent(const Tensor& found, const Tensor& expected,
+                             const CompressionSpec& spec, std::int64_t elements) {
   const auto [first, count] = floats_in(spec, elements);
   for (std::int64_t i = 0; i < found.bytes(); ++i) {
     if (i >= 4 * first && i < 4 * (first + count)) continue;
@@ -89,40 +117,53 @@ inline void expect_same_sent(const Tensor& found, const Tensor& expected, const 
   }
   for (std::int64_t i = first; i < first + count && found.bytes() > 0; ++i) {
     const auto one = at<float>(found.data, i), other = at<float>(expected.data, i);
-    ASSERT_TRUE(spec.kind == Scheme::sign ? near(one, other, 1e-6) : same(one, other)) << one << " in the place of " << other << " at " << i;
+    ASSERT_TRUE(spec.kind == Scheme::sign ? near(one, other, 1e-6) : same(one, other))
+        << one << " in the place of " << other << " at " << i;
   }
 }
 
-inline void expect_compressed_alike(compute::Compute& device, compute::Compute& reference, const CompressionSpec& spec, std::int64_t elements, Numbers kind) {
-  SCOPED_TRACE(std::string(base::name_of(spec.kind)) + " of " + std::to_string(elements) + ", numbers " + std::to_string(static_cast<int>(kind)));
+inline void expect_compressed_alike(compute::Compute& device, compute::Compute& reference,
+                                    const CompressionSpec& spec, std::int64_t elements,
+                                    Numbers kind) {
+  SCOPED_TRACE(std::string(base::name_of(spec.kind)) + " of " + std::to_string(elements) +
+               ", numbers " + std::to_string(static_cast<int>(kind)));
   Values mine, its;
   const Sent here(mine, spec, elements), there(its, spec, elements);
-  const auto found = compress(mine, spec, elements, kind, here), expected = compress(its, spec, elements, kind, there);
+  const auto found = compress(mine, spec, elements, kind, here),
+             expected = compress(its, spec, elements, kind, there);
   run(device, found);
   run(reference, expected);
   expect_same_sent(found.encoded, expected.encoded, spec, elements);
   EXPECT_TRUE(here.within_its_place());
-  EXPECT_TRUE(near(element(found.squared_error, 0), element(expected.squared_error, 0), spec.kind == Scheme::sign ? 1e-5 : 1e-12))
-      << element(found.squared_error, 0) << " in the place of " << element(expected.squared_error, 0);
-  EXPECT_EQ(std::memcmp(found.gradient.data, expected.gradient.data, static_cast<std::size_t>(found.gradient.bytes())), 0);
+  EXPECT_TRUE(near(element(found.squared_error, 0), element(expected.squared_error, 0),
+                   spec.kind == Scheme::sign ? 1e-5 : 1e-12))
+      << element(found.squared_error, 0) << " in the place of "
+      << element(expected.squared_error, 0);
+  EXPECT_EQ(std::memcmp(found.gradient.data, expected.gradient.data,
+                        static_cast<std::size_t>(found.gradient.bytes())),
+            0);
   if (found.residual.empty()) return;
-  const double scale = spec.kind == Scheme::sign && elements > 0 ? at<float>(expected.encoded.data, 0) : 0;
+  const double scale =
+      spec.kind == Scheme::sign && elements > 0 ? at<float>(expected.encoded.data, 0) : 0;
   for (std::int64_t i = 0; i < elements; ++i) {
     const float one = found.residual.as<float>()[i], other = expected.residual.as<float>()[i];
-    ASSERT_TRUE(same(one, other) || std::abs(one - other) <= 1e-6 * scale) << one << " in the place of " << other << " is left of " << i;
+    ASSERT_TRUE(same(one, other) || std::abs(one - other) <= 1e-6 * scale)
+        << one << " in the place of " << other << " is left of " << i;
   }
 }
 
 TEST_P(ComputeConformance, compression_sends_and_keeps_what_the_reference_does) {
   for (const Scheme scheme : kFlatSchemes)
     for (const std::int64_t elements : kGradients)
-      for (const Numbers kind : kNumbers) expect_compressed_alike(*device_, *reference_, spec_of(scheme), elements, kind);
+      for (const Numbers kind : kNumbers)
+        expect_compressed_alike(*device_, *reference_, spec_of(scheme), elements, kind);
 }
 
 TEST_P(ComputeConformance, compression_with_feedback_sends_and_keeps_what_the_reference_does) {
   for (const Scheme scheme : {Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k})
     for (const std::int64_t elements : kGradients)
-      for (const Numbers kind : {Numbers::of_all_sizes, Numbers::few_magnitudes, Numbers::subnormal})
+      for (const Numbers kind :
+           {Numbers::of_all_sizes, Numbers::few_magnitudes, Numbers::subnormal})
         expect_compressed_alike(*device_, *reference_, spec_of(scheme, 0.1, true), elements, kind);
 }
 
@@ -130,26 +171,33 @@ TEST_P(ComputeConformance, compression_with_feedback_sends_and_keeps_what_the_re
 TEST_P(ComputeConformance, compression_keeps_any_part_of_a_gradient) {
   for (const Scheme scheme : {Scheme::top_k, Scheme::random_k})
     for (const double fraction : {1e-6, 0.5, 1.0})
-      for (const Numbers kind : kNumbers) expect_compressed_alike(*device_, *reference_, spec_of(scheme, fraction), 3000, kind);
+      for (const Numbers kind : kNumbers)
+        expect_compressed_alike(*device_, *reference_, spec_of(scheme, fraction), 3000, kind);
 }
 
-inline void expect_decompressed_alike(compute::Compute& device, compute::Compute& reference, const CompressionSpec& spec, std::int64_t elements,
+inline void expect_decompressed_alike(compute::Compute& device, compute::Compute& reference,
+                                      const CompressionSpec& spec, std::int64_t elements,
                                       std::int64_t parts, Numbers kind) {
-  SCOPED_TRACE(std::string(base::name_of(spec.kind)) + " of " + std::to_string(elements) + ", " + std::to_string(parts) + " parts");
+  SCOPED_TRACE(std::string(base::name_of(spec.kind)) + " of " + std::to_string(elements) + ", " +
+               std::to_string(parts) + " parts");
   Values values;
   const Sent all(values, spec, elements, parts);
   const std::int64_t of_part = all.encoded.elements() / parts;
   for (std::int64_t p = 0; p < parts; ++p) {
     auto one = compress(values, spec, elements, kind, all);
-    one.encoded = {all.encoded.dtype, {of_part}, all.encoded.data + p * of_part * base::size_of(all.encoded.dtype)};
+    one.encoded = {all.encoded.dtype,
+                   {of_part},
+                   all.encoded.data + p * of_part * base::size_of(all.encoded.dtype)};
     one.gradient = numbers(values, elements, kind, 20 + static_cast<std::uint64_t>(p));
     run(reference, one);
   }
-  const Tensor found = numbers(values, elements, kind, 1), expected = numbers(values, elements, kind, 1), step = values.scalar(9);
+  const Tensor found = numbers(values, elements, kind, 1),
+               expected = numbers(values, elements, kind, 1), step = values.scalar(9);
   run(device, compute::DecompressGradient{all.encoded, found, step, spec, parts, 7, 3});
   run(reference, compute::DecompressGradient{all.encoded, expected, step, spec, parts, 7, 3});
   for (std::int64_t i = 0; i < elements; ++i)
-    ASSERT_TRUE(same(found.as<float>()[i], expected.as<float>()[i])) << found.as<float>()[i] << " in the place of " << expected.as<float>()[i] << " at " << i;
+    ASSERT_TRUE(same(found.as<float>()[i], expected.as<float>()[i]))
+        << found.as<float>()[i] << " in the place of " << expected.as<float>()[i] << " at " << i;
 }
 
 TEST_P(ComputeConformance, what_was_compressed_becomes_the_bits_of_the_reference) {
@@ -157,7 +205,9 @@ TEST_P(ComputeConformance, what_was_compressed_becomes_the_bits_of_the_reference
     for (const std::int64_t elements : kGradients)
       for (const std::int64_t parts : {1, 3})
         for (const Numbers kind : kNumbers)
-          if (parts == 1 || compute::compression::gathers(scheme)) expect_decompressed_alike(*device_, *reference_, spec_of(scheme), elements, parts, kind);
+          if (parts == 1 || compute::compression::gathers(scheme))
+            expect_decompressed_alike(*device_, *reference_, spec_of(scheme), elements, parts,
+                                      kind);
 }
 
 // Two ranks' PowerSGD, whose sums a collective would make.
@@ -166,28 +216,38 @@ struct PowerSgdSteps {
   Tensor gradient, residual, guess, left, basis, right, error;
 
   PowerSgdSteps(Values& values, std::int64_t rank, bool keeps) {
-    const std::vector<compute::compression::Matrix> matrices = {{0, 40, 30}, {1200, 1, 17}, {1217, 300, 9}, {3917, 5, 600}};
+    const std::vector<compute::compression::Matrix> matrices = {
+        {0, 40, 30}, {1200, 1, 17}, {1217, 300, 9}, {3917, 5, 600}};
     layout = compute::compression::power_sgd_layout(matrices, rank);
     gradient = values.uniform(DType::fp32, {layout.elements});
     if (keeps) residual = values.uniform(DType::fp32, {layout.elements});
-    guess = values.zeros(DType::fp32, {layout.right_elements}), right = values.zeros(DType::fp32, {layout.right_elements});
-    left = values.zeros(DType::fp32, {layout.left_elements}), basis = values.zeros(DType::fp32, {layout.left_elements}), error = values.scalar(-1);
+    guess = values.zeros(DType::fp32, {layout.right_elements}),
+    right = values.zeros(DType::fp32, {layout.right_elements});
+    left = values.zeros(DType::fp32, {layout.left_elements}),
+    basis = values.zeros(DType::fp32, {layout.left_elements}), error = values.scalar(-1);
   }
   void step(compute::Compute& device, std::uint64_t seed) const {
     run(device, compute::PowerSgdLeft{gradient, residual, guess, left, layout, seed, 3});
-    run(device, compute::PowerSgdRight{residual.empty() ? gradient : residual, left, basis, right, layout});
-    run(device, compute::PowerSgdDecode{left, basis, right, gradient, residual, guess, error, layout, 2});
+    run(device,
+        compute::PowerSgdRight{residual.empty() ? gradient : residual, left, basis, right, layout});
+    run(device,
+        compute::PowerSgdDecode{left, basis, right, gradient, residual, guess, error, layout, 2});
   }
   std::vector<std::pair<const char*, Tensor>> results() const {
-    std::vector<std::pair<const char*, Tensor>> all{{"left", left}, {"right", right}, {"gradient", gradient}, {"guess", guess}, {"squared_error", error}};
+    std::vector<std::pair<const char*, Tensor>> all{{"left", left},
+                                                    {"right", right},
+                                                    {"gradient", gradient},
+                                                    {"guess", guess},
+                                                    {"squared_error", error}};
     if (!residual.empty()) all.emplace_back("residual", residual);
     return all;
   }
 };
 
-// The guess is nothing at first, and what the step before left then. Without feedback the gradient is what these columns make up after the first: what is
-// left of it would be nothing but rounding.
-inline void expect_power_sgd_alike(compute::Compute& device, compute::Compute& reference, std::int64_t rank, bool keeps) {
+// The guess is nothing at first, and what the step before left then. Without feedback the gradient
+// is what these columns make up after the first: what is left of it would be nothing but rounding.
+inline void expect_power_sgd_alike(compute::Compute& device, compute::Compute& reference,
+                                   std::int64_t rank, bool keeps) {
   SCOPED_TRACE(std::to_string(rank) + (keeps ? " columns, with feedback" : " columns"));
   Values mine, its;
   const PowerSgdSteps found(mine, rank, keeps), expected(its, rank, keeps);
@@ -196,12 +256,14 @@ inline void expect_power_sgd_alike(compute::Compute& device, compute::Compute& r
     expected.step(reference, 7);
   }
   const auto one = found.results(), other = expected.results();
-  for (std::size_t r = 0; r < one.size(); ++r) expect_near(one[r].second, other[r].second, 2e-5, one[r].first);
+  for (std::size_t r = 0; r < one.size(); ++r)
+    expect_near(one[r].second, other[r].second, 2e-5, one[r].first);
 }
 
 TEST_P(ComputeConformance, power_sgd_is_near_the_reference) {
   for (const std::int64_t rank : {1, 4, 7})
-    for (const bool keeps : {false, true}) expect_power_sgd_alike(*device_, *reference_, rank, keeps);
+    for (const bool keeps : {false, true})
+      expect_power_sgd_alike(*device_, *reference_, rank, keeps);
 }
 
 TEST_P(ComputeConformance, power_sgd_passes_on_what_is_no_number_and_begins_anew) {
@@ -213,7 +275,8 @@ TEST_P(ComputeConformance, power_sgd_passes_on_what_is_no_number_and_begins_anew
   EXPECT_TRUE(std::isfinite(element(steps.gradient, 1200))) << "nothing of the next";
   EXPECT_TRUE(std::isnan(element(steps.error, 0)));
   for (const Tensor& kept : {steps.guess, steps.residual})
-    for (std::int64_t i = 0; i < kept.elements(); ++i) ASSERT_TRUE(std::isfinite(element(kept, i))) << i;
+    for (std::int64_t i = 0; i < kept.elements(); ++i)
+      ASSERT_TRUE(std::isfinite(element(kept, i))) << i;
 }
 
 // A column that lies along those before it becomes nothing.
@@ -221,7 +284,8 @@ TEST_P(ComputeConformance, power_sgd_of_one_column_thrice_has_a_basis_of_one) {
   Values values;
   const std::vector<compute::compression::Matrix> matrices = {{0, 20, 20}};
   const auto layout = compute::compression::power_sgd_layout(matrices, 3);
-  const Tensor source = values.uniform(DType::fp32, {400}), left = values.zeros(DType::fp32, {60}), column = values.uniform(DType::fp32, {20});
+  const Tensor source = values.uniform(DType::fp32, {400}), left = values.zeros(DType::fp32, {60}),
+               column = values.uniform(DType::fp32, {20});
   const Tensor basis = values.zeros(DType::fp32, {60}), right = values.uniform(DType::fp32, {60});
   for (std::int64_t i = 0; i < 60; ++i) set_element(left, i, element(column, i / 3));
   run(*device_, compute::PowerSgdRight{source, left, basis, right, layout});
@@ -240,12 +304,17 @@ inline std::vector<compute::Op> ops_of_compression(Values& values) {
     const CompressionSpec spec = spec_of(scheme, 0.1, true);
     const Sent sent(values, spec, 5000);
     ops.emplace_back(compress(values, spec, 5000, Numbers::of_all_sizes, sent));
-    ops.emplace_back(compute::DecompressGradient{sent.encoded, values.zeros(DType::fp32, {5000}), values.scalar(9), spec, 1, 7, 3});
+    ops.emplace_back(compute::DecompressGradient{sent.encoded, values.zeros(DType::fp32, {5000}),
+                                                 values.scalar(9), spec, 1, 7, 3});
   }
   const PowerSgdSteps steps(values, 4, true);
-  ops.emplace_back(compute::PowerSgdLeft{steps.gradient, steps.residual, steps.guess, steps.left, steps.layout, 7, 3});
-  ops.emplace_back(compute::PowerSgdRight{steps.residual, steps.left, steps.basis, steps.right, steps.layout});
-  ops.emplace_back(compute::PowerSgdDecode{steps.left, steps.basis, steps.right, steps.gradient, steps.residual, steps.guess, steps.error, steps.layout, 2});
+  ops.emplace_back(compute::PowerSgdLeft{steps.gradient, steps.residual, steps.guess, steps.left,
+                                         steps.layout, 7, 3});
+  ops.emplace_back(
+      compute::PowerSgdRight{steps.residual, steps.left, steps.basis, steps.right, steps.layout});
+  ops.emplace_back(compute::PowerSgdDecode{steps.left, steps.basis, steps.right, steps.gradient,
+                                           steps.residual, steps.guess, steps.error, steps.layout,
+                                           2});
   return ops;
 }
 
@@ -275,7 +344,8 @@ TEST_P(ComputeConformance, compression_run_again_gives_the_same_bits_wherever_it
           const OneOp& other = std::get<OneOp>(others[o]);
           const auto alike = [&](const Tensor& a, const Tensor& b) {
             if (a.empty()) return;
-            EXPECT_EQ(std::memcmp(a.data, b.data, static_cast<std::size_t>(a.bytes())), 0) << "op " << o;
+            EXPECT_EQ(std::memcmp(a.data, b.data, static_cast<std::size_t>(a.bytes())), 0)
+                << "op " << o;
           };
           if constexpr (requires { one.encoded; }) alike(one.encoded, other.encoded);
           if constexpr (requires { one.residual; }) alike(one.residual, other.residual);

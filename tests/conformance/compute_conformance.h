@@ -33,45 +33,55 @@ class ComputeConformance : public testing::TestWithParam<Backend> {
 inline void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
 
 inline std::string to_text(const Sizes& s) {
-  return "batch " + std::to_string(s.batch) + ", inputs " + std::to_string(s.inputs) + ", outputs " + std::to_string(s.outputs);
+  return "batch " + std::to_string(s.batch) + ", inputs " + std::to_string(s.inputs) +
+         ", outputs " + std::to_string(s.outputs);
 }
 
 inline std::string to_text(const ImageSizes& s) {
   std::string text = "image";
-  for (const std::int64_t number : {s.batch, s.height, s.width, s.channels, s.outputs, s.window.kernel, s.window.stride, s.window.padding})
+  for (const std::int64_t number : {s.batch, s.height, s.width, s.channels, s.outputs,
+                                    s.window.kernel, s.window.stride, s.window.padding})
     text += " " + std::to_string(number);
   return text;
 }
 
 template <class AnyCase, class AnySizes>
-void compare(compute::Compute& device, compute::Compute& reference, const AnyCase& named, DType dtype, const AnySizes& sizes, double relative) {
+void compare(compute::Compute& device, compute::Compute& reference, const AnyCase& named,
+             DType dtype, const AnySizes& sizes, double relative) {
   SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", " + to_text(sizes));
   Values mine, its;
   const Case found = named.make(mine, dtype, sizes), expected = named.make(its, dtype, sizes);
   run(device, found.op);
   run(reference, expected.op);
-  for (std::size_t r = 0; r < found.results.size(); ++r) expect_near(found.results[r].second, expected.results[r].second, relative, found.results[r].first);
+  for (std::size_t r = 0; r < found.results.size(); ++r)
+    expect_near(found.results[r].second, expected.results[r].second, relative,
+                found.results[r].first);
 }
 template <class AnyCase, class AnySizes>
-void compare(compute::Compute& device, compute::Compute& reference, const AnyCase& named, DType dtype, const AnySizes& sizes) {
+void compare(compute::Compute& device, compute::Compute& reference, const AnyCase& named,
+             DType dtype, const AnySizes& sizes) {
   compare(device, reference, named, dtype, sizes, tolerance(dtype));
 }
 
 // Run again, wherever its tensors lie.
 inline void expect_same_bits(compute::Compute& device, const NamedCase& named) {
   Values first, shifted(1, 2);
-  const Case a = named.make(first, DType::fp32, {31, 63, 65}), b = named.make(shifted, DType::fp32, {31, 63, 65});
+  const Case a = named.make(first, DType::fp32, {31, 63, 65}),
+             b = named.make(shifted, DType::fp32, {31, 63, 65});
   run(device, a.op);
   run(device, b.op);
   for (std::size_t r = 0; r < a.results.size(); ++r)
-    EXPECT_EQ(std::memcmp(a.results[r].second.data, b.results[r].second.data, static_cast<std::size_t>(a.results[r].second.bytes())), 0)
+    EXPECT_EQ(std::memcmp(a.results[r].second.data, b.results[r].second.data,
+                          static_cast<std::size_t>(a.results[r].second.bytes())),
+              0)
         << named.name << " " << a.results[r].first;
 }
 
 TEST_P(ComputeConformance, every_op_equals_the_reference_for_every_size) {
   for (const DType dtype : {DType::fp32, DType::fp64})
     for (const Sizes& sizes : kSizes)
-      for (const NamedCase& named : all_cases()) compare(*device_, *reference_, named, dtype, sizes);
+      for (const NamedCase& named : all_cases())
+        compare(*device_, *reference_, named, dtype, sizes);
 }
 
 TEST_P(ComputeConformance, an_op_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
@@ -104,7 +114,8 @@ TEST_P(ComputeConformance, no_samples_give_a_weight_gradient_of_zero) {
 
 TEST_P(ComputeConformance, of_equal_logits_the_first_is_the_guess) {
   Values values;
-  const Tensor logits = values.zeros(DType::fp32, {3, 4}), labels = values.zeros(DType::int32, {3}), metrics = values.zeros(DType::fp64, {2});
+  const Tensor logits = values.zeros(DType::fp32, {3, 4}), labels = values.zeros(DType::int32, {3}),
+               metrics = values.zeros(DType::fp64, {2});
   set_element(labels, 1, 1);
   run(*device_, compute::SoftmaxCrossEntropy{logits, labels, {}, metrics, 1});
   EXPECT_NEAR(element(metrics, 0), 3 * std::log(4.0), 1e-6);
@@ -113,7 +124,8 @@ TEST_P(ComputeConformance, of_equal_logits_the_first_is_the_guess) {
 
 TEST_P(ComputeConformance, a_loss_stays_finite_where_exponentials_overflow) {
   Values values;
-  const Tensor logits = values.zeros(DType::fp32, {1, 2}), labels = values.zeros(DType::int32, {1}), metrics = values.zeros(DType::fp64, {2});
+  const Tensor logits = values.zeros(DType::fp32, {1, 2}), labels = values.zeros(DType::int32, {1}),
+               metrics = values.zeros(DType::fp64, {2});
   set_element(logits, 1, 10000);
   run(*device_, compute::SoftmaxCrossEntropy{logits, labels, {}, metrics, 1});
   EXPECT_DOUBLE_EQ(element(metrics, 0), 10000);
@@ -122,9 +134,11 @@ TEST_P(ComputeConformance, a_loss_stays_finite_where_exponentials_overflow) {
 TEST_P(ComputeConformance, a_label_that_is_no_class_makes_the_loss_nan) {
   for (const double label : {-1.0, 2.0}) {
     Values values;
-    const Tensor logits = values.zeros(DType::fp32, {1, 2}), labels = values.zeros(DType::int32, {1}), metrics = values.zeros(DType::fp64, {2});
+    const Tensor logits = values.zeros(DType::fp32, {1, 2}),
+                 labels = values.zeros(DType::int32, {1}), metrics = values.zeros(DType::fp64, {2});
     set_element(labels, 0, label);
-    run(*device_, compute::SoftmaxCrossEntropy{logits, labels, values.zeros(DType::fp32, {1, 2}), metrics, 1});
+    run(*device_, compute::SoftmaxCrossEntropy{logits, labels, values.zeros(DType::fp32, {1, 2}),
+                                               metrics, 1});
     EXPECT_TRUE(std::isnan(element(metrics, 0))) << label;
   }
 }
@@ -133,9 +147,11 @@ TEST_P(ComputeConformance, a_label_that_is_no_class_makes_the_loss_nan) {
 TEST_P(ComputeConformance, a_softmax_of_classes_in_parts_is_that_of_all) {
   constexpr std::int64_t kRows = 5, kClasses = 7, kFirst[] = {0, 2, 5, 7};
   Values values;
-  const Tensor logits = values.uniform(DType::fp64, {kRows, kClasses}, -20, 20), labels = values.labels(kRows, kClasses);
+  const Tensor logits = values.uniform(DType::fp64, {kRows, kClasses}, -20, 20),
+               labels = values.labels(kRows, kClasses);
   set_element(logits, 2, element(logits, 6));  // of equal ones the first counts
-  const Tensor gradient = values.zeros(DType::fp64, {kRows, kClasses}), metrics = values.zeros(DType::fp64, {2});
+  const Tensor gradient = values.zeros(DType::fp64, {kRows, kClasses}),
+               metrics = values.zeros(DType::fp64, {2});
   run(*device_, compute::SoftmaxCrossEntropy{logits, labels, gradient, metrics, 0.25, 0.5});
   const Tensor summaries = values.zeros(DType::fp64, {3, 4, kRows});
   std::vector<Tensor> parts;
@@ -143,16 +159,23 @@ TEST_P(ComputeConformance, a_softmax_of_classes_in_parts_is_that_of_all) {
     const std::int64_t first = kFirst[part], count = kFirst[part + 1] - first;
     parts.push_back(values.zeros(DType::fp64, {kRows, count}));
     run(*device_, compute::CopyColumns{logits, parts.back(), first, 0, count});
-    const Tensor own{DType::fp64, {4, kRows}, summaries.data + part * 4 * kRows * base::size_of(DType::fp64)};
+    const Tensor own{
+        DType::fp64, {4, kRows}, summaries.data + part * 4 * kRows * base::size_of(DType::fp64)};
     run(*device_, compute::SoftmaxSummary{parts.back(), labels, own, first, kClasses});
   }
   for (int part = 0; part < 3; ++part) {
-    const Tensor own = values.zeros(DType::fp64, parts[static_cast<std::size_t>(part)].shape), of_part = values.zeros(DType::fp64, {2});
-    run(*device_, compute::SoftmaxCrossEntropyPart{parts[static_cast<std::size_t>(part)], labels, summaries, own, of_part, kFirst[part], 0.25, 0.5});
-    for (std::int64_t m = 0; m < 2; ++m) EXPECT_NEAR(element(of_part, m), element(metrics, m), 1e-12 * std::abs(element(metrics, m)));
+    const Tensor own = values.zeros(DType::fp64, parts[static_cast<std::size_t>(part)].shape),
+                 of_part = values.zeros(DType::fp64, {2});
+    run(*device_,
+        compute::SoftmaxCrossEntropyPart{parts[static_cast<std::size_t>(part)], labels, summaries,
+                                         own, of_part, kFirst[part], 0.25, 0.5});
+    for (std::int64_t m = 0; m < 2; ++m)
+      EXPECT_NEAR(element(of_part, m), element(metrics, m), 1e-12 * std::abs(element(metrics, m)));
     const std::int64_t count = own.shape[1];
     for (std::int64_t i = 0; i < own.elements(); ++i)
-      EXPECT_NEAR(element(own, i), element(gradient, i / count * kClasses + kFirst[part] + i % count), 1e-14) << part << ", " << i;
+      EXPECT_NEAR(element(own, i),
+                  element(gradient, i / count * kClasses + kFirst[part] + i % count), 1e-14)
+          << part << ", " << i;
   }
 }
 
@@ -169,8 +192,10 @@ TEST_P(ComputeConformance, a_gradient_under_the_maximum_is_not_clipped) {
   EXPECT_EQ(element(factor, 0), 1);
 }
 
-TEST_P(ComputeConformance, a_gradient_without_a_finite_norm_is_neither_clipped_nor_used_where_it_is_skipped) {
-  for (const double norm : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+TEST_P(ComputeConformance,
+       a_gradient_without_a_finite_norm_is_neither_clipped_nor_used_where_it_is_skipped) {
+  for (const double norm :
+       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     Values values;
     const Tensor squared = values.zeros(DType::fp64, {2}), factor = values.scalar(-1);
     set_element(squared, 1, norm);
@@ -181,14 +206,18 @@ TEST_P(ComputeConformance, a_gradient_without_a_finite_norm_is_neither_clipped_n
   }
 }
 
-inline std::vector<std::byte> bytes(const Tensor& tensor) { return {tensor.data, tensor.data + tensor.bytes()}; }
+inline std::vector<std::byte> bytes(const Tensor& tensor) {
+  return {tensor.data, tensor.data + tensor.bytes()};
+}
 
 // `common` is that of the case's op.
-inline void expect_skipped(compute::Compute& device, const Case& update, const compute::UpdateInputs& common) {
+inline void expect_skipped(compute::Compute& device, const Case& update,
+                           const compute::UpdateInputs& common) {
   set_element(common.factor, 0, 0);
   set_element(common.gradient, 0, std::numeric_limits<double>::quiet_NaN());
   double squares = 0;
-  for (std::int64_t i = 0; i < common.parameters.elements(); ++i) squares += element(common.parameters, i) * element(common.parameters, i);
+  for (std::int64_t i = 0; i < common.parameters.elements(); ++i)
+    squares += element(common.parameters, i) * element(common.parameters, i);
   std::vector<std::vector<std::byte>> before;
   for (const auto& [name, result] : update.results) before.push_back(bytes(result));
   run(device, update.op);
@@ -204,7 +233,8 @@ inline void expect_skipped(compute::Compute& device, const Case& update, const c
 TEST_P(ComputeConformance, an_update_of_factor_0_leaves_parameters_and_moments_as_they_are) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     Values values;
-    const Case sgd = sgd_update(values, dtype, {3, 4, 5}, 0.9), adam = adam_update(values, dtype, {3, 4, 5}, true);
+    const Case sgd = sgd_update(values, dtype, {3, 4, 5}, 0.9),
+               adam = adam_update(values, dtype, {3, 4, 5}, true);
     expect_skipped(*device_, sgd, std::get<compute::SgdUpdate>(sgd.op).common);
     expect_skipped(*device_, adam, std::get<compute::AdamUpdate>(adam.op).common);
   }
@@ -221,7 +251,8 @@ TEST_P(ComputeConformance, an_update_of_factor_0_gives_its_origin) {
       common.factor = values.scalar(0);
       const auto origin = bytes(common.origin);
       double moved = 0;
-      for (std::int64_t i = 0; i < common.parameters.elements(); ++i) moved += std::pow(element(common.origin, i) - element(common.parameters, i), 2);
+      for (std::int64_t i = 0; i < common.parameters.elements(); ++i)
+        moved += std::pow(element(common.origin, i) - element(common.parameters, i), 2);
       run(*device_, skipped.op);
       EXPECT_EQ(bytes(common.parameters), origin) << named.name;
       EXPECT_NEAR(element(common.statistics, 1), moved, 1e-6 * moved) << named.name;
@@ -229,45 +260,57 @@ TEST_P(ComputeConformance, an_update_of_factor_0_gives_its_origin) {
 }
 
 // With the case's own factor, or another.
-inline void expect_same_elsewhere(compute::Compute& device, const NamedCase& named, DType dtype, const Sizes& sizes, std::optional<double> factor) {
-  SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", " + to_text(sizes) + (factor ? ", factor " + std::to_string(*factor) : ""));
+inline void expect_same_elsewhere(compute::Compute& device, const NamedCase& named, DType dtype,
+                                  const Sizes& sizes, std::optional<double> factor) {
+  SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", " + to_text(sizes) +
+               (factor ? ", factor " + std::to_string(*factor) : ""));
   Values here, there;
-  Case in_place = named.make(here, dtype, sizes), apart = elsewhere(there, named.make(there, dtype, sizes));
+  Case in_place = named.make(here, dtype, sizes),
+       apart = elsewhere(there, named.make(there, dtype, sizes));
   if (factor) common_of(in_place.op).factor = common_of(apart.op).factor = here.scalar(*factor);
   const Tensor parameters = common_of(apart.op).parameters;
   const auto old = bytes(parameters);
   run(device, in_place.op);
   run(device, apart.op);
   EXPECT_EQ(bytes(parameters), old);
-  for (std::size_t r = 0; r < apart.results.size(); ++r) EXPECT_EQ(bytes(apart.results[r].second), bytes(in_place.results[r].second)) << apart.results[r].first;
+  for (std::size_t r = 0; r < apart.results.size(); ++r)
+    EXPECT_EQ(bytes(apart.results[r].second), bytes(in_place.results[r].second))
+        << apart.results[r].first;
 }
 
-TEST_P(ComputeConformance, an_update_that_writes_elsewhere_gives_the_same_bits_and_leaves_the_old_parameters) {
+TEST_P(ComputeConformance,
+       an_update_that_writes_elsewhere_gives_the_same_bits_and_leaves_the_old_parameters) {
   for (const DType dtype : {DType::fp32, DType::fp64})
     for (const Sizes& sizes : kSizes)
       for (const NamedCase& named : update_cases())
-        for (const std::optional<double> factor : {std::optional<double>{}, {0.5}, {0.0}}) expect_same_elsewhere(*device_, named, dtype, sizes, factor);
+        for (const std::optional<double> factor : {std::optional<double>{}, {0.5}, {0.0}})
+          expect_same_elsewhere(*device_, named, dtype, sizes, factor);
 }
 
 template <class T>
 void expect_sum(compute::Compute& device, DType dtype, std::size_t count, std::int64_t elements) {
   Values values;
   std::vector<Tensor> tensors;
-  for (std::size_t s = 0; s < count; ++s) tensors.push_back(values.uniform(dtype, {elements}, -1e3, 1e3));
+  for (std::size_t s = 0; s < count; ++s)
+    tensors.push_back(values.uniform(dtype, {elements}, -1e3, 1e3));
   std::vector<T> expected(tensors[0].as<T>(), tensors[0].as<T>() + elements);
   for (std::size_t s = 1; s < count; ++s)
-    for (std::int64_t i = 0; i < elements; ++i) expected[static_cast<std::size_t>(i)] += tensors[s].as<T>()[i];
+    for (std::int64_t i = 0; i < elements; ++i)
+      expected[static_cast<std::size_t>(i)] += tensors[s].as<T>()[i];
   std::vector<const std::byte*> sources;
   for (const Tensor& tensor : tensors) sources.push_back(tensor.data);
-  device.sum(dtype, tensors[count - 1].data, sources, elements);  // into the last source, as a collective may
-  for (std::int64_t i = 0; i < elements; ++i) ASSERT_EQ(tensors[count - 1].as<T>()[i], expected[static_cast<std::size_t>(i)]) << i;
+  device.sum(dtype, tensors[count - 1].data, sources,
+             elements);  // into the last source, as a collective may
+  for (std::int64_t i = 0; i < elements; ++i)
+    ASSERT_EQ(tensors[count - 1].as<T>()[i], expected[static_cast<std::size_t>(i)]) << i;
 }
 
 TEST_P(ComputeConformance, sums_of_integers_wrap_around) {
   const std::int32_t most = std::numeric_limits<std::int32_t>::max(), two = 2;
   Values values;
   const Tensor sum = values.zeros(DType::int32, {1});
-  const std::array sources{reinterpret_cast<const std::byte*>(&most), reinterpret_cast<const std::byte*>(&two)};  // a message may lie anywhere
+  const std::array sources{reinterpret_cast<const std::byte*>(&most),
+                           reinterpret_cast<const std::byte*>(&two)};  // a message may lie anywhere
   device_->sum(DType::int32, sum.data, sources, 1);
   EXPECT_EQ(*sum.as<std::int32_t>(), std::numeric_limits<std::int32_t>::min() + 1);
 }
@@ -289,7 +332,9 @@ TEST_P(ComputeConformance, load_converts_and_copy_copies) {
     device_->load(loaded, source);
     device_->copy(copied.data, loaded.data, loaded.bytes());
     for (std::int64_t i = 0; i < 4; ++i)
-      EXPECT_EQ(element(copied, i), dtype == DType::int32 ? std::trunc(source[static_cast<std::size_t>(i)]) : source[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(element(copied, i), dtype == DType::int32
+                                        ? std::trunc(source[static_cast<std::size_t>(i)])
+                                        : source[static_cast<std::size_t>(i)]);
   }
 }
 
@@ -297,18 +342,24 @@ TEST_P(ComputeConformance, load_converts_and_copy_copies) {
 TEST_P(ComputeConformance, load_of_bytes_is_load_of_what_they_stand_for) {
   Values values;
   std::array<float, 256> value_of{};
-  for (std::size_t b = 0; b < value_of.size(); ++b) value_of[b] = (static_cast<float>(b) - 46.3F) / 66.1F;
+  for (std::size_t b = 0; b < value_of.size(); ++b)
+    value_of[b] = (static_cast<float>(b) - 46.3F) / 66.1F;
   for (const DType dtype : {DType::fp32, DType::fp64, DType::bf16, DType::fp16, DType::int32})
     for (const std::int64_t count : {0, 1, 3, 4, 259, 4096})
       for (const bool at_hand : {false, true}) {
-        const compute::Memory bytes = at_hand ? device_->allocate_at_hand(count + 1, "test").value() : compute::allocate(count + 1, "test").value();
-        const std::span<std::uint8_t> coded(reinterpret_cast<std::uint8_t*>(bytes.get()) + count % 2, static_cast<std::size_t>(count));
+        const compute::Memory bytes = at_hand ? device_->allocate_at_hand(count + 1, "test").value()
+                                              : compute::allocate(count + 1, "test").value();
+        const std::span<std::uint8_t> coded(
+            reinterpret_cast<std::uint8_t*>(bytes.get()) + count % 2,
+            static_cast<std::size_t>(count));
         std::vector<float> meant;
-        for (std::size_t i = 0; i < coded.size(); ++i) meant.push_back(value_of[coded[i] = static_cast<std::uint8_t>(i * 37 + 200)]);
+        for (std::size_t i = 0; i < coded.size(); ++i)
+          meant.push_back(value_of[coded[i] = static_cast<std::uint8_t>(i * 37 + 200)]);
         const Tensor found = values.zeros(dtype, {count}), expected = values.zeros(dtype, {count});
         device_->load_bytes(found, coded, value_of);
         device_->load(expected, meant);
-        for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(element(found, i), element(expected, i)) << base::name_of(dtype) << " " << i;
+        for (std::int64_t i = 0; i < count; ++i)
+          ASSERT_EQ(element(found, i), element(expected, i)) << base::name_of(dtype) << " " << i;
       }
 }
 
@@ -319,7 +370,8 @@ TEST_P(ComputeConformance, what_does_not_fit_is_refused_by_name) {
   const auto kernel = device_->prepare(made.op);
   ASSERT_FALSE(kernel);
   EXPECT_EQ(kernel.error().where, "linear_forward");
-  EXPECT_NE(kernel.error().what.find("weight is fp32 [2, 5]"), std::string::npos) << kernel.error().what;
+  EXPECT_NE(kernel.error().what.find("weight is fp32 [2, 5]"), std::string::npos)
+      << kernel.error().what;
   EXPECT_EQ(kernel.error().accepted, "fp32 [2, 3]");
 }
 

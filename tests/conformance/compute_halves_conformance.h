@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do with tensors of 16 bits (core/compute/halves.h): compute in fp32, and round once, at the end.
+// What every Compute must do with tensors of 16 bits (core/compute/halves.h): compute in fp32, and
+// round once, at the end.
 #pragma once
 
 #include "core/compute/halves.h"
@@ -7,10 +8,12 @@
 
 namespace trainyard::conformance {
 
-inline const std::vector<Sizes> kHalfSizes = {{1, 1, 1}, {0, 7, 5}, {5, 8, 8}, {7, 17, 33}, {33, 5, 100}, {129, 130, 131}};
+inline const std::vector<Sizes> kHalfSizes = {{1, 1, 1},   {0, 7, 5},    {5, 8, 8},
+                                              {7, 17, 33}, {33, 5, 100}, {129, 130, 131}};
 inline constexpr DType kHalves[] = {DType::bf16, DType::fp16};
 
-// Parameters of products only; what names rows of a table, and what is a sum for parameters, stay fp32.
+// Parameters of products only; what names rows of a table, and what is a sum for parameters, stay
+// fp32.
 template <class OneOp>
 bool may_be_half(const OneOp& op, const Tensor& tensor) {
   const auto is = [&](const Tensor& other) { return tensor.data == other.data; };
@@ -40,8 +43,10 @@ bool may_be_half(const OneOp& op, const Tensor& tensor) {
 // Whether an op passes anything between layers.
 template <class OneOp>
 constexpr bool kPasses =
-    !std::is_same_v<OneOp, compute::Scale> && !std::is_same_v<OneOp, compute::WeightedSum> && !std::is_same_v<OneOp, compute::SquaredNorm> &&
-    !std::is_same_v<OneOp, compute::CompressGradient> && !std::is_same_v<OneOp, compute::DecompressGradient>;
+    !std::is_same_v<OneOp, compute::Scale> && !std::is_same_v<OneOp, compute::WeightedSum> &&
+    !std::is_same_v<OneOp, compute::SquaredNorm> &&
+    !std::is_same_v<OneOp, compute::CompressGradient> &&
+    !std::is_same_v<OneOp, compute::DecompressGradient>;
 
 // The case on tensors of 16 bits, rounded from its own. False: it has none.
 inline bool halve(Case& made, DType dtype, Values& values) {
@@ -52,8 +57,11 @@ inline bool halve(Case& made, DType dtype, Values& values) {
           std::vector<std::pair<std::byte*, Tensor>> known;
           const auto original = op;
           compute::for_passing(op, [&](Tensor& tensor, compute::Use) {
-            if (tensor.dtype != DType::fp32 || tensor.data == nullptr || !may_be_half(original, tensor)) return;
-            auto at = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == tensor.data; });
+            if (tensor.dtype != DType::fp32 || tensor.data == nullptr ||
+                !may_be_half(original, tensor))
+              return;
+            auto at = std::find_if(known.begin(), known.end(),
+                                   [&](const auto& one) { return one.first == tensor.data; });
             if (at == known.end()) {
               const Tensor half = values.zeros(dtype, tensor.shape);
               compute::round(dtype, tensor.as<float>(), half.data, tensor.elements());
@@ -78,7 +86,8 @@ inline std::vector<NamedCase> half_cases(DType dtype) {
     Values values;
     Case made = named.make(values, DType::fp32, {2, 3, 4});
     if (halve(made, dtype, values))
-      cases.push_back({named.name + " of " + std::string(base::name_of(dtype)), [make = named.make, dtype](Values& of, DType, const Sizes& size) {
+      cases.push_back({named.name + " of " + std::string(base::name_of(dtype)),
+                       [make = named.make, dtype](Values& of, DType, const Sizes& size) {
                          Case one = make(of, DType::fp32, size);
                          halve(one, dtype, of);
                          return one;
@@ -90,19 +99,27 @@ inline std::vector<NamedCase> half_cases(DType dtype) {
 // From a number to the next of its format.
 inline double spacing(DType dtype, double value) {
   const int bits = dtype == DType::bf16 ? 8 : 11, least = dtype == DType::bf16 ? -133 : -24;
-  return value == 0 ? std::ldexp(1.0, least) : std::ldexp(1.0, std::max(std::ilogb(value) + 1 - bits, least));
+  return value == 0 ? std::ldexp(1.0, least)
+                    : std::ldexp(1.0, std::max(std::ilogb(value) + 1 - bits, least));
 }
 
-// Where sums of two devices differ in their last bits, some few are rounded to either side; and no further.
+// Where sums of two devices differ in their last bits, some few are rounded to either side; and no
+// further.
 inline void expect_rounded_once(const Tensor& found, const Tensor& expected, const char* what) {
-  if (!compute::is_half(found.dtype)) return expect_near(found, expected, tolerance(DType::fp32), what);
+  if (!compute::is_half(found.dtype))
+    return expect_near(found, expected, tolerance(DType::fp32), what);
   double largest = 0;
-  for (std::int64_t i = 0; i < expected.elements(); ++i) largest = std::max(largest, std::abs(element(expected, i)));
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    largest = std::max(largest, std::abs(element(expected, i)));
   std::int64_t differ = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
     const double one = element(found, i), other = element(expected, i);
-    ASSERT_LE(std::abs(one - other), spacing(expected.dtype, other) + tolerance(DType::fp32) * largest) << what << "[" << i << "]";
-    differ += one != other && spacing(expected.dtype, other) > 20 * tolerance(DType::fp32) * largest ? 1 : 0;
+    ASSERT_LE(std::abs(one - other),
+              spacing(expected.dtype, other) + tolerance(DType::fp32) * largest)
+        << what << "[" << i << "]";
+    differ += one != other && spacing(expected.dtype, other) > 20 * tolerance(DType::fp32) * largest
+                  ? 1
+                  : 0;
   }
   EXPECT_LE(differ, 2 + expected.elements() / 50) << what << ", of " << expected.elements();
 }
@@ -117,11 +134,14 @@ TEST_P(ComputeConformance, every_op_on_16_bits_equals_the_reference_for_every_si
         const Case found = named.make(mine, dtype, sizes), expected = named.make(its, dtype, sizes);
         run(*device_, found.op);
         run(*reference_, expected.op);
-        for (std::size_t r = 0; r < found.results.size(); ++r) expect_rounded_once(found.results[r].second, expected.results[r].second, found.results[r].first);
+        for (std::size_t r = 0; r < found.results.size(); ++r)
+          expect_rounded_once(found.results[r].second, expected.results[r].second,
+                              found.results[r].first);
       }
 }
 
-TEST_P(ComputeConformance, an_op_on_16_bits_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
+TEST_P(ComputeConformance,
+       an_op_on_16_bits_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
   for (const DType dtype : kHalves)
     for (const NamedCase& named : half_cases(dtype)) expect_same_bits(*device_, named);
 }
@@ -158,18 +178,22 @@ TEST_P(ComputeConformance, ops_on_16_bits_on_one_queue_do_not_disturb_each_other
   ASSERT_TRUE(compute::finish(*queue));
   for (std::size_t c = 0; c < found.size(); ++c)
     for (std::size_t r = 0; r < found[c].results.size(); ++r)
-      expect_rounded_once(found[c].results[r].second, expected[c].results[r].second, found[c].results[r].first);
+      expect_rounded_once(found[c].results[r].second, expected[c].results[r].second,
+                          found[c].results[r].first);
 }
 
 TEST_P(ComputeConformance, a_copy_rounds_and_widens) {
   for (const DType dtype : kHalves) {
     Values values;
-    const Tensor numbers = values.uniform(DType::fp32, {97}, -3, 3), halves = values.zeros(dtype, {97}), back = values.zeros(DType::fp32, {97});
+    const Tensor numbers = values.uniform(DType::fp32, {97}, -3, 3),
+                 halves = values.zeros(dtype, {97}), back = values.zeros(DType::fp32, {97});
     run(*device_, compute::Copy{numbers, halves});
     run(*device_, compute::Copy{halves, back});
     for (std::int64_t i = 0; i < 97; ++i) {
       EXPECT_EQ(element(back, i), element(halves, i));
-      EXPECT_LE(std::abs(element(halves, i) - element(numbers, i)), spacing(dtype, element(numbers, i)) / 2) << i;
+      EXPECT_LE(std::abs(element(halves, i) - element(numbers, i)),
+                spacing(dtype, element(numbers, i)) / 2)
+          << i;
     }
   }
 }
@@ -197,7 +221,8 @@ TEST_P(ComputeConformance, a_product_of_16_bits_is_rounded_where_it_passes_on_al
   };
   const float odd = 1 + 0x1p-7F;
   const Tensor left = filled(DType::bf16, {1, 1}, odd), right = filled(DType::bf16, {1, 1}, odd);
-  const Tensor output = values.zeros(DType::bf16, {1, 1}), weight = values.zeros(DType::fp32, {1, 1}), bias = values.zeros(DType::fp32, {1});
+  const Tensor output = values.zeros(DType::bf16, {1, 1}),
+               weight = values.zeros(DType::fp32, {1, 1}), bias = values.zeros(DType::fp32, {1});
   run(*device_, compute::LinearForward{left, right, {}, output});
   EXPECT_EQ(element(output, 0), 1 + 0x1p-6) << "1 + 2^-6 + 2^-14";
   run(*device_, compute::LinearBackwardWeight{left, right, weight, bias, {}});

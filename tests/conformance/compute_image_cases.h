@@ -12,47 +12,64 @@ struct ImageSizes {
   compute::Window window;
 
   Shape image() const { return {batch, height, width, channels}; }
-  Shape result(std::int64_t depth) const { return {batch, window.outputs(height), window.outputs(width), depth}; }
+  Shape result(std::int64_t depth) const {
+    return {batch, window.outputs(height), window.outputs(width), depth};
+  }
   Shape weight() const { return {outputs, channels, window.kernel, window.kernel}; }
 };
 
-// Odd extents, one sample, one channel, none; strides, paddings, windows of the whole image and of a pixel.
-inline const std::vector<ImageSizes> kImages = {{1, 1, 1, 1, 1, {1, 1, 0}},    {0, 5, 4, 3, 2, {3, 1, 1}},   {1, 7, 5, 1, 3, {3, 1, 0}},
-                                                {2, 5, 7, 3, 1, {3, 2, 1}},    {3, 6, 6, 8, 16, {3, 1, 1}},  {1, 4, 4, 17, 33, {1, 1, 0}},
-                                                {2, 9, 11, 5, 7, {5, 3, 2}},   {5, 3, 3, 20, 9, {3, 1, 0}},  {2, 13, 13, 32, 64, {3, 1, 0}},
-                                                {4, 28, 28, 1, 32, {3, 1, 0}}, {2, 8, 8, 13, 23, {2, 2, 0}}, {2, 7, 7, 16, 16, {3, 2, 1}}};
+// Odd extents, one sample, one channel, none; strides, paddings, windows of the whole image and of
+// a pixel.
+inline const std::vector<ImageSizes> kImages = {
+    {1, 1, 1, 1, 1, {1, 1, 0}},    {0, 5, 4, 3, 2, {3, 1, 1}},   {1, 7, 5, 1, 3, {3, 1, 0}},
+    {2, 5, 7, 3, 1, {3, 2, 1}},    {3, 6, 6, 8, 16, {3, 1, 1}},  {1, 4, 4, 17, 33, {1, 1, 0}},
+    {2, 9, 11, 5, 7, {5, 3, 2}},   {5, 3, 3, 20, 9, {3, 1, 0}},  {2, 13, 13, 32, 64, {3, 1, 0}},
+    {4, 28, 28, 1, 32, {3, 1, 0}}, {2, 8, 8, 13, 23, {2, 2, 0}}, {2, 7, 7, 16, 16, {3, 2, 1}}};
 
 using MakeImageCase = std::function<Case(Values&, DType, const ImageSizes&)>;
 
-inline Case conv2d_forward(Values& values, DType dtype, const ImageSizes& s, compute::Activation activation) {
+inline Case conv2d_forward(Values& values, DType dtype, const ImageSizes& s,
+                           compute::Activation activation) {
   const Tensor output = values.uniform(dtype, s.result(s.outputs));
-  return {compute::Conv2dForward{values.uniform(dtype, s.image()), values.uniform(dtype, s.weight()), values.uniform(dtype, {s.outputs}), output, s.window,
-                                 activation},
-          {{"output", output}}};
+  return {
+      compute::Conv2dForward{values.uniform(dtype, s.image()), values.uniform(dtype, s.weight()),
+                             values.uniform(dtype, {s.outputs}), output, s.window, activation},
+      {{"output", output}}};
 }
 
 inline Case conv2d_backward_input(Values& values, DType dtype, const ImageSizes& s) {
   const Tensor result = values.uniform(dtype, s.image());
-  return {compute::Conv2dBackwardInput{values.uniform(dtype, s.result(s.outputs)), values.uniform(dtype, s.weight()), result, s.window},
+  return {compute::Conv2dBackwardInput{values.uniform(dtype, s.result(s.outputs)),
+                                       values.uniform(dtype, s.weight()), result, s.window},
           {{"input_gradient", result}}};
 }
 
 inline Case conv2d_backward_weight(Values& values, DType dtype, const ImageSizes& s) {
-  const Tensor weight = values.uniform(dtype, s.weight()), bias = values.uniform(dtype, {s.outputs}), norm = values.scalar(-1);
-  return {compute::Conv2dBackwardWeight{values.uniform(dtype, s.image()), values.uniform(dtype, s.result(s.outputs)), weight, bias, norm, s.window},
+  const Tensor weight = values.uniform(dtype, s.weight()),
+               bias = values.uniform(dtype, {s.outputs}), norm = values.scalar(-1);
+  return {compute::Conv2dBackwardWeight{values.uniform(dtype, s.image()),
+                                        values.uniform(dtype, s.result(s.outputs)), weight, bias,
+                                        norm, s.window},
           {{"weight_gradient", weight}, {"bias_gradient", bias}, {"squared_norm", norm}}};
 }
 
-inline Case pool_forward(Values& values, DType dtype, const ImageSizes& s, compute::Pooling pooling) {
+inline Case pool_forward(Values& values, DType dtype, const ImageSizes& s,
+                         compute::Pooling pooling) {
   const Tensor output = values.uniform(dtype, s.result(s.channels));
-  return {compute::PoolForward{values.uniform(dtype, s.image()), output, s.window, pooling}, {{"output", output}}};
+  return {compute::PoolForward{values.uniform(dtype, s.image()), output, s.window, pooling},
+          {{"output", output}}};
 }
 
 // Of a real forward: the output must be found among the inputs.
-inline Case pool_backward(Values& values, DType dtype, const ImageSizes& s, compute::Pooling pooling) {
-  const Tensor input = values.uniform(dtype, s.image()), output = values.uniform(dtype, s.result(s.channels)), result = values.uniform(dtype, s.image());
+inline Case pool_backward(Values& values, DType dtype, const ImageSizes& s,
+                          compute::Pooling pooling) {
+  const Tensor input = values.uniform(dtype, s.image()),
+               output = values.uniform(dtype, s.result(s.channels)),
+               result = values.uniform(dtype, s.image());
   run(*compute::reference::make(), compute::PoolForward{input, output, s.window, pooling});
-  return {compute::PoolBackward{input, output, values.uniform(dtype, s.result(s.channels)), result, s.window, pooling}, {{"input_gradient", result}}};
+  return {compute::PoolBackward{input, output, values.uniform(dtype, s.result(s.channels)), result,
+                                s.window, pooling},
+          {{"input_gradient", result}}};
 }
 
 // Batch normalisation of `shape`, with sums that belong to the input.
@@ -71,8 +88,13 @@ inline BatchNormTensors batch_norm_tensors(Values& values, DType dtype, const Sh
                            values.uniform(dtype, {2, channels}, 0.5, 2)};
   const auto reference = compute::reference::make();
   run(*reference, compute::BatchNormSums{t.input, t.sums});
-  run(*reference,
-      compute::BatchNormBackwardWeight{t.input, t.gradient, t.sums, values.zeros(dtype, {channels}), values.zeros(dtype, {channels}), t.gradient_sums, {}});
+  run(*reference, compute::BatchNormBackwardWeight{t.input,
+                                                   t.gradient,
+                                                   t.sums,
+                                                   values.zeros(dtype, {channels}),
+                                                   values.zeros(dtype, {channels}),
+                                                   t.gradient_sums,
+                                                   {}});
   return t;
 }
 
@@ -81,30 +103,42 @@ inline Case batch_norm_sums(Values& values, DType dtype, const Shape& shape) {
   return {compute::BatchNormSums{values.uniform(dtype, shape), sums}, {{"sums", sums}}};
 }
 
-inline Case batch_norm_forward(Values& values, DType dtype, const Shape& shape, compute::Activation activation) {
+inline Case batch_norm_forward(Values& values, DType dtype, const Shape& shape,
+                               compute::Activation activation) {
   const BatchNormTensors t = batch_norm_tensors(values, dtype, shape);
   const Tensor output = values.uniform(dtype, shape);
-  return {compute::BatchNormForward{t.input, t.weight, t.bias, t.sums, t.running, output, 1e-3, 0.25, activation},
+  return {compute::BatchNormForward{t.input, t.weight, t.bias, t.sums, t.running, output, 1e-3,
+                                    0.25, activation},
           {{"output", output}, {"running", t.running}}};
 }
 
-inline Case batch_norm_evaluate(Values& values, DType dtype, const Shape& shape, compute::Activation activation) {
+inline Case batch_norm_evaluate(Values& values, DType dtype, const Shape& shape,
+                                compute::Activation activation) {
   const BatchNormTensors t = batch_norm_tensors(values, dtype, shape);
   const Tensor output = values.uniform(dtype, shape);
-  return {compute::BatchNormEvaluate{t.input, t.weight, t.bias, t.running, output, 1e-3, activation}, {{"output", output}}};
+  return {
+      compute::BatchNormEvaluate{t.input, t.weight, t.bias, t.running, output, 1e-3, activation},
+      {{"output", output}}};
 }
 
 inline Case batch_norm_backward_weight(Values& values, DType dtype, const Shape& shape) {
   const BatchNormTensors t = batch_norm_tensors(values, dtype, shape);
-  const Tensor weight = values.uniform(dtype, t.weight.shape), bias = values.uniform(dtype, t.weight.shape), norm = values.scalar(-1);
-  return {compute::BatchNormBackwardWeight{t.input, t.gradient, t.sums, weight, bias, t.gradient_sums, norm, 1e-3},
-          {{"weight_gradient", weight}, {"bias_gradient", bias}, {"gradient_sums", t.gradient_sums}, {"squared_norm", norm}}};
+  const Tensor weight = values.uniform(dtype, t.weight.shape),
+               bias = values.uniform(dtype, t.weight.shape), norm = values.scalar(-1);
+  return {compute::BatchNormBackwardWeight{t.input, t.gradient, t.sums, weight, bias,
+                                           t.gradient_sums, norm, 1e-3},
+          {{"weight_gradient", weight},
+           {"bias_gradient", bias},
+           {"gradient_sums", t.gradient_sums},
+           {"squared_norm", norm}}};
 }
 
 inline Case batch_norm_backward_input(Values& values, DType dtype, const Shape& shape) {
   const BatchNormTensors t = batch_norm_tensors(values, dtype, shape);
   const Tensor result = values.uniform(dtype, shape);
-  return {compute::BatchNormBackwardInput{t.input, t.gradient, t.weight, t.sums, t.gradient_sums, result, 1e-3}, {{"input_gradient", result}}};
+  return {compute::BatchNormBackwardInput{t.input, t.gradient, t.weight, t.sums, t.gradient_sums,
+                                          result, 1e-3},
+          {{"input_gradient", result}}};
 }
 
 // Of one channel, or two, nearly nothing is left: what is 0 by the formula is a rounding then.
@@ -113,28 +147,42 @@ inline Shape with_more_channels(Shape shape) {
   return shape;
 }
 
-inline Case row_norm_forward(Values& values, DType dtype, const Shape& image, compute::RowNorm norm) {
+inline Case row_norm_forward(Values& values, DType dtype, const Shape& image,
+                             compute::RowNorm norm) {
   const Shape shape = with_more_channels(image);
   const std::int64_t channels = shape[shape.dimensions - 1];
-  const Tensor output = values.uniform(dtype, shape), bias = norm == compute::RowNorm::layer ? values.uniform(dtype, {channels}) : Tensor{};
-  return {compute::RowNormForward{values.uniform(dtype, shape), values.uniform(dtype, {channels}), bias, output, norm, 1e-3}, {{"output", output}}};
+  const Tensor output = values.uniform(dtype, shape), bias = norm == compute::RowNorm::layer
+                                                                 ? values.uniform(dtype, {channels})
+                                                                 : Tensor{};
+  return {compute::RowNormForward{values.uniform(dtype, shape), values.uniform(dtype, {channels}),
+                                  bias, output, norm, 1e-3},
+          {{"output", output}}};
 }
 
-inline Case row_norm_backward_weight(Values& values, DType dtype, const Shape& image, compute::RowNorm norm) {
+inline Case row_norm_backward_weight(Values& values, DType dtype, const Shape& image,
+                                     compute::RowNorm norm) {
   const Shape shape = with_more_channels(image);
   const std::int64_t channels = shape[shape.dimensions - 1];
   const bool shifts = norm == compute::RowNorm::layer;
-  const Tensor weight = values.uniform(dtype, {channels}), bias = shifts ? values.uniform(dtype, {channels}) : Tensor{}, squares = values.scalar(-1);
-  Case made{compute::RowNormBackwardWeight{values.uniform(dtype, shape), values.uniform(dtype, shape), weight, bias, squares, norm, 1e-3},
-            {{"weight_gradient", weight}, {"squared_norm", squares}}};
+  const Tensor weight = values.uniform(dtype, {channels}),
+               bias = shifts ? values.uniform(dtype, {channels}) : Tensor{},
+               squares = values.scalar(-1);
+  Case made{
+      compute::RowNormBackwardWeight{values.uniform(dtype, shape), values.uniform(dtype, shape),
+                                     weight, bias, squares, norm, 1e-3},
+      {{"weight_gradient", weight}, {"squared_norm", squares}}};
   if (shifts) made.results.push_back({"bias_gradient", bias});
   return made;
 }
 
-inline Case row_norm_backward_input(Values& values, DType dtype, const Shape& image, compute::RowNorm norm) {
+inline Case row_norm_backward_input(Values& values, DType dtype, const Shape& image,
+                                    compute::RowNorm norm) {
   const Shape shape = with_more_channels(image);
-  const Tensor result = values.uniform(dtype, shape), weight = values.uniform(dtype, {shape[shape.dimensions - 1]});
-  return {compute::RowNormBackwardInput{values.uniform(dtype, shape), values.uniform(dtype, shape), weight, result, norm, 1e-3}, {{"input_gradient", result}}};
+  const Tensor result = values.uniform(dtype, shape),
+               weight = values.uniform(dtype, {shape[shape.dimensions - 1]});
+  return {compute::RowNormBackwardInput{values.uniform(dtype, shape), values.uniform(dtype, shape),
+                                        weight, result, norm, 1e-3},
+          {{"input_gradient", result}}};
 }
 
 inline Case gelu_forward(Values& values, DType dtype, const Shape& shape) {
@@ -144,31 +192,43 @@ inline Case gelu_forward(Values& values, DType dtype, const Shape& shape) {
 
 inline Case gelu_backward(Values& values, DType dtype, const Shape& shape) {
   const Tensor result = values.uniform(dtype, shape);
-  return {compute::GeluBackward{values.uniform(dtype, shape, -5, 5), values.uniform(dtype, shape), result}, {{"input_gradient", result}}};
+  return {compute::GeluBackward{values.uniform(dtype, shape, -5, 5), values.uniform(dtype, shape),
+                                result},
+          {{"input_gradient", result}}};
 }
 
 // As many rows as the image has pixels, of two heads.
-inline Shape sequences(const Shape& image, std::int64_t columns) { return {image[0], image[1] * image[2], columns * 2 * image[3]}; }
+inline Shape sequences(const Shape& image, std::int64_t columns) {
+  return {image[0], image[1] * image[2], columns * 2 * image[3]};
+}
 
 inline Case attention_forward(Values& values, DType dtype, const Shape& image) {
   const Tensor output = values.uniform(dtype, sequences(image, 1));
-  return {compute::AttentionForward{values.uniform(dtype, sequences(image, 3), -2, 2), output, 2}, {{"output", output}}};
+  return {compute::AttentionForward{values.uniform(dtype, sequences(image, 3), -2, 2), output, 2},
+          {{"output", output}}};
 }
 
 inline Case attention_backward(Values& values, DType dtype, const Shape& image) {
   const Tensor result = values.uniform(dtype, sequences(image, 3));
-  const Tensor input = values.uniform(dtype, sequences(image, 3), -2, 2), output = values.uniform(dtype, sequences(image, 1));
-  return {compute::AttentionBackward{input, output, values.uniform(dtype, sequences(image, 1)), result, 2}, {{"input_gradient", result}}};
+  const Tensor input = values.uniform(dtype, sequences(image, 3), -2, 2),
+               output = values.uniform(dtype, sequences(image, 1));
+  return {compute::AttentionBackward{input, output, values.uniform(dtype, sequences(image, 1)),
+                                     result, 2},
+          {{"input_gradient", result}}};
 }
 
 inline Case dropout(Values& values, DType dtype, const Shape& shape) {
   const Tensor output = values.uniform(dtype, shape);
-  return {compute::Dropout{values.uniform(dtype, shape), output, values.labels(shape[0], 1'000'000), values.scalar(17), 5, 3, 0.3}, {{"output", output}}};
+  return {compute::Dropout{values.uniform(dtype, shape), output, values.labels(shape[0], 1'000'000),
+                           values.scalar(17), 5, 3, 0.3},
+          {{"output", output}}};
 }
 
 inline Case add(Values& values, DType dtype, const Shape& shape, compute::Activation activation) {
   const Tensor output = values.uniform(dtype, shape);
-  return {compute::Add{values.uniform(dtype, shape), values.uniform(dtype, shape), output, activation}, {{"output", output}}};
+  return {
+      compute::Add{values.uniform(dtype, shape), values.uniform(dtype, shape), output, activation},
+      {{"output", output}}};
 }
 
 inline Case accumulate(Values& values, DType dtype, const Shape& shape) {
@@ -195,9 +255,15 @@ inline std::vector<NamedImageCase> image_cases() {
   using compute::Activation;
   using compute::Pooling;
   using compute::RowNorm;
-  const auto with = [](auto make, auto last) { return [=](Values& values, DType dtype, const ImageSizes& sizes) { return make(values, dtype, sizes, last); }; };
+  const auto with = [](auto make, auto last) {
+    return [=](Values& values, DType dtype, const ImageSizes& sizes) {
+      return make(values, dtype, sizes, last);
+    };
+  };
   const auto of = [](auto make, auto... last) {
-    return [=](Values& values, DType dtype, const ImageSizes& s) { return make(values, dtype, s.image(), last...); };
+    return [=](Values& values, DType dtype, const ImageSizes& s) {
+      return make(values, dtype, s.image(), last...);
+    };
   };
   return {{"conv2d_forward", with(conv2d_forward, Activation::none)},
           {"conv2d_forward_relu", with(conv2d_forward, Activation::relu)},
@@ -233,9 +299,11 @@ inline std::vector<NamedImageCase> image_cases() {
           {"copy", of(copy)}};
 }
 
-// The same for tests that speak of sizes of matrices: a small image of as many channels, or a window of 3 over it.
+// The same for tests that speak of sizes of matrices: a small image of as many channels, or a
+// window of 3 over it.
 inline ImageSizes image_of(const Sizes& s) {
-  return {std::min<std::int64_t>(s.batch, 9), 5, 4, std::min<std::int64_t>(s.inputs, 19), std::min<std::int64_t>(s.outputs, 35), {3, 1, 1}};
+  return {std::min<std::int64_t>(s.batch, 9),    5,        4, std::min<std::int64_t>(s.inputs, 19),
+          std::min<std::int64_t>(s.outputs, 35), {3, 1, 1}};
 }
 
 }  // namespace trainyard::conformance

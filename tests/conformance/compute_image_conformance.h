@@ -10,7 +10,8 @@ namespace trainyard::conformance {
 TEST_P(ComputeConformance, every_op_on_images_equals_the_reference_for_every_size) {
   for (const DType dtype : {DType::fp32, DType::fp64})
     for (const ImageSizes& sizes : kImages)
-      for (const NamedImageCase& named : image_cases()) compare(*device_, *reference_, named, dtype, sizes);
+      for (const NamedImageCase& named : image_cases())
+        compare(*device_, *reference_, named, dtype, sizes);
 }
 
 TEST_P(ComputeConformance, no_samples_give_a_convolutions_weight_gradient_of_zero) {
@@ -28,11 +29,14 @@ TEST_P(ComputeConformance, no_samples_give_a_convolutions_weight_gradient_of_zer
 TEST_P(ComputeConformance, without_samples_batch_normalisation_follows_the_sums_of_others) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     Values values;
-    const Tensor input = values.zeros(dtype, {0, 1}), output = values.zeros(dtype, {0, 1}), running = values.zeros(dtype, {2, 1});
-    const Tensor weight = values.uniform(dtype, {1}), bias = values.uniform(dtype, {1}), sums = values.zeros(DType::fp64, {3});
+    const Tensor input = values.zeros(dtype, {0, 1}), output = values.zeros(dtype, {0, 1}),
+                 running = values.zeros(dtype, {2, 1});
+    const Tensor weight = values.uniform(dtype, {1}), bias = values.uniform(dtype, {1}),
+                 sums = values.zeros(DType::fp64, {3});
     run(*device_, compute::BatchNormSums{input, sums});
     for (int i = 0; i < 3; ++i) EXPECT_EQ(element(sums, i), 0);
-    const compute::BatchNormForward forward{input, weight, bias, sums, running, output, 1e-5, 0.5, compute::Activation::none};
+    const compute::BatchNormForward forward{
+        input, weight, bias, sums, running, output, 1e-5, 0.5, compute::Activation::none};
     run(*device_, forward);
     EXPECT_EQ(element(running, 0), 0) << "nobody has samples";
     sums.as<double>()[0] = 6, sums.as<double>()[1] = 26, sums.as<double>()[2] = 2;
@@ -45,7 +49,8 @@ TEST_P(ComputeConformance, without_samples_batch_normalisation_follows_the_sums_
 TEST_P(ComputeConformance, what_is_not_a_number_stays_so) {
   for (const std::int64_t place : {0, 5, 15}) {
     Values values;
-    const Tensor input = values.zeros(DType::fp32, {1, 4, 4, 1}), output = values.zeros(DType::fp32, {1, 1, 1, 1}),
+    const Tensor input = values.zeros(DType::fp32, {1, 4, 4, 1}),
+                 output = values.zeros(DType::fp32, {1, 1, 1, 1}),
                  sum = values.zeros(DType::fp32, {1, 4, 4, 1});
     set_element(input, place, std::numeric_limits<double>::quiet_NaN());
     run(*device_, compute::PoolForward{input, output, {4, 1, 0}, compute::Pooling::maximum});
@@ -57,28 +62,36 @@ TEST_P(ComputeConformance, what_is_not_a_number_stays_so) {
 
 TEST_P(ComputeConformance, of_equal_pixels_the_first_gets_the_gradient) {
   Values values;
-  const Tensor input = values.zeros(DType::fp32, {1, 2, 2, 1}), output = values.zeros(DType::fp32, {1, 1, 1, 1}),
+  const Tensor input = values.zeros(DType::fp32, {1, 2, 2, 1}),
+               output = values.zeros(DType::fp32, {1, 1, 1, 1}),
                gradient = values.zeros(DType::fp32, {1, 1, 1, 1});
   const Tensor result = values.uniform(DType::fp32, {1, 2, 2, 1});
   set_element(gradient, 0, 3);
-  run(*device_, compute::PoolBackward{input, output, gradient, result, {2, 2, 0}, compute::Pooling::maximum});
+  run(*device_,
+      compute::PoolBackward{input, output, gradient, result, {2, 2, 0}, compute::Pooling::maximum});
   for (int i = 0; i < 4; ++i) EXPECT_EQ(element(result, i), i == 0 ? 3 : 0) << i;
 }
 
 // Whoever holds the sample, and wherever it lies in the batch.
 TEST_P(ComputeConformance, a_sample_drops_the_same_elements_on_every_rank) {
   Values values;
-  const Tensor input = values.uniform(DType::fp32, {4, 35}, 1, 2), whole = values.zeros(DType::fp32, {4, 35}), part = values.zeros(DType::fp32, {2, 35});
+  const Tensor input = values.uniform(DType::fp32, {4, 35}, 1, 2),
+               whole = values.zeros(DType::fp32, {4, 35}),
+               part = values.zeros(DType::fp32, {2, 35});
   const Tensor samples = values.labels(4, 1000), step = values.scalar(9);
-  const Tensor half{DType::fp32, {2, 35}, input.data + 2 * 35 * 4}, its_samples{DType::int32, {2}, samples.data + 8};
+  const Tensor half{DType::fp32, {2, 35}, input.data + 2 * 35 * 4},
+      its_samples{DType::int32, {2}, samples.data + 8};
   run(*device_, compute::Dropout{input, whole, samples, step, 1, 2, 0.5});
   run(*device_, compute::Dropout{half, part, its_samples, step, 1, 2, 0.5});
-  EXPECT_EQ(std::memcmp(part.data, whole.data + 2 * 35 * 4, static_cast<std::size_t>(part.bytes())), 0);
+  EXPECT_EQ(std::memcmp(part.data, whole.data + 2 * 35 * 4, static_cast<std::size_t>(part.bytes())),
+            0);
 }
 
 TEST_P(ComputeConformance, dropout_of_another_step_layer_or_seed_is_another) {
   Values values;
-  const Tensor input = values.uniform(DType::fp32, {3, 40}, 1, 2), first = values.zeros(DType::fp32, {3, 40}), other = values.zeros(DType::fp32, {3, 40});
+  const Tensor input = values.uniform(DType::fp32, {3, 40}, 1, 2),
+               first = values.zeros(DType::fp32, {3, 40}),
+               other = values.zeros(DType::fp32, {3, 40});
   const Tensor samples = values.labels(3, 1000), step = values.scalar(9), next = values.scalar(10);
   const compute::Dropout op{input, first, samples, step, 1, 2, 0.5};
   run(*device_, op);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do under Multiplies::tf32: take 11 significant bits of each factor, or more.
+// What every Compute must do under Multiplies::tf32: take 11 significant bits of each factor, or
+// more.
 #pragma once
 
 #include "tests/conformance/compute_bfloat16_conformance.h"
 
 namespace trainyard::conformance {
 
-// Of each of two factors 2^-10 at most is lost, where they are cut off, and sums are less than what is added up.
+// Of each of two factors 2^-10 at most is lost, where they are cut off, and sums are less than what
+// is added up.
 inline constexpr double kOfTf32 = 0x1p-7;
 
 TEST_P(ComputeConformance, every_product_in_tf32_is_near_the_reference) {
@@ -15,13 +17,16 @@ TEST_P(ComputeConformance, every_product_in_tf32_is_near_the_reference) {
   ASSERT_GE(products.size(), 6u + images.size());
   ASSERT_GE(images.size(), 3u);
   for (const Sizes& sizes : kSizes)
-    for (const NamedCase& named : products) compare(*device_, *reference_, named, DType::fp32, sizes, kOfTf32);
+    for (const NamedCase& named : products)
+      compare(*device_, *reference_, named, DType::fp32, sizes, kOfTf32);
   for (const ImageSizes& sizes : kImages)
-    for (const NamedImageCase& named : images) compare(*device_, *reference_, named, DType::fp32, sizes, kOfTf32);
+    for (const NamedImageCase& named : images)
+      compare(*device_, *reference_, named, DType::fp32, sizes, kOfTf32);
 }
 
 TEST_P(ComputeConformance, tf32_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
-  for (const NamedCase& named : multiplying(Multiplies::tf32, all_cases(), Sizes{2, 3, 4})) expect_same_bits(*device_, named);
+  for (const NamedCase& named : multiplying(Multiplies::tf32, all_cases(), Sizes{2, 3, 4}))
+    expect_same_bits(*device_, named);
 }
 
 // What 11 bits hold is not rounded, and no factor of other tensors is.
@@ -30,13 +35,17 @@ TEST_P(ComputeConformance, tf32_takes_whole_what_it_can_hold_and_refuses_other_t
   for (const NamedCase& named : multiplying(Multiplies::tf32, all_cases(), Sizes{2, 3, 4})) {
     const auto kernel = device_->prepare(named.make(values, DType::fp64, Sizes{2, 3, 4}).op);
     ASSERT_FALSE(kernel) << named.name;
-    EXPECT_NE(kernel.error().what.find("multiplies is tf32, of tensors of fp64"), std::string::npos) << kernel.error().what;
+    EXPECT_NE(kernel.error().what.find("multiplies is tf32, of tensors of fp64"), std::string::npos)
+        << kernel.error().what;
   }
   for (const float held : {1 + 0x1p-10F, 3.0F, -0x1.55p3F}) {
-    const Tensor input = values.zeros(DType::fp32, {1, 1}), weight = values.zeros(DType::fp32, {1, 1}), output = values.zeros(DType::fp32, {1, 1});
+    const Tensor input = values.zeros(DType::fp32, {1, 1}),
+                 weight = values.zeros(DType::fp32, {1, 1}),
+                 output = values.zeros(DType::fp32, {1, 1});
     set_element(input, 0, held);
     set_element(weight, 0, held);
-    run(*device_, compute::LinearForward{input, weight, {}, output, compute::Activation::none, Multiplies::tf32});
+    run(*device_, compute::LinearForward{
+                      input, weight, {}, output, compute::Activation::none, Multiplies::tf32});
     EXPECT_EQ(element(output, 0), static_cast<double>(held * held));
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a transformer is made of besides linear layers, on Compute, and whether its gradients are those of its loss.
+// What a transformer is made of besides linear layers, on Compute, and whether its gradients are
+// those of its loss.
 #pragma once
 
 #include "tests/conformance/compute_gradients.h"
@@ -19,22 +20,33 @@ class RowNetwork {
 
   void backward() {
     forward();
-    run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, logits_gradient_, metrics_, 1.0 / kBatch});
-    run(device_, compute::RowNormBackwardWeight{scores_, logits_gradient_, rms_.gradient, {}, {}, compute::RowNorm::root_mean_square});
-    run(device_, compute::RowNormBackwardInput{scores_, logits_gradient_, rms_.value, scores_gradient_, compute::RowNorm::root_mean_square});
-    run(device_, compute::LinearBackwardWeight{active_, scores_gradient_, second_.gradient, second_bias_.gradient, {}});
+    run(device_,
+        compute::SoftmaxCrossEntropy{logits_, labels_, logits_gradient_, metrics_, 1.0 / kBatch});
+    run(device_,
+        compute::RowNormBackwardWeight{
+            scores_, logits_gradient_, rms_.gradient, {}, {}, compute::RowNorm::root_mean_square});
+    run(device_,
+        compute::RowNormBackwardInput{scores_, logits_gradient_, rms_.value, scores_gradient_,
+                                      compute::RowNorm::root_mean_square});
+    run(device_, compute::LinearBackwardWeight{
+                     active_, scores_gradient_, second_.gradient, second_bias_.gradient, {}});
     run(device_, compute::LinearBackwardInput{scores_gradient_, second_.value, active_gradient_});
     run(device_, compute::GeluBackward{normal_, active_gradient_, normal_gradient_});
-    run(device_, compute::RowNormBackwardWeight{hidden_, normal_gradient_, scale_.gradient, shift_.gradient, {}});
-    run(device_, compute::RowNormBackwardInput{hidden_, normal_gradient_, scale_.value, hidden_gradient_});
-    run(device_, compute::LinearBackwardWeight{input_.value, hidden_gradient_, first_.gradient, first_bias_.gradient, {}});
+    run(device_, compute::RowNormBackwardWeight{
+                     hidden_, normal_gradient_, scale_.gradient, shift_.gradient, {}});
+    run(device_,
+        compute::RowNormBackwardInput{hidden_, normal_gradient_, scale_.value, hidden_gradient_});
+    run(device_, compute::LinearBackwardWeight{
+                     input_.value, hidden_gradient_, first_.gradient, first_bias_.gradient, {}});
     run(device_, compute::LinearBackwardInput{hidden_gradient_, first_.value, input_.gradient});
   }
 
   struct Variable {
     Tensor value, gradient;
   };
-  std::vector<Variable> variables() const { return {input_, first_, first_bias_, scale_, shift_, second_, second_bias_, rms_}; }
+  std::vector<Variable> variables() const {
+    return {input_, first_, first_bias_, scale_, shift_, second_, second_bias_, rms_};
+  }
 
  private:
   static constexpr std::int64_t kBatch = 5, kInputs = 4, kHidden = 11, kClasses = 3;
@@ -44,29 +56,38 @@ class RowNetwork {
     run(device_, compute::RowNormForward{hidden_, scale_.value, shift_.value, normal_});
     run(device_, compute::GeluForward{normal_, active_});
     run(device_, compute::LinearForward{active_, second_.value, second_bias_.value, scores_});
-    run(device_, compute::RowNormForward{scores_, rms_.value, {}, logits_, compute::RowNorm::root_mean_square});
+    run(device_, compute::RowNormForward{
+                     scores_, rms_.value, {}, logits_, compute::RowNorm::root_mean_square});
   }
   Tensor hold(Shape shape) { return values_.zeros(DType::fp64, shape); }
-  Variable variable(Shape shape, double low = -1) { return {values_.uniform(DType::fp64, shape, low, 1), hold(shape)}; }
+  Variable variable(Shape shape, double low = -1) {
+    return {values_.uniform(DType::fp64, shape, low, 1), hold(shape)};
+  }
 
   compute::Compute& device_;
   Values values_{5};
-  Variable input_ = variable({kBatch, kInputs}), first_ = variable({kHidden, kInputs}), first_bias_ = variable({kHidden});
-  Variable scale_ = variable({kHidden}, 0.5), shift_ = variable({kHidden}), second_ = variable({kClasses, kHidden}), second_bias_ = variable({kClasses});
+  Variable input_ = variable({kBatch, kInputs}), first_ = variable({kHidden, kInputs}),
+           first_bias_ = variable({kHidden});
+  Variable scale_ = variable({kHidden}, 0.5), shift_ = variable({kHidden}),
+           second_ = variable({kClasses, kHidden}), second_bias_ = variable({kClasses});
   Variable rms_ = variable({kClasses}, 0.5);
-  Tensor hidden_ = hold({kBatch, kHidden}), normal_ = hold({kBatch, kHidden}), active_ = hold({kBatch, kHidden});
+  Tensor hidden_ = hold({kBatch, kHidden}), normal_ = hold({kBatch, kHidden}),
+         active_ = hold({kBatch, kHidden});
   Tensor scores_ = hold({kBatch, kClasses}), logits_ = hold({kBatch, kClasses});
-  Tensor hidden_gradient_ = hold({kBatch, kHidden}), normal_gradient_ = hold({kBatch, kHidden}), active_gradient_ = hold({kBatch, kHidden});
+  Tensor hidden_gradient_ = hold({kBatch, kHidden}), normal_gradient_ = hold({kBatch, kHidden}),
+         active_gradient_ = hold({kBatch, kHidden});
   Tensor scores_gradient_ = hold({kBatch, kClasses}), logits_gradient_ = hold({kBatch, kClasses});
   Tensor labels_ = values_.labels(kBatch, kClasses), metrics_ = hold({2});
 };
 
-TEST_P(ComputeConformance, gradients_of_normalised_rows_and_gelu_are_the_finite_differences_of_the_loss) {
+TEST_P(ComputeConformance,
+       gradients_of_normalised_rows_and_gelu_are_the_finite_differences_of_the_loss) {
   RowNetwork network(*device_);
   expect_finite_differences(network);
 }
 
-// Several rows a sample, each with a label: linear, attention, linear, softmax cross-entropy. The loss of a sample is the mean over its rows.
+// Several rows a sample, each with a label: linear, attention, linear, softmax cross-entropy. The
+// loss of a sample is the mean over its rows.
 class Sequences {
  public:
   explicit Sequences(compute::Compute& device) : device_(device) {}
@@ -79,39 +100,60 @@ class Sequences {
 
   void backward() {
     forward();
-    run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, logits_gradient_, metrics_, kPart / kBatch, kPart});
-    run(device_, compute::LinearBackwardWeight{rows(together_), logits_gradient_, second_.gradient, second_bias_.gradient, {}});
-    run(device_, compute::LinearBackwardInput{logits_gradient_, second_.value, rows(together_gradient_)});
-    run(device_, compute::AttentionBackward{heads_, together_, together_gradient_, heads_gradient_, kHeads});
-    run(device_, compute::LinearBackwardWeight{input_.value, rows(heads_gradient_), first_.gradient, first_bias_.gradient, {}});
-    run(device_, compute::LinearBackwardInput{rows(heads_gradient_), first_.value, input_.gradient});
+    run(device_, compute::SoftmaxCrossEntropy{logits_, labels_, logits_gradient_, metrics_,
+                                              kPart / kBatch, kPart});
+    run(device_,
+        compute::LinearBackwardWeight{
+            rows(together_), logits_gradient_, second_.gradient, second_bias_.gradient, {}});
+    run(device_,
+        compute::LinearBackwardInput{logits_gradient_, second_.value, rows(together_gradient_)});
+    run(device_,
+        compute::AttentionBackward{heads_, together_, together_gradient_, heads_gradient_, kHeads});
+    run(device_,
+        compute::LinearBackwardWeight{
+            input_.value, rows(heads_gradient_), first_.gradient, first_bias_.gradient, {}});
+    run(device_,
+        compute::LinearBackwardInput{rows(heads_gradient_), first_.value, input_.gradient});
   }
 
   struct Variable {
     Tensor value, gradient;
   };
-  std::vector<Variable> variables() const { return {input_, first_, first_bias_, second_, second_bias_}; }
+  std::vector<Variable> variables() const {
+    return {input_, first_, first_bias_, second_, second_bias_};
+  }
 
  private:
-  static constexpr std::int64_t kBatch = 2, kRows = 6, kInputs = 3, kWidth = 4, kHeads = 2, kClasses = 3;
+  static constexpr std::int64_t kBatch = 2, kRows = 6, kInputs = 3, kWidth = 4, kHeads = 2,
+                                kClasses = 3;
   static constexpr double kPart = 1.0 / kRows;
 
   void forward() {
-    run(device_, compute::LinearForward{input_.value, first_.value, first_bias_.value, rows(heads_)});
+    run(device_,
+        compute::LinearForward{input_.value, first_.value, first_bias_.value, rows(heads_)});
     run(device_, compute::AttentionForward{heads_, together_, kHeads});
-    run(device_, compute::LinearForward{rows(together_), second_.value, second_bias_.value, logits_});
+    run(device_,
+        compute::LinearForward{rows(together_), second_.value, second_bias_.value, logits_});
   }
-  static Tensor rows(Tensor tensor) { return tensor.shape = {tensor.shape[0] * tensor.shape[1], tensor.shape[2]}, tensor; }
+  static Tensor rows(Tensor tensor) {
+    return tensor.shape = {tensor.shape[0] * tensor.shape[1], tensor.shape[2]}, tensor;
+  }
   Tensor hold(Shape shape) { return values_.zeros(DType::fp64, shape); }
-  Variable variable(Shape shape) { return {values_.uniform(DType::fp64, shape, -1, 1), hold(shape)}; }
+  Variable variable(Shape shape) {
+    return {values_.uniform(DType::fp64, shape, -1, 1), hold(shape)};
+  }
 
   compute::Compute& device_;
   Values values_{5};
-  Variable input_ = variable({kBatch * kRows, kInputs}), first_ = variable({3 * kWidth, kInputs}), first_bias_ = variable({3 * kWidth});
+  Variable input_ = variable({kBatch * kRows, kInputs}), first_ = variable({3 * kWidth, kInputs}),
+           first_bias_ = variable({3 * kWidth});
   Variable second_ = variable({kClasses, kWidth}), second_bias_ = variable({kClasses});
-  Tensor heads_ = hold({kBatch, kRows, 3 * kWidth}), together_ = hold({kBatch, kRows, kWidth}), logits_ = hold({kBatch * kRows, kClasses});
-  Tensor heads_gradient_ = hold({kBatch, kRows, 3 * kWidth}), together_gradient_ = hold({kBatch, kRows, kWidth});
-  Tensor logits_gradient_ = hold({kBatch * kRows, kClasses}), labels_ = values_.labels(kBatch * kRows, kClasses), metrics_ = hold({2});
+  Tensor heads_ = hold({kBatch, kRows, 3 * kWidth}), together_ = hold({kBatch, kRows, kWidth}),
+         logits_ = hold({kBatch * kRows, kClasses});
+  Tensor heads_gradient_ = hold({kBatch, kRows, 3 * kWidth}),
+         together_gradient_ = hold({kBatch, kRows, kWidth});
+  Tensor logits_gradient_ = hold({kBatch * kRows, kClasses}),
+         labels_ = values_.labels(kBatch * kRows, kClasses), metrics_ = hold({2});
 };
 
 TEST_P(ComputeConformance, gradients_of_attention_are_the_finite_differences_of_the_loss) {
@@ -122,7 +164,9 @@ TEST_P(ComputeConformance, gradients_of_attention_are_the_finite_differences_of_
 // What a row attends to are the rows before it and itself.
 TEST_P(ComputeConformance, attention_sees_nothing_that_comes_after) {
   Values values(7);
-  const Tensor input = values.uniform(DType::fp32, {1, 70, 12}), output = values.zeros(DType::fp32, {1, 70, 4}), after = values.zeros(DType::fp32, {1, 70, 4});
+  const Tensor input = values.uniform(DType::fp32, {1, 70, 12}),
+               output = values.zeros(DType::fp32, {1, 70, 4}),
+               after = values.zeros(DType::fp32, {1, 70, 4});
   run(*device_, compute::AttentionForward{input, output, 2});
   for (std::int64_t i = 66 * 12; i < input.elements(); ++i) set_element(input, i, 3);
   run(*device_, compute::AttentionForward{input, after, 2});

@@ -20,7 +20,8 @@ using compute::Shape;
 using compute::Tensor;
 
 inline double element(const Tensor& tensor, std::int64_t i) {
-  if (tensor.dtype == DType::fp16 || tensor.dtype == DType::bf16) return compute::number_at(tensor.dtype, tensor.data + 2 * i);
+  if (tensor.dtype == DType::fp16 || tensor.dtype == DType::bf16)
+    return compute::number_at(tensor.dtype, tensor.data + 2 * i);
   if (tensor.dtype == DType::fp64) return tensor.as<double>()[i];
   if (tensor.dtype == DType::fp32) return tensor.as<float>()[i];
   return tensor.as<std::int32_t>()[i];
@@ -48,18 +49,23 @@ class Values {
     const Tensor plain{dtype, shape, nullptr};
     // Ends exactly where the tensor ends, so that a sanitizer sees one element too many.
     const std::size_t skipped = shift_ * static_cast<std::size_t>(base::size_of(dtype));
-    memory_.push_back(allocate_values(skipped + static_cast<std::size_t>(std::max<std::int64_t>(plain.bytes(), 1))));
+    memory_.push_back(allocate_values(
+        skipped + static_cast<std::size_t>(std::max<std::int64_t>(plain.bytes(), 1))));
     return {dtype, shape, memory_.back().get() + skipped};
   }
 
   Tensor uniform(DType dtype, Shape shape, double low = -1, double high = 1) {
     const Tensor tensor = zeros(dtype, shape);
-    const base::Random random(seed_, base::Purpose::generate, static_cast<std::uint32_t>(memory_.size()));
-    for (std::int64_t i = 0; i < tensor.elements(); ++i) set_element(tensor, i, random.uniform(static_cast<std::uint64_t>(i), low, high));
+    const base::Random random(seed_, base::Purpose::generate,
+                              static_cast<std::uint32_t>(memory_.size()));
+    for (std::int64_t i = 0; i < tensor.elements(); ++i)
+      set_element(tensor, i, random.uniform(static_cast<std::uint64_t>(i), low, high));
     return tensor;
   }
 
-  Tensor labels(std::int64_t batch, std::int64_t classes) { return uniform(DType::int32, {batch}, 0, static_cast<double>(classes) - 1e-9); }
+  Tensor labels(std::int64_t batch, std::int64_t classes) {
+    return uniform(DType::int32, {batch}, 0, static_cast<double>(classes) - 1e-9);
+  }
   Tensor scalar(double value) {
     const Tensor tensor = zeros(DType::fp64, {1});
     set_element(tensor, 0, value);
@@ -75,11 +81,13 @@ class Values {
 inline double tolerance(DType dtype) { return dtype == DType::fp32 ? 1e-5 : 1e-12; }
 
 // Largest difference, relative to the largest expected element.
-inline void expect_near(const Tensor& found, const Tensor& expected, double relative, const char* what) {
+inline void expect_near(const Tensor& found, const Tensor& expected, double relative,
+                        const char* what) {
   ASSERT_EQ(found.shape, expected.shape) << what;
   double largest = 0, difference = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
-    ASSERT_TRUE(std::isfinite(element(found, i))) << what << "[" << i << "] = " << element(found, i);
+    ASSERT_TRUE(std::isfinite(element(found, i)))
+        << what << "[" << i << "] = " << element(found, i);
     largest = std::max(largest, std::abs(element(expected, i)));
     difference = std::max(difference, std::abs(element(found, i) - element(expected, i)));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every control plane must do. A backend joins with a place where a server can be started and clients connect.
+// What every control plane must do. A backend joins with a place where a server can be started and
+// clients connect.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -31,14 +32,20 @@ struct ControlBackend {
   std::function<ControlPlace()> make;
 };
 
-inline std::ostream& operator<<(std::ostream& out, const ControlBackend& backend) { return out << backend.name; }
+inline std::ostream& operator<<(std::ostream& out, const ControlBackend& backend) {
+  return out << backend.name;
+}
 
 class ControlConformance : public testing::TestWithParam<ControlBackend> {
  protected:
   std::unique_ptr<ControlServer> serve() { return must(place_.serve()); }
   std::unique_ptr<ControlClient> connect() { return must(place_.connect()); }
-  static session::Received next(ControlServer& server) { return must(server.receive(patience)).value(); }
-  static session::Message next(ControlClient& client) { return must(client.receive(patience)).value(); }
+  static session::Received next(ControlServer& server) {
+    return must(server.receive(patience)).value();
+  }
+  static session::Message next(ControlClient& client) {
+    return must(client.receive(patience)).value();
+  }
 
  private:
   ControlPlace place_ = GetParam().make();
@@ -81,7 +88,8 @@ TEST_P(ControlConformance, every_client_gets_its_own_answers) {
     const session::Received received = next(*server);
     server->send(received.from, step(100 + step_of(received.message)));
   }
-  for (std::int64_t i = 0; i < 20; ++i) EXPECT_EQ(step_of(next(*clients[static_cast<std::size_t>(i)])), 100 + i);
+  for (std::int64_t i = 0; i < 20; ++i)
+    EXPECT_EQ(step_of(next(*clients[static_cast<std::size_t>(i)])), 100 + i);
 }
 
 TEST_P(ControlConformance, clients_in_threads_of_their_own_are_all_heard) {
@@ -158,6 +166,8 @@ TEST_P(ControlConformance, a_client_that_does_not_read_does_not_hold_the_server)
   EXPECT_EQ(step_of(next(*server).message), 2);
 }
 
-inline std::string name_of_backend(const testing::TestParamInfo<ControlBackend>& info) { return info.param.name; }
+inline std::string name_of_backend(const testing::TestParamInfo<ControlBackend>& info) {
+  return info.param.name;
+}
 
 }  // namespace trainyard::conformance

@@ -10,7 +10,10 @@
 
 namespace trainyard::conformance {
 
-inline base::Problem sample_problem() { return {base::ProblemCode::refused, "rank 2 AR.b3", "does not answer", "an answer", "Look at its log."}; }
+inline base::Problem sample_problem() {
+  return {base::ProblemCode::refused, "rank 2 AR.b3", "does not answer", "an answer",
+          "Look at its log."};
+}
 
 inline std::vector<telemetry::Event> sample_events(std::size_t count) {
   std::vector<telemetry::Event> events(count);
@@ -30,8 +33,17 @@ inline std::vector<telemetry::Event> sample_events(std::size_t count) {
 }
 
 inline session::Status sample_status() {
-  session::Status status{11, session::RunState::paused, -1, 500, 100, 0.25, {}, sample_problem(), "/a run/with spaces"};
-  for (std::int32_t rank = 0; rank < 100; ++rank) status.ranks.push_back({rank, "waiting", 40 + rank, "B.s2.m0", rank - 1, 4'000'000 + rank});
+  session::Status status{11,
+                         session::RunState::paused,
+                         -1,
+                         500,
+                         100,
+                         0.25,
+                         {},
+                         sample_problem(),
+                         "/a run/with spaces"};
+  for (std::int32_t rank = 0; rank < 100; ++rank)
+    status.ranks.push_back({rank, "waiting", 40 + rank, "B.s2.m0", rank - 1, 4'000'000 + rank});
   status.links = {{0, 0}, {3, 0.25}};
   return status;
 }
@@ -101,22 +113,38 @@ class Words {
   void add(const session::Horizon& x) { all(x.step, x.last, x.single, x.chief); }
   void add(const session::Progress& x) { all(x.rank, x.step, x.ops_done, x.op, x.waits_for); }
   void add(const session::Events& x) { all(x.rank, x.dropped, x.events); }
-  void add(const telemetry::Event& x) { all(x.begin_ns, x.ready_ns, x.end_ns, x.value, x.step, x.subject, x.index, x.kind); }
+  void add(const telemetry::Event& x) {
+    all(x.begin_ns, x.ready_ns, x.end_ns, x.value, x.step, x.subject, x.index, x.kind);
+  }
   void add(const session::Samples& x) { all(x.rank, x.values); }
   void add(const session::Order& x) { all(x.rank, x.events); }
-  void add(const session::Saved& x) { all(x.rank, x.step, x.state, x.file, x.xxh64, x.bytes, x.version, x.problem); }
+  void add(const session::Saved& x) {
+    all(x.rank, x.step, x.state, x.file, x.xxh64, x.bytes, x.version, x.problem);
+  }
   void add(const session::Committed& x) { all(x.step, x.last); }
   void add(const session::Gone& x) { all(x.rank, x.generation); }
   void add(const session::Log& x) { all(x.rank, x.time_ns, x.level, x.text); }
   void add(const session::Failed& x) { all(x.rank, x.step, x.op, x.problem); }
-  void add(const session::RankTraffic& x) { all(x.sent_payload_bytes, x.sent_header_bytes, x.received_payload_bytes, x.received_header_bytes); }
-  void add(const session::Finished& x) { all(x.rank, x.steps, x.parameters_xxh64, x.peak_memory_bytes, x.first_step_done_ns, x.peers); }
+  void add(const session::RankTraffic& x) {
+    all(x.sent_payload_bytes, x.sent_header_bytes, x.received_payload_bytes,
+        x.received_header_bytes);
+  }
+  void add(const session::Finished& x) {
+    all(x.rank, x.steps, x.parameters_xxh64, x.peak_memory_bytes, x.first_step_done_ns, x.peers);
+  }
   void add(const session::Abort& x) { all(x.reason); }
   void add(const session::Slow& x) { all(x.rank, x.slow_down, x.jitter); }
-  void add(const session::Ask& x) { all(x.id, x.command, x.seconds_per_step, x.slow, x.rank, x.link); }
+  void add(const session::Ask& x) {
+    all(x.id, x.command, x.seconds_per_step, x.slow, x.rank, x.link);
+  }
   void add(const session::LinkPart& x) { all(x.link, x.part); }
-  void add(const session::RankStatus& x) { all(x.rank, x.state, x.step, x.op, x.waits_for, x.process, x.slow_down, x.jitter); }
-  void add(const session::Status& x) { all(x.answers, x.state, x.step, x.steps, x.horizon, x.seconds_per_step, x.ranks, x.problem, x.run_directory, x.links); }
+  void add(const session::RankStatus& x) {
+    all(x.rank, x.state, x.step, x.op, x.waits_for, x.process, x.slow_down, x.jitter);
+  }
+  void add(const session::Status& x) {
+    all(x.answers, x.state, x.step, x.steps, x.horizon, x.seconds_per_step, x.ranks, x.problem,
+        x.run_directory, x.links);
+  }
 
   template <class T>
   void add(const std::vector<T>& list) {

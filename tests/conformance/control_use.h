@@ -21,6 +21,8 @@ T must(base::Result<T> result) {
 }
 
 inline session::Horizon step(std::int64_t number) { return {number, false}; }
-inline std::int64_t step_of(const session::Message& message) { return std::get<session::Horizon>(message).step; }
+inline std::int64_t step_of(const session::Message& message) {
+  return std::get<session::Horizon>(message).step;
+}
 
 }  // namespace trainyard::conformance

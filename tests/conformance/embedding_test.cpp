@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tables of rows that samples look up, in an embedding_bag and in a wide layer, train by every strategy as one device trains them.
+// Tables of rows that samples look up, in an embedding_bag and in a wide layer, train by every
+// strategy as one device trains them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +35,8 @@ Experiment on_one_device(bool wide = false) {
 // Two of the devices are servers.
 topology::Topology drawn_with_servers(int workers) {
   topology::Topology t = drawn_hosts(1, workers + 2);
-  for (const std::size_t server : {0, 2}) t.hosts[0].devices[server].role = topology::Role::parameter_server;
+  for (const std::size_t server : {0, 2})
+    t.hosts[0].devices[server].role = topology::Role::parameter_server;
   return t;
 }
 
@@ -73,25 +75,27 @@ struct EmbeddingCase {
 };
 
 void PrintTo(const EmbeddingCase& c, std::ostream* out) {
-  *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << base::name_of(c.optimizer) << (c.clip > 0 ? ", clipped" : "") << ", micro-steps "
-       << c.micro_steps << (c.wide ? ", wide" : "");
+  *out << base::name_of(c.kind) << ", " << c.ranks << " ranks, " << base::name_of(c.optimizer)
+       << (c.clip > 0 ? ", clipped" : "") << ", micro-steps " << c.micro_steps
+       << (c.wide ? ", wide" : "");
 }
 
 class Embedding : public testing::TestWithParam<EmbeddingCase> {};
 
-const std::vector<EmbeddingCase> kCases{EmbeddingCase{StrategyKind::mirrored, 2},
-                                        EmbeddingCase{StrategyKind::mirrored, 4, OptimizerKind::adam, 0.5},
-                                        EmbeddingCase{StrategyKind::mirrored, 12},
-                                        EmbeddingCase{StrategyKind::mirrored, 3, OptimizerKind::sgd, 0, 4},
-                                        EmbeddingCase{StrategyKind::multi_worker_mirrored, 3, OptimizerKind::adamw},
-                                        EmbeddingCase{StrategyKind::ddp, 4},
-                                        EmbeddingCase{StrategyKind::ddp, 2, OptimizerKind::sgd, 0, 3},
-                                        EmbeddingCase{StrategyKind::central_storage, 3},
-                                        EmbeddingCase{StrategyKind::central_storage, 2, OptimizerKind::adam, 0.5},
-                                        EmbeddingCase{StrategyKind::data_parallel, 3},
-                                        EmbeddingCase{StrategyKind::data_parallel, 12, OptimizerKind::adam},
-                                        EmbeddingCase{StrategyKind::parameter_server, 3},
-                                        EmbeddingCase{StrategyKind::parameter_server, 2, OptimizerKind::adam, 0, 3}};
+const std::vector<EmbeddingCase> kCases{
+    EmbeddingCase{StrategyKind::mirrored, 2},
+    EmbeddingCase{StrategyKind::mirrored, 4, OptimizerKind::adam, 0.5},
+    EmbeddingCase{StrategyKind::mirrored, 12},
+    EmbeddingCase{StrategyKind::mirrored, 3, OptimizerKind::sgd, 0, 4},
+    EmbeddingCase{StrategyKind::multi_worker_mirrored, 3, OptimizerKind::adamw},
+    EmbeddingCase{StrategyKind::ddp, 4},
+    EmbeddingCase{StrategyKind::ddp, 2, OptimizerKind::sgd, 0, 3},
+    EmbeddingCase{StrategyKind::central_storage, 3},
+    EmbeddingCase{StrategyKind::central_storage, 2, OptimizerKind::adam, 0.5},
+    EmbeddingCase{StrategyKind::data_parallel, 3},
+    EmbeddingCase{StrategyKind::data_parallel, 12, OptimizerKind::adam},
+    EmbeddingCase{StrategyKind::parameter_server, 3},
+    EmbeddingCase{StrategyKind::parameter_server, 2, OptimizerKind::adam, 0, 3}};
 
 std::vector<EmbeddingCase> all_widened() {
   std::vector<EmbeddingCase> cases;
@@ -103,7 +107,8 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Embedding, testing::ValuesIn(kCases));
 INSTANTIATE_TEST_SUITE_P(StrategiesWithWide, Embedding, testing::ValuesIn(all_widened()));
 
 TEST_P(Embedding, hundred_fp64_steps_equal_one_device) {
-  const auto one = trained(GetParam().with_optimizer(on_one_device(GetParam().wide))), ranks = trained(GetParam().training());
+  const auto one = trained(GetParam().with_optimizer(on_one_device(GetParam().wide))),
+             ranks = trained(GetParam().training());
   ASSERT_EQ(one[0].problem, "");
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     ASSERT_EQ(ranks[rank].problem, "");
@@ -114,7 +119,8 @@ TEST_P(Embedding, hundred_fp64_steps_equal_one_device) {
 }
 
 TEST_P(Embedding, the_plan_is_proved) {
-  const base::Problems problems = check::check(strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value());
+  const base::Problems problems = check::check(
+      strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value());
   EXPECT_THAT(problems, testing::IsEmpty()) << base::to_string(problems);
 }
 
@@ -124,7 +130,9 @@ TEST(EmbeddingTraining, on_tpus_equals_one_device_in_the_same_precision) {
   tpus.topology = drawn_tpus(1, 4);
   tpus.strategy.kind = StrategyKind::tpu;
   tpus.strategy.algorithm = collective::Algorithm::automatic;
-  for (Experiment* e : {&alone, &tpus}) e->training.precision = experiment::Precision::fp32, e->training.multiplies = experiment::Multiplies::bfloat16;
+  for (Experiment* e : {&alone, &tpus})
+    e->training.precision = experiment::Precision::fp32,
+    e->training.multiplies = experiment::Multiplies::bfloat16;
   const auto one = trained(alone), ranks = trained(tpus);
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
@@ -144,7 +152,8 @@ TEST(EmbeddingTraining, with_averaged_weights_keeps_ranks_identical) {
 }
 
 TEST(EmbeddingTraining, with_every_compression_keeps_ranks_identical_and_numbers_finite) {
-  for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd}) {
+  for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k,
+                              Scheme::random_k, Scheme::power_sgd}) {
     Experiment e = clicks(3);
     e.training.precision = experiment::Precision::fp32;
     e.training.optimizer.learning_rate = 0.01;
@@ -158,8 +167,12 @@ TEST(EmbeddingTraining, with_every_compression_keeps_ranks_identical_and_numbers
   }
 }
 
-TEST(WideTraining, of_more_steps_allocates_nothing_more) { EXPECT_THAT(allocated_by_more_steps(clicks(2, true), in_process), testing::Each(0)); }
-TEST(EmbeddingTraining, of_more_steps_allocates_nothing_more) { EXPECT_THAT(allocated_by_more_steps(clicks(2), in_process), testing::Each(0)); }
+TEST(WideTraining, of_more_steps_allocates_nothing_more) {
+  EXPECT_THAT(allocated_by_more_steps(clicks(2, true), in_process), testing::Each(0));
+}
+TEST(EmbeddingTraining, of_more_steps_allocates_nothing_more) {
+  EXPECT_THAT(allocated_by_more_steps(clicks(2), in_process), testing::Each(0));
+}
 
 std::vector<double> rows_of(const RankOutcome& rank, std::int64_t first, std::int64_t count) {
   const auto begin = rank.parameters.begin() + first * 4;
@@ -173,7 +186,9 @@ TEST(EmbeddingTraining, changes_the_rows_that_samples_have_and_no_others) {
   const auto before = trained(never)[0], after = trained(often)[0];
   ASSERT_EQ(after.problem, "");
   EXPECT_EQ(rows_of(after, 39, 3), rows_of(before, 39, 3));
-  for (const std::int64_t slot : {0, 1, 2}) EXPECT_NE(rows_of(after, 13 * slot, 1), rows_of(before, 13 * slot, 1)) << "the most frequent index of a slot";
+  for (const std::int64_t slot : {0, 1, 2})
+    EXPECT_NE(rows_of(after, 13 * slot, 1), rows_of(before, 13 * slot, 1))
+        << "the most frequent index of a slot";
 }
 
 // What is no row of the table, as no validated data have it.
@@ -181,7 +196,8 @@ class Astray : public data::Dataset {
  public:
   explicit Astray(std::shared_ptr<const data::Dataset> of) : of_(std::move(of)) {}
   const data::DataSummary& summary() const override { return of_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     of_->fill(split, indices, features, labels);
     if (!features.empty()) features[0] = 42;
   }
@@ -190,14 +206,19 @@ class Astray : public data::Dataset {
   std::shared_ptr<const data::Dataset> of_;
 };
 
-TEST(EmbeddingTraining, a_number_beyond_the_table_makes_the_loss_nan_and_stops_a_run_that_asks_for_it) {
+TEST(EmbeddingTraining,
+     a_number_beyond_the_table_makes_the_loss_nan_and_stops_a_run_that_asks_for_it) {
   Experiment e = clicks(2);
-  const auto astray = [](int, std::shared_ptr<const data::Dataset> set) { return std::make_shared<Astray>(std::move(set)); };
-  const auto go_on = train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
+  const auto astray = [](int, std::shared_ptr<const data::Dataset> set) {
+    return std::make_shared<Astray>(std::move(set));
+  };
+  const auto go_on =
+      train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
   EXPECT_EQ(go_on[0].problem, "");
   EXPECT_TRUE(std::isnan(norm(go_on[0].parameters)));
   e.training.non_finite = experiment::NonFinite::stop;
-  const auto stop = train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
+  const auto stop =
+      train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
   EXPECT_THAT(stop[0].problem, testing::HasSubstr("finite"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transport that does one wrong thing: it drops, repeats or shortens the k-th message that it is given. Whoever runs on it
-// must notice.
+// A transport that does one wrong thing: it drops, repeats or shortens the k-th message that it is
+// given. Whoever runs on it must notice.
 #pragma once
 
 #include <map>
@@ -16,11 +16,15 @@ enum class Fault { drop, repeat, shorten };
 class FaultyTransport final : public WrappedTransport {
  public:
   // `at` counts the messages posted by this rank, to all peers, from 0.
-  FaultyTransport(std::unique_ptr<comm::Transport> inner, Fault fault, std::uint64_t at) : WrappedTransport(std::move(inner)), fault_(fault), at_(at) {}
+  FaultyTransport(std::unique_ptr<comm::Transport> inner, Fault fault, std::uint64_t at)
+      : WrappedTransport(std::move(inner)), fault_(fault), at_(at) {}
 
-  base::Result<bool> post(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) override {
+  base::Result<bool> post(int peer, int channel, comm::Tag tag,
+                          std::span<const std::byte> bytes) override {
     if (count_ != at_) return counted(inner().post(peer, channel, tag, bytes), peer, channel);
-    if (fault_ == Fault::shorten) return counted(inner().post(peer, channel, tag, bytes.first(bytes.size() / 2)), peer, channel);
+    if (fault_ == Fault::shorten)
+      return counted(inner().post(peer, channel, tag, bytes.first(bytes.size() / 2)), peer,
+                     channel);
     if (fault_ == Fault::drop) return drop(peer, channel);
     return repeat(peer, channel, tag, bytes);
   }
@@ -43,8 +47,10 @@ class FaultyTransport final : public WrappedTransport {
     mark(peer, channel);
     return true;
   }
-  // When the channel has no room for the second copy, the fault waits for a message that has room for two.
-  base::Result<bool> repeat(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) {
+  // When the channel has no room for the second copy, the fault waits for a message that has room
+  // for two.
+  base::Result<bool> repeat(int peer, int channel, comm::Tag tag,
+                            std::span<const std::byte> bytes) {
     const auto first = inner().post(peer, channel, tag, bytes);
     if (!first || !*first) return first;
     const auto second = inner().post(peer, channel, tag, bytes);

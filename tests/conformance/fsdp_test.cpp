@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training by ranks that keep but their part of the model: together they equal one device, and what they send and keep is what the formulas say.
+// Real training by ranks that keep but their part of the model: together they equal one device, and
+// what they send and keep is what the formulas say.
 #include "core/experiment/fsdp.h"
 
 #include <gtest/gtest.h>
@@ -34,8 +35,10 @@ Experiment unsharded(const Experiment& e) {
   return one;
 }
 
-// What the ranks that share a model have of it, as one device would; parts lie side by side on a rank.
-std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
+// What the ranks that share a model have of it, as one device would; parts lie side by side on a
+// rank.
+std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOutcome>& ranks,
+                                   std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   std::vector<double> whole(static_cast<std::size_t>(all.model.elements));
   const auto groups = experiment::shard_groups(all);
@@ -46,7 +49,8 @@ std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOu
     const bool is_whole = (outcome.*part).size() == whole.size();
     std::int64_t at = 0;
     for (const experiment::Part& own : experiment::parts_of(all, rank)) {
-      std::copy_n((outcome.*part).begin() + (is_whole ? own.first : at), own.count, whole.begin() + own.first);
+      std::copy_n((outcome.*part).begin() + (is_whole ? own.first : at), own.count,
+                  whole.begin() + own.first);
       at += own.count;
     }
   }
@@ -63,13 +67,18 @@ void expect_fsdp_equals_one_device(const Experiment& e) {
   }
   const auto last = static_cast<std::int32_t>(e.training.steps - 1);
   for (const std::int32_t step : {0, last})
-    for (const telemetry::Metric metric : {telemetry::Metric::loss_sum, telemetry::Metric::correct, telemetry::Metric::samples})
+    for (const telemetry::Metric metric :
+         {telemetry::Metric::loss_sum, telemetry::Metric::correct, telemetry::Metric::samples})
       EXPECT_NEAR(sum_of(many, metric, step), sum_of({one}, metric, step), 1e-6);
-  for (const telemetry::Metric metric : {telemetry::Metric::held_out_loss_sum, telemetry::Metric::held_out_correct, telemetry::Metric::held_out_samples})
+  for (const telemetry::Metric metric :
+       {telemetry::Metric::held_out_loss_sum, telemetry::Metric::held_out_correct,
+        telemetry::Metric::held_out_samples})
     EXPECT_NEAR(sum_of(many, metric, last), sum_of({one}, metric, last), 1e-6);
   for (const RankOutcome& rank : many)
-    for (const telemetry::Metric metric : {telemetry::Metric::reduced_gradient_norm, telemetry::Metric::update_ratio})
-      EXPECT_NEAR(sum_of({rank}, metric, last), sum_of({one}, metric, last), 1e-6) << "charts tell of the whole gradient, not of parts";
+    for (const telemetry::Metric metric :
+         {telemetry::Metric::reduced_gradient_norm, telemetry::Metric::update_ratio})
+      EXPECT_NEAR(sum_of({rank}, metric, last), sum_of({one}, metric, last), 1e-6)
+          << "charts tell of the whole gradient, not of parts";
 }
 
 struct FsdpCase {
@@ -99,12 +108,15 @@ struct FsdpCase {
 };
 
 void PrintTo(const FsdpCase& c, std::ostream* out) {
-  *out << c.ranks << " ranks, " << base::name_of(c.shard) << ", " << base::name_of(c.optimizer) << (c.clip_norm > 0 ? ", clipped" : "") << ", " << c.hosts
-       << " hosts, " << base::name_of(c.group) << ", " << c.accumulation << " micro-steps" << (c.reshards ? "" : ", kept") << ", prefetch " << c.prefetch
-       << ", " << base::name_of(c.algorithm);
+  *out << c.ranks << " ranks, " << base::name_of(c.shard) << ", " << base::name_of(c.optimizer)
+       << (c.clip_norm > 0 ? ", clipped" : "") << ", " << c.hosts << " hosts, "
+       << base::name_of(c.group) << ", " << c.accumulation << " micro-steps"
+       << (c.reshards ? "" : ", kept") << ", prefetch " << c.prefetch << ", "
+       << base::name_of(c.algorithm);
 }
 
-// Of 241 samples, 24 at a step, the last one is rank 0's alone; in the next epoch each takes its own again.
+// Of 241 samples, 24 at a step, the last one is rank 0's alone; in the next epoch each takes its
+// own again.
 TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
   for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
     Experiment e = FsdpCase{3, shard}.training();
@@ -115,12 +127,16 @@ TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
 
 class ShardedTraining : public testing::TestWithParam<FsdpCase> {};
 
-TEST_P(ShardedTraining, of_hundred_fp64_steps_equals_one_device) { expect_fsdp_equals_one_device(GetParam().training()); }
+TEST_P(ShardedTraining, of_hundred_fp64_steps_equals_one_device) {
+  expect_fsdp_equals_one_device(GetParam().training());
+}
 
 TEST_P(ShardedTraining, has_the_gradients_of_one_device_in_fp32) {
   Experiment e = one_step(GetParam().training());
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(gathered_parts(e, trained(e), &RankOutcome::gradients), trained(unsharded(e))[0].gradients), 1e-5);
+  EXPECT_LE(distance(gathered_parts(e, trained(e), &RankOutcome::gradients),
+                     trained(unsharded(e))[0].gradients),
+            1e-5);
 }
 
 TEST_P(ShardedTraining, is_proved) {
@@ -133,20 +149,30 @@ TEST_P(ShardedTraining, is_proved) {
 
 using O = OptimizerKind;
 constexpr ShardGroup kWorld = ShardGroup::world, kHost = ShardGroup::host;
-INSTANTIATE_TEST_SUITE_P(Strategies, ShardedTraining,
-                         testing::Values(FsdpCase{2}, FsdpCase{3, Shard::full, O::adam}, FsdpCase{4, Shard::full, O::sgd, 0.3},
-                                         FsdpCase{8, Shard::full, O::adamw}, FsdpCase{2, Shard::gradients, O::adam}, FsdpCase{3, Shard::gradients, O::sgd, 0.3},
-                                         FsdpCase{2, Shard::optimizer}, FsdpCase{4, Shard::optimizer, O::adamw, 0.3},
-                                         FsdpCase{4, Shard::full, O::adam, 0, 2, kHost}, FsdpCase{6, Shard::full, O::sgd, 0.3, 2, kHost},
-                                         FsdpCase{4, Shard::gradients, O::adam, 0, 2, kHost}, FsdpCase{6, Shard::optimizer, O::sgd, 0.3, 3, kHost},
-                                         FsdpCase{4, Shard::full, O::adam, 0, 2, kWorld}, FsdpCase{2, Shard::full, O::adam, 0, 1, kWorld, 3},
-                                         FsdpCase{3, Shard::gradients, O::sgd, 0.3, 1, kWorld, 2}, FsdpCase{2, Shard::optimizer, O::adam, 0, 1, kWorld, 3},
-                                         FsdpCase{4, Shard::full, O::adam, 0, 2, kHost, 2}, FsdpCase{3, Shard::full, O::adam, 0, 1, kWorld, 1, false},
-                                         FsdpCase{2, Shard::full, O::sgd, 0, 1, kWorld, 3, false}, FsdpCase{3, Shard::full, O::sgd, 0, 1, kWorld, 1, true, 0},
-                                         FsdpCase{3, Shard::full, O::adam, 0, 1, kWorld, 2, true, 7},
-                                         FsdpCase{4, Shard::full, O::sgd, 0, 1, kWorld, 1, true, 1, Algorithm::direct},
-                                         FsdpCase{5, Shard::gradients, O::adam, 0, 1, kWorld, 1, true, 1, Algorithm::direct},
-                                         FsdpCase{8, Shard::full, O::sgd, 0, 2, kHost, 1, true, 2}));
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, ShardedTraining,
+    testing::Values(FsdpCase{2}, FsdpCase{3, Shard::full, O::adam},
+                    FsdpCase{4, Shard::full, O::sgd, 0.3}, FsdpCase{8, Shard::full, O::adamw},
+                    FsdpCase{2, Shard::gradients, O::adam},
+                    FsdpCase{3, Shard::gradients, O::sgd, 0.3}, FsdpCase{2, Shard::optimizer},
+                    FsdpCase{4, Shard::optimizer, O::adamw, 0.3},
+                    FsdpCase{4, Shard::full, O::adam, 0, 2, kHost},
+                    FsdpCase{6, Shard::full, O::sgd, 0.3, 2, kHost},
+                    FsdpCase{4, Shard::gradients, O::adam, 0, 2, kHost},
+                    FsdpCase{6, Shard::optimizer, O::sgd, 0.3, 3, kHost},
+                    FsdpCase{4, Shard::full, O::adam, 0, 2, kWorld},
+                    FsdpCase{2, Shard::full, O::adam, 0, 1, kWorld, 3},
+                    FsdpCase{3, Shard::gradients, O::sgd, 0.3, 1, kWorld, 2},
+                    FsdpCase{2, Shard::optimizer, O::adam, 0, 1, kWorld, 3},
+                    FsdpCase{4, Shard::full, O::adam, 0, 2, kHost, 2},
+                    FsdpCase{3, Shard::full, O::adam, 0, 1, kWorld, 1, false},
+                    FsdpCase{2, Shard::full, O::sgd, 0, 1, kWorld, 3, false},
+                    FsdpCase{3, Shard::full, O::sgd, 0, 1, kWorld, 1, true, 0},
+                    FsdpCase{3, Shard::full, O::adam, 0, 1, kWorld, 2, true, 7},
+                    FsdpCase{4, Shard::full, O::sgd, 0, 1, kWorld, 1, true, 1, Algorithm::direct},
+                    FsdpCase{5, Shard::gradients, O::adam, 0, 1, kWorld, 1, true, 1,
+                             Algorithm::direct},
+                    FsdpCase{8, Shard::full, O::sgd, 0, 2, kHost, 1, true, 2}));
 
 TEST(ShardedModels, equal_one_device) {
   const std::pair<const char*, Experiment> cases[] = {
@@ -166,7 +192,8 @@ TEST(ShardedModels, equal_one_device) {
       const auto problems = experiment::validate(e, ".");
       ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
       expect_fsdp_equals_one_device(e);
-      const base::Problems flaws = check::check(strategy::make_plan(experiment::resolve(e, ".").value()).value());
+      const base::Problems flaws =
+          check::check(strategy::make_plan(experiment::resolve(e, ".").value()).value());
       EXPECT_TRUE(flaws.empty()) << base::to_string(flaws.front());
     }
 }

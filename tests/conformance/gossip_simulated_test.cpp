@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gossip on a virtual clock: nobody waits for more than its neighbours, and what is measured between steps is counted.
+// Gossip on a virtual clock: nobody waits for more than its neighbours, and what is measured
+// between steps is counted.
 #include <gtest/gtest.h>
 
 #include "core/sim/simulator.h"
@@ -22,13 +23,16 @@ experiment::Experiment gossip_of(int ranks, experiment::GossipGraph graph) {
 }
 
 TEST(GossipSimulated, a_step_sends_the_parameters_to_every_neighbour) {
-  for (const auto& [graph, neighbours] : {std::pair{experiment::GossipGraph::ring, 2}, {experiment::GossipGraph::complete, 4}}) {
+  for (const auto& [graph, neighbours] :
+       {std::pair{experiment::GossipGraph::ring, 2}, {experiment::GossipGraph::complete, 4}}) {
     const experiment::Experiment e = gossip_of(5, graph);
-    EXPECT_EQ(simulated_steps(e, 3).step_wire_bytes(), 5 * neighbours * experiment::resolve(e, ".")->model.elements * 4);
+    EXPECT_EQ(simulated_steps(e, 3).step_wire_bytes(),
+              5 * neighbours * experiment::resolve(e, ".")->model.elements * 4);
   }
 }
 
-// The mean is made at every third step, at evaluations (once an epoch of seven) and after the last step, whichever falls together.
+// The mean is made at every third step, at evaluations (once an epoch of seven) and after the last
+// step, whichever falls together.
 TEST(GossipSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_steps) {
   for (const std::int64_t every : {0, 3, 7, 14})
     for (const std::int64_t held_out : {0, 53}) {
@@ -39,11 +43,13 @@ TEST(GossipSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_s
       EXPECT_GT(few.average_seconds, 0);
       EXPECT_EQ(few.predicted_wire_bytes, all.predicted_wire_bytes) << every;
       EXPECT_EQ(all.predicted_seconds, all.simulated_seconds);
-      EXPECT_NEAR(few.predicted_seconds, all.simulated_seconds, 0.05 * all.simulated_seconds) << every;
+      EXPECT_NEAR(few.predicted_seconds, all.simulated_seconds, 0.05 * all.simulated_seconds)
+          << every;
     }
 }
 
-// One message is late by a pause: it holds up neighbours at once, and who is far away only many steps later.
+// One message is late by a pause: it holds up neighbours at once, and who is far away only many
+// steps later.
 TEST(GossipSimulated, a_straggler_is_felt_by_its_neighbours_first) {
   experiment::Experiment e = gossip_of(8, experiment::GossipGraph::ring);
   e.data.held_out_samples = 0;
@@ -54,10 +60,12 @@ TEST(GossipSimulated, a_straggler_is_felt_by_its_neighbours_first) {
   Options options;
   options.steps = 4;
   options.on_event = [&](int rank, const telemetry::Event& event) {
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
       ends[static_cast<std::size_t>(rank)].push_back(event.end_ns);
   };
-  ASSERT_TRUE(sim::simulate(strategy::make_plan(resolved).value(), topology::Network(resolved.document.topology), options));
+  ASSERT_TRUE(sim::simulate(strategy::make_plan(resolved).value(),
+                            topology::Network(resolved.document.topology), options));
   EXPECT_LT(ends[4][2], ends[1][2]) << "four hops away nothing is late yet, beside it all is";
   EXPECT_LT(ends[4][2], ends[0][2]);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gossip with real gradients, ranks as threads: what every rank's step is, what all end with, what is measured and what is sent.
+// Gossip with real gradients, ranks as threads: what every rank's step is, what all end with, what
+// is measured and what is sent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,14 +35,17 @@ TEST(Gossip, of_all_is_at_one_after_a_step_without_gradient) {
   experiment::Experiment e = gossip_without_gradients(5, GossipGraph::complete);
   e.training.steps = 1;
   const Change change = [](int rank, const compute::Tensor& parameters) {
-    for (std::int64_t i = 0; i < parameters.elements(); ++i) parameters.as<double>()[i] += std::cos(static_cast<double>((rank + 1) * (i + 3)));
+    for (std::int64_t i = 0; i < parameters.elements(); ++i)
+      parameters.as<double>()[i] += std::cos(static_cast<double>((rank + 1) * (i + 3)));
   };
-  const auto distances = consensus_distances(train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, {}, change));
+  const auto distances = consensus_distances(
+      train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, {}, change));
   ASSERT_EQ(distances.size(), 1u);
   EXPECT_LE(distances.at(0), 1e-14);
 }
 
-// All begin alike, so the mean of what they have after one step is what the mean gradient makes: whatever the graph, and of momentum too.
+// All begin alike, so the mean of what they have after one step is what the mean gradient makes:
+// whatever the graph, and of momentum too.
 TEST(Gossip, one_step_from_one_start_is_that_of_mirrored) {
   for (const GossipGraph graph : {GossipGraph::complete, GossipGraph::ring})
     for (const double decay : {0.0, 0.02}) {
@@ -72,12 +76,15 @@ void leave_alone(plan::RankPlan& plan) {
 }
 
 void begin_apart(int rank, const compute::Tensor& parameters) {
-  for (std::int64_t i = 0; i < parameters.elements(); ++i) parameters.as<double>()[i] += 0.1 * std::cos(static_cast<double>((rank + 1) * (i + 3)));
+  for (std::int64_t i = 0; i < parameters.elements(); ++i)
+    parameters.as<double>()[i] += 0.1 * std::cos(static_cast<double>((rank + 1) * (i + 3)));
 }
 
-// From different starts: x_i <- sum_j W_ij x_j - step_i, where the step is the one that the rank would take alone from x_i, not from the average.
+// From different starts: x_i <- sum_j W_ij x_j - step_i, where the step is the one that the rank
+// would take alone from x_i, not from the average.
 TEST(Gossip, a_step_is_the_average_of_neighbours_less_the_ranks_own_step) {
-  for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
+  for (const OptimizerKind optimizer :
+       {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
     for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential}) {
       experiment::Experiment e = one_step(gossiping(6, graph));
       e.training.optimizer.kind = optimizer;
@@ -88,18 +95,22 @@ TEST(Gossip, a_step_is_the_average_of_neighbours_less_the_ranks_own_step) {
       const auto run = [](const experiment::Resolved& what, const ChangePlan& change) {
         return train(what, compute::reference::make, in_process, {}, begin_apart, change);
       };
-      const auto starts = run(experiment::resolve(still, ".").value(), leave_alone), alone = run(resolved, leave_alone), together = run(resolved, leave_apart);
+      const auto starts = run(experiment::resolve(still, ".").value(), leave_alone),
+                 alone = run(resolved, leave_alone), together = run(resolved, leave_apart);
       const experiment::Mixing mixing = experiment::mixing(e);
       for (int i = 0; i < 6; ++i) {
         const auto& own = alone[static_cast<std::size_t>(i)].parameters;
         std::vector<double> expected(own.size());
         for (std::size_t k = 0; k < own.size(); ++k) {
           expected[k] = own[k] - starts[static_cast<std::size_t>(i)].parameters[k];
-          for (int j = 0; j < 6; ++j) expected[k] += mixing.weight(i, j) * starts[static_cast<std::size_t>(j)].parameters[k];
+          for (int j = 0; j < 6; ++j)
+            expected[k] += mixing.weight(i, j) * starts[static_cast<std::size_t>(j)].parameters[k];
         }
         ASSERT_EQ(together[static_cast<std::size_t>(i)].problem, "");
-        EXPECT_GT(distance(own, starts[static_cast<std::size_t>(i)].parameters), 1e-4) << "a step was taken";
-        EXPECT_LE(distance(together[static_cast<std::size_t>(i)].parameters, expected), 1e-13) << "rank " << i;
+        EXPECT_GT(distance(own, starts[static_cast<std::size_t>(i)].parameters), 1e-4)
+            << "a step was taken";
+        EXPECT_LE(distance(together[static_cast<std::size_t>(i)].parameters, expected), 1e-13)
+            << "rank " << i;
       }
     }
 }
@@ -108,12 +119,14 @@ TEST(Gossip, a_step_is_the_average_of_neighbours_less_the_ranks_own_step) {
 std::map<std::int32_t, std::vector<double>> sent_to(const RankOutcome& rank, int peer) {
   std::map<std::int32_t, std::vector<double>> totals;
   for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.index == peer && event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes))
+    if (event.kind == telemetry::EventKind::metric && event.index == peer &&
+        event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes))
       totals[event.step].push_back(event.value);
   return totals;
 }
 
-// A rate is bytes over the time of steps, of which the mean that all make, and the evaluation after it, are no part.
+// A rate is bytes over the time of steps, of which the mean that all make, and the evaluation after
+// it, are no part.
 TEST(Gossip, what_is_sent_between_steps_is_told_of_the_step_before) {
   experiment::Experiment e = gossiping(4, GossipGraph::ring);
   e.training.steps = 12;
@@ -124,8 +137,11 @@ TEST(Gossip, what_is_sent_between_steps_is_told_of_the_step_before) {
   ASSERT_EQ(to_next.size(), 12u);
   const auto resolved = experiment::resolve(e, ".").value();
   const auto bytes = static_cast<double>(3 * resolved.model.elements) * 8;
-  for (const int last : {5, 8, 11}) EXPECT_EQ(to_next.at(last).front() - to_next.at(last - 3).back(), bytes) << "one step's may begin in the one before it";
-  for (const int last : {2, 5, 8}) EXPECT_GT(to_next.at(last).back(), to_next.at(last).front()) << "the mean";
+  for (const int last : {5, 8, 11})
+    EXPECT_EQ(to_next.at(last).front() - to_next.at(last - 3).back(), bytes)
+        << "one step's may begin in the one before it";
+  for (const int last : {2, 5, 8})
+    EXPECT_GT(to_next.at(last).back(), to_next.at(last).front()) << "the mean";
 }
 
 TEST(Gossip, more_steps_allocate_nothing_more) {
@@ -147,7 +163,8 @@ TEST(Gossip, all_end_with_one_set_of_parameters_and_learn) {
         ASSERT_EQ(rank.problem, "");
         EXPECT_EQ(rank.parameters, ranks[0].parameters);
       }
-      EXPECT_GE(sum_of(ranks, telemetry::Metric::held_out_correct, 299), 0.9 * static_cast<double>(e.data.held_out_samples));
+      EXPECT_GE(sum_of(ranks, telemetry::Metric::held_out_correct, 299),
+                0.9 * static_cast<double>(e.data.held_out_samples));
       EXPECT_GT(consensus_distances(ranks).rbegin()->second, 0);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gossip with real ranks, for every kind of transport: without gradients it is the matrix, and nothing but the matrix.
+// Gossip with real ranks, for every kind of transport: without gradients it is the matrix, and
+// nothing but the matrix.
 #pragma once
 
 #include <map>
@@ -16,7 +17,8 @@ inline experiment::Experiment gossip_without_gradients(int ranks, experiment::Go
   e.strategy.kind = experiment::StrategyKind::gossip;
   e.strategy.gossip.graph = graph;
   e.strategy.gossip.consensus_every_steps = 1;
-  e.training.optimizer = {.kind = experiment::OptimizerKind::sgd, .learning_rate = 0, .momentum = 0};
+  e.training.optimizer = {
+      .kind = experiment::OptimizerKind::sgd, .learning_rate = 0, .momentum = 0};
   e.training.steps = 12;
   return e;
 }
@@ -26,20 +28,24 @@ inline std::map<std::int32_t, double> consensus_distances(const std::vector<Rank
   std::map<std::int32_t, double> squares;
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::squared_disagreement))
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(telemetry::Metric::squared_disagreement))
         squares[event.step] += event.value;
-  for (auto& [step, square] : squares) square = std::sqrt(square / static_cast<double>(ranks.size()));
+  for (auto& [step, square] : squares)
+    square = std::sqrt(square / static_cast<double>(ranks.size()));
   return squares;
 }
 
-// Every rank begins elsewhere: its part of the eigenvector, times one direction, from where all would begin.
+// Every rank begins elsewhere: its part of the eigenvector, times one direction, from where all
+// would begin.
 struct Apart {
   std::vector<double> eigenvector;  // of length 1
 
   Change change() {
     return [this](int rank, const compute::Tensor& parameters) {
       const double by = eigenvector[static_cast<std::size_t>(rank)];
-      for (std::int64_t i = 0; i < parameters.elements(); ++i) parameters.as<double>()[i] += by * direction(i);
+      for (std::int64_t i = 0; i < parameters.elements(); ++i)
+        parameters.as<double>()[i] += by * direction(i);
     };
   }
   double distance(std::int64_t elements) const {
@@ -51,16 +57,19 @@ struct Apart {
 };
 
 // The mean stays, and what is apart shrinks by |lambda_2| at every step.
-inline void expect_gossip_decays(int ranks, experiment::GossipGraph graph, const MakeTransports& transports) {
+inline void expect_gossip_decays(int ranks, experiment::GossipGraph graph,
+                                 const MakeTransports& transports) {
   SCOPED_TRACE(std::string(base::name_of(graph)) + " of " + std::to_string(ranks));
   const auto resolved = experiment::resolve(gossip_without_gradients(ranks, graph), ".").value();
-  const experiment::SecondEigenvalue second = experiment::second_eigenvalue(experiment::mixing(resolved.document));
+  const experiment::SecondEigenvalue second =
+      experiment::second_eigenvalue(experiment::mixing(resolved.document));
   Apart apart{second.vector};
   const auto outcomes = train(resolved, compute::reference::make, transports, {}, apart.change());
   auto alone = small(1, 8);
   alone.strategy.kind = experiment::StrategyKind::one_device;
   alone.training.optimizer = resolved.document.training.optimizer;
-  const auto mean = trained_by(alone, {})[0].parameters;  // where all would begin, as nobody takes a step
+  const auto mean =
+      trained_by(alone, {})[0].parameters;  // where all would begin, as nobody takes a step
   for (const RankOutcome& rank : outcomes) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, outcomes[0].parameters) << "all end with the mean";
@@ -80,8 +89,10 @@ inline std::int64_t payload_to(const RankOutcome& rank, int peer) {
   return static_cast<std::int64_t>(rank.traffic[static_cast<std::size_t>(peer)].sent_payload_bytes);
 }
 
-// Of S bytes, S to each neighbour in every step, and nothing to anybody else: what more steps send more.
-inline void expect_gossip_bytes(int ranks, experiment::GossipGraph graph, const MakeTransports& transports) {
+// Of S bytes, S to each neighbour in every step, and nothing to anybody else: what more steps send
+// more.
+inline void expect_gossip_bytes(int ranks, experiment::GossipGraph graph,
+                                const MakeTransports& transports) {
   SCOPED_TRACE(std::string(base::name_of(graph)) + " of " + std::to_string(ranks));
   experiment::Experiment e = gossip_without_gradients(ranks, graph);
   e.strategy.gossip.consensus_every_steps = 0;
@@ -97,7 +108,9 @@ inline void expect_gossip_bytes(int ranks, experiment::GossipGraph graph, const 
       if (peer == rank) continue;
       const auto r = static_cast<std::size_t>(rank);
       ASSERT_EQ(more[r].problem, "");
-      EXPECT_EQ(payload_to(more[r], peer) - payload_to(few[r], peer), mixing.at(rank, peer) > 0 ? 7 * bytes : 0) << rank << " to " << peer;
+      EXPECT_EQ(payload_to(more[r], peer) - payload_to(few[r], peer),
+                mixing.at(rank, peer) > 0 ? 7 * bytes : 0)
+          << rank << " to " << peer;
     }
 }
 

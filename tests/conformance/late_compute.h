@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A device that does what it is given later, by a thread of its own, as a GPU does. Whoever looks at what an op leaves before it is done, or overwrites what it
-// needs, gets other numbers, and ThreadSanitizer sees why.
+// A device that does what it is given later, by a thread of its own, as a GPU does. Whoever looks
+// at what an op leaves before it is done, or overwrites what it needs, gets other numbers, and
+// ThreadSanitizer sees why.
 #pragma once
 
 #include <algorithm>
@@ -45,23 +46,31 @@ class LateQueue final : public compute::Queue {
     }
   }
   std::uint64_t last_mark() const { return marks_; }
-  // What is enqueued until then goes there instead, with a null for each mark. Nobody may wait for it.
+  // What is enqueued until then goes there instead, with a null for each mark. Nobody may wait for
+  // it.
   void keep(std::vector<compute::Kernel*>& kept) { kept_ = &kept; }
   void keep_no_more() { kept_ = nullptr; }
 
   std::uint64_t record() override {
     if (kept_ != nullptr) return kept_->push_back(nullptr), 0;
     ++marks_;
-    if (lateness_ != nullptr) lateness_->most = std::max(lateness_->most.load(), static_cast<int>(marks_ - reached_));
+    if (lateness_ != nullptr)
+      lateness_->most = std::max(lateness_->most.load(), static_cast<int>(marks_ - reached_));
     give({nullptr, marks_});
     return marks_;
   }
   bool reached(std::uint64_t mark) override {
-    if (kept_ != nullptr) std::fputs("something waits for what is only kept, as what is captured in a graph\n", stderr), std::abort();
+    if (kept_ != nullptr)
+      std::fputs("something waits for what is only kept, as what is captured in a graph\n", stderr),
+          std::abort();
     return mark <= reached_;
   }
-  std::int64_t between(std::uint64_t mark, std::uint64_t later) override { return times_[later % times_.size()] - times_[mark % times_.size()]; }
-  base::Result<void> state() override { return is_broken_ ? base::fail(problem_) : base::Result<void>(); }
+  std::int64_t between(std::uint64_t mark, std::uint64_t later) override {
+    return times_[later % times_.size()] - times_[mark % times_.size()];
+  }
+  base::Result<void> state() override {
+    return is_broken_ ? base::fail(problem_) : base::Result<void>();
+  }
 
  private:
   struct Work {
@@ -80,7 +89,8 @@ class LateQueue final : public compute::Queue {
   bool serve() {
     given_.wait(done_);
     const Work work = work_[done_ % work_.size()];
-    if (work.kernel != nullptr && done_ % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (work.kernel != nullptr && done_ % 8 == 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
     if (work.kernel != nullptr && !is_broken_) work.kernel->enqueue(*queue_);
     if (work.mark > 0) reach(work.mark);
     ++done_;
@@ -110,43 +120,60 @@ class LateCompute final : public compute::Compute {
  public:
   using BeforeFirst = std::function<void()>;
 
-  // `before_first` goes before what a device may wait with for all that it is at: memory, a kernel that is new to it, a graph that is made, room for more
-  // samples, and the first of them that come as bytes.
+  // `before_first` goes before what a device may wait with for all that it is at: memory, a kernel
+  // that is new to it, a graph that is made, room for more samples, and the first of them that come
+  // as bytes.
   explicit LateCompute(
-      std::unique_ptr<compute::Compute> compute, Lateness* lateness = nullptr, BeforeFirst before_first = [] {})
+      std::unique_ptr<compute::Compute> compute, Lateness* lateness = nullptr,
+      BeforeFirst before_first = [] {})
       : compute_(std::move(compute)), lateness_(lateness), before_first_(std::move(before_first)) {}
 
   std::string name() const override { return compute_->name(); }
-  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<LateQueue>(compute_->make_queue(), lateness_); }
-  base::Result<compute::Memory> allocate(std::int64_t bytes, const std::string& where) override { return before_first_(), compute_->allocate(bytes, where); }
-  base::Result<compute::Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
+  std::unique_ptr<compute::Queue> make_queue() override {
+    return std::make_unique<LateQueue>(compute_->make_queue(), lateness_);
+  }
+  base::Result<compute::Memory> allocate(std::int64_t bytes, const std::string& where) override {
+    return before_first_(), compute_->allocate(bytes, where);
+  }
+  base::Result<compute::Memory> allocate_at_hand(std::int64_t bytes,
+                                                 const std::string& where) override {
     return before_first_(), compute_->allocate_at_hand(bytes, where);
   }
-  base::Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override { return compute_->reach(memory); }
-  base::Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to, const std::string& where) override {
+  base::Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
+    return compute_->reach(memory);
+  }
+  base::Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to,
+                                                   const std::string& where) override {
     return compute_->allocate_to_lend(bytes, to, where);
   }
-  base::Result<compute::Memory> borrow(const std::string& name, const std::string& where) override { return compute_->borrow(name, where); }
+  base::Result<compute::Memory> borrow(const std::string& name, const std::string& where) override {
+    return compute_->borrow(name, where);
+  }
   bool on_host() const override { return compute_->on_host(); }
   std::optional<compute::DeviceUse> use() const override { return compute_->use(); }
   base::Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
     before_first_();
-    return compute_->prepare(op).map([this](std::unique_ptr<compute::Kernel> kernel) -> std::unique_ptr<compute::Kernel> {
-      return std::make_unique<LateKernel>(std::move(kernel), before_first_);
-    });
+    return compute_->prepare(op).map(
+        [this](std::unique_ptr<compute::Kernel> kernel) -> std::unique_ptr<compute::Kernel> {
+          return std::make_unique<LateKernel>(std::move(kernel), before_first_);
+        });
   }
   std::unique_ptr<compute::Chain> chain(std::vector<std::vector<compute::Kernel*>> ops) override {
     return std::make_unique<LateChain>(std::move(ops), lateness_, before_first_);
   }
-  void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+  void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+           std::int64_t elements) override {
     compute_->sum(dtype, destination, sources, elements);
   }
-  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { compute_->copy(destination, source, bytes); }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    compute_->copy(destination, source, bytes);
+  }
   void load(const compute::Tensor& destination, std::span<const float> source) override {
     make_room(destination.bytes());
     compute_->load(destination, source);
   }
-  void load_bytes(const compute::Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) override {
+  void load_bytes(const compute::Tensor& destination, std::span<const std::uint8_t> source,
+                  std::span<const float, 256> value_of) override {
     if (std::exchange(bytes_are_new_, false)) before_first_();
     compute_->load_bytes(destination, source, value_of);
   }
@@ -154,7 +181,8 @@ class LateCompute final : public compute::Compute {
  private:
   class LateKernel final : public compute::Kernel {
    public:
-    LateKernel(std::unique_ptr<compute::Kernel> kernel, const BeforeFirst& before_first) : kernel_(std::move(kernel)), before_first_(before_first) {}
+    LateKernel(std::unique_ptr<compute::Kernel> kernel, const BeforeFirst& before_first)
+        : kernel_(std::move(kernel)), before_first_(before_first) {}
     void enqueue(compute::Queue& queue) override {
       if (std::exchange(is_new_, false)) before_first_();
       static_cast<LateQueue&>(queue).take(*kernel_);
@@ -166,10 +194,12 @@ class LateCompute final : public compute::Compute {
     bool is_new_ = true;
   };
 
-  // As a graph: the second time it keeps what its kernels enqueue, and from then on asks them no more.
+  // As a graph: the second time it keeps what its kernels enqueue, and from then on asks them no
+  // more.
   class LateChain final : public compute::Chain {
    public:
-    LateChain(std::vector<std::vector<compute::Kernel*>> ops, Lateness* lateness, const BeforeFirst& before_first)
+    LateChain(std::vector<std::vector<compute::Kernel*>> ops, Lateness* lateness,
+              const BeforeFirst& before_first)
         : ops_(std::move(ops)), lateness_(lateness), before_first_(before_first) {}
     std::uint64_t enqueue(compute::Queue& queue) override {
       auto& late = static_cast<LateQueue&>(queue);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A device may be given ops before it is done with those before them: to the bit the same comes of it.
+// A device may be given ops before it is done with those before them: to the bit the same comes of
+// it.
 #include <gtest/gtest.h>
 
 #include "tests/conformance/late_compute.h"
@@ -50,37 +51,47 @@ Experiment sharded_mesh() {
 
 std::vector<Case> cases() {
   const auto clipped = [](Experiment& e) { e.training.clip_norm = 0.5; };
-  const auto by_adam = [](Experiment& e) { e.training.optimizer.kind = experiment::OptimizerKind::adam; };
+  const auto by_adam = [](Experiment& e) {
+    e.training.optimizer.kind = experiment::OptimizerKind::adam;
+  };
   const auto skips = [](Experiment& e) { e.training.non_finite = experiment::NonFinite::skip; };
   const auto in_fp16 = [](Experiment& e) { e.training.precision = experiment::Precision::fp16; };
-  const auto swaps = [](Experiment& e) { e.training.swap.activations = e.training.swap.optimizer = experiment::SwapTo::host; };
+  const auto swaps = [](Experiment& e) {
+    e.training.swap.activations = e.training.swap.optimizer = experiment::SwapTo::host;
+  };
   const auto recomputes = [](Experiment& e) { e.training.recompute_segments = 2; };
-  const auto compressed = [](Experiment& e) { e.strategy.compression.kind = compute::compression::Scheme::top_k; };
-  return {{"one_device", by(StrategyKind::one_device, strategy::small(1))},
-          {"mirrored", strategy::small(3)},
-          {"in_micro_batches", in_micro_batches(strategy::small_images(2))},
-          {"clipped", with(strategy::small(2), clipped)},
-          {"skips", with(strategy::small(2), skips)},
-          {"in_fp16", with(in_micro_batches(strategy::small_gpt(2)), in_fp16)},
-          {"compressed", with(strategy::small(2), compressed)},
-          {"swaps", with(strategy::small_gpt(2), swaps)},
-          {"recomputes", with(strategy::small_gpt(2), recomputes)},
-          {"clicks", strategy::small_clicks(2)},
-          {"central_storage", with_storage(strategy::small(3))},
-          {"data_parallel", by(StrategyKind::data_parallel, strategy::small(3))},
-          {"local_sgd", by(StrategyKind::local_sgd, strategy::small(3))},
-          {"gossip", by(StrategyKind::gossip, strategy::small(4))},
-          {"fsdp", by(StrategyKind::fsdp, in_micro_batches(strategy::small_gpt(3)))},
-          {"tensor_parallel", by(StrategyKind::tensor_parallel, in_micro_batches(strategy::small_gpt(2)))},
-          {"model_parallel", by(StrategyKind::model_parallel, in_micro_batches(strategy::small_gpt(2)))},
-          {"gpipe", strategy::piped(strategy::small_gpt(2), PipelineSchedule::gpipe)},
-          {"one_f_one_b", strategy::piped(strategy::small_gpt(3), PipelineSchedule::one_f_one_b)},
-          {"interleaved", strategy::piped(strategy::small_gpt(2), PipelineSchedule::interleaved_1f1b)},
-          {"zero_bubble", strategy::piped(strategy::small_gpt(3), PipelineSchedule::zb_h1)},
-          {"pipedream", strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream)},
-          {"pipedream_by_adam", with(strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream), by_adam)},
-          {"sharded_mesh", sharded_mesh()},
-          {"rpc", strategy::called(strategy::small(1), 2, 2)}};
+  const auto compressed = [](Experiment& e) {
+    e.strategy.compression.kind = compute::compression::Scheme::top_k;
+  };
+  return {
+      {"one_device", by(StrategyKind::one_device, strategy::small(1))},
+      {"mirrored", strategy::small(3)},
+      {"in_micro_batches", in_micro_batches(strategy::small_images(2))},
+      {"clipped", with(strategy::small(2), clipped)},
+      {"skips", with(strategy::small(2), skips)},
+      {"in_fp16", with(in_micro_batches(strategy::small_gpt(2)), in_fp16)},
+      {"compressed", with(strategy::small(2), compressed)},
+      {"swaps", with(strategy::small_gpt(2), swaps)},
+      {"recomputes", with(strategy::small_gpt(2), recomputes)},
+      {"clicks", strategy::small_clicks(2)},
+      {"central_storage", with_storage(strategy::small(3))},
+      {"data_parallel", by(StrategyKind::data_parallel, strategy::small(3))},
+      {"local_sgd", by(StrategyKind::local_sgd, strategy::small(3))},
+      {"gossip", by(StrategyKind::gossip, strategy::small(4))},
+      {"fsdp", by(StrategyKind::fsdp, in_micro_batches(strategy::small_gpt(3)))},
+      {"tensor_parallel",
+       by(StrategyKind::tensor_parallel, in_micro_batches(strategy::small_gpt(2)))},
+      {"model_parallel",
+       by(StrategyKind::model_parallel, in_micro_batches(strategy::small_gpt(2)))},
+      {"gpipe", strategy::piped(strategy::small_gpt(2), PipelineSchedule::gpipe)},
+      {"one_f_one_b", strategy::piped(strategy::small_gpt(3), PipelineSchedule::one_f_one_b)},
+      {"interleaved", strategy::piped(strategy::small_gpt(2), PipelineSchedule::interleaved_1f1b)},
+      {"zero_bubble", strategy::piped(strategy::small_gpt(3), PipelineSchedule::zb_h1)},
+      {"pipedream", strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream)},
+      {"pipedream_by_adam",
+       with(strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream), by_adam)},
+      {"sharded_mesh", sharded_mesh()},
+      {"rpc", strategy::called(strategy::small(1), 2, 2)}};
 }
 
 class LateDevice : public testing::TestWithParam<Case> {};
@@ -90,28 +101,35 @@ TEST_P(LateDevice, trains_what_others_train) {
   Lateness lateness;
   const auto at_once = train(e, compute::reference::make, in_process);
   const auto late = train(
-      e, [&] { return std::make_unique<LateCompute>(compute::reference::make(), &lateness); }, in_process);
+      e, [&] { return std::make_unique<LateCompute>(compute::reference::make(), &lateness); },
+      in_process);
   for (std::size_t rank = 0; rank < late.size(); ++rank) {
     SCOPED_TRACE("rank " + std::to_string(rank));
     ASSERT_EQ(at_once[rank].problem, "");
     ASSERT_EQ(late[rank].problem, "");
     EXPECT_EQ(late[rank].parameters, at_once[rank].parameters);
-    for (const telemetry::Metric metric : {telemetry::Metric::loss_sum, telemetry::Metric::correct, telemetry::Metric::local_gradient_norm,
-                                           telemetry::Metric::reduced_gradient_norm, telemetry::Metric::update_ratio, telemetry::Metric::held_out_loss_sum})
-      EXPECT_EQ(values_of_metric(late[rank], metric), values_of_metric(at_once[rank], metric)) << static_cast<int>(metric);
+    for (const telemetry::Metric metric :
+         {telemetry::Metric::loss_sum, telemetry::Metric::correct,
+          telemetry::Metric::local_gradient_norm, telemetry::Metric::reduced_gradient_norm,
+          telemetry::Metric::update_ratio, telemetry::Metric::held_out_loss_sum})
+      EXPECT_EQ(values_of_metric(late[rank], metric), values_of_metric(at_once[rank], metric))
+          << static_cast<int>(metric);
   }
   EXPECT_GT(lateness.most, 1) << "it was given ops ahead";
   EXPECT_GT(lateness.chained, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Training, LateDevice, testing::ValuesIn(cases()), [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(Training, LateDevice, testing::ValuesIn(cases()),
+                         [](const auto& row) { return std::string(row.param.name); });
 
 // In the order in which they were given, and none before the one before it has ended.
 TEST(LateOps, are_told_one_after_the_other) {
-  const experiment::Resolved e = strategy::resolved(by(StrategyKind::one_device, strategy::small_gpt(1)));
-  const auto rank = train(
-                        e, [] { return std::make_unique<LateCompute>(compute::reference::make()); }, in_process)
-                        .front();
+  const experiment::Resolved e =
+      strategy::resolved(by(StrategyKind::one_device, strategy::small_gpt(1)));
+  const auto rank =
+      train(
+          e, [] { return std::make_unique<LateCompute>(compute::reference::make()); }, in_process)
+          .front();
   ASSERT_EQ(rank.problem, "");
   std::int64_t end = 0;
   int ops = 0;

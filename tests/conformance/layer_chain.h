@@ -11,7 +11,8 @@ namespace trainyard::tests {
 experiment::Experiment chain(int ranks, int layers, std::int64_t width);
 
 // Bytes of what a layer of kWidth makes of four samples, and of its parameters.
-inline constexpr std::int64_t kWidth = 16, kOutput = 4 * kWidth * 4, kLayer = (kWidth + 1) * kWidth * 4;
+inline constexpr std::int64_t kWidth = 16, kOutput = 4 * kWidth * 4,
+                              kLayer = (kWidth + 1) * kWidth * 4;
 
 run::MemoryUse use_of(const experiment::Experiment& e, std::int32_t rank = 0);
 

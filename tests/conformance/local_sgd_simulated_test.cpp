@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Local SGD on a virtual clock: most steps send nothing, and what a meeting takes is told from a few steps.
+// Local SGD on a virtual clock: most steps send nothing, and what a meeting takes is told from a
+// few steps.
 #include <gtest/gtest.h>
 
 #include "core/sim/simulator.h"
@@ -11,7 +12,8 @@ namespace {
 
 using sim::Outcome;
 
-experiment::Experiment meeting(int ranks, std::int64_t every, experiment::LocalRule rule = experiment::LocalRule::average) {
+experiment::Experiment meeting(int ranks, std::int64_t every,
+                               experiment::LocalRule rule = experiment::LocalRule::average) {
   experiment::Experiment e = strategy::small(ranks);
   e.strategy.kind = experiment::StrategyKind::local_sgd;
   e.strategy.local_sgd.average_every_steps = every;
@@ -25,12 +27,15 @@ TEST(LocalSgdSimulated, a_step_sends_its_part_of_an_all_reduce) {
   for (const std::int64_t every : {1, 2, 4}) {
     const experiment::Experiment e = meeting(4, every);
     const std::int64_t bytes = 2 * 3 * experiment::resolve(e, ".")->model.elements * 4;
-    EXPECT_NEAR(static_cast<double>(simulated_steps(e, 3).step_wire_bytes()), static_cast<double>(bytes) / static_cast<double>(every), 4) << every;
+    EXPECT_NEAR(static_cast<double>(simulated_steps(e, 3).step_wire_bytes()),
+                static_cast<double>(bytes) / static_cast<double>(every), 4)
+        << every;
   }
 }
 
 TEST(LocalSgdSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_steps) {
-  for (const experiment::LocalRule rule : {experiment::LocalRule::average, experiment::LocalRule::elastic})
+  for (const experiment::LocalRule rule :
+       {experiment::LocalRule::average, experiment::LocalRule::elastic})
     for (const std::int64_t every : {1, 5, 8, 70})
       for (const std::int64_t held_out : {0, 53}) {
         SCOPED_TRACE(every);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Local SGD and elastic averaging with real gradients, ranks as threads: which steps are whose, what all end with, and what is measured.
+// Local SGD and elastic averaging with real gradients, ranks as threads: which steps are whose,
+// what all end with, and what is measured.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,9 +26,12 @@ TEST(LocalSgd, sends_an_all_reduce_when_ranks_meet_and_moves_to_a_centre_as_its_
   for (const double alpha : {0.01, 0.125, 0.25}) expect_elastic_moves(alpha, in_process);
 }
 
-// One local step of SGD from one start, then the mean: the step by the mean gradient. Momentum of equal batches is linear too.
+// One local step of SGD from one start, then the mean: the step by the mean gradient. Momentum of
+// equal batches is linear too.
 TEST(LocalSgd, that_meets_at_every_step_is_mirrored) {
-  for (const collective::Algorithm algorithm : {collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::double_binary_tree})
+  for (const collective::Algorithm algorithm :
+       {collective::Algorithm::ring, collective::Algorithm::direct,
+        collective::Algorithm::double_binary_tree})
     for (const double momentum : {0.0, 0.9}) {
       experiment::Experiment e = meeting_every(1, 4);
       e.strategy.algorithm = algorithm;
@@ -42,7 +46,8 @@ TEST(LocalSgd, that_meets_at_every_step_is_mirrored) {
     }
 }
 
-// From one start for two steps, the mean of what every rank alone would have made of its own batches: of each rank a run with nobody to meet in it.
+// From one start for two steps, the mean of what every rank alone would have made of its own
+// batches: of each rank a run with nobody to meet in it.
 TEST(LocalSgd, ranks_go_their_own_way_until_they_meet) {
   for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adam}) {
     experiment::Experiment e = meeting_every(2, 3);
@@ -50,20 +55,24 @@ TEST(LocalSgd, ranks_go_their_own_way_until_they_meet) {
     e.training.steps = 2;
     e.data.held_out_samples = 0;
     const ChangePlan leave_apart = [](plan::RankPlan& plan) {
-      std::erase_if(plan.programs, [](const plan::Program& program) { return program.name == "end"; });
+      std::erase_if(plan.programs,
+                    [](const plan::Program& program) { return program.name == "end"; });
     };
     const auto run = [&](std::int64_t every, const ChangePlan& change) {
       e.strategy.local_sgd.average_every_steps = every;
-      return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, {}, {}, change);
+      return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, {},
+                   {}, change);
     };
-    const auto met = run(2, leave_apart), never = run(1000, leave_apart), in_the_end = run(1000, {});
+    const auto met = run(2, leave_apart), never = run(1000, leave_apart),
+               in_the_end = run(1000, {});
     std::vector<double> mean(never[0].parameters.size(), 0);
     for (const RankOutcome& rank : never)
       for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += rank.parameters[k] / 3;
     EXPECT_GT(distance(never[0].parameters, never[1].parameters), 1e-4);
     expect_all_end_alike(met);
     EXPECT_LE(distance(met[0].parameters, mean), 1e-13);
-    EXPECT_LE(distance(in_the_end[0].parameters, mean), 1e-13) << "who never met ends with the mean all the same";
+    EXPECT_LE(distance(in_the_end[0].parameters, mean), 1e-13)
+        << "who never met ends with the mean all the same";
   }
 }
 
@@ -76,7 +85,8 @@ TEST(LocalSgd, sends_what_the_formula_says_of_a_whole_run) {
       const auto expected = experiment::sent_bytes(experiment::resolve(e, ".").value());
       ASSERT_TRUE(expected.has_value());
       const auto ranks = trained(e);
-      for (std::size_t rank = 0; rank < ranks.size(); ++rank) EXPECT_EQ(sent_payload(ranks[rank]), (*expected)[rank]) << every;
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        EXPECT_EQ(sent_payload(ranks[rank]), (*expected)[rank]) << every;
     }
 }
 
@@ -111,7 +121,8 @@ TEST(LocalSgd, all_end_with_one_set_of_parameters_and_learn) {
       e.training.steps = 300;
       const auto ranks = trained(e);
       expect_all_end_alike(ranks);
-      EXPECT_GE(sum_of(ranks, telemetry::Metric::held_out_correct, 299), 0.9 * static_cast<double>(e.data.held_out_samples));
+      EXPECT_GE(sum_of(ranks, telemetry::Metric::held_out_correct, 299),
+                0.9 * static_cast<double>(e.data.held_out_samples));
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Local SGD with real ranks, for every kind of transport: what it sends and when, and, where no step is taken, how ranks and their centre move.
+// Local SGD with real ranks, for every kind of transport: what it sends and when, and, where no
+// step is taken, how ranks and their centre move.
 #pragma once
 
 #include "core/experiment/local_sgd.h"
@@ -7,7 +8,8 @@
 
 namespace trainyard::tests {
 
-inline experiment::Experiment meeting_every(std::int64_t steps, int ranks, std::int64_t global_batch = 24) {
+inline experiment::Experiment meeting_every(std::int64_t steps, int ranks,
+                                            std::int64_t global_batch = 24) {
   experiment::Experiment e = small(ranks, global_batch);
   e.strategy.kind = experiment::StrategyKind::local_sgd;
   e.strategy.local_sgd.average_every_steps = steps;
@@ -16,12 +18,14 @@ inline experiment::Experiment meeting_every(std::int64_t steps, int ranks, std::
 
 inline std::int64_t sent_payload(const RankOutcome& rank) {
   std::int64_t bytes = 0;
-  for (const comm::Traffic& to : rank.traffic) bytes += static_cast<std::int64_t>(to.sent_payload_bytes);
+  for (const comm::Traffic& to : rank.traffic)
+    bytes += static_cast<std::int64_t>(to.sent_payload_bytes);
   return bytes;
 }
 
 // By rank, in a run of so many steps without evaluations.
-inline std::vector<std::int64_t> sent_in(experiment::Experiment e, std::int64_t steps, const MakeTransports& transports) {
+inline std::vector<std::int64_t> sent_in(experiment::Experiment e, std::int64_t steps,
+                                         const MakeTransports& transports) {
   e.training.steps = steps;
   e.data.held_out_samples = 0;
   std::vector<std::int64_t> sent;
@@ -32,14 +36,17 @@ inline std::vector<std::int64_t> sent_in(experiment::Experiment e, std::int64_t 
   return sent;
 }
 
-// What mirrored sends in one step a rank sends at every fifth, and else nothing. What all sum after the last step is the same in runs of any length.
-inline void expect_one_all_reduce_in_five_steps(experiment::LocalRule rule, const MakeTransports& transports) {
+// What mirrored sends in one step a rank sends at every fifth, and else nothing. What all sum after
+// the last step is the same in runs of any length.
+inline void expect_one_all_reduce_in_five_steps(experiment::LocalRule rule,
+                                                const MakeTransports& transports) {
   experiment::Experiment e = meeting_every(5, 3);
   e.strategy.local_sgd.rule = rule;
   experiment::Experiment all = e;
   all.strategy.kind = experiment::StrategyKind::mirrored;
   const auto two = sent_in(all, 2, transports), one = sent_in(all, 1, transports);
-  const auto four = sent_in(e, 4, transports), five = sent_in(e, 5, transports), nine = sent_in(e, 9, transports), twenty = sent_in(e, 20, transports);
+  const auto four = sent_in(e, 4, transports), five = sent_in(e, 5, transports),
+             nine = sent_in(e, 9, transports), twenty = sent_in(e, 20, transports);
   for (std::size_t rank = 0; rank < 3; ++rank) {
     const std::int64_t step = two[rank] - one[rank];
     EXPECT_GT(step, 0);
@@ -50,28 +57,35 @@ inline void expect_one_all_reduce_in_five_steps(experiment::LocalRule rule, cons
   }
 }
 
-// Nobody takes a step. All begin at multiples of one vector: rank i at starts[i] times it, the centre at it.
+// Nobody takes a step. All begin at multiples of one vector: rank i at starts[i] times it, the
+// centre at it.
 struct Multiples {
-  std::vector<double> starts;  // powers of two, so that the centre is the same everywhere to the bit
+  std::vector<double>
+      starts;  // powers of two, so that the centre is the same everywhere to the bit
 
   Change change() const {
     return [this](int rank, const compute::Tensor& parameters) {
-      for (std::int64_t i = 0; i < parameters.elements(); ++i) parameters.as<double>()[i] *= starts[static_cast<std::size_t>(rank)];
+      for (std::int64_t i = 0; i < parameters.elements(); ++i)
+        parameters.as<double>()[i] *= starts[static_cast<std::size_t>(rank)];
     };
   }
-  // The centre is not taken from the rank's own start; and each rank ends with what it has, so that it may be seen.
+  // The centre is not taken from the rank's own start; and each rank ends with what it has, so that
+  // it may be seen.
   ChangePlan change_plan(bool end_with_centre) const {
     return [this, end_with_centre](plan::RankPlan& plan) {
       for (plan::Program& program : plan.programs)
         for (plan::Op& op : program.ops)
           if (program.name == "start") scale(op, starts[static_cast<std::size_t>(plan.rank)]);
-      if (!end_with_centre) std::erase_if(plan.programs, [](const plan::Program& program) { return program.name == "end"; });
+      if (!end_with_centre)
+        std::erase_if(plan.programs,
+                      [](const plan::Program& program) { return program.name == "end"; });
     };
   }
 
  private:
   static void scale(plan::Op& op, double start) {
-    op.weights = start >= 1 ? plan::Weights{{1}, std::llround(start)} : plan::Weights{{std::llround(1 / start)}, 1};
+    op.weights = start >= 1 ? plan::Weights{{1}, std::llround(start)}
+                            : plan::Weights{{std::llround(1 / start)}, 1};
   }
 };
 
@@ -91,17 +105,20 @@ struct Elastic {
 };
 
 inline double ratio_of(const std::vector<double>& values, const std::vector<double>& of) {
-  return std::inner_product(values.begin(), values.end(), of.begin(), 0.0) / std::inner_product(of.begin(), of.end(), of.begin(), 0.0);
+  return std::inner_product(values.begin(), values.end(), of.begin(), 0.0) /
+         std::inner_product(of.begin(), of.end(), of.begin(), 0.0);
 }
 
-// The sum of all ranks and the centre stays as it is; the mean's distance from the centre shrinks by 1 - alpha - n alpha at every meeting, and each rank's from
-// the mean by 1 - alpha: m' - c' = (1 - alpha) m + alpha c - (1 - n alpha) c - n alpha m, and x' - m' = (1 - alpha) (x - m).
+// The sum of all ranks and the centre stays as it is; the mean's distance from the centre shrinks
+// by 1 - alpha - n alpha at every meeting, and each rank's from the mean by 1 - alpha: m' - c' = (1
+// - alpha) m + alpha c - (1 - n alpha) c - n alpha m, and x' - m' = (1 - alpha) (x - m).
 inline void expect_elastic_moves(double alpha, const MakeTransports& transports) {
   SCOPED_TRACE(alpha);
   experiment::Experiment e = meeting_every(2, 4, 32);
   e.strategy.local_sgd.rule = experiment::LocalRule::elastic;
   e.strategy.local_sgd.elasticity = alpha;
-  e.training.optimizer = {.kind = experiment::OptimizerKind::sgd, .learning_rate = 0, .momentum = 0};
+  e.training.optimizer = {
+      .kind = experiment::OptimizerKind::sgd, .learning_rate = 0, .momentum = 0};
   const Multiples apart{{2, 0.5, 4, 1}};
   experiment::Experiment still = e;
   still.strategy.kind = experiment::StrategyKind::mirrored;
@@ -112,18 +129,23 @@ inline void expect_elastic_moves(double alpha, const MakeTransports& transports)
   for (int meetings = 1; meetings <= 4; ++meetings) {
     expected.meet(alpha);
     EXPECT_NEAR(expected.sum(), sum, 1e-12);
-    EXPECT_NEAR((sum - expected.centre) / 4 - expected.centre, gap * std::pow(1 - alpha - 4 * alpha, meetings), 1e-12);
-    EXPECT_NEAR(expected.ranks[2] - (sum - expected.centre) / 4, off * std::pow(1 - alpha, meetings), 1e-12);
+    EXPECT_NEAR((sum - expected.centre) / 4 - expected.centre,
+                gap * std::pow(1 - alpha - 4 * alpha, meetings), 1e-12);
+    EXPECT_NEAR(expected.ranks[2] - (sum - expected.centre) / 4,
+                off * std::pow(1 - alpha, meetings), 1e-12);
     e.training.steps = 2 * meetings + 1;
     const auto resolved = experiment::resolve(e, ".").value();
     const auto run = [&](bool end_with_centre) {
-      return train(resolved, compute::reference::make, transports, {}, apart.change(), apart.change_plan(end_with_centre));
+      return train(resolved, compute::reference::make, transports, {}, apart.change(),
+                   apart.change_plan(end_with_centre));
     };
     const auto ranks = run(false), centres = run(true);
     for (std::size_t i = 0; i < 4; ++i) {
       ASSERT_EQ(ranks[i].problem + centres[i].problem, "");
-      EXPECT_NEAR(ratio_of(ranks[i].parameters, whole), expected.ranks[i], 1e-11) << "rank " << i << " after " << meetings;
-      EXPECT_NEAR(ratio_of(centres[i].parameters, whole), expected.centre, 1e-11) << "after " << meetings;
+      EXPECT_NEAR(ratio_of(ranks[i].parameters, whole), expected.ranks[i], 1e-11)
+          << "rank " << i << " after " << meetings;
+      EXPECT_NEAR(ratio_of(centres[i].parameters, whole), expected.centre, 1e-11)
+          << "after " << meetings;
       EXPECT_EQ(centres[i].parameters, centres[0].parameters);
     }
   }

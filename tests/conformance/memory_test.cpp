@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the buffers of ranks take, by what they are for: by the plan, and in memory while they train.
+// What the buffers of ranks take, by what they are for: by the plan, and in memory while they
+// train.
 #include <gmock/gmock.h>
 
 #include "core/base/units.h"
@@ -22,14 +23,17 @@ experiment::Experiment with_adam(experiment::StrategyKind kind) {
   return e;
 }
 
-plan::RankPlan plan_of(const experiment::Experiment& e) { return strategy::make_plan(strategy::resolved(e)).value().rank_plan(0); }
+plan::RankPlan plan_of(const experiment::Experiment& e) {
+  return strategy::make_plan(strategy::resolved(e)).value().rank_plan(0);
+}
 
 TEST(MemoryUse, is_all_that_the_arenas_take_but_for_alignment) {
   using enum experiment::StrategyKind;
   for (const auto kind : {mirrored, ddp, fsdp, pipeline, gossip, local_sgd}) {
     const plan::RankPlan plan = plan_of(with_adam(kind));
     const run::Layout laid = run::layout(plan);
-    const std::int64_t gaps = laid.private_bytes + laid.shared_bytes - run::memory_use(plan, laid).total();
+    const std::int64_t gaps =
+        laid.private_bytes + laid.shared_bytes - run::memory_use(plan, laid).total();
     EXPECT_GE(gaps, 0);
     EXPECT_LE(gaps, run::kAlignment * std::ssize(plan.buffers));
   }
@@ -46,7 +50,8 @@ TEST(MemoryUse, of_a_replica_is_the_model_once_for_parameters_and_gradients_and_
   EXPECT_GT(use.of(run::MemoryPart::activations), 0);
 }
 
-// Of a GPT, whose attention keeps no scores: activations by character are the same whatever the context, also where they are computed again.
+// Of a GPT, whose attention keeps no scores: activations by character are the same whatever the
+// context, also where they are computed again.
 TEST(MemoryUse, of_attention_is_linear_in_the_context) {
   const auto activations = [](std::int64_t context, std::int64_t recompute) {
     experiment::Experiment e = with_adam(experiment::StrategyKind::ddp);
@@ -55,17 +60,21 @@ TEST(MemoryUse, of_attention_is_linear_in_the_context) {
     e.training.batch_per_rank = 2;
     e.training.recompute_segments = recompute;
     const plan::RankPlan plan = plan_of(e);
-    return static_cast<double>(run::memory_use(plan, run::layout(plan)).of(run::MemoryPart::activations));
+    return static_cast<double>(
+        run::memory_use(plan, run::layout(plan)).of(run::MemoryPart::activations));
   };
   for (const std::int64_t recompute : {0, 2}) {
     const double by_character = activations(64, recompute) / 64;
     EXPECT_GT(by_character, 0);
     for (const std::int64_t context : {128, 256, 512, 1024})
-      EXPECT_NEAR(activations(context, recompute) / static_cast<double>(context), by_character, 0.03 * by_character) << context << ", recompute " << recompute;
+      EXPECT_NEAR(activations(context, recompute) / static_cast<double>(context), by_character,
+                  0.03 * by_character)
+          << context << ", recompute " << recompute;
   }
 }
 
-// Of every rank, part by part: what is in memory, as the system says, and what the plan says that its buffers take.
+// Of every rank, part by part: what is in memory, as the system says, and what the plan says that
+// its buffers take.
 void expect_memory_as_planned(const Experiment& e) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   const plan::Plan plan = strategy::make_plan(all).value();
@@ -77,16 +86,22 @@ void expect_memory_as_planned(const Experiment& e) {
     for (std::size_t part = 0; part < run::kMemoryParts; ++part) {
       double measured = 0;
       for (const telemetry::Event& event : ranks[static_cast<std::size_t>(r)].events)
-        if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::buffer_bytes) && event.index == part)
+        if (event.kind == telemetry::EventKind::metric &&
+            event.subject == static_cast<std::uint16_t>(telemetry::Metric::buffer_bytes) &&
+            event.index == part)
           measured = event.value;
-      EXPECT_NEAR(measured, static_cast<double>(use.bytes[part]), 0.05 * static_cast<double>(use.bytes[part])) << "rank " << r << ", part " << part;
+      EXPECT_NEAR(measured, static_cast<double>(use.bytes[part]),
+                  0.05 * static_cast<double>(use.bytes[part]))
+          << "rank " << r << ", part " << part;
     }
   }
 }
 
 // Of layers that take several pages each.
 Experiment large(Experiment e) {
-  e.model.layers = {{model::LayerKind::linear, 900}, {model::LayerKind::linear, 300}, {model::LayerKind::linear, 0}};
+  e.model.layers = {{model::LayerKind::linear, 900},
+                    {model::LayerKind::linear, 300},
+                    {model::LayerKind::linear, 0}};
   e.training.steps = 3;
   e.training.optimizer.kind = OptimizerKind::adam;
   return e;
@@ -94,7 +109,8 @@ Experiment large(Experiment e) {
 
 TEST(BuffersInMemory, are_those_of_the_plan) {
   Experiment e = large(small(4, 24));
-  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::tensor_parallel, StrategyKind::hybrid,
+  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp,
+                                  StrategyKind::tensor_parallel, StrategyKind::hybrid,
                                   StrategyKind::pipeline, StrategyKind::model_parallel}) {
     SCOPED_TRACE(base::name_of(kind));
     e.strategy.kind = kind;
@@ -104,7 +120,8 @@ TEST(BuffersInMemory, are_those_of_the_plan) {
 }
 
 TEST(BuffersInMemory, of_servers_are_those_of_the_plan_with_their_versions) {
-  for (const auto mode : {experiment::ServerMode::synchronous, experiment::ServerMode::asynchronous, experiment::ServerMode::stale_synchronous}) {
+  for (const auto mode : {experiment::ServerMode::synchronous, experiment::ServerMode::asynchronous,
+                          experiment::ServerMode::stale_synchronous}) {
     SCOPED_TRACE(base::name_of(mode));
     Experiment e = large(ServedCase{mode, 2, 2}.training());
     e.training.steps = 8;  // so that every place for a version is taken
@@ -115,7 +132,8 @@ TEST(BuffersInMemory, of_servers_are_those_of_the_plan_with_their_versions) {
 TEST(BuffersInMemory, of_trainers_that_call_and_of_who_is_called_are_those_of_the_plan) {
   for (const auto output : {experiment::RemoteOutput::value, experiment::RemoteOutput::reference}) {
     SCOPED_TRACE(base::name_of(output));
-    expect_memory_as_planned(large(strategy::called(small(2, 24), 2, 1, experiment::RemoteLayers::all, output)));
+    expect_memory_as_planned(
+        large(strategy::called(small(2, 24), 2, 1, experiment::RemoteLayers::all, output)));
   }
 }
 
@@ -146,12 +164,16 @@ TEST(BuffersInMemory, are_told_apart_by_where_they_were_put_aside) {
   e.training.swap.activations = experiment::SwapTo::disk;
   e.training.swap.optimizer = experiment::SwapTo::host;
   expect_memory_as_planned(e);
-  const plan::RankPlan one = strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
+  const plan::RankPlan one =
+      strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
   const run::MemoryUse use = run::memory_use(one, run::layout(one));
   EXPECT_GT(use.of(run::MemoryPart::disk), 0);
   EXPECT_GT(use.of(run::MemoryPart::host), 0);
-  EXPECT_THAT(run::in_words(use),
-              testing::EndsWith(" in the host's memory; and " + base::format_bytes(static_cast<double>(use.of(run::MemoryPart::disk))) + " on disk"));
+  EXPECT_THAT(
+      run::in_words(use),
+      testing::EndsWith(" in the host's memory; and " +
+                        base::format_bytes(static_cast<double>(use.of(run::MemoryPart::disk))) +
+                        " on disk"));
 }
 
 }  // namespace

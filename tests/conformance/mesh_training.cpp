@@ -6,31 +6,40 @@
 namespace trainyard::tests {
 namespace {
 
-// Of a rank's own model, by element, where it has it: everywhere, or its part of every unit, which lie side by side. Of gradients that are summed in parts a
-// rank has but these, wherever they lie; -1: it has it not.
-std::vector<std::int64_t> places_on(const experiment::Resolved& own, int rank, std::size_t elements, bool in_parts) {
+// Of a rank's own model, by element, where it has it: everywhere, or its part of every unit, which
+// lie side by side. Of gradients that are summed in parts a rank has but these, wherever they lie;
+// -1: it has it not.
+std::vector<std::int64_t> places_on(const experiment::Resolved& own, int rank, std::size_t elements,
+                                    bool in_parts) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(own.model.elements), -1);
   const bool side_by_side = elements < places.size();
   if (!side_by_side && !in_parts) std::iota(places.begin(), places.end(), 0);
   std::int64_t at = 0;
-  for (const experiment::Part& part : side_by_side || in_parts ? experiment::parts_of(own, rank) : std::vector<experiment::Part>{})
-    for (std::int64_t i = part.first; i < part.first + part.count; ++i, ++at) places[static_cast<std::size_t>(i)] = side_by_side ? at : i;
+  for (const experiment::Part& part :
+       side_by_side || in_parts ? experiment::parts_of(own, rank) : std::vector<experiment::Part>{})
+    for (std::int64_t i = part.first; i < part.first + part.count; ++i, ++at)
+      places[static_cast<std::size_t>(i)] = side_by_side ? at : i;
   return places;
 }
 
-// Of the first part of every stage of the first replica: who tells of a segment what all have alike.
-std::vector<RankOutcome> tellers(const experiment::Experiment& e, const std::vector<RankOutcome>& ranks) {
+// Of the first part of every stage of the first replica: who tells of a segment what all have
+// alike.
+std::vector<RankOutcome> tellers(const experiment::Experiment& e,
+                                 const std::vector<RankOutcome>& ranks) {
   const experiment::Mesh mesh = experiment::mesh_of(experiment::resolve(e, ".").value());
   std::vector<RankOutcome> list;
-  for (int stage = 0; stage < mesh.pipeline; ++stage) list.push_back(ranks[static_cast<std::size_t>(mesh.rank_of({0, stage, 0}))]);
+  for (int stage = 0; stage < mesh.pipeline; ++stage)
+    list.push_back(ranks[static_cast<std::size_t>(mesh.rank_of({0, stage, 0}))]);
   return list;
 }
 
 }  // namespace
 
-experiment::Experiment meshed(experiment::Experiment e, experiment::Mesh mesh, int micro_batches, experiment::PipelineSchedule schedule) {
+experiment::Experiment meshed(experiment::Experiment e, experiment::Mesh mesh, int micro_batches,
+                              experiment::PipelineSchedule schedule) {
   e.strategy.kind = experiment::StrategyKind::hybrid;
-  e.strategy.mesh = {.data = mesh.data, .pipeline = mesh.pipeline, .tensor = mesh.tensor, .shards_data = false};
+  e.strategy.mesh = {
+      .data = mesh.data, .pipeline = mesh.pipeline, .tensor = mesh.tensor, .shards_data = false};
   if (mesh.pipeline > 1) e.strategy.stages.schedule = schedule;
   e.training.batch_per_rank = 24 / mesh.data / micro_batches;
   e.training.accumulation_steps = micro_batches;
@@ -45,7 +54,8 @@ experiment::Experiment sharded(experiment::Experiment e, experiment::Shard shard
   return e;
 }
 
-experiment::Experiment with(experiment::Experiment e, experiment::OptimizerKind kind, double clip_norm, collective::Algorithm algorithm) {
+experiment::Experiment with(experiment::Experiment e, experiment::OptimizerKind kind,
+                            double clip_norm, collective::Algorithm algorithm) {
   e.training.optimizer = {.kind = kind, .learning_rate = 0.02, .epsilon = 1e-4};
   e.training.clip_norm = clip_norm;
   e.strategy.algorithm = algorithm;
@@ -69,7 +79,9 @@ experiment::Experiment on_hosts(experiment::Experiment e, int hosts, int devices
 std::map<int, double> by_segment(const RankOutcome& rank, telemetry::Metric metric) {
   std::map<int, double> values;
   for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == 0) values[event.index] = event.value;
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(metric) && event.step == 0)
+      values[event.index] = event.value;
   return values;
 }
 
@@ -87,7 +99,8 @@ void expect_sent_bytes(experiment::Experiment e) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     EXPECT_EQ(ranks[r].problem, "");
     std::int64_t sent = 0;
-    for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
+    for (const comm::Traffic& to : ranks[r].traffic)
+      sent += static_cast<std::int64_t>(to.sent_payload_bytes);
     EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
   }
 }
@@ -111,23 +124,29 @@ experiment::Experiment on_one(experiment::Experiment e) {
   return e;
 }
 
-std::vector<double> put_together(const experiment::Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
+std::vector<double> put_together(const experiment::Experiment& e,
+                                 const std::vector<RankOutcome>& ranks,
+                                 std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
-  std::vector<double> whole(static_cast<std::size_t>(all.model.elements), std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> whole(static_cast<std::size_t>(all.model.elements),
+                            std::numeric_limits<double>::quiet_NaN());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     EXPECT_EQ(ranks[r].problem, "");
     if (!ranks[r].problem.empty()) return whole;
     const experiment::Resolved of_rank = experiment::of_rank(all, static_cast<int>(r));
     const std::vector<std::int64_t> places =
-        places_on(of_rank, static_cast<int>(r), (ranks[r].*part).size(), experiment::shards(all) && part == &RankOutcome::gradients);
+        places_on(of_rank, static_cast<int>(r), (ranks[r].*part).size(),
+                  experiment::shards(all) && part == &RankOutcome::gradients);
     for (const model::Parameter& own : of_rank.model.parameters) {
-      const auto at = std::find_if(all.model.parameters.begin(), all.model.parameters.end(), [&](const model::Parameter& p) { return p.name == own.name; });
+      const auto at = std::find_if(all.model.parameters.begin(), all.model.parameters.end(),
+                                   [&](const model::Parameter& p) { return p.name == own.name; });
       for (std::int64_t i = 0; i < own.shape.elements(); ++i) {
         const std::int64_t place = places[static_cast<std::size_t>(own.offset + i)];
         if (place < 0) continue;
         double& element = whole[static_cast<std::size_t>(at->offset + own.in_whole(i))];
         const double value = (ranks[r].*part)[static_cast<std::size_t>(place)];
-        EXPECT_TRUE(std::isnan(element) || element == value) << own.name << "[" << i << "] of rank " << r;
+        EXPECT_TRUE(std::isnan(element) || element == value)
+            << own.name << "[" << i << "] of rank " << r;
         element = value;
       }
     }
@@ -135,7 +154,8 @@ std::vector<double> put_together(const experiment::Experiment& e, const std::vec
   return whole;
 }
 
-void expect_as_one_device(const experiment::Experiment& e, const std::vector<RankOutcome>& many, const RankOutcome& one) {
+void expect_as_one_device(const experiment::Experiment& e, const std::vector<RankOutcome>& many,
+                          const RankOutcome& one) {
   ASSERT_EQ(one.problem, "");
   EXPECT_LE(distance(put_together(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
   using telemetry::Metric;
@@ -143,7 +163,8 @@ void expect_as_one_device(const experiment::Experiment& e, const std::vector<Ran
   for (const std::int32_t step : {0, last})
     for (const Metric metric : {Metric::loss_sum, Metric::correct, Metric::samples})
       EXPECT_NEAR(sum_of(many, metric, step), sum_of({one}, metric, step), 1e-6) << step;
-  for (const Metric metric : {Metric::held_out_loss_sum, Metric::held_out_correct, Metric::held_out_samples})
+  for (const Metric metric :
+       {Metric::held_out_loss_sum, Metric::held_out_correct, Metric::held_out_samples})
     EXPECT_NEAR(sum_of(many, metric, last), sum_of({one}, metric, last), 1e-6);
   for (const Metric metric : {Metric::reduced_gradient_norm, Metric::update_ratio}) {
     const auto wanted = by_segment(one, metric);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that have but parts of a model, as one device would: what they end with is put together again, and what they say of it added up.
+// Ranks that have but parts of a model, as one device would: what they end with is put together
+// again, and what they say of it added up.
 #pragma once
 
 #include "core/check/check.h"
@@ -19,12 +20,14 @@ inline void PrintTo(const MeshCase& c, std::ostream* out) { *out << c.name; }
 inline std::string name_of(const testing::TestParamInfo<MeshCase>& one) { return one.param.name; }
 
 // Of 24 samples a step, in so many micro-batches of each replica; an epoch of 250 ends with 10.
-experiment::Experiment meshed(experiment::Experiment e, experiment::Mesh mesh, int micro_batches = 1,
-                              experiment::PipelineSchedule schedule = experiment::PipelineSchedule::one_f_one_b);
+experiment::Experiment meshed(
+    experiment::Experiment e, experiment::Mesh mesh, int micro_batches = 1,
+    experiment::PipelineSchedule schedule = experiment::PipelineSchedule::one_f_one_b);
 
 experiment::Experiment sharded(experiment::Experiment e, experiment::Shard shard);
 
-experiment::Experiment with(experiment::Experiment e, experiment::OptimizerKind kind, double clip_norm = 0,
+experiment::Experiment with(experiment::Experiment e, experiment::OptimizerKind kind,
+                            double clip_norm = 0,
                             collective::Algorithm algorithm = collective::Algorithm::ring);
 
 experiment::Experiment gpt(int ranks, std::int64_t heads, bool tied);
@@ -46,9 +49,13 @@ void expect_proved(const experiment::Experiment& e);
 experiment::Experiment on_one(experiment::Experiment e);
 
 // What several ranks have is the same to the bit, and of what is in no box all have it.
-std::vector<double> put_together(const experiment::Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part);
+std::vector<double> put_together(const experiment::Experiment& e,
+                                 const std::vector<RankOutcome>& ranks,
+                                 std::vector<double> RankOutcome::*part);
 
-// Parameters after all steps; loss and accuracy of the first step and the last, and of held-out samples; norms of gradients and updates.
-void expect_as_one_device(const experiment::Experiment& e, const std::vector<RankOutcome>& many, const RankOutcome& one);
+// Parameters after all steps; loss and accuracy of the first step and the last, and of held-out
+// samples; norms of gradients and updates.
+void expect_as_one_device(const experiment::Experiment& e, const std::vector<RankOutcome>& many,
+                          const RankOutcome& one);
 
 }  // namespace trainyard::tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training in mixed precision: ranks together equal one device that rounds as they do, learn as well as in fp32, and find a scale for the loss by which
-// fp16 loses nothing.
+// Real training in mixed precision: ranks together equal one device that rounds as they do, learn
+// as well as in fp32, and find a scale for the loss by which fp16 loses nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,14 +82,17 @@ std::vector<MixedCase> cases(Precision p) {
              e.topology = drawn_hosts(2, 2);
              return e;
            }()},
-          {"ddp_normalised", training(synchronised(small_normalised_images(2)), ddp, p, 2), false, 3e-2},
+          {"ddp_normalised", training(synchronised(small_normalised_images(2)), ddp, p, 2), false,
+           3e-2},
           {"central_storage", with_storage(training(strategy::small(3), central_storage, p, 3))},
           {"data_parallel", training(small_rows(3), data_parallel, p, 3)},
           {"fsdp_full", in_shards(training(small_gpt(3), fsdp, p, 3), Shard::full)},
-          {"fsdp_full_micro", in_micro_steps(in_shards(training(strategy::small(3), fsdp, p, 3), Shard::full), 2)},
+          {"fsdp_full_micro",
+           in_micro_steps(in_shards(training(strategy::small(3), fsdp, p, 3), Shard::full), 2)},
           {"fsdp_gradients", in_shards(training(small_tied_gpt(2), fsdp, p, 2), Shard::gradients)},
           {"fsdp_optimizer", in_shards(training(small_rows(2), fsdp, p, 2), Shard::optimizer)},
-          {"model_parallel", in_stages(training(small_rows(3), model_parallel, p, 3), PipelineSchedule::naive)},
+          {"model_parallel",
+           in_stages(training(small_rows(3), model_parallel, p, 3), PipelineSchedule::naive)},
           {"gpipe", in_stages(training(small_gpt(2), pipeline, p, 2), PipelineSchedule::gpipe)},
           {"zb_h1", in_stages(training(small_rows(3), pipeline, p, 3), PipelineSchedule::zb_h1)},
           {"tensor_parallel", training(strategy::small(3), tensor_parallel, p, 3), true, 2e-2},
@@ -97,24 +100,29 @@ std::vector<MixedCase> cases(Precision p) {
 }
 
 // What ranks have of the model, each element from a rank that has it.
-std::vector<double> gathered_elements(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
+std::vector<double> gathered_elements(const Experiment& e, const std::vector<RankOutcome>& ranks,
+                                      std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   std::vector<double> whole(static_cast<std::size_t>(all.model.elements));
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const std::vector<double>& own = ranks[r].*part;
     if (own.size() == whole.size()) return own;
-    for (const model::Parameter& p : experiment::of_rank(all, static_cast<int>(r)).model.parameters) {
+    for (const model::Parameter& p :
+         experiment::of_rank(all, static_cast<int>(r)).model.parameters) {
       const auto at =
-          std::find_if(all.model.parameters.begin(), all.model.parameters.end(), [&](const model::Parameter& other) { return other.name == p.name; });
+          std::find_if(all.model.parameters.begin(), all.model.parameters.end(),
+                       [&](const model::Parameter& other) { return other.name == p.name; });
       for (std::int64_t i = 0; i < p.shape.elements(); ++i)
-        whole[static_cast<std::size_t>(at->offset + p.in_whole(i))] = own[static_cast<std::size_t>(p.offset + i)];
+        whole[static_cast<std::size_t>(at->offset + p.in_whole(i))] =
+            own[static_cast<std::size_t>(p.offset + i)];
     }
   }
   return whole;
 }
 
 // Of fsdp: parts of units lie side by side.
-std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>& ranks, std::vector<double> RankOutcome::*part) {
+std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>& ranks,
+                             std::vector<double> RankOutcome::*part) {
   if (e.strategy.kind != StrategyKind::fsdp) return gathered_elements(e, ranks, part);
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   std::vector<double> whole(static_cast<std::size_t>(all.model.elements));
@@ -122,7 +130,8 @@ std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>
     const std::vector<double>& own = ranks[r].*part;
     std::int64_t at = 0;
     for (const experiment::Part& of : experiment::parts_of(all, static_cast<int>(r))) {
-      std::copy_n(own.begin() + (own.size() == whole.size() ? of.first : at), of.count, whole.begin() + of.first);
+      std::copy_n(own.begin() + (own.size() == whole.size() ? of.first : at), of.count,
+                  whole.begin() + of.first);
       at += of.count;
     }
   }
@@ -131,18 +140,21 @@ std::vector<double> whole_of(const Experiment& e, const std::vector<RankOutcome>
 
 class MixedTraining : public testing::TestWithParam<MixedCase> {};
 
-// A row is rounded by itself, so it is the same wherever it passes: gradients differ by the order of their fp32 sums alone. Where outputs are summed over
-// ranks, each sum is rounded besides: by 2^-9 of what it is, of which a few lie between a gradient and the loss.
+// A row is rounded by itself, so it is the same wherever it passes: gradients differ by the order
+// of their fp32 sums alone. Where outputs are summed over ranks, each sum is rounded besides: by
+// 2^-9 of what it is, of which a few lie between a gradient and the loss.
 TEST_P(MixedTraining, has_the_gradients_of_one_device_that_rounds_alike) {
   const Experiment e = one_step(GetParam().experiment);
   const auto ranks = trained(e), one = trained(by_one_device(e));
   for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
-  if (e.strategy.kind == StrategyKind::central_storage) return;  // whose gradients are parts of a sum
+  if (e.strategy.kind == StrategyKind::central_storage)
+    return;  // whose gradients are parts of a sum
   const double bound = GetParam().sums_outputs ? 8 * 0x1p-9 : 1e-5;
   EXPECT_LE(distance(whole_of(e, ranks, &RankOutcome::gradients), one[0].gradients), bound);
 }
 
-// A sum that differs in its last bits makes, once in a while, a weight that is cast to the other of two neighbours, 2^-8 away; of images, another maximum.
+// A sum that differs in its last bits makes, once in a while, a weight that is cast to the other of
+// two neighbours, 2^-8 away; of images, another maximum.
 TEST_P(MixedTraining, goes_on_as_one_device_that_rounds_alike) {
   const Experiment& e = GetParam().experiment;
   const auto ranks = trained(e), one = trained(by_one_device(e));
@@ -155,7 +167,8 @@ TEST_P(MixedTraining, goes_on_as_one_device_that_rounds_alike) {
   EXPECT_GT(distance(one[0].parameters, in_fp32[0].parameters), 1e-5) << "it does round";
   EXPECT_LE(distance(one[0].parameters, in_fp32[0].parameters), 0.2);
   for (const RankOutcome& rank : ranks)
-    if (rank.parameters.size() == whole.size() && e.strategy.kind != StrategyKind::data_parallel && e.strategy.kind != StrategyKind::central_storage) {
+    if (rank.parameters.size() == whole.size() && e.strategy.kind != StrategyKind::data_parallel &&
+        e.strategy.kind != StrategyKind::central_storage) {
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
     }
 }
@@ -168,10 +181,13 @@ TEST_P(MixedTraining, is_proved) {
   EXPECT_THAT(report.proofs, testing::Contains(check::Proof::casting));
 }
 
-INSTANTIATE_TEST_SUITE_P(bf16, MixedTraining, testing::ValuesIn(cases(Precision::bf16)), [](const auto& one) { return one.param.name; });
-INSTANTIATE_TEST_SUITE_P(fp16, MixedTraining, testing::ValuesIn(cases(Precision::fp16)), [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(bf16, MixedTraining, testing::ValuesIn(cases(Precision::bf16)),
+                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(fp16, MixedTraining, testing::ValuesIn(cases(Precision::fp16)),
+                         [](const auto& one) { return one.param.name; });
 
-// The loss scale --------------------------------------------------------------------------------------------------------
+// The loss scale
+// --------------------------------------------------------------------------------------------------------
 
 Experiment scaled(Experiment e, double initial, std::int64_t double_every, double least = 1) {
   e.training.precision = Precision::fp16;
@@ -193,12 +209,14 @@ TEST(LossScale, follows_the_rule_of_torch) {
 
 // Of every step: whether a weight changed follows from the metrics, and the next scale from that.
 void expect_rule(const RankOutcome& rank, const run::LossScaling& rule) {
-  const auto scales = values_of_metric(rank, Metric::loss_scale), skipped = values_of_metric(rank, Metric::skipped_updates);
+  const auto scales = values_of_metric(rank, Metric::loss_scale),
+             skipped = values_of_metric(rank, Metric::skipped_updates);
   run::LossScale expected{rule.initial, 0};
   std::size_t skips = 0;
   for (std::size_t step = 0; step < scales.size(); ++step) {
     ASSERT_EQ(scales[step], expected.scale) << "step " << step;
-    const std::size_t told = scales.size() - skipped.size();  // steps before the first that was skipped tell of none
+    const std::size_t told =
+        scales.size() - skipped.size();  // steps before the first that was skipped tell of none
     const bool finite = step < told || skipped[step - told] == static_cast<double>(skips);
     skips += finite ? 0 : 1;
     expected = run::after_step(expected, finite, rule);
@@ -206,8 +224,11 @@ void expect_rule(const RankOutcome& rank, const run::LossScaling& rule) {
 }
 
 TEST(LossScale, that_is_too_large_is_halved_until_it_fits_and_no_weight_has_changed) {
-  for (const auto& [kind, ranks] : {std::pair{StrategyKind::mirrored, 3}, {StrategyKind::fsdp, 2}, {StrategyKind::tensor_parallel, 2}}) {
-    const Experiment e = scaled(training(strategy::small_rows(ranks), kind, Precision::fp16, ranks), 0x1p30, 8);
+  for (const auto& [kind, ranks] : {std::pair{StrategyKind::mirrored, 3},
+                                    {StrategyKind::fsdp, 2},
+                                    {StrategyKind::tensor_parallel, 2}}) {
+    const Experiment e =
+        scaled(training(strategy::small_rows(ranks), kind, Precision::fp16, ranks), 0x1p30, 8);
     const auto of_ranks = trained(e);
     for (const RankOutcome& rank : of_ranks) {
       ASSERT_EQ(rank.problem, "");
@@ -215,27 +236,33 @@ TEST(LossScale, that_is_too_large_is_halved_until_it_fits_and_no_weight_has_chan
       ASSERT_EQ(scales.size(), 24u);
       EXPECT_LT(scales.back(), 0x1p28) << "where fp16 has infinities";
       EXPECT_GT(scales.back(), 0x1p8);
-      EXPECT_GT(values_of_metric(rank, Metric::skipped_updates).back(), 8) << "2^30 of a gradient of 1 / 24 does not fit, nor do half and quarter of it";
+      EXPECT_GT(values_of_metric(rank, Metric::skipped_updates).back(), 8)
+          << "2^30 of a gradient of 1 / 24 does not fit, nor do half and quarter of it";
       expect_rule(rank, {0x1p30, 8, 1});
       EXPECT_EQ(scales, values_of_metric(of_ranks[0], Metric::loss_scale)) << "the same everywhere";
-      EXPECT_TRUE(std::all_of(rank.parameters.begin(), rank.parameters.end(), [](double value) { return std::isfinite(value); }));
+      EXPECT_TRUE(std::all_of(rank.parameters.begin(), rank.parameters.end(),
+                              [](double value) { return std::isfinite(value); }));
     }
   }
 }
 
 // Steps that are skipped count as steps, but change nothing: neither weights nor moments.
 TEST(LossScale, of_steps_that_are_skipped_leaves_weights_as_they_are) {
-  Experiment e = scaled(training(strategy::small(2), StrategyKind::mirrored, Precision::fp16, 2), 0x1p39, 1000);
+  Experiment e = scaled(training(strategy::small(2), StrategyKind::mirrored, Precision::fp16, 2),
+                        0x1p39, 1000);
   e.training.optimizer = {.kind = experiment::OptimizerKind::adamw, .learning_rate = 0.1};
   e.training.steps = 5;
   Experiment none = e;
   none.training.steps = 1;
   EXPECT_EQ(trained(e)[0].parameters, trained(none)[0].parameters);
-  EXPECT_EQ(values_of_metric(trained(e)[1], Metric::skipped_updates), (std::vector<double>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(values_of_metric(trained(e)[1], Metric::skipped_updates),
+            (std::vector<double>{1, 2, 3, 4, 5}));
 }
 
 TEST(LossScale, below_the_least_ends_the_run_at_its_step) {
-  const Experiment e = scaled(training(strategy::small(2), StrategyKind::mirrored, Precision::fp16, 2), 0x1p39, 1000, 0x1p36);
+  const Experiment e =
+      scaled(training(strategy::small(2), StrategyKind::mirrored, Precision::fp16, 2), 0x1p39, 1000,
+             0x1p36);
   for (const RankOutcome& rank : trained(e)) {
     EXPECT_THAT(rank.problem, HasSubstr("step 3, op SCALE"));
     EXPECT_THAT(rank.problem, HasSubstr("loss scale underflow"));
@@ -247,7 +274,9 @@ TEST(LossScale, below_the_least_ends_the_run_at_its_step) {
 Experiment deep(double scale) {
   Experiment e = strategy::small(1);
   e.model.layers.clear();
-  for (int layer = 0; layer < 24; ++layer) e.model.layers.insert(e.model.layers.end(), {{model::LayerKind::linear, 4}, {model::LayerKind::tanh, 0}});
+  for (int layer = 0; layer < 24; ++layer)
+    e.model.layers.insert(e.model.layers.end(),
+                          {{model::LayerKind::linear, 4}, {model::LayerKind::tanh, 0}});
   e.model.layers.push_back({model::LayerKind::linear, 0});
   return one_step(scaled(training(e, StrategyKind::one_device, Precision::fp16, 1), scale, 1000));
 }
@@ -274,9 +303,11 @@ TEST(LossScale, is_no_part_of_the_norms_that_are_told) {
   full.training.steps = 1;
   const Experiment half = scaled(full, 1024, 1000);
   for (const Metric of : {Metric::local_gradient_norm, Metric::reduced_gradient_norm}) {
-    const auto expected = values_of_metric(trained(full)[0], of), found = values_of_metric(trained(half)[0], of);
+    const auto expected = values_of_metric(trained(full)[0], of),
+               found = values_of_metric(trained(half)[0], of);
     ASSERT_EQ(found.size(), expected.size());
-    for (std::size_t s = 0; s < found.size(); ++s) EXPECT_NEAR(found[s], expected[s], 0.02 * expected[s]);
+    for (std::size_t s = 0; s < found.size(); ++s)
+      EXPECT_NEAR(found[s], expected[s], 0.02 * expected[s]);
   }
   EXPECT_TRUE(values_of_metric(trained(full)[0], Metric::loss_scale).empty());
 }
@@ -292,7 +323,8 @@ TEST(LossScale, is_no_part_of_the_norm_that_is_clipped) {
   EXPECT_LE(distance(in_fp16[0].parameters, in_fp32[0].parameters), 1e-3);
 }
 
-// What it sends and keeps ----------------------------------------------------------------------------------------------
+// What it sends and keeps
+// ----------------------------------------------------------------------------------------------
 
 TEST(MixedBytes, of_what_passes_between_ranks_are_half_and_of_gradients_all) {
   const auto sent = [](const Experiment& e) {
@@ -317,7 +349,8 @@ TEST(MixedBytes, of_what_passes_between_ranks_are_half_and_of_gradients_all) {
 
 TEST(MixedBytes, of_split_layers_are_what_the_formula_says) {
   for (const Precision precision : {Precision::bf16, Precision::fp16}) {
-    Experiment e = training(strategy::small_tied_gpt(2), StrategyKind::tensor_parallel, precision, 2);
+    Experiment e =
+        training(strategy::small_tied_gpt(2), StrategyKind::tensor_parallel, precision, 2);
     e.training.steps = 22;
     e.run.evaluate_every_steps = 11;
     const auto wanted = experiment::sent_bytes(experiment::resolve(e, ".").value());
@@ -325,7 +358,8 @@ TEST(MixedBytes, of_split_layers_are_what_the_formula_says) {
     const auto ranks = trained(e);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       std::int64_t sent = 0;
-      for (const comm::Traffic& to : ranks[r].traffic) sent += static_cast<std::int64_t>(to.sent_payload_bytes);
+      for (const comm::Traffic& to : ranks[r].traffic)
+        sent += static_cast<std::int64_t>(to.sent_payload_bytes);
       EXPECT_EQ(sent, (*wanted)[r]) << "rank " << r;
     }
   }
@@ -335,10 +369,13 @@ TEST(MixedMemory, of_activations_is_half) {
   const auto activations = [](Precision precision) {
     Experiment e = training(strategy::small_rows(2), StrategyKind::mirrored, precision, 2);
     e.training.batch_per_rank = 64;  // whole pages of alignment would blur it
-    const plan::RankPlan plan = strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
-    return static_cast<double>(run::memory_use(plan, run::layout(plan)).of(run::MemoryPart::activations));
+    const plan::RankPlan plan =
+        strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
+    return static_cast<double>(
+        run::memory_use(plan, run::layout(plan)).of(run::MemoryPart::activations));
   };
-  EXPECT_NEAR(activations(Precision::bf16) / activations(Precision::fp32), 0.5, 0.07) << "labels are as they were";
+  EXPECT_NEAR(activations(Precision::bf16) / activations(Precision::fp32), 0.5, 0.07)
+      << "labels are as they were";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sample that holds NaN or an infinite number makes such a gradient on one rank: the run goes on, stops or skips the update.
+// A sample that holds NaN or an infinite number makes such a gradient on one rank: the run goes on,
+// stops or skips the update.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,17 +16,21 @@ using telemetry::Metric;
 using testing::HasSubstr;
 
 constexpr std::int64_t kStep = 3;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
+                 kInfinity = std::numeric_limits<double>::infinity();
 
 // In the batch of one step, the first feature of the last sample is another number.
 class Spoilt : public data::Dataset {
  public:
-  Spoilt(std::shared_ptr<const data::Dataset> set, double number) : set_(std::move(set)), number_(number) {}
+  Spoilt(std::shared_ptr<const data::Dataset> set, double number)
+      : set_(std::move(set)), number_(number) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     set_->fill(split, indices, features, labels);
     if (split == data::Split::train && batches_++ == kStep)
-      features[(indices.size() - 1) * static_cast<std::size_t>(summary().features())] = static_cast<float>(number_);
+      features[(indices.size() - 1) * static_cast<std::size_t>(summary().features())] =
+          static_cast<float>(number_);
   }
 
  private:
@@ -34,10 +39,13 @@ class Spoilt : public data::Dataset {
   mutable std::int64_t batches_ = 0;  // by the one thread that prefetches
 };
 
-std::vector<RankOutcome> trained_on_spoilt(const experiment::Experiment& e, int spoilt_rank, double number) {
-  return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, [&](int rank, std::shared_ptr<const data::Dataset> set) {
-    return rank == spoilt_rank ? std::make_shared<const Spoilt>(std::move(set), number) : set;
-  });
+std::vector<RankOutcome> trained_on_spoilt(const experiment::Experiment& e, int spoilt_rank,
+                                           double number) {
+  return train(experiment::resolve(e, ".").value(), compute::reference::make, in_process,
+               [&](int rank, std::shared_ptr<const data::Dataset> set) {
+                 return rank == spoilt_rank ? std::make_shared<const Spoilt>(std::move(set), number)
+                                            : set;
+               });
 }
 
 experiment::Experiment small_with(NonFinite policy, int ranks) {
@@ -49,20 +57,24 @@ experiment::Experiment small_with(NonFinite policy, int ranks) {
 }
 
 bool all_finite(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return std::isfinite(value); });
 }
 
 std::vector<double> values_of_step(const RankOutcome& rank, Metric metric, std::int64_t step) {
   std::vector<double> values;
   for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == step) values.push_back(event.value);
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(metric) && event.step == step)
+      values.push_back(event.value);
   return values;
 }
 
 class NonFiniteGradient : public testing::TestWithParam<double> {};
 
 TEST_P(NonFiniteGradient, spoils_the_weights_where_the_run_goes_on) {
-  for (const RankOutcome& rank : trained_on_spoilt(small_with(NonFinite::go_on, 3), 1, GetParam())) {
+  for (const RankOutcome& rank :
+       trained_on_spoilt(small_with(NonFinite::go_on, 3), 1, GetParam())) {
     EXPECT_EQ(rank.problem, "");
     EXPECT_FALSE(all_finite(rank.parameters));
   }
@@ -70,8 +82,12 @@ TEST_P(NonFiniteGradient, spoils_the_weights_where_the_run_goes_on) {
 
 TEST_P(NonFiniteGradient, stops_the_run_at_its_rank_step_and_segment) {
   for (const RankOutcome& rank : trained_on_spoilt(small_with(NonFinite::stop, 3), 1, GetParam())) {
-    EXPECT_THAT(rank.problem, HasSubstr("rank 1, step 3, op W.s")) << "and not a rank that got it from rank 1";
-    EXPECT_THAT(rank.problem, testing::ContainsRegex("segment [0-9] linear .*: this rank's gradient holds NaN or an infinite number"));
+    EXPECT_THAT(rank.problem, HasSubstr("rank 1, step 3, op W.s"))
+        << "and not a rank that got it from rank 1";
+    EXPECT_THAT(
+        rank.problem,
+        testing::ContainsRegex(
+            "segment [0-9] linear .*: this rank's gradient holds NaN or an infinite number"));
   }
 }
 
@@ -85,13 +101,17 @@ TEST_P(NonFiniteGradient, changes_no_weight_where_updates_are_skipped) {
         e.training.clip_norm = clip;
         return e;
       };
-      const auto alone = trained_on_spoilt(with(1), 0, GetParam()), many = trained_on_spoilt(with(3), 2, GetParam()), sound = trained_on_spoilt(with(3), -1, 0);
+      const auto alone = trained_on_spoilt(with(1), 0, GetParam()),
+                 many = trained_on_spoilt(with(3), 2, GetParam()),
+                 sound = trained_on_spoilt(with(3), -1, 0);
       for (const RankOutcome& rank : many) {
         ASSERT_EQ(rank.problem, "");
         ASSERT_TRUE(all_finite(rank.parameters));
         EXPECT_EQ(rank.parameters, many[0].parameters);
-        EXPECT_LE(distance(rank.parameters, alone[0].parameters), 1e-10) << "one device skips the same step";
-        EXPECT_GT(distance(rank.parameters, sound[0].parameters), 1e-6) << "which would have changed them";
+        EXPECT_LE(distance(rank.parameters, alone[0].parameters), 1e-10)
+            << "one device skips the same step";
+        EXPECT_GT(distance(rank.parameters, sound[0].parameters), 1e-6)
+            << "which would have changed them";
       }
     }
 }
@@ -112,7 +132,8 @@ TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
 // What was not sent, and what batches are normalised by in evaluation, must not keep it for ever.
 TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_keeps) {
   using compute::compression::Scheme;
-  for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd}) {
+  for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k,
+                              Scheme::random_k, Scheme::power_sgd}) {
     experiment::Experiment e = small_with(NonFinite::skip, 3);
     e.training.precision = experiment::Precision::fp32;
     e.training.optimizer.momentum = 0;
@@ -121,7 +142,8 @@ TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_ke
     for (const RankOutcome& rank : trained_on_spoilt(e, 1, GetParam())) {
       ASSERT_EQ(rank.problem, "") << base::name_of(scheme);
       EXPECT_TRUE(all_finite(rank.parameters)) << base::name_of(scheme);
-      const auto before = values_of_step(rank, Metric::skipped_updates, 49), last = values_of_step(rank, Metric::skipped_updates, 59);
+      const auto before = values_of_step(rank, Metric::skipped_updates, 49),
+                 last = values_of_step(rank, Metric::skipped_updates, 59);
       ASSERT_EQ(last.size(), 1u) << base::name_of(scheme);
       EXPECT_EQ(before, last) << base::name_of(scheme) << ": none of the last ten steps is skipped";
     }
@@ -138,13 +160,16 @@ TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_running_statistics)
     ASSERT_EQ(rank.problem, "");
     EXPECT_TRUE(all_finite(rank.parameters));
     EXPECT_THAT(values_of_step(rank, Metric::skipped_updates, 9), testing::ElementsAre(1));
-    EXPECT_THAT(values_of_step(rank, Metric::held_out_loss_sum, 9), testing::Each(testing::Truly([](double loss) { return std::isfinite(loss); })));
+    EXPECT_THAT(values_of_step(rank, Metric::held_out_loss_sum, 9),
+                testing::Each(testing::Truly([](double loss) { return std::isfinite(loss); })));
     EXPECT_FALSE(values_of_step(rank, Metric::held_out_loss_sum, 9).empty());
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Numbers, NonFiniteGradient, testing::Values(kNaN, kInfinity),
-                         [](const auto& row) { return std::isnan(row.param) ? "NaN" : "infinite"; });
+                         [](const auto& row) {
+                           return std::isnan(row.param) ? "NaN" : "infinite";
+                         });
 
 TEST(NonFinite, policies_that_are_not_needed_change_nothing) {
   const auto usual = trained_on_spoilt(small_with(NonFinite::go_on, 2), -1, 0);

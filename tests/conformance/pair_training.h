@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Asynchronous gossip with real ranks, for every kind of transport: without gradients pairs average, and nothing else; and nobody waits for ever.
+// Asynchronous gossip with real ranks, for every kind of transport: without gradients pairs
+// average, and nothing else; and nobody waits for ever.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -8,7 +9,8 @@
 
 namespace trainyard::tests {
 
-inline experiment::Experiment in_pairs(experiment::Experiment e, experiment::GossipGraph graph = experiment::GossipGraph::ring) {
+inline experiment::Experiment in_pairs(
+    experiment::Experiment e, experiment::GossipGraph graph = experiment::GossipGraph::ring) {
   e.strategy.kind = experiment::StrategyKind::gossip;
   e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
   e.strategy.gossip.graph = graph;
@@ -18,24 +20,30 @@ inline experiment::Experiment in_pairs(experiment::Experiment e, experiment::Gos
 inline std::int64_t averages_of(const RankOutcome& rank) {
   double total = 0;
   for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::averages)) total = event.value;
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(telemetry::Metric::averages))
+      total = event.value;
   return static_cast<std::int64_t>(total);
 }
 
-// Wherever ranks begin, their mean stays, and no average takes them further apart; many bring them together.
-inline void expect_pairs_come_together(int ranks, experiment::GossipGraph graph, const MakeTransports& transports) {
+// Wherever ranks begin, their mean stays, and no average takes them further apart; many bring them
+// together.
+inline void expect_pairs_come_together(int ranks, experiment::GossipGraph graph,
+                                       const MakeTransports& transports) {
   SCOPED_TRACE(std::string(base::name_of(graph)) + " of " + std::to_string(ranks));
   experiment::Experiment e = in_pairs(gossip_without_gradients(ranks, graph), graph);
   e.training.steps = 60;
   const Change begin = [](int rank, const compute::Tensor& parameters) {
-    for (std::int64_t i = 0; i < parameters.elements(); ++i) parameters.as<double>()[i] += std::cos(static_cast<double>((rank + 1) * (i + 3)));
+    for (std::int64_t i = 0; i < parameters.elements(); ++i)
+      parameters.as<double>()[i] += std::cos(static_cast<double>((rank + 1) * (i + 3)));
   };
   std::vector<std::vector<double>> starts(static_cast<std::size_t>(ranks));
   const Change noted = [&](int rank, const compute::Tensor& parameters) {
     begin(rank, parameters);
     starts[static_cast<std::size_t>(rank)] = values_of(parameters);
   };
-  const auto outcomes = train(experiment::resolve(e, ".").value(), compute::reference::make, transports, {}, noted);
+  const auto outcomes =
+      train(experiment::resolve(e, ".").value(), compute::reference::make, transports, {}, noted);
   std::vector<double> mean(starts[0].size());
   for (const auto& start : starts)
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += start[i] / ranks;
@@ -46,7 +54,8 @@ inline void expect_pairs_come_together(int ranks, experiment::GossipGraph graph,
   }
   double before = 0;
   for (const auto& start : starts)
-    for (std::size_t i = 0; i < mean.size(); ++i) before += (start[i] - mean[i]) * (start[i] - mean[i]) / ranks;
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      before += (start[i] - mean[i]) * (start[i] - mean[i]) / ranks;
   before = std::sqrt(before);
   const auto distances = consensus_distances(outcomes);
   ASSERT_EQ(distances.size(), 60u);
@@ -58,9 +67,11 @@ inline void expect_pairs_come_together(int ranks, experiment::GossipGraph graph,
   EXPECT_LT(last, 0.02 * before);
 }
 
-// One that asks makes an average a step, and those that answer make as many in all, whatever their own steps. Of S bytes S go each way.
+// One that asks makes an average a step, and those that answer make as many in all, whatever their
+// own steps. Of S bytes S go each way.
 inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
-  experiment::Experiment e = in_pairs(gossip_without_gradients(ranks, experiment::GossipGraph::ring));
+  experiment::Experiment e =
+      in_pairs(gossip_without_gradients(ranks, experiment::GossipGraph::ring));
   e.strategy.gossip.consensus_every_steps = 0;
   e.data.held_out_samples = 0;
   e.training.steps = 30;
@@ -75,8 +86,11 @@ inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
     if (rank % 2 == 1) answered += averages;
     else EXPECT_EQ(averages, 100);
     for (int peer = 0; peer < ranks; ++peer)
-      if (peer != rank) moved += payload_to(more[static_cast<std::size_t>(rank)], peer) - payload_to(few[static_cast<std::size_t>(rank)], peer);
-    const plan::RankPlan plan = strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank);
+      if (peer != rank)
+        moved += payload_to(more[static_cast<std::size_t>(rank)], peer) -
+                 payload_to(few[static_cast<std::size_t>(rank)], peer);
+    const plan::RankPlan plan =
+        strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank);
     for (const telemetry::Event& event : more[static_cast<std::size_t>(rank)].events)
       if (event.kind == telemetry::EventKind::op && event.index == plan.program("answer")) ++events;
   }
@@ -85,7 +99,8 @@ inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
   EXPECT_EQ(events, answered) << "each is told";
 }
 
-// Thousands of steps of ranks that the machine makes unlike all the time, with meetings at odd moments.
+// Thousands of steps of ranks that the machine makes unlike all the time, with meetings at odd
+// moments.
 inline void expect_pairs_never_stand_still(int ranks, const MakeTransports& transports) {
   experiment::Experiment e = in_pairs(small(ranks, 2 * ranks));
   e.model.layers = {{model::LayerKind::linear, 0}};

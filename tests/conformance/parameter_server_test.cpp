@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameter servers with real gradients, ranks as threads: what workers end with, how stale their gradients are, and every byte that they send.
+// Parameter servers with real gradients, ranks as threads: what workers end with, how stale their
+// gradients are, and every byte that they send.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,16 +30,20 @@ double sum_of_all_steps(const std::vector<RankOutcome>& ranks, Metric metric) {
   double sum = 0;
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) sum += event.value;
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(metric))
+        sum += event.value;
   return sum;
 }
 
 class InStep : public testing::TestWithParam<ServedCase> {};
 constexpr auto kInTurn = VariablePlacement::round_robin;
-INSTANTIATE_TEST_SUITE_P(Servers, InStep,
-                         testing::Values(ServedCase{kSynchronous, 1, 1}, ServedCase{kSynchronous, 2, 1}, ServedCase{kSynchronous, 3, 2},
-                                         ServedCase{kSynchronous, 4, 3, kInTurn, kAdam}, ServedCase{kSynchronous, 2, 2, kInTurn},
-                                         ServedCase{kSynchronous, 3, 1, VariablePlacement::balanced, kAdam, 2}));
+INSTANTIATE_TEST_SUITE_P(
+    Servers, InStep,
+    testing::Values(ServedCase{kSynchronous, 1, 1}, ServedCase{kSynchronous, 2, 1},
+                    ServedCase{kSynchronous, 3, 2}, ServedCase{kSynchronous, 4, 3, kInTurn, kAdam},
+                    ServedCase{kSynchronous, 2, 2, kInTurn},
+                    ServedCase{kSynchronous, 3, 1, VariablePlacement::balanced, kAdam, 2}));
 
 // 24 samples a step leave a tail of 10 in an epoch of 250.
 TEST_P(InStep, hundred_fp64_steps_equal_one_device) {
@@ -53,16 +58,20 @@ TEST_P(InStep, nothing_is_stale_and_the_loss_is_that_of_one_device) {
   const auto one = trained(without_servers(c, 24)), ranks = trained(c.training(24));
   expect_same_end(ranks, c.workers);
   EXPECT_EQ(sum_of_all_steps(ranks, Metric::staleness), 0);
-  for (const auto metric : {Metric::loss_sum, Metric::held_out_loss_sum}) EXPECT_NEAR(sum_of_all_steps(ranks, metric) / sum_of_all_steps(one, metric), 1, 1e-9);
+  for (const auto metric : {Metric::loss_sum, Metric::held_out_loss_sum})
+    EXPECT_NEAR(sum_of_all_steps(ranks, metric) / sum_of_all_steps(one, metric), 1, 1e-9);
   for (const auto metric : {Metric::samples, Metric::held_out_samples, Metric::held_out_correct})
     EXPECT_EQ(sum_of_all_steps(ranks, metric), sum_of_all_steps(one, metric));
 }
 
 class OnTheirOwn : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(Servers, OnTheirOwn,
-                         testing::Values(ServedCase{ServerMode::asynchronous, 1, 1}, ServedCase{ServerMode::asynchronous, 2, 1},
-                                         ServedCase{ServerMode::asynchronous, 4, 1}, ServedCase{ServerMode::asynchronous, 3, 2, kInTurn, kAdam},
-                                         ServedCase{ServerMode::asynchronous, 8, 3}, ServedCase{ServerMode::stale_synchronous, 4, 2},
+                         testing::Values(ServedCase{ServerMode::asynchronous, 1, 1},
+                                         ServedCase{ServerMode::asynchronous, 2, 1},
+                                         ServedCase{ServerMode::asynchronous, 4, 1},
+                                         ServedCase{ServerMode::asynchronous, 3, 2, kInTurn, kAdam},
+                                         ServedCase{ServerMode::asynchronous, 8, 3},
+                                         ServedCase{ServerMode::stale_synchronous, 4, 2},
                                          ServedCase{ServerMode::softsync, 4, 1}));
 
 // Whoever takes them: every batch of the run is taken once, as one device would.
@@ -74,7 +83,9 @@ TEST_P(OnTheirOwn, every_sample_is_taken_once_a_pass) {
   std::multiset<std::int32_t> steps;
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::samples)) steps.insert(event.step);
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(Metric::samples))
+        steps.insert(event.step);
   std::multiset<std::int32_t> expected;
   for (std::int32_t step = 0; step < 100; ++step) expected.insert(step);
   EXPECT_EQ(steps, expected);
@@ -90,12 +101,15 @@ TEST_P(OnTheirOwn, it_learns) {
   std::map<std::int32_t, double> right;
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::held_out_correct)) right[event.step] = event.value;
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(Metric::held_out_correct))
+        right[event.step] = event.value;
   ASSERT_TRUE(right.contains(399));
   EXPECT_GE(right[399], 0.9 * static_cast<double>(e.data.held_out_samples));
 }
 
-// Of S bytes of parameters a round sends S, and is answered with S; what is asked takes a number, a turn four.
+// Of S bytes of parameters a round sends S, and is answered with S; what is asked takes a number, a
+// turn four.
 TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
   const ServedCase& c = GetParam();
   const experiment::Experiment e = c.training();
@@ -104,14 +118,17 @@ TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
   expect_same_end(ranks, c.workers);
   const std::int64_t parameters = resolved.model.elements * 8;
   std::int64_t of_first = 0;
-  for (const experiment::Share& share : experiment::shares_of_servers(resolved)) of_first += share.server == 0 ? share.count * 8 : 0;
+  for (const experiment::Share& share : experiment::shares_of_servers(resolved))
+    of_first += share.server == 0 ? share.count * 8 : 0;
   for (int worker = 0; worker < c.workers; ++worker) {
     const RankOutcome& rank = ranks[static_cast<std::size_t>(worker)];
     const auto rounds = static_cast<std::int64_t>(values_of_metric(rank, Metric::samples).size());
     std::int64_t sent = 0, received = 0;
     for (const comm::Traffic& peer : rank.traffic)
-      sent += static_cast<std::int64_t>(peer.sent_payload_bytes), received += static_cast<std::int64_t>(peer.received_payload_bytes);
-    EXPECT_EQ(sent, rounds * parameters + 8 * (2 * c.servers + (c.servers - 1))) << "it asks each server, asks all but the first once more, and leaves";
+      sent += static_cast<std::int64_t>(peer.sent_payload_bytes),
+          received += static_cast<std::int64_t>(peer.received_payload_bytes);
+    EXPECT_EQ(sent, rounds * parameters + 8 * (2 * c.servers + (c.servers - 1)))
+        << "it asks each server, asks all but the first once more, and leaves";
     EXPECT_EQ(received, (rounds + 1) * (parameters + 4 * 8) + (parameters - of_first)) << worker;
   }
 }
@@ -123,8 +140,9 @@ TEST(ParameterServer, asynchronous_with_one_worker_is_one_device_to_the_bit) {
   EXPECT_EQ(ranks[0].parameters, one[0].parameters);
 }
 
-// The mean over the updates from when all have pushed once to when one pushes for the last time: ranks do not start and end at one moment. A gradient as stale
-// as n lies over the n updates before it, and counts with those of them that are in between: not with those before all had begun.
+// The mean over the updates from when all have pushed once to when one pushes for the last time:
+// ranks do not start and end at one moment. A gradient as stale as n lies over the n updates before
+// it, and counts with those of them that are in between: not with those before all had begun.
 struct WhileAllPush {
   std::int64_t updates = 0;
   double mean = 0;
@@ -132,20 +150,26 @@ struct WhileAllPush {
 WhileAllPush while_all_push(const RankOutcome& server, int workers) {
   std::vector<std::int64_t> values, by;
   for (const telemetry::Event& event : server.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::staleness))
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(Metric::staleness))
       values.push_back(std::llround(event.value)), by.push_back(event.index);
   std::int64_t first = 0, end = std::ssize(by), sum = 0;
   for (int worker = 0; worker < workers; ++worker) {
-    first = std::max(first, static_cast<std::int64_t>(std::find(by.begin(), by.end(), worker) - by.begin()));
-    end = std::min(end, std::ssize(by) - static_cast<std::int64_t>(std::find(by.rbegin(), by.rend(), worker) - by.rbegin()));
+    first = std::max(
+        first, static_cast<std::int64_t>(std::find(by.begin(), by.end(), worker) - by.begin()));
+    end = std::min(
+        end, std::ssize(by) - static_cast<std::int64_t>(std::find(by.rbegin(), by.rend(), worker) -
+                                                        by.rbegin()));
   }
   if (first >= end) return {};
   for (std::int64_t at = 0; at < std::ssize(by); ++at)
-    sum += std::max<std::int64_t>(0, std::min(at, end) - std::max(at - values[static_cast<std::size_t>(at)], first));
+    sum += std::max<std::int64_t>(
+        0, std::min(at, end) - std::max(at - values[static_cast<std::size_t>(at)], first));
   return {end - first, static_cast<double>(sum) / static_cast<double>(end - first)};
 }
 
-// An identity, whatever the speeds: every update but a worker's own lies once between a pull and the push that follows.
+// An identity, whatever the speeds: every update but a worker's own lies once between a pull and
+// the push that follows.
 TEST(ParameterServer, mean_staleness_is_one_less_than_the_workers) {
   for (const int workers : {2, 4, 8}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, workers, 1}.training();
@@ -164,12 +188,16 @@ TEST(ParameterServer, what_comes_after_the_update_is_dropped_and_counted) {
   e.strategy.servers.backups = 1;
   const auto ranks = trained(e);
   expect_same_end(ranks, 3);
-  EXPECT_EQ(values_of_metric(ranks.back(), Metric::staleness), std::vector<double>(200, 0.0)) << "of two of three workers in each update, all of its version";
+  EXPECT_EQ(values_of_metric(ranks.back(), Metric::staleness), std::vector<double>(200, 0.0))
+      << "of two of three workers in each update, all of its version";
   double pushed = 0;
-  for (int worker = 0; worker < 3; ++worker) pushed += static_cast<double>(values_of_metric(ranks[static_cast<std::size_t>(worker)], Metric::samples).size());
+  for (int worker = 0; worker < 3; ++worker)
+    pushed += static_cast<double>(
+        values_of_metric(ranks[static_cast<std::size_t>(worker)], Metric::samples).size());
   std::map<int, double> counted;
   for (const telemetry::Event& event : ranks.back().events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(Metric::dropped_gradients))
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(Metric::dropped_gradients))
       counted[event.index] = event.value;
   double sum = 0;
   for (const auto& [worker, count] : counted) sum += count;
@@ -182,9 +210,12 @@ TEST(ParameterServer, the_learning_rate_is_divided_by_the_staleness) {
   e.strategy.servers.staleness_rate = experiment::StalenessRate::divided;
   const auto ranks = trained(e);
   expect_same_end(ranks, 4);
-  const auto staleness = values_of_metric(ranks.back(), Metric::staleness), rates = values_of_metric(ranks.back(), Metric::learning_rate);
+  const auto staleness = values_of_metric(ranks.back(), Metric::staleness),
+             rates = values_of_metric(ranks.back(), Metric::learning_rate);
   ASSERT_EQ(staleness.size(), rates.size());
-  for (std::size_t i = 0; i < rates.size(); ++i) EXPECT_DOUBLE_EQ(rates[i], e.training.optimizer.learning_rate / std::max(1.0, staleness[i])) << i;
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    EXPECT_DOUBLE_EQ(rates[i], e.training.optimizer.learning_rate / std::max(1.0, staleness[i]))
+        << i;
 }
 
 }  // namespace

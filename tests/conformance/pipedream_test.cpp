@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pipelines whose stages update after every micro-batch learn just what the published formula says (Narayanan et al. 2019): stage s of p, from 0, has
-// w(i+1) = w(i) - step of the gradient of micro-batch i, taken where every stage has the weights that the micro-batch went forward by, max(0, i - (p-1-s))
-// updates of the step old; of replicas, the mean over the samples that all of them have in their i-th. Beside it that formula alone, on one device, with an
-// optimizer of its own.
+// Pipelines whose stages update after every micro-batch learn just what the published formula says
+// (Narayanan et al. 2019): stage s of p, from 0, has w(i+1) = w(i) - step of the gradient of
+// micro-batch i, taken where every stage has the weights that the micro-batch went forward by,
+// max(0, i - (p-1-s)) updates of the step old; of replicas, the mean over the samples that all of
+// them have in their i-th. Beside it that formula alone, on one device, with an optimizer of its
+// own.
 #include <cmath>
 
 #include "core/experiment/cells.h"
@@ -36,11 +38,14 @@ class Gradients {
     plan_ = plan.rank_plan(0);
     const run::Layout layout = run::layout(plan_);
     memory_ = compute_->allocate(layout.private_bytes, "test").value();
-    bound_ = run::bind(plan_, plan.groups, resolved_.model, recipe_, *compute_, std::span(memory_.get(), static_cast<std::size_t>(layout.private_bytes)), {})
+    bound_ = run::bind(plan_, plan.groups, resolved_.model, recipe_, *compute_,
+                       std::span(memory_.get(), static_cast<std::size_t>(layout.private_bytes)), {})
                  .value();
     session::initialise(resolved_, plan_, bound_);
     gradients_ = memory_.get() + layout.buffers[plan_.buffer("grads").index()].offset;
-    input_.emplace(data::open(resolved_.document.data, "").value(), experiment::sampler(resolved_).value(), 0, resolved_.document.training.batch_per_rank);
+    input_.emplace(data::open(resolved_.document.data, "").value(),
+                   experiment::sampler(resolved_).value(), 0,
+                   resolved_.document.training.batch_per_rank);
   }
 
   const experiment::Resolved& resolved() const { return resolved_; }
@@ -48,10 +53,12 @@ class Gradients {
 
   Values of(std::int64_t sample, const Values& weights) {
     std::copy(weights.begin(), weights.end(), bound_.parameters.as<double>());
-    const run::BoundProgram& program = bound_.programs[static_cast<std::size_t>(plan_.program(schedule_.program(sample)))];
+    const run::BoundProgram& program =
+        bound_.programs[static_cast<std::size_t>(plan_.program(schedule_.program(sample)))];
     run::load(*compute_, input_->take(sample, 0), program.loads.front());
     for (const run::BoundOp& op : program.ops)
-      for (std::size_t k = 0; k < op.kernels.size() && op.kind != plan::OpKind::update; ++k) op.kernels[k]->enqueue(*queue_);
+      for (std::size_t k = 0; k < op.kernels.size() && op.kind != plan::OpKind::update; ++k)
+        op.kernels[k]->enqueue(*queue_);
     return values_of({base::DType::fp64, {resolved_.model.elements}, gradients_});
   }
 
@@ -75,15 +82,20 @@ class Optimizer {
 
   void step(Values& w, const Values& g) {
     ++updates_;
-    for (std::size_t i = 0; i < w.size(); ++i) o_.kind == OptimizerKind::sgd ? sgd(w[i], g[i] + o_.weight_decay * w[i], m_[i]) : adam(w[i], g[i], m_[i], v_[i]);
+    for (std::size_t i = 0; i < w.size(); ++i)
+      o_.kind == OptimizerKind::sgd ? sgd(w[i], g[i] + o_.weight_decay * w[i], m_[i])
+                                    : adam(w[i], g[i], m_[i], v_[i]);
   }
 
  private:
-  void sgd(double& w, double g, double& m) const { w -= o_.learning_rate * (m = o_.momentum * m + g); }
+  void sgd(double& w, double g, double& m) const {
+    w -= o_.learning_rate * (m = o_.momentum * m + g);
+  }
   void adam(double& w, double g, double& m, double& v) const {
     m = o_.beta1 * m + (1 - o_.beta1) * g;
     v = o_.beta2 * v + (1 - o_.beta2) * g * g;
-    const double m_hat = m / (1 - std::pow(o_.beta1, updates_)), v_hat = v / (1 - std::pow(o_.beta2, updates_));
+    const double m_hat = m / (1 - std::pow(o_.beta1, updates_)),
+                 v_hat = v / (1 - std::pow(o_.beta2, updates_));
     w -= o_.learning_rate * m_hat / (std::sqrt(v_hat) + o_.epsilon);
   }
 
@@ -100,7 +112,8 @@ struct PipeDreamCase {
 
   // Six micro-batches of 4 samples a step; an epoch of 250 ends with 10 in three.
   Experiment training() const {
-    Experiment e = split(strategy::small_rows(ranks), StrategyKind::pipeline, PipelineSchedule::pipedream);
+    Experiment e =
+        split(strategy::small_rows(ranks), StrategyKind::pipeline, PipelineSchedule::pipedream);
     e.training.optimizer = optimizer;
     e.training.steps = 25;
     e.training.recompute_segments = recompute;
@@ -112,7 +125,8 @@ struct PipeDreamCase {
 };
 
 void PrintTo(const PipeDreamCase& c, std::ostream* out) {
-  *out << c.ranks << " ranks, optimizer " << static_cast<int>(c.optimizer.kind) << ", " << c.places.size() << " places";
+  *out << c.ranks << " ranks, optimizer " << static_cast<int>(c.optimizer.kind) << ", "
+       << c.places.size() << " places";
 }
 
 // Of the replica that has most: the first.
@@ -122,13 +136,15 @@ int micro_batches_of(const experiment::Resolved& e, std::int64_t step) {
 }
 
 // Of all replicas the samples of their i-th micro-batches in a step, from its first on.
-std::vector<std::int64_t> samples_of_update(const experiment::Resolved& e, std::int64_t step, int i) {
+std::vector<std::int64_t> samples_of_update(const experiment::Resolved& e, std::int64_t step,
+                                            int i) {
   const std::int64_t batch = e.document.training.batch_per_rank;
   std::vector<std::int64_t> list;
   std::int64_t first = 0;
   for (int replica = 0; replica < experiment::mesh_of(e).data; ++replica) {
     const std::int64_t own = e.shares().samples(step, replica);
-    for (std::int64_t sample = i * batch; sample < std::min(own, (i + 1) * batch); ++sample) list.push_back(first + sample);
+    for (std::int64_t sample = i * batch; sample < std::min(own, (i + 1) * batch); ++sample)
+      list.push_back(first + sample);
     first += own;
   }
   return list;
@@ -155,14 +171,17 @@ Values by_formula(const Experiment& e) {
       Values went_by(newest.size());
       for (std::size_t s = 0; s < owners.size(); ++s) {
         const model::Segment& segment = piped.model.segments[s];
-        const Values& version = versions[static_cast<std::size_t>(std::max(0, i - (stages - 1 - owners[s])))];
-        std::copy_n(version.begin() + segment.first, segment.elements, went_by.begin() + segment.first);
+        const Values& version =
+            versions[static_cast<std::size_t>(std::max(0, i - (stages - 1 - owners[s])))];
+        std::copy_n(version.begin() + segment.first, segment.elements,
+                    went_by.begin() + segment.first);
       }
       Values mean(newest.size());
       const std::vector<std::int64_t> samples = samples_of_update(piped, step, i);
       for (const std::int64_t sample : samples) {
         const Values of_sample = gradients.of(taken + sample, went_by);
-        for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += of_sample[k] / static_cast<double>(samples.size());
+        for (std::size_t k = 0; k < mean.size(); ++k)
+          mean[k] += of_sample[k] / static_cast<double>(samples.size());
       }
       optimizer.step(newest, mean);
       versions.push_back(newest);
@@ -187,15 +206,18 @@ TEST_P(PipeDream, tells_how_stale_every_gradient_is) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     std::map<std::int32_t, std::vector<double>> told;  // by step
     for (const telemetry::Event& event : ranks[rank].events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::staleness)) {
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(telemetry::Metric::staleness)) {
         EXPECT_EQ(event.index, rank);
         told[event.step].push_back(event.value);
         sum += event.value, count += 1;
       }
     for (std::int64_t step = 0; step < e.training.steps; ++step) {
       Values wanted;
-      for (int i = 0; i < micro_batches_of(resolved, step); ++i) wanted.push_back(std::min(i, static_cast<int>(ranks.size() - 1 - rank)));
-      EXPECT_EQ(told[static_cast<std::int32_t>(step)], wanted) << "rank " << rank << ", step " << step;
+      for (int i = 0; i < micro_batches_of(resolved, step); ++i)
+        wanted.push_back(std::min(i, static_cast<int>(ranks.size() - 1 - rank)));
+      EXPECT_EQ(told[static_cast<std::int32_t>(step)], wanted)
+          << "rank " << rank << ", step " << step;
     }
   }
   const auto theory = experiment::staleness_theory(resolved);
@@ -204,17 +226,24 @@ TEST_P(PipeDream, tells_how_stale_every_gradient_is) {
   EXPECT_NEAR(sum / count, *theory->mean, 0.05);  // that of whole epochs
 }
 
-constexpr OptimizerSpec kAdamSpec = {.kind = OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
-INSTANTIATE_TEST_SUITE_P(Training, PipeDream,
-                         testing::Values(PipeDreamCase{1}, PipeDreamCase{2}, PipeDreamCase{3, kAdamSpec},
-                                         PipeDreamCase{4, {.learning_rate = 0.02, .weight_decay = 0.01}}, PipeDreamCase{4, kAdamSpec},
-                                         PipeDreamCase{3, {.learning_rate = 0.05, .momentum = 0}, {{"0", 0}, {"2", 1}, {"3", 2}}},
-                                         PipeDreamCase{2, kAdamSpec, {{"0", 0}, {"7", 1}}}, PipeDreamCase{8},
-                                         PipeDreamCase{3, {.learning_rate = 0.02}, {}, 2}));
+constexpr OptimizerSpec kAdamSpec = {
+    .kind = OptimizerKind::adam, .learning_rate = 0.01, .epsilon = 1e-4};
+INSTANTIATE_TEST_SUITE_P(
+    Training, PipeDream,
+    testing::Values(PipeDreamCase{1}, PipeDreamCase{2}, PipeDreamCase{3, kAdamSpec},
+                    PipeDreamCase{4, {.learning_rate = 0.02, .weight_decay = 0.01}},
+                    PipeDreamCase{4, kAdamSpec},
+                    PipeDreamCase{
+                        3, {.learning_rate = 0.05, .momentum = 0}, {{"0", 0}, {"2", 1}, {"3", 2}}},
+                    PipeDreamCase{2, kAdamSpec, {{"0", 0}, {"7", 1}}}, PipeDreamCase{8},
+                    PipeDreamCase{3, {.learning_rate = 0.02}, {}, 2}));
 
-// Replicas of pipelines, and parts of their stages: an update takes what all of them have learnt from their i-th micro-batches.
-Experiment hybrid(experiment::Mesh mesh, int micro_batches, OptimizerSpec optimizer, std::int64_t samples = 250) {
-  Experiment e = meshed(strategy::small_rows(mesh.ranks()), mesh, micro_batches, PipelineSchedule::pipedream);
+// Replicas of pipelines, and parts of their stages: an update takes what all of them have learnt
+// from their i-th micro-batches.
+Experiment hybrid(experiment::Mesh mesh, int micro_batches, OptimizerSpec optimizer,
+                  std::int64_t samples = 250) {
+  Experiment e =
+      meshed(strategy::small_rows(mesh.ranks()), mesh, micro_batches, PipelineSchedule::pipedream);
   e.training.optimizer = optimizer;
   e.training.steps = 25;
   e.data.train_samples = samples;
@@ -234,30 +263,37 @@ TEST_P(PipeDreamMesh, sends_what_its_formula_says_and_is_proved) {
   expect_proved(GetParam().experiment);
 }
 
-// Of 241 samples, 24 at a step, the last one is replica 0's alone; of 245 one replica takes a micro-batch more.
-INSTANTIATE_TEST_SUITE_P(Meshes, PipeDreamMesh,
-                         testing::Values(MeshCase{"two_by_two", hybrid({2, 2, 1}, 3, kAdamSpec)},
-                                         MeshCase{"three_by_two", hybrid({3, 2, 1}, 4, {.learning_rate = 0.02})},
-                                         MeshCase{"two_by_three_by_two", hybrid({2, 3, 2}, 3, kAdamSpec)},
-                                         MeshCase{"one_by_two_by_two", hybrid({1, 2, 2}, 6, kAdamSpec)},
-                                         MeshCase{"with_one_sample_left", hybrid({2, 2, 1}, 3, kAdamSpec, 241)},
-                                         MeshCase{"with_a_micro_batch_more", hybrid({2, 2, 2}, 3, kAdamSpec, 245)}),
-                         name_of);
+// Of 241 samples, 24 at a step, the last one is replica 0's alone; of 245 one replica takes a
+// micro-batch more.
+INSTANTIATE_TEST_SUITE_P(
+    Meshes, PipeDreamMesh,
+    testing::Values(MeshCase{"two_by_two", hybrid({2, 2, 1}, 3, kAdamSpec)},
+                    MeshCase{"three_by_two", hybrid({3, 2, 1}, 4, {.learning_rate = 0.02})},
+                    MeshCase{"two_by_three_by_two", hybrid({2, 3, 2}, 3, kAdamSpec)},
+                    MeshCase{"one_by_two_by_two", hybrid({1, 2, 2}, 6, kAdamSpec)},
+                    MeshCase{"with_one_sample_left", hybrid({2, 2, 1}, 3, kAdamSpec, 241)},
+                    MeshCase{"with_a_micro_batch_more", hybrid({2, 2, 2}, 3, kAdamSpec, 245)}),
+    name_of);
 
 TEST(PipeDreamMesh, whose_losses_count_for_too_much_is_found_out) {
-  const experiment::Resolved resolved = experiment::resolve(hybrid({2, 2, 1}, 3, kAdamSpec), ".").value();
+  const experiment::Resolved resolved =
+      experiment::resolve(hybrid({2, 2, 1}, 3, kAdamSpec), ".").value();
   const plan::Plan plan = strategy::coarse_plan(resolved).value();
   std::vector<plan::RankPlan> ranks;
   for (std::int32_t r = 0; r < plan.ranks; ++r) ranks.push_back(plan.rank_plan(r));
   for (plan::Program& program : ranks[3].programs)
     for (plan::Op& op : program.ops)
-      if (op.kind == plan::OpKind::loss && !op.weights.numerators.empty()) op.weights.denominator = op.weights.numerators.front();
-  const base::Problems found = check::check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
+      if (op.kind == plan::OpKind::loss && !op.weights.numerators.empty())
+        op.weights.denominator = op.weights.numerators.front();
+  const base::Problems found =
+      check::check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
   ASSERT_FALSE(found.empty());
-  EXPECT_NE(found.front().what.find("another part of the update"), std::string::npos) << base::to_string(found.front());
+  EXPECT_NE(found.front().what.find("another part of the update"), std::string::npos)
+      << base::to_string(found.front());
 }
 
-// Of stage s of p, p - s versions at most of what goes back by its weights: the newest and those that are put aside.
+// Of stage s of p, p - s versions at most of what goes back by its weights: the newest and those
+// that are put aside.
 TEST(PipeDreamMemory, is_of_so_many_versions_as_stages_follow) {
   const Experiment e = PipeDreamCase{4}.training();
   const experiment::Resolved all = experiment::resolve(e, ".").value();
@@ -265,12 +301,15 @@ TEST(PipeDreamMemory, is_of_so_many_versions_as_stages_follow) {
   for (int rank = 0; rank < 4; ++rank) {
     const plan::RankPlan own = plan.rank_plan(rank);
     const model::Model model = experiment::of_rank(all, rank).model;
-    std::int64_t asked_for = 0;  // by who goes back: all but the first layer, which hands no gradient on
+    std::int64_t asked_for =
+        0;  // by who goes back: all but the first layer, which hands no gradient on
     for (std::size_t s = 1; s < model.segments.size(); ++s)
       if (model.segments[s].kind != model::LayerKind::add) asked_for += model.segments[s].elements;
     const plan::BufferId stash = own.buffer("stash");
-    EXPECT_EQ(stash.valid() ? own.buffers[stash.index()].elements : 0, (3 - rank) * asked_for) << rank;
-    EXPECT_GE(run::layout(own).private_bytes + run::layout(own).shared_bytes, (3 * model.elements + (3 - rank) * asked_for) * 8);  // gradients, a moment
+    EXPECT_EQ(stash.valid() ? own.buffers[stash.index()].elements : 0, (3 - rank) * asked_for)
+        << rank;
+    EXPECT_GE(run::layout(own).private_bytes + run::layout(own).shared_bytes,
+              (3 * model.elements + (3 - rank) * asked_for) * 8);  // gradients, a moment
   }
 }
 

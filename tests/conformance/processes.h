@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks as forked processes, for tests. Fork while this process has one thread only: before any thread or socket context.
+// Ranks as forked processes, for tests. Fork while this process has one thread only: before any
+// thread or socket context.
 #pragma once
 
 #include <poll.h>
@@ -18,8 +19,8 @@ namespace trainyard::conformance {
 
 class Processes {
  public:
-  // `body` runs in each process; what it returns is what went wrong, "" for nothing. `ready` may be called by a body once,
-  // to tell the parent that it has come so far.
+  // `body` runs in each process; what it returns is what went wrong, "" for nothing. `ready` may be
+  // called by a body once, to tell the parent that it has come so far.
   using Ready = std::function<void()>;
   Processes(int count, const std::function<std::string(int rank, const Ready& ready)>& body) {
     if (::pipe(ready_) != 0) return;
@@ -50,7 +51,8 @@ class Processes {
   bool ended_well(int rank, std::chrono::seconds limit = std::chrono::seconds(30)) {
     pid_t& id = ids_[static_cast<std::size_t>(rank)];
     int status = 0;
-    for (const auto end = std::chrono::steady_clock::now() + limit; ::waitpid(id, &status, WNOHANG) == 0;) {
+    for (const auto end = std::chrono::steady_clock::now() + limit;
+         ::waitpid(id, &status, WNOHANG) == 0;) {
       if (std::chrono::steady_clock::now() > end) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
@@ -62,7 +64,8 @@ class Processes {
   pid_t start(int rank, const std::function<std::string(int, const Ready&)>& body) {
     const pid_t id = ::fork();
     if (id != 0) return id;
-    const std::string wrong = body(rank, [this] { [[maybe_unused]] const auto written = ::write(ready_[1], "r", 1); });
+    const std::string wrong =
+        body(rank, [this] { [[maybe_unused]] const auto written = ::write(ready_[1], "r", 1); });
     if (!wrong.empty()) std::fprintf(stderr, "process of rank %d: %s\n", rank, wrong.c_str());
     ::_exit(wrong.empty() ? 0 : 1);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The simulator beside published throughputs of pipelines (published_pipelines.h, where the constants that are fitted stand as tests/bench found them).
+// The simulator beside published throughputs of pipelines (published_pipelines.h, where the
+// constants that are fitted stand as tests/bench found them).
 #include "tests/published_pipelines.h"
 
 #include <gtest/gtest.h>
@@ -13,11 +14,14 @@ TEST(PublishedPipelines, are_foretold_by_what_one_number_of_devices_says) {
   for (const Figure& figure : figures())
     for (std::size_t i = 0; i < figure.points.size(); ++i) {
       SCOPED_TRACE(figure.name + ", " + std::to_string(figure.points[i].devices) + " devices");
-      EXPECT_NEAR(figure.error(i, figure.with(figure.fitted)), 0, i == figure.fit ? kFitted : figure.most_error);
+      EXPECT_NEAR(figure.error(i, figure.with(figure.fitted)), 0,
+                  i == figure.fit ? kFitted : figure.most_error);
     }
 }
 
-TEST(PublishedPipelines, have_as_many_layers_as_torchgpipe_counts) { EXPECT_EQ(resnet101().first.size(), 370U); }
+TEST(PublishedPipelines, have_as_many_layers_as_torchgpipe_counts) {
+  EXPECT_EQ(resnet101().first.size(), 370U);
+}
 
 TEST(PublishedPipelines, make_every_output_again) {
   const Pipelined of{transformer(2), sentences(16), 1};
@@ -28,7 +32,8 @@ TEST(PublishedPipelines, make_every_output_again) {
     for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
       const plan::RankPlan ranked = plan.rank_plan(rank);
       const auto& train = ranked.programs[static_cast<std::size_t>(ranked.program("train"))].ops;
-      ops += std::count_if(train.begin(), train.end(), [&](const plan::Op& op) { return op.kind == kind; });
+      ops += std::count_if(train.begin(), train.end(),
+                           [&](const plan::Op& op) { return op.kind == kind; });
     }
     return ops;
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The simulator beside the published scaling of replicas (published_scaling.h, where the constant that is fitted stands as tests/bench found it).
+// The simulator beside the published scaling of replicas (published_scaling.h, where the constant
+// that is fitted stands as tests/bench found it).
 #include "tests/published_scaling.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@ TEST(PublishedScaling, of_horovod_is_foretold_by_what_one_model_says) {
   const Figure figure = horovod_512();
   for (std::size_t i = 0; i < figure.points.size(); ++i) {
     SCOPED_TRACE(figure.points[i].model);
-    EXPECT_NEAR(figure.error(i, figure.with(figure.fitted)), 0, i == figure.fit ? kFittedScaling : figure.most_error);
+    EXPECT_NEAR(figure.error(i, figure.with(figure.fitted)), 0,
+                i == figure.fit ? kFittedScaling : figure.most_error);
   }
 }
 

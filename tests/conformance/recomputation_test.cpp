@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training with outputs that are given up and made again: the same numbers to the last bit, in less memory, as much as the formulas say.
+// Real training with outputs that are given up and made again: the same numbers to the last bit, in
+// less memory, as much as the formulas say.
 #include <gmock/gmock.h>
 
 #include "core/run/memory_use.h"
@@ -12,12 +13,19 @@ namespace {
 
 using model::LayerKind;
 
-TEST(Recomputation, changes_no_bit_of_what_is_trained) { expect_the_same_bits_in_every_strategy(compute::reference::make); }
-TEST(Recomputation, changes_no_bit_in_bf16) { expect_the_same_bits_in_every_strategy(compute::reference::make, experiment::Precision::bf16); }
+TEST(Recomputation, changes_no_bit_of_what_is_trained) {
+  expect_the_same_bits_in_every_strategy(compute::reference::make);
+}
+TEST(Recomputation, changes_no_bit_in_bf16) {
+  expect_the_same_bits_in_every_strategy(compute::reference::make, experiment::Precision::bf16);
+}
 
-std::int64_t activations(const Experiment& e, std::int32_t rank = 0) { return use_of(e, rank).of(run::MemoryPart::activations); }
+std::int64_t activations(const Experiment& e, std::int32_t rank = 0) {
+  return use_of(e, rank).of(run::MemoryPart::activations);
+}
 
-// Of L layers alike, cut into L / k runs: what comes into each, all of one run, and a gradient; for L and a gradient without.
+// Of L layers alike, cut into L / k runs: what comes into each, all of one run, and a gradient; for
+// L and a gradient without.
 TEST(RecomputedMemory, of_a_chain_is_that_of_the_runs_and_of_one_of_them) {
   constexpr std::int64_t kSamples = kOutput + 4 * 4;  // and their labels
   for (const int layers : {12, 24, 36})
@@ -28,24 +36,30 @@ TEST(RecomputedMemory, of_a_chain_is_that_of_the_runs_and_of_one_of_them) {
       e.training.recompute_segments = k;
       EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput);
       e.training.accumulation_steps = 3;
-      EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput) << "micro-steps take each other's place";
+      EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput)
+          << "micro-steps take each other's place";
     }
 }
 
-// GPipe (Huang et al. 2019): N + (L/p)(N/m). Of a stage in the middle: what comes in of all micro-batches; all that it computes of one; and what is under way
-// beside: an output that is sent, two gradients that come, two that are sent, and two between layers.
+// GPipe (Huang et al. 2019): N + (L/p)(N/m). Of a stage in the middle: what comes in of all
+// micro-batches; all that it computes of one; and what is under way beside: an output that is sent,
+// two gradients that come, two that are sent, and two between layers.
 TEST(RecomputedMemory, of_a_stage_is_what_comes_in_of_all_micro_batches_and_all_of_one) {
   for (const int micro_batches : {4, 8, 16})
     for (const int per_stage : {4, 8}) {
-      SCOPED_TRACE(std::to_string(micro_batches) + " micro-batches, " + std::to_string(per_stage) + " layers a stage");
-      Experiment e = strategy::piped(chain(3, 3 * per_stage, kWidth), PipelineSchedule::gpipe, micro_batches);
+      SCOPED_TRACE(std::to_string(micro_batches) + " micro-batches, " + std::to_string(per_stage) +
+                   " layers a stage");
+      Experiment e =
+          strategy::piped(chain(3, 3 * per_stage, kWidth), PipelineSchedule::gpipe, micro_batches);
       e.training.batch_per_rank = 4;
       e.strategy.stages.partition = experiment::Partition::by_hand;
-      e.strategy.stages.places = {{"0", 0}, {std::to_string(2 * per_stage), 1}, {std::to_string(4 * per_stage), 2}};
+      e.strategy.stages.places = {
+          {"0", 0}, {std::to_string(2 * per_stage), 1}, {std::to_string(4 * per_stage), 2}};
       const std::int64_t kept = activations(e, 1);
       e.training.recompute_segments = per_stage;
       EXPECT_EQ(activations(e, 1), (micro_batches + per_stage + 7) * kOutput);
-      EXPECT_EQ(use_of(e, 1).of(run::MemoryPart::gradients), (per_stage + 1) * kLayer) << "of a stage, and one that is added; no peer reads them";
+      EXPECT_EQ(use_of(e, 1).of(run::MemoryPart::gradients), (per_stage + 1) * kLayer)
+          << "of a stage, and one that is added; no peer reads them";
       EXPECT_GE(kept, (micro_batches * (per_stage + 1)) * kOutput) << "all of all micro-batches";
     }
 }
@@ -77,7 +91,9 @@ TEST(RecomputedMemory, is_less_in_every_strategy) {
     e.training.recompute_segments = 10;
     const run::MemoryUse again = use_of(e);
     EXPECT_LT(again.of(run::MemoryPart::activations), kept.of(run::MemoryPart::activations));
-    for (const auto part : {run::MemoryPart::parameters, run::MemoryPart::gradients, run::MemoryPart::moments}) EXPECT_EQ(again.of(part), kept.of(part));
+    for (const auto part :
+         {run::MemoryPart::parameters, run::MemoryPart::gradients, run::MemoryPart::moments})
+      EXPECT_EQ(again.of(part), kept.of(part));
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trainings of every strategy that gives outputs up and makes them again, for every backend that computes: the same bits as without.
+// Trainings of every strategy that gives outputs up and makes them again, for every backend that
+// computes: the same bits as without.
 #pragma once
 
 #include "core/experiment/recomputation.h"
@@ -57,7 +58,8 @@ inline Experiment sharded(Experiment e, experiment::Shard shard) {
 }
 
 inline Experiment in_stages(Experiment e, PipelineSchedule schedule, int micro_batches = 4) {
-  e = trained_as(strategy::piped(e, schedule, micro_batches), StrategyKind::pipeline, micro_batches);
+  e = trained_as(strategy::piped(e, schedule, micro_batches), StrategyKind::pipeline,
+                 micro_batches);
   return e;
 }
 
@@ -108,7 +110,8 @@ inline std::vector<Case> cases() {
   };
 }
 
-inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute, experiment::Precision precision = experiment::Precision::fp32) {
+inline void expect_the_same_bits_in_every_strategy(
+    const MakeCompute& compute, experiment::Precision precision = experiment::Precision::fp32) {
   for (Case one : cases()) {
     SCOPED_TRACE(one.name);
     one.experiment.training.recompute_segments = one.k;

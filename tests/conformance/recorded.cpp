@@ -9,8 +9,12 @@ namespace trainyard::conformance {
 
 telemetry::History recorded(const session::CoordinatorResult& outcome) {
   telemetry::History history;
-  auto reader = telemetry::RecordingReader::open(std::filesystem::path(outcome.result["run_directory"].get<std::string>()) / "recording.try").value();
-  for (auto frame = reader.next(); frame && *frame; frame = reader.next()) EXPECT_TRUE(history.take(**frame));
+  auto reader = telemetry::RecordingReader::open(
+                    std::filesystem::path(outcome.result["run_directory"].get<std::string>()) /
+                    "recording.try")
+                    .value();
+  for (auto frame = reader.next(); frame && *frame; frame = reader.next())
+    EXPECT_TRUE(history.take(**frame));
   return history;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sum, mean, min and max by every algorithm: programs are the same, what adds up combines by the reduction.
+// Sum, mean, min and max by every algorithm: programs are the same, what adds up combines by the
+// reduction.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,14 +28,18 @@ constexpr base::DType kDType = sizeof(Number) == 8 ? base::DType::fp64 : base::D
 
 template <class Number>
 Number given(int rank, std::int64_t i) {
-  if (i == rank) return std::numeric_limits<Number>::quiet_NaN();  // each of the first elements is not a number on one rank
+  if (i == rank)
+    return std::numeric_limits<Number>::quiet_NaN();  // each of the first elements is not a number
+                                                      // on one rank
   return static_cast<Number>(std::cos(static_cast<double>(i) * 1.3 + rank * 2.1) * (rank + 1));
 }
 
 // All members reduce one bucket, over the transport of threads; their buffers.
 template <class Number>
-std::vector<std::vector<Number>> reduced(const collective::Method& method, int ranks, Reduction reduction, std::int64_t elements) {
-  plan::RankPlan coarse{0, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", kDType<Number>, elements, true}}, {}};
+std::vector<std::vector<Number>> reduced(const collective::Method& method, int ranks,
+                                         Reduction reduction, std::int64_t elements) {
+  plan::RankPlan coarse{
+      0, {{"comm.g0", plan::LaneKind::comm, 0}}, {{"bucket", kDType<Number>, elements, true}}, {}};
   plan::Op op;
   op.kind = plan::OpKind::all_reduce;
   op.lane = plan::LaneId(0);
@@ -55,12 +60,15 @@ std::vector<std::vector<Number>> reduced(const collective::Method& method, int r
       const auto compute = compute::reference::make();
       comm::Transport& transport = *ends[static_cast<std::size_t>(rank)];
       std::vector<double> beside(static_cast<std::size_t>(run::layout(plan).private_bytes));
-      const auto bound = run::bind(plan, {group}, {}, {}, *compute, std::as_writable_bytes(std::span(beside)), transport.arena());
+      const auto bound = run::bind(plan, {group}, {}, {}, *compute,
+                                   std::as_writable_bytes(std::span(beside)), transport.arena());
       ASSERT_TRUE(bound) << base::to_string(bound.error());
-      auto* data = reinterpret_cast<Number*>(transport.arena().data() + run::layout(plan).buffers[0].offset);
+      auto* data =
+          reinterpret_cast<Number*>(transport.arena().data() + run::layout(plan).buffers[0].offset);
       for (std::int64_t i = 0; i < elements; ++i) data[i] = given<Number>(rank, i);
       run::Transfers transfers(transport, *compute, 1, reduction);
-      run::CollectiveRunner runner(plan, *bound, transfers, reduction == Reduction::mean ? ranks : 0);
+      run::CollectiveRunner runner(plan, *bound, transfers,
+                                   reduction == Reduction::mean ? ranks : 0);
       const auto done = runner.run(0, 0);
       ASSERT_TRUE(done) << base::to_string(done.error());
       buffers[static_cast<std::size_t>(rank)].assign(data, data + elements);
@@ -75,9 +83,11 @@ double expected(Reduction reduction, int ranks, std::int64_t i) {
 }
 
 template <class Number>
-void expect_reduced(const collective::Method& method, int ranks, Reduction reduction, std::int64_t elements) {
+void expect_reduced(const collective::Method& method, int ranks, Reduction reduction,
+                    std::int64_t elements) {
   const auto buffers = reduced<Number>(method, ranks, reduction, elements);
-  const double allowed = static_cast<double>(std::numeric_limits<Number>::epsilon()) * ranks * ranks * ranks;
+  const double allowed =
+      static_cast<double>(std::numeric_limits<Number>::epsilon()) * ranks * ranks * ranks;
   for (const auto& buffer : buffers) {
     ASSERT_EQ(buffer.size(), static_cast<std::size_t>(elements));
     for (std::int64_t i = 0; i < elements; ++i) {
@@ -86,7 +96,10 @@ void expect_reduced(const collective::Method& method, int ranks, Reduction reduc
         ASSERT_TRUE(std::isnan(value)) << "element " << i << " is not a number on rank " << i;
         continue;
       }
-      ASSERT_EQ(std::memcmp(&buffer[static_cast<std::size_t>(i)], &buffers[0][static_cast<std::size_t>(i)], sizeof(Number)), 0) << "equal bits";
+      ASSERT_EQ(std::memcmp(&buffer[static_cast<std::size_t>(i)],
+                            &buffers[0][static_cast<std::size_t>(i)], sizeof(Number)),
+                0)
+          << "equal bits";
       ASSERT_NEAR(value, expected<Number>(reduction, ranks, i), allowed) << "element " << i;
     }
   }
@@ -96,11 +109,14 @@ class Reductions : public testing::TestWithParam<Algorithm> {};
 
 TEST_P(Reductions, are_those_of_all_ranks_and_keep_what_is_not_a_number) {
   for (int ranks = 2; ranks <= 9; ++ranks)
-    for (const Reduction reduction : {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max})
+    for (const Reduction reduction :
+         {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max})
       for (const std::int64_t segment_bytes : {0, 60}) {
-        collective::Method method = collective::on_hosts(GetParam(), ranks % 2 == 0 ? 2 : 1, ranks % 2 == 0 ? ranks / 2 : ranks);
+        collective::Method method = collective::on_hosts(GetParam(), ranks % 2 == 0 ? 2 : 1,
+                                                         ranks % 2 == 0 ? ranks / 2 : ranks);
         method.segment_bytes = segment_bytes;
-        SCOPED_TRACE(std::to_string(ranks) + " ranks, " + std::string(base::name_of(reduction)) + ", segments of " + std::to_string(segment_bytes));
+        SCOPED_TRACE(std::to_string(ranks) + " ranks, " + std::string(base::name_of(reduction)) +
+                     ", segments of " + std::to_string(segment_bytes));
         expect_reduced<float>(method, ranks, reduction, 37);
         expect_reduced<double>(method, ranks, reduction, 37);
       }
@@ -112,8 +128,10 @@ TEST_P(Reductions, are_true_of_fewer_elements_than_ranks_and_of_none) {
     for (const std::int64_t elements : {0, 1, ranks - 1, ranks + 1})
       for (const int hosts : {1, 2, 3}) {
         if (ranks % hosts != 0) continue;
-        SCOPED_TRACE(std::to_string(ranks) + " ranks on " + std::to_string(hosts) + " hosts, " + std::to_string(elements) + " elements");
-        expect_reduced<float>(collective::on_hosts(GetParam(), hosts, ranks / hosts), ranks, Reduction::sum, elements);
+        SCOPED_TRACE(std::to_string(ranks) + " ranks on " + std::to_string(hosts) + " hosts, " +
+                     std::to_string(elements) + " elements");
+        expect_reduced<float>(collective::on_hosts(GetParam(), hosts, ranks / hosts), ranks,
+                              Reduction::sum, elements);
       }
 }
 

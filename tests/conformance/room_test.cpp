@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is advised where a plan does not fit, taken at its word: its settings are made, and the experiment has room, at the cost that was said.
+// What is advised where a plan does not fit, taken at its word: its settings are made, and the
+// experiment has room, at the cost that was said.
 #include "core/session/room.h"
 
 #include <gmock/gmock.h>
@@ -14,13 +15,15 @@ namespace {
 using model::LayerKind;
 using session::Way;
 
-// Deep enough for four stages, and so wide that half of it is more than the least memory that a device is drawn with.
+// Deep enough for four stages, and so wide that half of it is more than the least memory that a
+// device is drawn with.
 Experiment deep(int ranks) {
   Experiment e = strategy::small(ranks);
   e.data.features = 256, e.data.classes = 64;
   e.data.train_samples = 4096;
   e.model.layers.clear();
-  for (int i = 0; i < 7; ++i) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 256}, {LayerKind::tanh, 0}});
+  for (int i = 0; i < 7; ++i)
+    e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 256}, {LayerKind::tanh, 0}});
   e.model.layers.push_back({LayerKind::linear, 0});
   e.training.batch_per_rank = 32;
   e.training.optimizer.kind = experiment::OptimizerKind::adam;
@@ -46,16 +49,22 @@ plan::Plan plan_of(const experiment::Resolved& e) { return strategy::make_plan(e
 std::int64_t most_of(const Experiment& e) {
   const plan::Plan plan = plan_of(resolved(e));
   std::int64_t most = 0;
-  for (int rank = 0; rank < plan.ranks; ++rank) most = std::max(most, session::memory_of(plan, rank).total());
+  for (int rank = 0; rank < plan.ranks; ++rank)
+    most = std::max(most, session::memory_of(plan, rank).total());
   return most;
 }
 
-std::vector<std::int64_t> lacking_of(const experiment::Resolved& e) { return session::lacking_bytes(e, session::memory_of(plan_of(e))); }
+std::vector<std::int64_t> lacking_of(const experiment::Resolved& e) {
+  return session::lacking_bytes(e, session::memory_of(plan_of(e)));
+}
 
-std::vector<Way> ways_to_fit(const experiment::Resolved& e, const session::CostOfStep& cost = {}) { return session::ways_to_fit(e, lacking_of(e), cost); }
+std::vector<Way> ways_to_fit(const experiment::Resolved& e, const session::CostOfStep& cost = {}) {
+  return session::ways_to_fit(e, lacking_of(e), cost);
+}
 
 // Of ranks that lack room as it is drawn, the most that one takes of what is to fit.
-std::int64_t most_where_room_lacks(const experiment::Resolved& drawn, const experiment::Resolved& fits) {
+std::int64_t most_where_room_lacks(const experiment::Resolved& drawn,
+                                   const experiment::Resolved& fits) {
   const auto lacking = lacking_of(drawn);
   const auto memory = session::memory_of(plan_of(fits));
   std::int64_t most = 0;
@@ -74,20 +83,24 @@ Experiment with_memory(Experiment e, double part) {
 
 Experiment with(const Experiment& e, const Way& way) {
   base::Json json = experiment::to_json(e);
-  for (const std::string& setting : way.settings) EXPECT_TRUE(experiment::apply_override(json, setting)) << setting;
+  for (const std::string& setting : way.settings)
+    EXPECT_TRUE(experiment::apply_override(json, setting)) << setting;
   return experiment::from_json(json).value();
 }
 
 base::Result<session::StepCost> simulated(const experiment::Resolved& e) {
   sim::Options options;
   options.steps = 3;
-  return sim::simulate(plan_of(e), topology::Network(e.document.topology), options).map([](const sim::Outcome& outcome) {
-    return session::StepCost{outcome.median_step_seconds, outcome.step_wire_bytes()};
-  });
+  return sim::simulate(plan_of(e), topology::Network(e.document.topology), options)
+      .map([](const sim::Outcome& outcome) {
+        return session::StepCost{outcome.median_step_seconds, outcome.step_wire_bytes()};
+      });
 }
 
 const Way* way_with(const std::vector<Way>& ways, const std::string& setting) {
-  const auto at = std::ranges::find_if(ways, [&](const Way& way) { return std::ranges::find(way.settings, setting) != way.settings.end(); });
+  const auto at = std::ranges::find_if(ways, [&](const Way& way) {
+    return std::ranges::find(way.settings, setting) != way.settings.end();
+  });
   return at == ways.end() ? nullptr : &*at;
 }
 
@@ -129,8 +142,11 @@ TEST(Room, is_found_by_the_smallest_mesh_that_does) {
   const std::vector<Way> half = ways_to_fit(resolved(with_memory(e, 0.75)));
   const Way* stages = way_with(half, "strategy.mesh.pipeline=2");
   ASSERT_TRUE(stages);
-  EXPECT_THAT(stages->settings, testing::ElementsAre("strategy.kind=hybrid", "strategy.mesh.data=2", "strategy.mesh.pipeline=2", "strategy.mesh.tensor=1",
-                                                     "strategy.stages.partition=memory", "training.accumulation_steps=2"));
+  EXPECT_THAT(
+      stages->settings,
+      testing::ElementsAre("strategy.kind=hybrid", "strategy.mesh.data=2",
+                           "strategy.mesh.pipeline=2", "strategy.mesh.tensor=1",
+                           "strategy.stages.partition=memory", "training.accumulation_steps=2"));
   EXPECT_EQ(stages->besides, "devices idle at least 33 % of the time");
   EXPECT_TRUE(way_with(half, "strategy.mesh.tensor=2"));
   const std::vector<Way> third = ways_to_fit(resolved(with_memory(e, 0.4)));
@@ -138,41 +154,54 @@ TEST(Room, is_found_by_the_smallest_mesh_that_does) {
   const Way* both = way_with(third, "strategy.mesh.tensor=2");
   ASSERT_TRUE(both);
   EXPECT_THAT(both->settings, testing::Contains("strategy.mesh.pipeline=2"));
-  EXPECT_EQ(both->besides, "devices idle at least 20 % of the time, and activations of every pair of layers are all-reduced, both ways");
+  EXPECT_EQ(both->besides,
+            "devices idle at least 20 % of the time, and activations of every pair of layers are "
+            "all-reduced, both ways");
 }
 
 TEST(Room, of_replicas_of_a_mesh_is_found_by_sharing_their_moments) {
   const std::vector<Way> ways = ways_to_fit(resolved(with_memory(in_mesh(4, 2, 1), 0.9)));
   const Way* shards = way_with(ways, "strategy.mesh.shards_data=true");
   ASSERT_TRUE(shards);
-  EXPECT_THAT(shards->settings, testing::ElementsAre("strategy.mesh.shards_data=true", "strategy.fsdp.shard=optimizer"));
+  EXPECT_THAT(shards->settings, testing::ElementsAre("strategy.mesh.shards_data=true",
+                                                     "strategy.fsdp.shard=optimizer"));
   const std::vector<Way> alone = ways_to_fit(resolved(with_memory(in_mesh(2, 2, 1), 0.9)));
-  EXPECT_FALSE(way_with(alone, "strategy.mesh.shards_data=true")) << "one replica has nobody to share with";
+  EXPECT_FALSE(way_with(alone, "strategy.mesh.shards_data=true"))
+      << "one replica has nobody to share with";
 }
 
 TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
   // Micro-batches that take more than the layers do, but where versions of these do.
   const auto ways_of = [](PipelineSchedule schedule) {
-    return ways_to_fit(resolved(with_memory(in_deep_stages(schedule, schedule == PipelineSchedule::pipedream ? 32 : 256), 0.9)));
+    return ways_to_fit(resolved(with_memory(
+        in_deep_stages(schedule, schedule == PipelineSchedule::pipedream ? 32 : 256), 0.9)));
   };
   EXPECT_TRUE(way_with(ways_of(PipelineSchedule::gpipe), "strategy.stages.schedule=1f1b"));
   const std::vector<Way> of_pipedream = ways_of(PipelineSchedule::pipedream);
   const Way* pipedream = way_with(of_pipedream, "strategy.stages.schedule=1f1b");
   ASSERT_TRUE(pipedream);
-  EXPECT_THAT(pipedream->besides, testing::EndsWith(", and of all micro-batches of a step there is one update"));
+  EXPECT_THAT(pipedream->besides,
+              testing::EndsWith(", and of all micro-batches of a step there is one update"));
   EXPECT_TRUE(way_with(ways_of(PipelineSchedule::one_f_one_b), "strategy.stages.schedule=naive"));
 }
 
-// Half the micro-batch would be twice the updates; and parts of layers, which no pipeline passes, are updated once a step.
+// Half the micro-batch would be twice the updates; and parts of layers, which no pipeline passes,
+// are updated once a step.
 TEST(Room, of_an_update_a_micro_batch_changes_how_many_there_are_in_no_way_that_does_not_say_so) {
-  for (const Way& way : ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 256), 0.75)))) {
+  for (const Way& way :
+       ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 256), 0.75)))) {
     SCOPED_TRACE(testing::PrintToString(way.settings));
-    EXPECT_FALSE(std::ranges::any_of(way.settings, [](const std::string& setting) { return setting.starts_with("training.accumulation_steps"); }));
+    EXPECT_FALSE(std::ranges::any_of(way.settings, [](const std::string& setting) {
+      return setting.starts_with("training.accumulation_steps");
+    }));
     const Experiment other = with(in_deep_stages(PipelineSchedule::pipedream, 256), way);
-    EXPECT_EQ(way.besides.find("of all micro-batches of a step there is one update") == std::string::npos,
-              experiment::updates_each_micro_batch(other.strategy));
+    EXPECT_EQ(
+        way.besides.find("of all micro-batches of a step there is one update") == std::string::npos,
+        experiment::updates_each_micro_batch(other.strategy));
   }
-  EXPECT_TRUE(way_with(ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 32), 0.9))), "strategy.kind=tensor_parallel"));
+  EXPECT_TRUE(way_with(
+      ways_to_fit(resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 32), 0.9))),
+      "strategy.kind=tensor_parallel"));
 }
 
 TEST(Room, of_outputs_is_found_by_16_bits) {
@@ -228,17 +257,26 @@ TEST(Room, of_data_parallel_is_found_among_its_devices) {
 }
 
 TEST(Room, is_advised_with_what_a_step_takes_as_drawn_and_so) {
-  const experiment::Resolved drawn = resolved(with_memory(trained_as(deep(4), StrategyKind::mirrored, 1), 0.75));
+  const experiment::Resolved drawn =
+      resolved(with_memory(trained_as(deep(4), StrategyKind::mirrored, 1), 0.75));
   const auto cost = [](const experiment::Resolved& e) -> base::Result<session::StepCost> {
     if (e.document.strategy.kind == StrategyKind::fsdp) return session::StepCost{0.25, -1};
     return session::StepCost{0.5, 3'000'000};
   };
   const std::string advice = session::room_problems(drawn, plan_of(drawn), cost).front().advice;
-  EXPECT_THAT(advice, testing::StartsWith("As drawn a step would take 500 ms and 3 MB on links, by the simulator. With what they take at most where memory "
-                                          "lacks now, and what they cost, these fit: strategy.kind=fsdp with strategy.fsdp.shard=optimizer ("));
-  EXPECT_THAT(advice, testing::HasSubstr("; 250 ms a step; as many bytes as ddp sends, the second half after the update); "));
-  EXPECT_THAT(advice, testing::ContainsRegex(R"(strategy.fsdp.shard=optimizer \([0-9.]+ [kM]?B; 250 ms a step; )"));
-  EXPECT_THAT(advice, testing::ContainsRegex(R"( \([0-9.]+ [kM]?B; 500 ms and 3 MB on links a step; )"));
+  EXPECT_THAT(advice,
+              testing::StartsWith("As drawn a step would take 500 ms and 3 MB on links, by the "
+                                  "simulator. With what they take at most where memory "
+                                  "lacks now, and what they cost, these fit: strategy.kind=fsdp "
+                                  "with strategy.fsdp.shard=optimizer ("));
+  EXPECT_THAT(
+      advice,
+      testing::HasSubstr(
+          "; 250 ms a step; as many bytes as ddp sends, the second half after the update); "));
+  EXPECT_THAT(advice, testing::ContainsRegex(
+                          R"(strategy.fsdp.shard=optimizer \([0-9.]+ [kM]?B; 250 ms a step; )"));
+  EXPECT_THAT(advice,
+              testing::ContainsRegex(R"( \([0-9.]+ [kM]?B; 500 ms and 3 MB on links a step; )"));
   EXPECT_THAT(advice, testing::EndsWith("). Or give it more memory."));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two parts made one: ranks 0 and 1 on one host, 2 and 3 on another, each pair of hosts joined by a second group.
+// Two parts made one: ranks 0 and 1 on one host, 2 and 3 on another, each pair of hosts joined by a
+// second group.
 #include "core/comm/routed_transport.h"
 
 #include "backends/inproc/transport.h"
@@ -16,7 +17,8 @@ int host_of(int rank) { return rank / 2; }
 
 base::Result<std::unique_ptr<Transport>> join(Ends& near, Ends& far, int rank) {
   std::vector<int> route;
-  for (int peer = 0; peer < static_cast<int>(near.size()); ++peer) route.push_back(host_of(peer) == host_of(rank) ? 0 : 1);
+  for (int peer = 0; peer < static_cast<int>(near.size()); ++peer)
+    route.push_back(host_of(peer) == host_of(rank) ? 0 : 1);
   Ends parts;
   parts.push_back(std::move(near[static_cast<std::size_t>(rank)]));
   parts.push_back(std::move(far[static_cast<std::size_t>(rank)]));
@@ -25,8 +27,13 @@ base::Result<std::unique_ptr<Transport>> join(Ends& near, Ends& far, int rank) {
 
 Backend routed_backend() {
   const auto prepare = [](const Shape& shape) -> Opener {
-    const auto group = [&] { return std::make_shared<Ends>(std::move(*inproc::make(shape.ranks, shape.arena_bytes, {shape.channels}))); };
-    return [near = group(), far = group()](int rank, std::uint32_t) { return join(*near, *far, rank); };
+    const auto group = [&] {
+      return std::make_shared<Ends>(
+          std::move(*inproc::make(shape.ranks, shape.arena_bytes, {shape.channels})));
+    };
+    return [near = group(), far = group()](int rank, std::uint32_t) {
+      return join(*near, *far, rank);
+    };
   };
   return {"routed", prepare, true, false, {}};
 }
@@ -48,7 +55,8 @@ TEST(RoutedTransport, each_peer_is_reached_by_its_own_part) {
 
 class Forgetting final : public WrappedTransport {
  public:
-  Forgetting(std::unique_ptr<Transport> inner, std::vector<int>& forgotten) : WrappedTransport(std::move(inner)), forgotten_(forgotten) {}
+  Forgetting(std::unique_ptr<Transport> inner, std::vector<int>& forgotten)
+      : WrappedTransport(std::move(inner)), forgotten_(forgotten) {}
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override {
     forgotten_.push_back(peer);
     return WrappedTransport::begin_anew(peer, generation);
@@ -58,7 +66,8 @@ class Forgetting final : public WrappedTransport {
   std::vector<int>& forgotten_;
 };
 
-// Its successor opens a place in the memory of one host and one for sockets, whoever reaches it by which.
+// Its successor opens a place in the memory of one host and one for sockets, whoever reaches it by
+// which.
 TEST(RoutedTransport, whoever_is_lost_leaves_its_place_in_every_part) {
   Ends near = std::move(*inproc::make(4, 4096)), far = std::move(*inproc::make(4, 4096));
   std::vector<int> in_near, in_far;
@@ -92,7 +101,8 @@ TEST(RoutedTransport, a_part_may_send_from_the_arena_of_another_until_it_is_gone
     parts.push_back(std::make_unique<LateTransport>(std::move(far[0])));
     if (late_first) std::swap(parts[0], parts[1]);
     near.clear();
-    const auto end = comm::RoutedTransport::make(std::move(parts), {0, late_first ? 1 : 0, late_first ? 0 : 1, late_first ? 0 : 1});
+    const auto end = comm::RoutedTransport::make(
+        std::move(parts), {0, late_first ? 1 : 0, late_first ? 0 : 1, late_first ? 0 : 1});
     ASSERT_TRUE(good(end));
     ASSERT_EQ((*end)->arena().size(), 4096u);
     ASSERT_TRUE(good((*end)->post(2, 0, tag_of(0), (*end)->arena().first(1000))));
@@ -100,8 +110,11 @@ TEST(RoutedTransport, a_part_may_send_from_the_arena_of_another_until_it_is_gone
 }
 
 TEST(RoutedTransport, parts_that_do_not_fit_are_refused) {
-  const auto part = [](int ranks, std::size_t rank) { return std::move((*inproc::make(ranks, 0))[rank]); };
-  const auto make = [](std::unique_ptr<Transport> first, std::unique_ptr<Transport> second, std::vector<int> route) {
+  const auto part = [](int ranks, std::size_t rank) {
+    return std::move((*inproc::make(ranks, 0))[rank]);
+  };
+  const auto make = [](std::unique_ptr<Transport> first, std::unique_ptr<Transport> second,
+                       std::vector<int> route) {
     Ends parts;
     parts.push_back(std::move(first));
     parts.push_back(std::move(second));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training by trainers that call layers on parameter servers: together they equal one device, trainers are alike to the bit, and all send each other what
-// the formula says, no more.
+// Real training by trainers that call layers on parameter servers: together they equal one device,
+// trainers are alike to the bit, and all send each other what the formula says, no more.
 #include <gtest/gtest.h>
 
 #include "core/experiment/buckets.h"
@@ -25,7 +25,8 @@ struct Remote {
 };
 
 // Of 24 samples a step, in so many micro-batches of each trainer; an epoch of 250 ends with 10.
-Experiment remote(const Experiment& of, const Remote& r, OptimizerKind kind = OptimizerKind::sgd, double clip_norm = 0, Algorithm algorithm = Algorithm::ring) {
+Experiment remote(const Experiment& of, const Remote& r, OptimizerKind kind = OptimizerKind::sgd,
+                  double clip_norm = 0, Algorithm algorithm = Algorithm::ring) {
   Experiment e = called(of, r.trainers, r.servers, r.layers, r.output);
   e.strategy.algorithm = algorithm;
   e.training.batch_per_rank = 24 / r.trainers / r.micro_batches;
@@ -49,7 +50,9 @@ TEST_P(RpcTraining, of_hundred_fp64_steps_equals_one_device) {
 TEST_P(RpcTraining, has_the_gradients_of_one_device_in_fp32) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients), 1e-5);
+  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
+                     trained(on_one(e))[0].gradients),
+            1e-5);
 }
 
 TEST_P(RpcTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
@@ -60,28 +63,43 @@ constexpr auto kValue = RemoteOutput::value, kReference = RemoteOutput::referenc
 using O = OptimizerKind;
 INSTANTIATE_TEST_SUITE_P(
     Remote, RpcTraining,
-    testing::Values(MeshCase{"rows_1_calls_1", remote(strategy::small_rows(1), {1, 1})},
-                    MeshCase{"rows_1_calls_3_by_reference", remote(strategy::small_rows(1), {1, 3, kAll, kReference, 3}, O::adam)},
-                    MeshCase{"rows_2_call_2_by_value", remote(strategy::small_rows(1), {2, 2, kAll, kValue, 2})},
-                    MeshCase{"rows_3_call_2_by_reference_clipped", remote(strategy::small_rows(1), {3, 2, kAll, kReference, 2}, O::sgd, 0.2)},
-                    MeshCase{"uneven_3_call_3_by_value", remote(small(1, 24), {3, 3}, O::adamw)},
-                    MeshCase{"gpt_2_call_3_by_value", remote(strategy::small_gpt(1), {2, 3}, O::sgd)},
-                    MeshCase{"tied_2_call_2_by_reference_clipped", remote(strategy::small_tied_gpt(1), {2, 2, kAll, kReference, 3}, O::adam, 0.3)},
-                    MeshCase{"tied_table_3_call_1", remote(strategy::small_tied_gpt(1), {3, 1, kTables}, O::adam)},
-                    MeshCase{"gpt_table_2_call_1_clipped", remote(strategy::small_gpt(1), {2, 1, kTables, kValue, 2}, O::sgd, 0.3)},
-                    MeshCase{"clicks_table_3_call_1", remote(strategy::small_clicks(1), {3, 1, kTables, kValue, 2}, O::adam)},
-                    MeshCase{"clicks_2_call_2", remote(strategy::small_clicks(1), {2, 2, kAll, kReference})},
-                    MeshCase{"wide_tables_2_call_2_direct",
-                             remote(strategy::small_wide_and_deep(1), {2, 2, kTables, kReference, 3}, O::sgd, 0, Algorithm::direct)},
-                    MeshCase{"wide_tables_1_calls_1", remote(strategy::small_wide_and_deep(1), {1, 1, kTables}, O::sgd, 0.2)},
-                    MeshCase{"wide_2_call_3_by_value", remote(strategy::small_wide_and_deep(1), {2, 3, kAll, kValue, 2}, O::adamw)},
-                    MeshCase{"images_2_call_2_by_value", remote(strategy::small_images(1), {2, 2, kAll, kValue, 2})},
-                    MeshCase{"images_3_call_3_by_reference", remote(strategy::small_images(1), {3, 3, kAll, kReference})}),
+    testing::Values(
+        MeshCase{"rows_1_calls_1", remote(strategy::small_rows(1), {1, 1})},
+        MeshCase{"rows_1_calls_3_by_reference",
+                 remote(strategy::small_rows(1), {1, 3, kAll, kReference, 3}, O::adam)},
+        MeshCase{"rows_2_call_2_by_value",
+                 remote(strategy::small_rows(1), {2, 2, kAll, kValue, 2})},
+        MeshCase{"rows_3_call_2_by_reference_clipped",
+                 remote(strategy::small_rows(1), {3, 2, kAll, kReference, 2}, O::sgd, 0.2)},
+        MeshCase{"uneven_3_call_3_by_value", remote(small(1, 24), {3, 3}, O::adamw)},
+        MeshCase{"gpt_2_call_3_by_value", remote(strategy::small_gpt(1), {2, 3}, O::sgd)},
+        MeshCase{"tied_2_call_2_by_reference_clipped",
+                 remote(strategy::small_tied_gpt(1), {2, 2, kAll, kReference, 3}, O::adam, 0.3)},
+        MeshCase{"tied_table_3_call_1",
+                 remote(strategy::small_tied_gpt(1), {3, 1, kTables}, O::adam)},
+        MeshCase{"gpt_table_2_call_1_clipped",
+                 remote(strategy::small_gpt(1), {2, 1, kTables, kValue, 2}, O::sgd, 0.3)},
+        MeshCase{"clicks_table_3_call_1",
+                 remote(strategy::small_clicks(1), {3, 1, kTables, kValue, 2}, O::adam)},
+        MeshCase{"clicks_2_call_2", remote(strategy::small_clicks(1), {2, 2, kAll, kReference})},
+        MeshCase{"wide_tables_2_call_2_direct",
+                 remote(strategy::small_wide_and_deep(1), {2, 2, kTables, kReference, 3}, O::sgd, 0,
+                        Algorithm::direct)},
+        MeshCase{"wide_tables_1_calls_1",
+                 remote(strategy::small_wide_and_deep(1), {1, 1, kTables}, O::sgd, 0.2)},
+        MeshCase{"wide_2_call_3_by_value",
+                 remote(strategy::small_wide_and_deep(1), {2, 3, kAll, kValue, 2}, O::adamw)},
+        MeshCase{"images_2_call_2_by_value",
+                 remote(strategy::small_images(1), {2, 2, kAll, kValue, 2})},
+        MeshCase{"images_3_call_3_by_reference",
+                 remote(strategy::small_images(1), {3, 3, kAll, kReference})}),
     [](const testing::TestParamInfo<MeshCase>& one) { return one.param.name; });
 
-// Of 241 samples, 24 at a step, the last one is the first trainer's alone: the others call nobody, learn nothing from it, and sum with it.
+// Of 241 samples, 24 at a step, the last one is the first trainer's alone: the others call nobody,
+// learn nothing from it, and sum with it.
 TEST(RpcTail, of_trainers_without_samples_equals_one_device) {
-  for (const auto& [of, r] : {std::pair{strategy::small_clicks(1), Remote{3, 1, kTables}}, {strategy::small_rows(1), Remote{2, 2, kAll, kReference, 2}}}) {
+  for (const auto& [of, r] : {std::pair{strategy::small_clicks(1), Remote{3, 1, kTables}},
+                              {strategy::small_rows(1), Remote{2, 2, kAll, kReference, 2}}}) {
     Experiment e = remote(of, r);
     e.data.train_samples = 241;
     ASSERT_EQ(experiment::resolve(e, ".").value().tail_samples, 1);
@@ -98,12 +116,14 @@ std::vector<std::vector<std::int64_t>> payloads(Experiment e) {
   for (const RankOutcome& rank : trained(one_step(e))) {
     EXPECT_EQ(rank.problem, "");
     auto& to = sent.emplace_back();
-    for (const comm::Traffic& peer : rank.traffic) to.push_back(static_cast<std::int64_t>(peer.sent_payload_bytes));
+    for (const comm::Traffic& peer : rank.traffic)
+      to.push_back(static_cast<std::int64_t>(peer.sent_payload_bytes));
   }
   return sent;
 }
 
-// A linear model of 7 features, 6, 4 and 5 outputs, its two first layers on one server, its last on another; fp32, 12 samples of each trainer.
+// A linear model of 7 features, 6, 4 and 5 outputs, its two first layers on one server, its last on
+// another; fp32, 12 samples of each trainer.
 TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_server) {
   Experiment e = remote(strategy::small(1), {2, 2, kAll, kValue, 2});
   e.strategy.stages.partition = experiment::Partition::by_hand;
@@ -111,11 +131,14 @@ TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_serv
   const std::int64_t x = 4 * 12;  // bytes of a number of each sample
   const auto by_value = payloads(e);
   for (const std::size_t trainer : {0u, 1u}) {
-    EXPECT_EQ(by_value[trainer][1 - trainer], 0);                                                               // trainers keep nothing that they would sum
-    EXPECT_EQ(by_value[trainer][2], x * (7 + 4)) << "samples, and the gradient at what the first server made";  // it gives nothing back before the first layer
+    EXPECT_EQ(by_value[trainer][1 - trainer], 0);  // trainers keep nothing that they would sum
+    EXPECT_EQ(by_value[trainer][2], x * (7 + 4))
+        << "samples, and the gradient at what the first server made";  // it gives nothing back
+                                                                       // before the first layer
     EXPECT_EQ(by_value[trainer][3], x * (4 + 5)) << "that output, and the gradient of the loss";
     EXPECT_EQ(by_value[2][trainer], x * 4);
-    EXPECT_EQ(by_value[3][trainer], x * (5 + 4)) << "logits, and the gradient at what it computed by";
+    EXPECT_EQ(by_value[3][trainer], x * (5 + 4))
+        << "logits, and the gradient at what it computed by";
   }
   EXPECT_EQ(by_value[2][3] + by_value[3][2], 0);
   e.strategy.rpc.output = kReference;
@@ -156,14 +179,17 @@ TEST(RpcStatistics, of_a_server_follow_all_trainers) {
 }
 
 // A gradient that is not finite on one server skips the update of all.
-// What a server has learnt by itself is what all trainers' samples teach: there is nothing to reduce.
+// What a server has learnt by itself is what all trainers' samples teach: there is nothing to
+// reduce.
 TEST(RpcNorms, of_what_a_server_has_learnt_are_those_of_its_update) {
   const Experiment e = one_step(remote(strategy::small_rows(1), {2, 1, kAll, kValue, 2}));
   const auto ranks = trained(e);
   ASSERT_EQ(ranks[2].problem, "");
-  const auto local = by_segment(ranks[2], telemetry::Metric::local_gradient_norm), reduced = by_segment(ranks[2], telemetry::Metric::reduced_gradient_norm);
+  const auto local = by_segment(ranks[2], telemetry::Metric::local_gradient_norm),
+             reduced = by_segment(ranks[2], telemetry::Metric::reduced_gradient_norm);
   ASSERT_FALSE(local.empty());
-  for (const auto& [segment, norm] : reduced) EXPECT_NEAR(local.at(segment), norm, 1e-10 * norm) << segment;
+  for (const auto& [segment, norm] : reduced)
+    EXPECT_NEAR(local.at(segment), norm, 1e-10 * norm) << segment;
 }
 
 TEST(RpcUpdates, that_are_not_finite_are_skipped_by_all) {
@@ -173,7 +199,8 @@ TEST(RpcUpdates, that_are_not_finite_are_skipped_by_all) {
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
   const auto poisoned = [](int rank, const compute::Tensor& parameters) {
     if (rank == 2)
-      for (std::int64_t i = 0; i < parameters.elements(); ++i) parameters.as<double>()[i] = std::numeric_limits<double>::infinity();
+      for (std::int64_t i = 0; i < parameters.elements(); ++i)
+        parameters.as<double>()[i] = std::numeric_limits<double>::infinity();
   };
   const auto ranks = train(resolved, compute::reference::make, in_process, {}, poisoned);
   for (std::size_t r = 0; r < ranks.size(); ++r) {

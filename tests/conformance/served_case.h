@@ -16,7 +16,8 @@ struct ServedCase {
   experiment::VariablePlacement placement = experiment::VariablePlacement::balanced;
   experiment::OptimizerKind optimizer = experiment::OptimizerKind::sgd;
   int micro_steps = 1;
-  bool tables = false;  // on clicks, whose indices are looked up in a table; else a small network of other layers
+  bool tables = false;  // on clicks, whose indices are looked up in a table; else a small network
+                        // of other layers
 
   experiment::Experiment task(std::int64_t batch = 24) const {
     experiment::Experiment e = small(1, batch);
@@ -38,20 +39,23 @@ struct ServedCase {
     e.topology = drawn_hosts(1, workers + servers);
     auto& devices = e.topology.hosts[0].devices;
     for (int server = 0; server < servers; ++server)
-      devices[static_cast<std::size_t>(2 * server % (workers + servers))].role = topology::Role::parameter_server;
+      devices[static_cast<std::size_t>(2 * server % (workers + servers))].role =
+          topology::Role::parameter_server;
     return e;
   }
 };
 
 inline void PrintTo(const ServedCase& c, std::ostream* out) {
-  *out << base::name_of(c.mode) << ", " << c.workers << " workers, " << c.servers << " servers, " << base::name_of(c.placement) << ", "
-       << base::name_of(c.optimizer) << ", " << c.micro_steps << " micro-steps" << (c.tables ? ", tables" : "");
+  *out << base::name_of(c.mode) << ", " << c.workers << " workers, " << c.servers << " servers, "
+       << base::name_of(c.placement) << ", " << base::name_of(c.optimizer) << ", " << c.micro_steps
+       << " micro-steps" << (c.tables ? ", tables" : "");
 }
 
 // All workers, to the bit.
 inline void expect_same_end(const std::vector<RankOutcome>& ranks, int workers) {
   for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
-  for (int worker = 1; worker < workers; ++worker) EXPECT_EQ(ranks[static_cast<std::size_t>(worker)].parameters, ranks[0].parameters) << worker;
+  for (int worker = 1; worker < workers; ++worker)
+    EXPECT_EQ(ranks[static_cast<std::size_t>(worker)].parameters, ranks[0].parameters) << worker;
 }
 
 }  // namespace trainyard::tests

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trains an experiment with parameter servers on the virtual clock, or in an order that somebody wrote down, for tests.
+// Trains an experiment with parameter servers on the virtual clock, or in an order that somebody
+// wrote down, for tests.
 #pragma once
 
 #include "core/compute/reference/reference.h"
@@ -18,9 +19,12 @@ struct ServedOutcome {
   std::int64_t gradients = 0;
 };
 
-inline std::unique_ptr<sim::ServedClock> clock_of(const experiment::Resolved& resolved, const plan::Plan& plan) {
-  auto clock =
-      sim::ServedClock::make({&plan, std::make_shared<topology::Network>(resolved.document.topology), resolved.ranks, resolved.document.training.seed}).value();
+inline std::unique_ptr<sim::ServedClock> clock_of(const experiment::Resolved& resolved,
+                                                  const plan::Plan& plan) {
+  auto clock = sim::ServedClock::make(
+                   {&plan, std::make_shared<topology::Network>(resolved.document.topology),
+                    resolved.ranks, resolved.document.training.seed})
+                   .value();
   clock->allow(resolved.steps, true);
   return clock;
 }
@@ -32,18 +36,21 @@ inline std::vector<plan::Served> order_of(plan::ServedOrder& clock) {
   return order;
 }
 
-inline ServedOutcome follow(const experiment::Resolved& resolved, const plan::Plan& plan, const std::vector<plan::Served>& order) {
+inline ServedOutcome follow(const experiment::Resolved& resolved, const plan::Plan& plan,
+                            const std::vector<plan::Served>& order) {
   ServedOutcome outcome;
   const run::Recipe recipe = session::recipe(resolved);
   const auto compute = compute::reference::make();
   std::vector<std::unique_ptr<telemetry::EventRing>> rings;
-  for (int rank = 0; rank < plan.ranks; ++rank) rings.push_back(std::make_unique<telemetry::EventRing>(1 << 18));
+  for (int rank = 0; rank < plan.ranks; ++rank)
+    rings.push_back(std::make_unique<telemetry::EventRing>(1 << 18));
   auto parts = session::served_training_parts(resolved, plan, recipe, *compute).value();
   parts.events = [&](int rank) { return rings[static_cast<std::size_t>(rank)].get(); };
   const auto training = run::ServedTraining::make(parts);
   if (!training) return outcome.problem = base::to_string(training.error()), outcome;
   for (const plan::Served& event : order)
-    if (const auto ok = (*training)->follow(event); !ok) return outcome.problem = base::to_string(ok.error()), outcome;
+    if (const auto ok = (*training)->follow(event); !ok)
+      return outcome.problem = base::to_string(ok.error()), outcome;
   for (int rank = 0; rank < plan.ranks; ++rank) {
     outcome.parameters.push_back(values_of((*training)->parameters(rank)));
     rings[static_cast<std::size_t>(rank)]->read(outcome.events.emplace_back(), 1 << 18);

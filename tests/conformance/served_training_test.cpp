@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameter servers on the virtual clock, with real gradients; and real runs computed again from the order that they went in.
+// Parameter servers on the virtual clock, with real gradients; and real runs computed again from
+// the order that they went in.
 #include "tests/conformance/served_training.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +20,10 @@ using experiment::ServerMode;
 using plan::Served;
 using telemetry::Metric;
 
-// So many updates by workers of these slow-downs. Computing takes long, and what crosses the links nothing beside it.
-experiment::Experiment drawn(ServerMode mode, const std::vector<double>& slow_downs, std::int64_t steps, double jitter = 0) {
+// So many updates by workers of these slow-downs. Computing takes long, and what crosses the links
+// nothing beside it.
+experiment::Experiment drawn(ServerMode mode, const std::vector<double>& slow_downs,
+                             std::int64_t steps, double jitter = 0) {
   experiment::Experiment e = ServedCase{mode, static_cast<int>(slow_downs.size())}.training();
   e.training.steps = steps;
   e.data.train_samples = 320, e.data.held_out_samples = 0;  // every round is alike
@@ -28,8 +31,10 @@ experiment::Experiment drawn(ServerMode mode, const std::vector<double>& slow_do
     host.bus_bandwidth_bits_per_second = 1e15, host.bus_latency_seconds = 0;
     std::size_t worker = 0;
     for (topology::Device& device : host.devices) {
-      device.memory_bandwidth_bytes_per_second = 1e13, device.peak_flops = device.role == topology::Role::worker ? 1e6 : 1e13;
-      if (device.role == topology::Role::worker) device.slow_down = slow_downs[worker++], device.jitter = jitter;
+      device.memory_bandwidth_bytes_per_second = 1e13,
+      device.peak_flops = device.role == topology::Role::worker ? 1e6 : 1e13;
+      if (device.role == topology::Role::worker)
+        device.slow_down = slow_downs[worker++], device.jitter = jitter;
     }
   }
   return e;
@@ -51,13 +56,15 @@ std::map<int, Staleness> staleness_by_worker(const std::vector<Served>& order) {
   for (const Served& event : order)
     if (event.kind == Served::Kind::takes && !event.dropped) {
       Staleness& one = of[event.worker];
-      one.sum += static_cast<double>(event.staleness), one.most = std::max(one.most, static_cast<double>(event.staleness)), ++one.count;
+      one.sum += static_cast<double>(event.staleness),
+          one.most = std::max(one.most, static_cast<double>(event.staleness)), ++one.count;
     }
   return of;
 }
 double mean_staleness(const std::vector<Served>& order) {
   Staleness all;
-  for (const auto& [worker, one] : staleness_by_worker(order)) all.sum += one.sum, all.count += one.count;
+  for (const auto& [worker, one] : staleness_by_worker(order))
+    all.sum += one.sum, all.count += one.count;
   return all.mean();
 }
 double updates_per_second(const std::vector<Served>& order) {
@@ -66,14 +73,17 @@ double updates_per_second(const std::vector<Served>& order) {
     if (event.kind == Served::Kind::takes && event.completes) ++updates, last_ns = event.time_ns;
   return static_cast<double>(updates) / (static_cast<double>(last_ns) * 1e-9);
 }
-std::vector<double> even(int workers) { return std::vector<double>(static_cast<std::size_t>(workers), 1.0); }
+std::vector<double> even(int workers) {
+  return std::vector<double>(static_cast<std::size_t>(workers), 1.0);
+}
 
 class VirtualClock : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Workers, VirtualClock, testing::Values(2, 4, 8));
 
 TEST_P(VirtualClock, asynchronous_staleness_is_one_less_than_the_workers) {
   const int workers = GetParam();
-  EXPECT_NEAR(mean_staleness(ordered(drawn(ServerMode::asynchronous, even(workers), 2000, 0.5))), workers - 1, 0.02 * (workers - 1));
+  EXPECT_NEAR(mean_staleness(ordered(drawn(ServerMode::asynchronous, even(workers), 2000, 0.5))),
+              workers - 1, 0.02 * (workers - 1));
 }
 
 TEST_P(VirtualClock, workers_of_one_speed_take_strict_turns) {
@@ -95,7 +105,8 @@ TEST_P(VirtualClock, softsync_divides_it) {
   EXPECT_NEAR(mean_staleness(ordered(e)), workers / 2 * (1 - 1.0 / workers), 0.02 * workers / 2);
 }
 
-// Each of the others pushes five times while the straggler computes once (of eight: 35), and meets its update once in five rounds.
+// Each of the others pushes five times while the straggler computes once (of eight: 35), and meets
+// its update once in five rounds.
 TEST_P(VirtualClock, a_straggler_is_as_stale_itself_as_the_others_are_fast) {
   const int workers = GetParam(), straggler = workers / 2;
   std::vector<double> slow_downs = even(workers);
@@ -121,19 +132,24 @@ TEST(VirtualClock, a_bound_holds_back_who_is_ahead) {
       if (event.kind != Served::Kind::takes) continue;
       ++clocks[event.worker];
       EXPECT_LE(event.staleness, (2 * bound + 1) * 3);
-      const auto [least, most] = std::minmax_element(clocks.begin(), clocks.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      const auto [least, most] =
+          std::minmax_element(clocks.begin(), clocks.end(),
+                              [](const auto& a, const auto& b) { return a.second < b.second; });
       most_ahead = std::max(most_ahead, most->second - least->second);
     }
-    EXPECT_EQ(most_ahead, bound + 1) << "of rounds that are pushed; the next is not begun before the slowest comes";
+    EXPECT_EQ(most_ahead, bound + 1)
+        << "of rounds that are pushed; the next is not begun before the slowest comes";
   }
 }
 
-// Ho et al.: a reader at clock c sees every update that is stamped c - s - 1 or less, and its own; here of whatever came since as well.
+// Ho et al.: a reader at clock c sees every update that is stamped c - s - 1 or less, and its own;
+// here of whatever came since as well.
 TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_enough) {
   for (const std::int64_t bound : {0, 2}) {
     experiment::Experiment e = drawn(ServerMode::stale_synchronous, {1, 1, 6, 2}, 400, 0.3);
     e.strategy.servers.bound = bound;
-    std::vector<std::int64_t> clocks(4), applied(4);  // by worker: gradients that it has pushed, and versions that they are in
+    std::vector<std::int64_t> clocks(4),
+        applied(4);  // by worker: gradients that it has pushed, and versions that they are in
     std::int64_t versions = 0, reads = 0;
     for (const Served& event : ordered(e)) {
       const auto worker = static_cast<std::size_t>(event.worker);
@@ -148,12 +164,16 @@ TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_eno
   }
 }
 
-// Ananthanarayanan et al. and Chen et al.: who waits for all is as slow as the slowest; who takes what comes, or leaves out the last, is not.
+// Ananthanarayanan et al. and Chen et al.: who waits for all is as slow as the slowest; who takes
+// what comes, or leaves out the last, is not.
 TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
   std::vector<double> slow_downs = even(4);
   slow_downs[2] = 5;
-  const auto speed = [&](ServerMode mode, const std::vector<double>& of) { return updates_per_second(ordered(drawn(mode, of, 2000))); };
-  const double undisturbed = speed(ServerMode::synchronous, even(4)), alone = speed(ServerMode::asynchronous, {1});
+  const auto speed = [&](ServerMode mode, const std::vector<double>& of) {
+    return updates_per_second(ordered(drawn(mode, of, 2000)));
+  };
+  const double undisturbed = speed(ServerMode::synchronous, even(4)),
+               alone = speed(ServerMode::asynchronous, {1});
   EXPECT_NEAR(speed(ServerMode::synchronous, slow_downs) / undisturbed, 1.0 / 5, 0.01);
   EXPECT_GE(speed(ServerMode::asynchronous, slow_downs), 0.9 * (3 + 1.0 / 5) * alone);
   EXPECT_GE(speed(ServerMode::backup_workers, slow_downs), 0.9 * undisturbed);
@@ -162,7 +182,8 @@ TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
 // As a coordinator does, which may say so at any moment: nothing of what happens depends on it.
 class Allowed : public testing::TestWithParam<ServerMode> {};
 INSTANTIATE_TEST_SUITE_P(VirtualClock, Allowed,
-                         testing::Values(ServerMode::asynchronous, ServerMode::softsync, ServerMode::stale_synchronous, ServerMode::synchronous,
+                         testing::Values(ServerMode::asynchronous, ServerMode::softsync,
+                                         ServerMode::stale_synchronous, ServerMode::synchronous,
                                          ServerMode::backup_workers),
                          [](const auto& one) { return std::string(base::name_of(one.param)); });
 
@@ -171,11 +192,15 @@ TEST_P(Allowed, piece_by_piece_it_goes_as_it_would_at_once) {
     experiment::Experiment e = drawn(GetParam(), even(4), 200, 0.5);
     e.topology.hosts[0].devices[1].slow_down = 3;
     for (topology::Device& device : e.topology.hosts[0].devices)
-      if (device.role == topology::Role::parameter_server) device.memory_bandwidth_bytes_per_second = server_bytes_per_second;
+      if (device.role == topology::Role::parameter_server)
+        device.memory_bandwidth_bytes_per_second = server_bytes_per_second;
     const auto resolved = experiment::resolve(e, ".").value();
     const auto plan = strategy::make_plan(resolved).value();
     for (const std::int64_t piece : {1, 3, 7}) {
-      auto clock = sim::ServedClock::make({&plan, std::make_shared<topology::Network>(resolved.document.topology), resolved.ranks, e.training.seed}).value();
+      auto clock = sim::ServedClock::make(
+                       {&plan, std::make_shared<topology::Network>(resolved.document.topology),
+                        resolved.ranks, e.training.seed})
+                       .value();
       std::vector<Served> order;
       for (std::int64_t allowed = piece; !clock->over(); allowed += piece) {
         clock->allow(std::min<std::int64_t>(allowed, 200), allowed >= 200);
@@ -190,7 +215,8 @@ TEST_P(Allowed, piece_by_piece_it_goes_as_it_would_at_once) {
 TEST(VirtualClock, a_slow_server_is_slow) {
   experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 200);
   for (topology::Device& device : e.topology.hosts[0].devices)
-    if (device.role == topology::Role::parameter_server) device.memory_bandwidth_bytes_per_second = 1e6;
+    if (device.role == topology::Role::parameter_server)
+      device.memory_bandwidth_bytes_per_second = 1e6;
   const double drawn_speed = updates_per_second(ordered(e));
   for (topology::Device& device : e.topology.hosts[0].devices)
     if (device.role == topology::Role::parameter_server) device.slow_down = 10;
@@ -198,11 +224,14 @@ TEST(VirtualClock, a_slow_server_is_slow) {
 }
 
 class WithGradients : public testing::TestWithParam<ServedCase> {};
-INSTANTIATE_TEST_SUITE_P(Servers, WithGradients,
-                         testing::Values(ServedCase{ServerMode::asynchronous, 8, 1},
-                                         ServedCase{ServerMode::asynchronous, 3, 2, {}, experiment::OptimizerKind::adam},
-                                         ServedCase{ServerMode::softsync, 4, 1}, ServedCase{ServerMode::synchronous, 4, 2},
-                                         ServedCase{ServerMode::backup_workers, 4, 1}, ServedCase{ServerMode::stale_synchronous, 4, 3}));
+INSTANTIATE_TEST_SUITE_P(
+    Servers, WithGradients,
+    testing::Values(ServedCase{ServerMode::asynchronous, 8, 1},
+                    ServedCase{ServerMode::asynchronous, 3, 2, {}, experiment::OptimizerKind::adam},
+                    ServedCase{ServerMode::softsync, 4, 1},
+                    ServedCase{ServerMode::synchronous, 4, 2},
+                    ServedCase{ServerMode::backup_workers, 4, 1},
+                    ServedCase{ServerMode::stale_synchronous, 4, 3}));
 
 TEST_P(WithGradients, the_same_again_to_the_bit) {
   const experiment::Experiment e = GetParam().training();
@@ -216,13 +245,15 @@ TEST_P(WithGradients, the_same_again_to_the_bit) {
 TEST(WithGradients, of_many_virtual_workers_is_the_same_again_to_the_bit) {
   for (const int workers : {32, 64}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, workers}.training();
-    for (topology::Device& device : e.topology.hosts[0].devices) device.jitter = device.role == topology::Role::worker ? 0.3 : 0;
+    for (topology::Device& device : e.topology.hosts[0].devices)
+      device.jitter = device.role == topology::Role::worker ? 0.3 : 0;
     e.training.steps = 4 * workers;
     const ServedOutcome once = train_virtually(e), again = train_virtually(e);
     ASSERT_EQ(once.problem, "");
     EXPECT_EQ(once.order, again.order);
     EXPECT_EQ(once.parameters, again.parameters);
-    EXPECT_EQ(staleness_by_worker(once.order).size(), static_cast<std::size_t>(workers)) << "everybody pushed";
+    EXPECT_EQ(staleness_by_worker(once.order).size(), static_cast<std::size_t>(workers))
+        << "everybody pushed";
   }
 }
 
@@ -230,10 +261,12 @@ TEST_P(WithGradients, all_workers_end_with_what_the_servers_have) {
   const ServedCase& c = GetParam();
   const ServedOutcome outcome = train_virtually(c.training());
   ASSERT_EQ(outcome.problem, "");
-  for (int worker = 1; worker < c.workers; ++worker) EXPECT_EQ(outcome.parameters[static_cast<std::size_t>(worker)], outcome.parameters[0]);
+  for (int worker = 1; worker < c.workers; ++worker)
+    EXPECT_EQ(outcome.parameters[static_cast<std::size_t>(worker)], outcome.parameters[0]);
 }
 
-// Of plain SGD what an update took is the gradient, to which both come that were the same until then.
+// Of plain SGD what an update took is the gradient, to which both come that were the same until
+// then.
 TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
   for (const int servers : {1, 3}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, servers}.training();
@@ -243,17 +276,23 @@ TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
     e.strategy.servers.delay_compensation = 0.7;
     const auto compensated = experiment::resolve(e, ".").value();
     const auto order = order_of(*clock_of(plain, strategy::make_plan(plain).value()));
-    const auto late = std::find_if(order.begin(), order.end(), [](const Served& event) { return event.staleness > 0; });
+    const auto late = std::find_if(order.begin(), order.end(),
+                                   [](const Served& event) { return event.staleness > 0; });
     ASSERT_NE(late, order.end());
     const auto until = [&](const experiment::Resolved& resolved, std::ptrdiff_t events) {
-      return follow(resolved, strategy::make_plan(resolved).value(), {order.begin(), order.begin() + events}).parameters;
+      return follow(resolved, strategy::make_plan(resolved).value(),
+                    {order.begin(), order.begin() + events})
+          .parameters;
     };
-    const auto before = until(plain, late - order.begin()), missed = until(plain, late - order.begin() + 1);
+    const auto before = until(plain, late - order.begin()),
+               missed = until(plain, late - order.begin() + 1);
     ASSERT_EQ(before, until(compensated, late - order.begin())) << "nothing came late yet";
     const auto made = until(compensated, late - order.begin() + 1);
-    const auto gave = std::find_if(std::make_reverse_iterator(late), order.rend(), [&](const Served& event) {
-      return event.kind == Served::Kind::gives && event.worker == late->worker && event.server == late->server;
-    });
+    const auto gave =
+        std::find_if(std::make_reverse_iterator(late), order.rend(), [&](const Served& event) {
+          return event.kind == Served::Kind::gives && event.worker == late->worker &&
+                 event.server == late->server;
+        });
     const auto then = until(plain, order.rend() - gave);
     const double rate = experiment::learning_rate(plain.document.training, 0, plain.steps);
     const auto server = static_cast<std::size_t>(3 + late->server);
@@ -280,7 +319,8 @@ double last_of(const std::vector<std::vector<telemetry::Event>>& ranks, Metric m
   std::int32_t step = -1;
   for (const auto& events : ranks)
     for (const telemetry::Event& event : events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step >= step)
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(metric) && event.step >= step)
         step = event.step, value = event.value;
   return value;
 }
@@ -291,7 +331,8 @@ TEST_P(WithGradients, it_learns) {
   e.training.steps = 400;
   const ServedOutcome outcome = train_virtually(e);
   ASSERT_EQ(outcome.problem, "");
-  EXPECT_GE(last_of(outcome.events, Metric::held_out_correct), 0.9 * static_cast<double>(e.data.held_out_samples));
+  EXPECT_GE(last_of(outcome.events, Metric::held_out_correct),
+            0.9 * static_cast<double>(e.data.held_out_samples));
 }
 
 // One worker has nobody beside it: what it computes is what one device would.
@@ -299,7 +340,8 @@ TEST(WithGradients, one_worker_is_one_device_to_the_bit) {
   const experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1, 1}.training();
   experiment::Experiment alone = small(1, 8);
   alone.strategy.kind = experiment::StrategyKind::one_device;
-  const auto one = trained_by(alone, [](int, std::size_t) { return std::vector<std::unique_ptr<comm::Transport>>(); });
+  const auto one = trained_by(
+      alone, [](int, std::size_t) { return std::vector<std::unique_ptr<comm::Transport>>(); });
   const ServedOutcome outcome = train_virtually(e);
   ASSERT_EQ(outcome.problem, "");
   EXPECT_EQ(outcome.parameters[0], one[0].parameters);
@@ -308,17 +350,22 @@ TEST(WithGradients, one_worker_is_one_device_to_the_bit) {
 class Recorded : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(
     Servers, Recorded,
-    testing::Values(ServedCase{ServerMode::asynchronous, 4, 1}, ServedCase{ServerMode::asynchronous, 8, 3},
-                    ServedCase{ServerMode::asynchronous, 3, 2, experiment::VariablePlacement::round_robin, experiment::OptimizerKind::adam},
-                    ServedCase{ServerMode::softsync, 4, 2}, ServedCase{ServerMode::stale_synchronous, 4, 2}, ServedCase{ServerMode::synchronous, 4, 3},
-                    ServedCase{ServerMode::backup_workers, 4, 1}, ServedCase{ServerMode::asynchronous, 4, 1, {}, experiment::OptimizerKind::sgd, 1, true},
-                    ServedCase{ServerMode::asynchronous, 3, 2, {}, experiment::OptimizerKind::adam, 2, true},
-                    ServedCase{ServerMode::softsync, 4, 2, {}, experiment::OptimizerKind::sgd, 1, true},
-                    ServedCase{ServerMode::stale_synchronous, 4, 3, {}, experiment::OptimizerKind::sgd, 1, true},
-                    ServedCase{ServerMode::backup_workers, 4, 1, {}, experiment::OptimizerKind::sgd, 1, true}));
+    testing::Values(
+        ServedCase{ServerMode::asynchronous, 4, 1}, ServedCase{ServerMode::asynchronous, 8, 3},
+        ServedCase{ServerMode::asynchronous, 3, 2, experiment::VariablePlacement::round_robin,
+                   experiment::OptimizerKind::adam},
+        ServedCase{ServerMode::softsync, 4, 2}, ServedCase{ServerMode::stale_synchronous, 4, 2},
+        ServedCase{ServerMode::synchronous, 4, 3}, ServedCase{ServerMode::backup_workers, 4, 1},
+        ServedCase{ServerMode::asynchronous, 4, 1, {}, experiment::OptimizerKind::sgd, 1, true},
+        ServedCase{ServerMode::asynchronous, 3, 2, {}, experiment::OptimizerKind::adam, 2, true},
+        ServedCase{ServerMode::softsync, 4, 2, {}, experiment::OptimizerKind::sgd, 1, true},
+        ServedCase{
+            ServerMode::stale_synchronous, 4, 3, {}, experiment::OptimizerKind::sgd, 1, true},
+        ServedCase{ServerMode::backup_workers, 4, 1, {}, experiment::OptimizerKind::sgd, 1, true}));
 
-// A run of threads went as it happened to go; who knows in which order its servers did what they did, comes to the same weights. Servers add up and give the
-// named rows of tables alone; here all of every table are computed with, so nothing of what was not named can have been forgotten.
+// A run of threads went as it happened to go; who knows in which order its servers did what they
+// did, comes to the same weights. Servers add up and give the named rows of tables alone; here all
+// of every table are computed with, so nothing of what was not named can have been forgotten.
 TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
   experiment::Experiment e = GetParam().training();
   const bool late = e.strategy.servers.mode == ServerMode::asynchronous;
@@ -327,7 +374,11 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
   const auto plan = strategy::make_plan(resolved).value();
   std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.world()));
   const auto real = train(
-      resolved, compute::reference::make, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
+      resolved, compute::reference::make,
+      [](int ranks, std::size_t arena_bytes) {
+        return inproc::make(ranks, arena_bytes, {64}).value();
+      },
+      {}, {}, {}, &logs);
   std::vector<std::vector<Served>> servers;
   for (int rank = resolved.workers(); rank < resolved.world(); ++rank) {
     const std::string bytes = logs[static_cast<std::size_t>(rank)].take();
@@ -339,11 +390,13 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
   EXPECT_TRUE(order.over());
   for (int worker = 0; worker < resolved.workers(); ++worker) {
     ASSERT_EQ(real[static_cast<std::size_t>(worker)].problem, "");
-    EXPECT_EQ(again.parameters[static_cast<std::size_t>(worker)], real[static_cast<std::size_t>(worker)].parameters);
+    EXPECT_EQ(again.parameters[static_cast<std::size_t>(worker)],
+              real[static_cast<std::size_t>(worker)].parameters);
   }
 }
 
-// Threads come when they come: one after another, as processes do. The first server's order is that of rounds.
+// Threads come when they come: one after another, as processes do. The first server's order is that
+// of rounds.
 TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
   experiment::Experiment e = ServedCase{ServerMode::stale_synchronous, 4, 1}.training();
   e.strategy.servers.bound = 1;
@@ -356,7 +409,11 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
   };
   std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.world()));
   const auto real = train(
-      resolved, late, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
+      resolved, late,
+      [](int ranks, std::size_t arena_bytes) {
+        return inproc::make(ranks, arena_bytes, {64}).value();
+      },
+      {}, {}, {}, &logs);
   ASSERT_EQ(real[0].problem, "");
   const std::string bytes = logs.back().take();
   std::vector<std::int64_t> rounds(static_cast<std::size_t>(resolved.workers()));
@@ -365,7 +422,8 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
   for (const Served& event : order) {
     if (event.kind != Served::Kind::takes) continue;
     ++rounds[static_cast<std::size_t>(event.worker)], ++all;
-    EXPECT_LE(std::ranges::max(rounds) - std::ranges::min(rounds), e.strategy.servers.bound + 1) << "after " << all;
+    EXPECT_LE(std::ranges::max(rounds) - std::ranges::min(rounds), e.strategy.servers.bound + 1)
+        << "after " << all;
   }
   EXPECT_EQ(all, 80);
 }
@@ -373,15 +431,22 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
 // What is dropped is by the number of the step, which a worker is told.
 TEST(WithGradients, what_is_dropped_is_dropped_again) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, 1}.training();
-  e.model.layers.insert(e.model.layers.begin() + 2, {.kind = model::LayerKind::dropout, .probability = 0.3});
+  e.model.layers.insert(e.model.layers.begin() + 2,
+                        {.kind = model::LayerKind::dropout, .probability = 0.3});
   const auto resolved = experiment::resolve(e, ".").value();
   const auto plan = strategy::make_plan(resolved).value();
   std::vector<run::OrderLog> logs(static_cast<std::size_t>(resolved.world()));
   const auto real = train(
-      resolved, compute::reference::make, [](int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }, {}, {}, {}, &logs);
+      resolved, compute::reference::make,
+      [](int ranks, std::size_t arena_bytes) {
+        return inproc::make(ranks, arena_bytes, {64}).value();
+      },
+      {}, {}, {}, &logs);
   ASSERT_EQ(real[0].problem, "");
   const std::string bytes = logs.back().take();
-  auto order = plan::RecordedOrder::make({plan::served_of(std::as_bytes(std::span(bytes))).value()}, resolved.workers()).value();
+  auto order = plan::RecordedOrder::make({plan::served_of(std::as_bytes(std::span(bytes))).value()},
+                                         resolved.workers())
+                   .value();
   EXPECT_EQ(follow(resolved, plan, order_of(order)).parameters[0], real[0].parameters);
 }
 
@@ -408,16 +473,21 @@ TEST(WithGradients, what_one_server_gives_is_read_where_it_lies) {
     const auto plan = strategy::make_plan(resolved).value();
     const run::Recipe recipe = session::recipe(resolved);
     const auto compute = compute::reference::make();
-    const auto training = run::ServedTraining::make(session::served_training_parts(resolved, plan, recipe, *compute).value()).value();
+    const auto training =
+        run::ServedTraining::make(
+            session::served_training_parts(resolved, plan, recipe, *compute).value())
+            .value();
     const std::byte* const server = training->parameters(resolved.workers()).data;
     return training->parameters(0).data == server && training->parameters(1).data == server;
   };
   EXPECT_TRUE(in_place({ServerMode::asynchronous, 2, 1}));
-  EXPECT_FALSE(in_place({ServerMode::asynchronous, 2, 2})) << "of each a part, that the other's are copied beside";
+  EXPECT_FALSE(in_place({ServerMode::asynchronous, 2, 2}))
+      << "of each a part, that the other's are copied beside";
 }
 
 TEST(WithGradients, an_order_that_cannot_have_been_is_refused) {
-  const auto resolved = experiment::resolve(ServedCase{ServerMode::asynchronous, 2, 1}.training(), ".").value();
+  const auto resolved =
+      experiment::resolve(ServedCase{ServerMode::asynchronous, 2, 1}.training(), ".").value();
   const auto plan = strategy::make_plan(resolved).value();
   Served takes;
   takes.kind = Served::Kind::takes;

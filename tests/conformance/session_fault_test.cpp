@@ -20,8 +20,11 @@ using testing::HasSubstr;
 class Tampering final : public session::ControlClient {
  public:
   using Change = std::function<bool(Message&)>;  // false: not sent
-  Tampering(std::unique_ptr<session::ControlClient> inner, Change change) : inner_(std::move(inner)), change_(std::move(change)) {}
-  base::Result<std::optional<Message>> receive(std::chrono::milliseconds limit) override { return inner_->receive(limit); }
+  Tampering(std::unique_ptr<session::ControlClient> inner, Change change)
+      : inner_(std::move(inner)), change_(std::move(change)) {}
+  base::Result<std::optional<Message>> receive(std::chrono::milliseconds limit) override {
+    return inner_->receive(limit);
+  }
   base::Result<void> send(const Message& message) override {
     Message changed = message;
     return change_(changed) ? inner_->send(changed) : base::Result<void>{};
@@ -36,9 +39,11 @@ SessionPieces tampered(int culprit, Tampering::Change change) {
   SessionPieces pieces;
   pieces.connect = [culprit, change](int rank, session::Connect connect) -> session::Connect {
     if (rank != culprit) return connect;
-    return [connect, change](const std::string& endpoint) -> base::Result<std::unique_ptr<session::ControlClient>> {
-      return std::make_unique<Tampering>(connect(endpoint).value(), change);
-    };
+    return
+        [connect, change](
+            const std::string& endpoint) -> base::Result<std::unique_ptr<session::ControlClient>> {
+          return std::make_unique<Tampering>(connect(endpoint).value(), change);
+        };
   };
   return pieces;
 }
@@ -46,7 +51,8 @@ SessionPieces tampered(int culprit, Tampering::Change change) {
 // A device one of whose kernels fails to return until its rank is killed.
 class Hanging final : public compute::Compute {
  public:
-  Hanging(std::unique_ptr<compute::Compute> inner, SessionPieces::Killed killed) : inner_(std::move(inner)), killed_(std::move(killed)) {}
+  Hanging(std::unique_ptr<compute::Compute> inner, SessionPieces::Killed killed)
+      : inner_(std::move(inner)), killed_(std::move(killed)) {}
   std::string name() const override { return "hanging"; }
   std::unique_ptr<compute::Queue> make_queue() override { return inner_->make_queue(); }
   base::Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
@@ -54,16 +60,22 @@ class Hanging final : public compute::Compute {
     if (!kernel || !std::holds_alternative<compute::SgdUpdate>(op)) return kernel;
     return std::make_unique<Stuck>(std::move(*kernel), killed_);
   }
-  void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+  void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+           std::int64_t elements) override {
     inner_->sum(dtype, destination, sources, elements);
   }
-  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { inner_->copy(destination, source, bytes); }
-  void load(const compute::Tensor& destination, std::span<const float> source) override { inner_->load(destination, source); }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    inner_->copy(destination, source, bytes);
+  }
+  void load(const compute::Tensor& destination, std::span<const float> source) override {
+    inner_->load(destination, source);
+  }
 
  private:
   class Stuck final : public compute::Kernel {
    public:
-    Stuck(std::unique_ptr<compute::Kernel> inner, SessionPieces::Killed killed) : inner_(std::move(inner)), killed_(std::move(killed)) {}
+    Stuck(std::unique_ptr<compute::Kernel> inner, SessionPieces::Killed killed)
+        : inner_(std::move(inner)), killed_(std::move(killed)) {}
     void enqueue(compute::Queue& queue) override {
       inner_->enqueue(queue);
       while (++calls_ > 5 && !*killed_) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -88,7 +100,8 @@ base::Problem problem_of(const session::CoordinatorResult& outcome) {
 
 TEST(SessionFaults, another_version_is_refused_with_a_table_of_who_has_what) {
   SessionRun run(session_experiment(3, kEndless), tampered(1, [](Message& message) {
-                   if (auto* hello = std::get_if<session::Hello>(&message)) hello->software = "0.0.7-other";
+                   if (auto* hello = std::get_if<session::Hello>(&message))
+                     hello->software = "0.0.7-other";
                    return true;
                  }));
   const base::Problem problem = problem_of(run.result());
@@ -100,7 +113,8 @@ TEST(SessionFaults, another_version_is_refused_with_a_table_of_who_has_what) {
 
 TEST(SessionFaults, the_table_waits_for_ranks_that_have_not_said_what_they_have) {
   SessionRun run(session_experiment(3, kEndless), tampered(1, [](Message& message) {
-                   if (auto* hello = std::get_if<session::Hello>(&message)) hello->software = "0.0.7-other";
+                   if (auto* hello = std::get_if<session::Hello>(&message))
+                     hello->software = "0.0.7-other";
                    return true;
                  }));
   EXPECT_THAT(problem_of(run.result()).what, testing::Not(HasSubstr("(not said)")));
@@ -122,7 +136,8 @@ TEST(SessionFaults, events_that_a_rank_had_to_drop_are_in_the_recording) {
 
 TEST(SessionFaults, values_that_cannot_be_read_are_not_recorded_and_end_nothing) {
   SessionRun run(session_experiment(2, 20), tampered(1, [](Message& message) {
-                   if (auto* samples = std::get_if<session::Samples>(&message)) samples->values.resize(samples->values.size() - 1);
+                   if (auto* samples = std::get_if<session::Samples>(&message))
+                     samples->values.resize(samples->values.size() - 1);
                    return true;
                  }));
   EXPECT_EQ(run.result().state, RunState::finished);
@@ -135,7 +150,8 @@ TEST(SessionFaults, values_that_cannot_be_read_are_not_recorded_and_end_nothing)
 
 TEST(SessionFaults, another_plan_is_refused_with_a_table_of_who_has_what) {
   SessionRun run(session_experiment(3, kEndless), tampered(2, [](Message& message) {
-                   if (auto* planned = std::get_if<session::Planned>(&message)) planned->plan_hash = "0123456789abcdef";
+                   if (auto* planned = std::get_if<session::Planned>(&message))
+                     planned->plan_hash = "0123456789abcdef";
                    return true;
                  }));
   const base::Problem problem = problem_of(run.result());
@@ -151,10 +167,15 @@ TEST(SessionFaults, a_stranger_changes_nothing) {
   for (int round = 0; round < 20; ++round) {
     for (const std::int32_t rank : {-1, 0, 1, 2, 2'000'000'000}) {
       for (const Message& message :
-           {Message(session::Hello{rank, "guess", "0.0.7-other", 1}), Message(session::Planned{rank, "x", "y"}),
-            Message(session::Progress{rank, kEndless, 99, "", 1}), Message(session::Failed{rank, 3, "", {ProblemCode::failed, "stranger", "lies", "", ""}}),
-            Message(session::Finished{rank, 7, "feed", 1, 1, {}}), Message(session::Log{rank, 0, "info", "lies"}),
-            Message(session::Events{rank, 0, std::vector<telemetry::Event>(3)}), Message(session::Samples{rank, "lies"})})
+           {Message(session::Hello{rank, "guess", "0.0.7-other", 1}),
+            Message(session::Planned{rank, "x", "y"}),
+            Message(session::Progress{rank, kEndless, 99, "", 1}),
+            Message(
+                session::Failed{rank, 3, "", {ProblemCode::failed, "stranger", "lies", "", ""}}),
+            Message(session::Finished{rank, 7, "feed", 1, 1, {}}),
+            Message(session::Log{rank, 0, "info", "lies"}),
+            Message(session::Events{rank, 0, std::vector<telemetry::Event>(3)}),
+            Message(session::Samples{rank, "lies"})})
         ASSERT_TRUE(stranger->send(message));
     }
     viewer.ask();
@@ -170,7 +191,11 @@ TEST(SessionFaults, a_rank_that_fails_ends_the_run_by_name) {
   // A rank that cannot have its device says so in its own words.
   SessionRun run(session_experiment(3, kEndless), tampered(1, [](Message& message) {
                    if (auto* planned = std::get_if<session::Planned>(&message))
-                     message = session::Failed{planned->rank, 0, "", {ProblemCode::unavailable, "rank 1", "has no such device", "", ""}};
+                     message = session::Failed{
+                         planned->rank,
+                         0,
+                         "",
+                         {ProblemCode::unavailable, "rank 1", "has no such device", "", ""}};
                    return true;
                  }));
   const base::Problem problem = problem_of(run.result());
@@ -179,7 +204,9 @@ TEST(SessionFaults, a_rank_that_fails_ends_the_run_by_name) {
 }
 
 TEST(SessionFaults, a_rank_that_leaves_without_a_word_is_named) {
-  SessionRun run(session_experiment(2, 20), tampered(1, [](Message& message) { return !std::holds_alternative<session::Finished>(message); }));
+  SessionRun run(session_experiment(2, 20), tampered(1, [](Message& message) {
+                   return !std::holds_alternative<session::Finished>(message);
+                 }));
   const base::Problem problem = problem_of(run.result());
   EXPECT_EQ(problem.where, "rank 1 (cpu1 on alpha)");
   EXPECT_THAT(problem.what, HasSubstr("ended by its end"));
@@ -187,7 +214,8 @@ TEST(SessionFaults, a_rank_that_leaves_without_a_word_is_named) {
 
 TEST(SessionFaults, ranks_with_different_weights_fail_the_run) {
   SessionRun run(session_experiment(3, 20), tampered(2, [](Message& message) {
-                   if (auto* finished = std::get_if<session::Finished>(&message)) finished->parameters_xxh64 = "0123456789abcdef";
+                   if (auto* finished = std::get_if<session::Finished>(&message))
+                     finished->parameters_xxh64 = "0123456789abcdef";
                    return true;
                  }));
   const base::Problem problem = problem_of(run.result());
@@ -197,7 +225,8 @@ TEST(SessionFaults, ranks_with_different_weights_fail_the_run) {
 
 TEST(SessionFaults, a_kernel_that_never_returns_is_named_with_its_rank) {
   SessionPieces pieces;
-  pieces.compute = [](int rank, std::unique_ptr<compute::Compute> plain, SessionPieces::Killed killed) -> std::unique_ptr<compute::Compute> {
+  pieces.compute = [](int rank, std::unique_ptr<compute::Compute> plain,
+                      SessionPieces::Killed killed) -> std::unique_ptr<compute::Compute> {
     if (rank != 2) return plain;
     return std::make_unique<Hanging>(std::move(plain), std::move(killed));
   };
@@ -212,7 +241,8 @@ TEST(SessionFaults, a_kernel_that_never_returns_is_named_with_its_rank) {
 
 TEST(SessionFaults, a_rank_that_has_no_memory_says_so) {
   SessionPieces pieces;
-  pieces.compute = [](int rank, std::unique_ptr<compute::Compute> plain, const SessionPieces::Killed&) {
+  pieces.compute = [](int rank, std::unique_ptr<compute::Compute> plain,
+                      const SessionPieces::Killed&) {
     if (rank == 1) throw std::bad_alloc();
     return plain;
   };
@@ -224,19 +254,26 @@ TEST(SessionFaults, a_rank_that_has_no_memory_says_so) {
 }
 
 TEST(SessionFaults, a_rank_without_a_heartbeat_is_named) {
-  SessionRun run(session_experiment(2, kEndless), tampered(1, [](Message& message) { return !std::holds_alternative<session::Progress>(message); }), 3);
+  SessionRun run(
+      session_experiment(2, kEndless),
+      tampered(
+          1, [](Message& message) { return !std::holds_alternative<session::Progress>(message); }),
+      3);
   const base::Problem problem = problem_of(run.result());
   EXPECT_EQ(problem.where, "rank 1 (cpu1 on alpha)");
   EXPECT_THAT(problem.what, HasSubstr("does not answer"));
 }
 
-// One message of one rank is dropped, repeated or shortened; the run must notice, whichever algorithm moves it.
+// One message of one rank is dropped, repeated or shortened; the run must notice, whichever
+// algorithm moves it.
 class WrongChunk : public testing::TestWithParam<std::tuple<Fault, collective::Algorithm>> {};
 
 TEST_P(WrongChunk, fails_the_run) {
   const auto [fault, algorithm] = GetParam();
   SessionPieces pieces;
-  pieces.transport = [fault = fault](int rank, std::unique_ptr<comm::Transport> end) -> std::unique_ptr<comm::Transport> {
+  pieces.transport = [fault = fault](
+                         int rank,
+                         std::unique_ptr<comm::Transport> end) -> std::unique_ptr<comm::Transport> {
     if (rank != 1) return end;
     return std::make_unique<FaultyTransport>(std::move(end), fault, 57);
   };
@@ -249,9 +286,10 @@ TEST_P(WrongChunk, fails_the_run) {
   EXPECT_THAT(problem.where + problem.what, HasSubstr("op ")) << base::to_string(problem);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WrongChunk,
-                         testing::Combine(testing::Values(Fault::drop, Fault::repeat, Fault::shorten),
-                                          testing::Values(collective::Algorithm::ring, collective::Algorithm::direct)));
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongChunk,
+    testing::Combine(testing::Values(Fault::drop, Fault::repeat, Fault::shorten),
+                     testing::Values(collective::Algorithm::ring, collective::Algorithm::direct)));
 
 TEST(SessionFaults, a_run_whose_recording_cannot_be_made_does_not_start) {
   experiment::Experiment e = session_experiment(1, 5);

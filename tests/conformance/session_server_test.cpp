@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Coordinator, workers and servers together, without a process or a socket: how a run is steered whose ranks have no steps in common.
+// Coordinator, workers and servers together, without a process or a socket: how a run is steered
+// whose ranks have no steps in common.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -20,7 +21,8 @@ using session::Status;
 experiment::Experiment served(ServerMode mode, std::int64_t steps = kEndless) {
   experiment::Experiment e = session_experiment(5, steps);
   e.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
-  e.topology.hosts[0].devices[3].role = mode == ServerMode::backup_workers ? topology::Role::idle : topology::Role::parameter_server;
+  e.topology.hosts[0].devices[3].role =
+      mode == ServerMode::backup_workers ? topology::Role::idle : topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   e.strategy.servers.mode = mode;
   e.training.batch_per_rank = 8;
@@ -38,13 +40,16 @@ class SessionWithServers : public testing::TestWithParam<std::tuple<ServerMode, 
     return e;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Modes, SessionWithServers,
-                         testing::Combine(testing::Values(ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync,
-                                                          ServerMode::stale_synchronous, ServerMode::backup_workers),
-                                          testing::Values(RunClock::machine, RunClock::made_up)),
-                         [](const auto& one) {
-                           return std::string(base::name_of(std::get<0>(one.param))) + "_" + std::string(base::name_of(std::get<1>(one.param)));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Modes, SessionWithServers,
+    testing::Combine(testing::Values(ServerMode::asynchronous, ServerMode::synchronous,
+                                     ServerMode::softsync, ServerMode::stale_synchronous,
+                                     ServerMode::backup_workers),
+                     testing::Values(RunClock::machine, RunClock::made_up)),
+    [](const auto& one) {
+      return std::string(base::name_of(std::get<0>(one.param))) + "_" +
+             std::string(base::name_of(std::get<1>(one.param)));
+    });
 
 TEST_P(SessionWithServers, a_pause_lets_what_is_under_way_end_and_resume_goes_on) {
   SessionRun run(experiment());
@@ -65,7 +70,8 @@ TEST_P(SessionWithServers, a_single_step_is_one_step) {
   const std::int64_t at = viewer.wait_for(RunState::paused).step;
   for (int i = 1; i <= 3; ++i) {
     viewer.ask(Command::single_step);
-    const Status after = viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step > at + i - 1; });
+    const Status after = viewer.wait_until(
+        [&](const Status& s) { return s.state == RunState::paused && s.step > at + i - 1; });
     EXPECT_EQ(after.step, at + i);
   }
 }
@@ -84,7 +90,8 @@ TEST_P(SessionWithServers, a_run_comes_to_its_end_and_says_every_step) {
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
   ASSERT_EQ(history->train_loss().size(), 60u);
-  for (std::size_t i = 0; i < 60; ++i) EXPECT_EQ(history->train_loss()[i].step, static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < 60; ++i)
+    EXPECT_EQ(history->train_loss()[i].step, static_cast<std::int32_t>(i));
   ASSERT_FALSE(history->held_out_loss().empty());
   EXPECT_EQ(history->held_out_loss().back().step, 59) << "by the final parameters";
 }
@@ -93,7 +100,8 @@ TEST_P(SessionWithServers, its_order_computes_it_again) {
   SessionRun run(experiment(60));
   const auto outcome = run.result();
   ASSERT_EQ(state_of(outcome), "finished");
-  const auto again = session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
+  const auto again =
+      session::recompute(outcome.result["run_directory"].get<std::string>(), recompute_services());
   ASSERT_TRUE(again) << base::to_string(again.error());
   EXPECT_GE(again->gradients, 60);
   EXPECT_EQ(again->left_over, 0);
@@ -106,13 +114,16 @@ TEST(SessionOrder, the_virtual_clock_comes_to_the_same_weights_again) {
   experiment::Experiment e = served(ServerMode::asynchronous, 60);
   e.run.clock = RunClock::made_up;
   e.topology.hosts[0].devices[0].slow_down = 3;
-  const auto weights = [&] { return SessionRun(e).result().result["ranks"][0]["parameters_xxh64"].get<std::string>(); };
+  const auto weights = [&] {
+    return SessionRun(e).result().result["ranks"][0]["parameters_xxh64"].get<std::string>();
+  };
   const std::string once = weights();
   EXPECT_NE(once, "");
   EXPECT_EQ(once, weights());
 }
 
-// However long its rounds are drawn: all workers compute, and none waits for the coordinator to let it.
+// However long its rounds are drawn: all workers compute, and none waits for the coordinator to let
+// it.
 TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) {
   experiment::Experiment e = served(ServerMode::asynchronous, 240);
   e.run.clock = RunClock::made_up;
@@ -125,7 +136,8 @@ TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) 
   EXPECT_NEAR(outcome.result["staleness"]["mean"].get<double>(), 2, 0.06);
 }
 
-// A second of this machine is many of the drawn one's here: what is written down beside the charts goes by the same clock.
+// A second of this machine is many of the drawn one's here: what is written down beside the charts
+// goes by the same clock.
 TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
   experiment::Experiment e = served(ServerMode::asynchronous);
   e.run.clock = RunClock::made_up;
@@ -144,8 +156,10 @@ TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
   ASSERT_EQ(history->faults().size(), 1u);
   const telemetry::Fault& fault = history->faults()[0];
   const auto& losses = history->train_loss();
-  const auto before = std::find_if(losses.begin(), losses.end(), [&](const auto& loss) { return loss.step + 20 >= fault.step; });
-  const auto after = std::find_if(losses.begin(), losses.end(), [&](const auto& loss) { return loss.step >= fault.step + 20; });
+  const auto before = std::find_if(losses.begin(), losses.end(),
+                                   [&](const auto& loss) { return loss.step + 20 >= fault.step; });
+  const auto after = std::find_if(losses.begin(), losses.end(),
+                                  [&](const auto& loss) { return loss.step >= fault.step + 20; });
   ASSERT_NE(after, losses.end());
   EXPECT_GT(losses.back().seconds, 100) << "of the clock";
   EXPECT_GT(fault.seconds, before->seconds);
@@ -156,7 +170,10 @@ TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
 TEST(SessionOrder, a_model_with_a_state_is_kept_whole) {
   experiment::Experiment e = served(ServerMode::asynchronous, 30);
   e.run.clock = RunClock::made_up;
-  e.model.layers = {{model::LayerKind::linear, 12}, {model::LayerKind::batch_norm, 0}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.model.layers = {{model::LayerKind::linear, 12},
+                    {model::LayerKind::batch_norm, 0},
+                    {model::LayerKind::relu, 0},
+                    {model::LayerKind::linear, 0}};
   EXPECT_EQ(state_of(SessionRun(e).result()), "finished");
 }
 
@@ -190,11 +207,13 @@ TEST(SessionOrder, of_another_experiment_is_refused) {
   const std::filesystem::path others = other.result().result["run_directory"].get<std::string>();
   const auto again = [&] { return session::recompute(directory, recompute_services()); };
   ASSERT_TRUE(again());
-  std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(others / session::kOrderFile, directory / session::kOrderFile,
+                             std::filesystem::copy_options::overwrite_existing);
   const auto refused = again();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::ProblemCode::refused);
-  EXPECT_NE(refused.error().what.find("is the order of plan"), std::string::npos) << base::to_string(refused.error());
+  EXPECT_NE(refused.error().what.find("is the order of plan"), std::string::npos)
+      << base::to_string(refused.error());
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ void expect_cancelled(SessionRun& run) {
   EXPECT_EQ(state_of(outcome), "cancelled: the run was cancelled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
   EXPECT_EQ(outcome.result["steps"], 0);
-  EXPECT_FALSE(std::filesystem::exists(run.directory() / "control")) << "it says that the run lives";
+  EXPECT_FALSE(std::filesystem::exists(run.directory() / "control"))
+      << "it says that the run lives";
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "checkpoints" / "step-0"));
 }
 
@@ -54,7 +55,8 @@ TEST_F(SessionStart, a_stop_ends_it_and_who_comes_late_is_told) {
 
 TEST_F(SessionStart, a_stop_does_not_wait_for_a_rank_that_does_not_get_ready) {
   SessionPieces stuck;
-  stuck.compute = [](int rank, std::unique_ptr<compute::Compute> plain, const SessionPieces::Killed& killed) {
+  stuck.compute = [](int rank, std::unique_ptr<compute::Compute> plain,
+                     const SessionPieces::Killed& killed) {
     while (rank == 1 && !*killed) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return plain;
   };
@@ -91,7 +93,10 @@ TEST_F(SessionStart, a_pause_holds_before_the_first_step) {
   open_door();
   EXPECT_EQ(viewer.wait_for(RunState::paused).horizon, 0);
   viewer.ask(Command::single_step);
-  EXPECT_EQ(viewer.wait_until([](const Status& s) { return s.state == RunState::paused && s.step > 0; }).step, 1);
+  EXPECT_EQ(
+      viewer.wait_until([](const Status& s) { return s.state == RunState::paused && s.step > 0; })
+          .step,
+      1);
   viewer.ask(Command::resume);
   viewer.wait_for_step(5);
 }

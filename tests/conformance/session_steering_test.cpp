@@ -20,7 +20,8 @@ TEST(Session, pause_stops_all_ranks_at_one_step_and_resume_goes_on) {
   viewer.wait_for_step(3);
   viewer.ask(Command::pause);
   const Status paused = viewer.wait_for(RunState::paused);
-  for (const auto& rank : paused.ranks) EXPECT_EQ(rank.step, paused.horizon) << "rank " << rank.rank;
+  for (const auto& rank : paused.ranks)
+    EXPECT_EQ(rank.step, paused.horizon) << "rank " << rank.rank;
   for (const auto& rank : paused.ranks) EXPECT_EQ(rank.state, "paused");
   viewer.ask(Command::resume);
   viewer.wait_for_step(paused.step + 5);
@@ -39,7 +40,8 @@ TEST(Session, a_single_step_is_one_step) {
   const std::int64_t at = pause(viewer);
   for (int i = 1; i <= 3; ++i) {
     viewer.ask(Command::single_step);
-    const Status after = viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step > at + i - 1; });
+    const Status after = viewer.wait_until(
+        [&](const Status& s) { return s.state == RunState::paused && s.step > at + i - 1; });
     EXPECT_EQ(after.step, at + i);
     EXPECT_EQ(after.horizon, at + i);
   }
@@ -51,7 +53,8 @@ TEST(Session, single_steps_are_logged_as_such_and_not_as_pauses) {
   const std::int64_t at = pause(viewer);
   for (const std::int64_t step : {at + 1, at + 2}) {
     viewer.ask(Command::single_step);
-    viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step == step; });
+    viewer.wait_until(
+        [&](const Status& s) { return s.state == RunState::paused && s.step == step; });
   }
   viewer.ask(Command::stop);
   EXPECT_EQ(state_of(run.result()), "stopped");
@@ -60,9 +63,13 @@ TEST(Session, single_steps_are_logged_as_such_and_not_as_pauses) {
   std::vector<std::string> said;
   for (const telemetry::LogLine& line : history->log())
     if (line.rank < 0) said.push_back(line.text);
-  const auto done = [](std::int64_t steps) { return "single step done: " + base::format_count(steps) + " of " + base::format_count(kEndless) + " steps"; };
+  const auto done = [](std::int64_t steps) {
+    return "single step done: " + base::format_count(steps) + " of " +
+           base::format_count(kEndless) + " steps";
+  };
   EXPECT_THAT(said,
-              testing::ElementsAre(testing::StartsWith("started 2 ranks"), "running", "pausing", "paused", done(at + 1), done(at + 2), "stopping", "stopped"));
+              testing::ElementsAre(testing::StartsWith("started 2 ranks"), "running", "pausing",
+                                   "paused", done(at + 1), done(at + 2), "stopping", "stopped"));
 }
 
 TEST(Session, a_single_step_while_it_trains_is_the_one_beyond_what_was_granted) {
@@ -85,7 +92,8 @@ TEST(Session, a_command_that_is_repeated_or_late_is_carried_out_once) {
   viewer.ask(Command::single_step);
   const std::uint64_t single = viewer.last_id();
   for (int i = 0; i < 5; ++i) viewer.send({single, Command::single_step, 0});
-  viewer.wait_until([&](const Status& s) { return s.state == RunState::paused && s.step == at + 1; });
+  viewer.wait_until(
+      [&](const Status& s) { return s.state == RunState::paused && s.step == at + 1; });
   viewer.ask(Command::resume);
   viewer.send({pause, Command::pause, 0});  // an old one arrives again
   viewer.wait_for_step(at + 20);
@@ -112,8 +120,11 @@ TEST(Session, stop_ends_in_order_with_the_steps_done) {
   EXPECT_EQ(outcome.result["status"], "stopped");
   EXPECT_GE(outcome.result["steps"], 5);
   EXPECT_LT(outcome.result["steps"], kEndless);
-  EXPECT_EQ(outcome.result["ranks"][0]["parameters_xxh64"], outcome.result["ranks"][1]["parameters_xxh64"]);
-  EXPECT_TRUE(std::filesystem::exists(run.directory() / "checkpoints" / ("step-" + outcome.result["steps"].dump()) / "manifest.json"));
+  EXPECT_EQ(outcome.result["ranks"][0]["parameters_xxh64"],
+            outcome.result["ranks"][1]["parameters_xxh64"]);
+  EXPECT_TRUE(std::filesystem::exists(run.directory() / "checkpoints" /
+                                      ("step-" + outcome.result["steps"].dump()) /
+                                      "manifest.json"));
 }
 
 TEST(Session, stop_while_paused_ends_too) {
@@ -132,9 +143,13 @@ TEST(Session, the_pace_dial_holds_steps_back) {
   viewer.wait_for_step(1);
   const Status set = viewer.ask(Command::set_pace, 0.05);
   EXPECT_DOUBLE_EQ(set.seconds_per_step, 0.05);
-  const std::int64_t from = viewer.wait_until([](const Status&s) { return s.step >= s.horizon - 1; }).step, begun = base::now_nanoseconds();
+  const std::int64_t from =
+                         viewer.wait_until([](const Status&s) { return s.step >= s.horizon - 1; })
+                             .step,
+                     begun = base::now_nanoseconds();
   const std::int64_t to = viewer.wait_for_step(from + 10).step;
-  EXPECT_GE(base::seconds(base::now_nanoseconds() - begun), 0.05 * static_cast<double>(to - from - 2));
+  EXPECT_GE(base::seconds(base::now_nanoseconds() - begun),
+            0.05 * static_cast<double>(to - from - 2));
   viewer.ask(Command::set_pace, 0);
   viewer.wait_for_step(to + 100);
 }
@@ -147,7 +162,8 @@ TEST(Session, an_interrupt_stops_in_order_and_counts_as_cancelled) {
   const auto outcome = run.result();
   EXPECT_EQ(state_of(outcome), "cancelled: the run was cancelled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
-  EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_string()) << "what was trained is kept";
+  EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_string())
+      << "what was trained is kept";
 }
 
 TEST(Session, nothing_takes_a_stop_back) {
@@ -155,20 +171,23 @@ TEST(Session, nothing_takes_a_stop_back) {
   Viewer(run.client()).wait_for_step(1);
   const auto viewer = run.client();
   std::uint64_t id = 0;
-  for (const Command command : {Command::stop, Command::pause, Command::single_step, Command::resume})
+  for (const Command command :
+       {Command::stop, Command::pause, Command::single_step, Command::resume})
     EXPECT_TRUE(viewer->send(session::Ask{++id, command, 0}));
   EXPECT_EQ(state_of(run.result()), "stopped");
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
   std::vector<std::string> states;
-  for (const base::Json& state : history->states()) states.push_back(state.at("state").get<std::string>());
+  for (const base::Json& state : history->states())
+    states.push_back(state.at("state").get<std::string>());
   EXPECT_THAT(states, testing::ElementsAre("starting", "running", "stopping", "stopped"));
 }
 
 // Lets go of its peers when it may.
 class Lingering final : public WrappedTransport {
  public:
-  Lingering(std::unique_ptr<comm::Transport> inner, std::shared_future<void> may_go) : WrappedTransport(std::move(inner)), may_go_(std::move(may_go)) {}
+  Lingering(std::unique_ptr<comm::Transport> inner, std::shared_future<void> may_go)
+      : WrappedTransport(std::move(inner)), may_go_(std::move(may_go)) {}
   ~Lingering() override { may_go_.wait(); }
 
  private:
@@ -178,7 +197,9 @@ class Lingering final : public WrappedTransport {
 TEST(Session, an_interrupt_while_the_ranks_leave_changes_nothing) {
   std::promise<void> go;
   SessionPieces pieces;
-  pieces.transport = [may_go = go.get_future().share()](int, std::unique_ptr<comm::Transport> end) -> std::unique_ptr<comm::Transport> {
+  pieces.transport = [may_go = go.get_future().share()](
+                         int,
+                         std::unique_ptr<comm::Transport> end) -> std::unique_ptr<comm::Transport> {
     return std::make_unique<Lingering>(std::move(end), may_go);
   };
   SessionRun run(session_experiment(2, 20), std::move(pieces));

@@ -58,37 +58,48 @@ TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
 }
 
 // What one rank recorded, step by step.
-std::vector<double> recorded_values(const telemetry::History& history, telemetry::Metric metric, int rank, int index = 0) {
+std::vector<double> recorded_values(const telemetry::History& history, telemetry::Metric metric,
+                                    int rank, int index = 0) {
   const auto* series = history.find({metric, rank, index});
   return series == nullptr ? std::vector<double>{} : series->values;
 }
 
-void expect_near(const std::vector<double>& values, const std::vector<double>& expected, const std::string& what) {
+void expect_near(const std::vector<double>& values, const std::vector<double>& expected,
+                 const std::string& what) {
   ASSERT_EQ(values.size(), expected.size()) << what;
-  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-4 * std::abs(expected[i])) << what << " of step " << i;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(values[i], expected[i], 1e-4 * std::abs(expected[i])) << what << " of step " << i;
 }
 
-// On the same global batch: what is measured of the mean gradient is what one device measures of its own.
+// On the same global batch: what is measured of the mean gradient is what one device measures of
+// its own.
 TEST(Session, what_ranks_measure_of_the_gradient_is_what_one_device_measures) {
   using telemetry::Metric;
   SessionRun one(session_experiment(1, 20)), three(session_experiment(3, 20));
   ASSERT_EQ(state_of(one.result()), "finished");
   ASSERT_EQ(state_of(three.result()), "finished");
-  const auto alone = telemetry::History::load(one.directory()), together = telemetry::History::load(three.directory());
+  const auto alone = telemetry::History::load(one.directory()),
+             together = telemetry::History::load(three.directory());
   ASSERT_TRUE(alone && together);
   for (const int segment : {0, 1}) {
-    const auto reduced = recorded_values(*alone, Metric::reduced_gradient_norm, 0, segment), ratio = recorded_values(*alone, Metric::update_ratio, 0, segment);
+    const auto reduced = recorded_values(*alone, Metric::reduced_gradient_norm, 0, segment),
+               ratio = recorded_values(*alone, Metric::update_ratio, 0, segment);
     ASSERT_EQ(reduced.size(), 20u);
-    expect_near(recorded_values(*alone, Metric::local_gradient_norm, 0, segment), reduced, "local norm, to which nobody adds,");
+    expect_near(recorded_values(*alone, Metric::local_gradient_norm, 0, segment), reduced,
+                "local norm, to which nobody adds,");
     std::vector<double> mean_of_local(20);
     for (int rank = 0; rank < 3; ++rank) {
-      expect_near(recorded_values(*together, Metric::reduced_gradient_norm, rank, segment), reduced, "reduced norm of rank " + std::to_string(rank));
-      expect_near(recorded_values(*together, Metric::update_ratio, rank, segment), ratio, "update ratio of rank " + std::to_string(rank));
+      expect_near(recorded_values(*together, Metric::reduced_gradient_norm, rank, segment), reduced,
+                  "reduced norm of rank " + std::to_string(rank));
+      expect_near(recorded_values(*together, Metric::update_ratio, rank, segment), ratio,
+                  "update ratio of rank " + std::to_string(rank));
       const auto local = recorded_values(*together, Metric::local_gradient_norm, rank, segment);
       ASSERT_EQ(local.size(), 20u);
       for (std::size_t i = 0; i < 20; ++i) mean_of_local[i] += local[i] / 3;
     }
-    for (std::size_t i = 0; i < 20; ++i) EXPECT_GT(mean_of_local[i], reduced[i] * (1 - 1e-6)) << "a norm of a mean is no more than the mean of norms";
+    for (std::size_t i = 0; i < 20; ++i)
+      EXPECT_GT(mean_of_local[i], reduced[i] * (1 - 1e-6))
+          << "a norm of a mean is no more than the mean of norms";
   }
 }
 
@@ -102,20 +113,26 @@ TEST(Session, the_parts_of_a_step_are_the_step) {
     const auto step = recorded_values(*history, Metric::step_seconds, rank);
     ASSERT_EQ(step.size(), 20u);
     std::vector<double> parts(20);
-    for (const Metric part : {Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds, Metric::input_seconds}) {
+    for (const Metric part : {Metric::compute_seconds, Metric::transfer_seconds,
+                              Metric::wait_seconds, Metric::input_seconds}) {
       const auto values = recorded_values(*history, part, rank);
       ASSERT_EQ(values.size(), 20u);
       for (std::size_t i = 0; i < 20; ++i) parts[i] += values[i];
     }
-    for (std::size_t i = 0; i < 20; ++i) EXPECT_LE(parts[i], step[i] + 1e-9) << "step " << i << ": what is left is overhead of the loop";
+    for (std::size_t i = 0; i < 20; ++i)
+      EXPECT_LE(parts[i], step[i] + 1e-9)
+          << "step " << i << ": what is left is overhead of the loop";
     EXPECT_GT(std::ranges::max(recorded_values(*history, Metric::compute_seconds, rank)), 0);
   }
 }
 
-// Under AddressSanitizer this reads freed memory when what a rank posted from goes before its transport.
+// Under AddressSanitizer this reads freed memory when what a rank posted from goes before its
+// transport.
 TEST(Session, a_transport_may_send_until_it_is_gone) {
   SessionPieces pieces;
-  pieces.transport = [](int, std::unique_ptr<comm::Transport> end) { return std::make_unique<LateTransport>(std::move(end)); };
+  pieces.transport = [](int, std::unique_ptr<comm::Transport> end) {
+    return std::make_unique<LateTransport>(std::move(end));
+  };
   SessionRun run(session_experiment(3, 5), std::move(pieces));
   const auto outcome = run.result();
   EXPECT_EQ(outcome.state, RunState::finished) << state_of(outcome);
@@ -131,9 +148,11 @@ TEST(Session, one_rank_needs_no_peer) {
 TEST(Session, the_run_directory_holds_the_whole_story) {
   SessionRun run(session_experiment(2, 30));
   const auto outcome = run.result();
-  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try", "checkpoints/step-30/manifest.json"})
+  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json",
+                           "recording.try", "checkpoints/step-30/manifest.json"})
     EXPECT_TRUE(std::filesystem::exists(run.directory() / file)) << file;
-  EXPECT_FALSE(std::filesystem::exists(run.directory() / "control")) << "it says that the run lives";
+  EXPECT_FALSE(std::filesystem::exists(run.directory() / "control"))
+      << "it says that the run lives";
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
   EXPECT_EQ(history->damage(), "");
@@ -147,11 +166,14 @@ TEST(Session, the_checkpoint_holds_the_weights_that_the_result_names) {
   const auto outcome = run.result();
   const auto resolved = experiment::resolve(session_experiment(2, 20), ".").value();
   std::vector<float> weights(static_cast<std::size_t>(resolved.model.elements));
-  const compute::Tensor parameters{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(weights.data())};
-  const auto info = session::read_checkpoint(run.directory() / "checkpoints", resolved.model, parameters);
+  const compute::Tensor parameters{
+      base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(weights.data())};
+  const auto info =
+      session::read_checkpoint(run.directory() / "checkpoints", resolved.model, parameters);
   ASSERT_TRUE(info) << base::to_string(info.error());
   EXPECT_EQ(info->info.step, 20);
-  EXPECT_EQ(base::hex(base::xxh64(std::as_bytes(std::span(weights)))), outcome.result["ranks"][0]["parameters_xxh64"]);
+  EXPECT_EQ(base::hex(base::xxh64(std::as_bytes(std::span(weights)))),
+            outcome.result["ranks"][0]["parameters_xxh64"]);
 }
 
 }  // namespace

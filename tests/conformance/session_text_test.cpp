@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a language model makes up where no rank has all of it: by its parts, as they were after the step that is named.
+// What a language model makes up where no rank has all of it: by its parts, as they were after the
+// step that is named.
 #include <gmock/gmock.h>
 
 #include "core/experiment/fields.h"
@@ -34,17 +35,27 @@ struct Told {
 };
 
 // By the numbers of the last checkpoint, as any reader of it would say.
-std::string said_by_checkpoint(const experiment::Experiment& e, const std::filesystem::path& directory) {
+std::string said_by_checkpoint(const experiment::Experiment& e,
+                               const std::filesystem::path& directory) {
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
   std::vector<float> parameters(static_cast<std::size_t>(resolved.model.elements));
-  const compute::Tensor flat{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(parameters.data())};
+  const compute::Tensor flat{base::DType::fp32,
+                             {resolved.model.elements},
+                             reinterpret_cast<std::byte*>(parameters.data())};
   const auto read = session::read_checkpoint(directory / "checkpoints", resolved.model, flat);
   EXPECT_TRUE(read) << base::to_string(read.error());
   if (!read) return "";
   EXPECT_EQ(read->info.step, 12);
   const auto compute = compute::reference::make();
-  auto sampler = run::TextSampler::make({&resolved.model, compute.get(), flat, {}, compute::Multiplies::full, data::open(e.data, ".").value()->vocabulary()});
-  return "after step 11:\n" + sampler.value().sample(30, e.run.temperature, static_cast<std::uint64_t>(e.training.seed), 11);
+  auto sampler = run::TextSampler::make({&resolved.model,
+                                         compute.get(),
+                                         flat,
+                                         {},
+                                         compute::Multiplies::full,
+                                         data::open(e.data, ".").value()->vocabulary()});
+  return "after step 11:\n" + sampler.value().sample(30, e.run.temperature,
+                                                     static_cast<std::uint64_t>(e.training.seed),
+                                                     11);
 }
 
 Told told_by(const experiment::Experiment& e) {
@@ -69,7 +80,8 @@ TEST(SessionText, of_a_model_in_parts_is_what_its_checkpoint_says) {
     ASSERT_EQ(state_of(told.result), "finished");
     ASSERT_FALSE(told.texts.empty());
     for (const std::string& text : told.texts)
-      EXPECT_THAT(text, testing::AnyOf(StartsWith("after step 3:\n"), StartsWith("after step 7:\n"), StartsWith("after step 11:\n")));
+      EXPECT_THAT(text, testing::AnyOf(StartsWith("after step 3:\n"), StartsWith("after step 7:\n"),
+                                       StartsWith("after step 11:\n")));
     EXPECT_EQ(told.texts.back(), told.by_checkpoint) << "the last one is never passed over";
     EXPECT_EQ(told.result.result["sampled_text"], told.by_checkpoint);
   }

@@ -16,7 +16,10 @@ class Viewer {
  public:
   explicit Viewer(std::unique_ptr<session::ControlClient> client) : client_(std::move(client)) {}
 
-  session::Status ask(session::Command command = session::Command::ask, double seconds_per_step = 0) { return send({++id_, command, seconds_per_step}); }
+  session::Status ask(session::Command command = session::Command::ask,
+                      double seconds_per_step = 0) {
+    return send({++id_, command, seconds_per_step});
+  }
 
   // Sends an Ask as it is, a repeated one too, and waits for its answer.
   session::Status send(const session::Ask& ask) {
@@ -38,7 +41,8 @@ class Viewer {
       if (wanted(status)) return status;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    ADD_FAILURE() << "it does not come to that: state " << base::name_of(status.state) << ", step " << status.step << ", horizon " << status.horizon;
+    ADD_FAILURE() << "it does not come to that: state " << base::name_of(status.state) << ", step "
+                  << status.step << ", horizon " << status.horizon;
     return status;
   }
   session::Status wait_for(session::RunState state) {

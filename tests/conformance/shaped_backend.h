@@ -27,7 +27,8 @@ inline comm::DrawnLinks fast_links(int ranks) {
 // The file of the links, as a launcher makes it.
 class LinksFile {
  public:
-  explicit LinksFile(const Shape& shape) : fd_(comm::create_shaped_links(fast_links(shape.ranks), shape.channels).value()) {}
+  explicit LinksFile(const Shape& shape)
+      : fd_(comm::create_shaped_links(fast_links(shape.ranks), shape.channels).value()) {}
   ~LinksFile() { ::close(fd_); }
   LinksFile(const LinksFile&) = delete;
   LinksFile& operator=(const LinksFile&) = delete;
@@ -57,8 +58,8 @@ class Within {
 inline Backend shaped(Backend backend) {
   const auto within = std::make_shared<Within>();
   const auto prepare = [within, inner = backend.prepare](const Shape& shape) -> Opener {
-    return [within, opener = inner(shape), file = std::make_shared<LinksFile>(shape)](int rank,
-                                                                                      std::uint32_t generation) -> base::Result<std::unique_ptr<Transport>> {
+    return [within, opener = inner(shape), file = std::make_shared<LinksFile>(shape)](
+               int rank, std::uint32_t generation) -> base::Result<std::unique_ptr<Transport>> {
       auto links = file->open();
       auto end = opener(rank, generation);
       if (!links || !end) return end;
@@ -68,7 +69,10 @@ inline Backend shaped(Backend backend) {
       return made;
     };
   };
-  if (backend.connected) backend.connected = [within, inner = backend.connected](Transport& end) { return inner(within->of(end)); };
+  if (backend.connected)
+    backend.connected = [within, inner = backend.connected](Transport& end) {
+      return inner(within->of(end));
+    };
   backend.name = "shaped_" + backend.name;
   backend.prepare = prepare;
   return backend;

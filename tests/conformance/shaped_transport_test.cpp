@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Shaped links around a transport: bytes take their time. That all a transport promises still holds is shown beside each backend's own
-// tests (shaped_backend.h).
+// Shaped links around a transport: bytes take their time. That all a transport promises still holds
+// is shown beside each backend's own tests (shaped_backend.h).
 #include "core/comm/shaped_transport.h"
 
 #include <gmock/gmock.h>
@@ -29,9 +29,12 @@ topology::Topology bus(int ranks, double bits_per_second, double latency_seconds
   return drawing;
 }
 
-comm::DrawnLinks drawn(const topology::Topology& drawing) { return comm::drawn_links(topology::Network(drawing)).value(); }
+comm::DrawnLinks drawn(const topology::Topology& drawing) {
+  return comm::drawn_links(topology::Network(drawing)).value();
+}
 
-std::vector<std::unique_ptr<Transport>> shaped_threads(int ranks, std::size_t arena_bytes, int channels, const Links& links) {
+std::vector<std::unique_ptr<Transport>> shaped_threads(int ranks, std::size_t arena_bytes,
+                                                       int channels, const Links& links) {
   auto ends = inproc::make(ranks, arena_bytes, {channels, comm::kBriefPatience}).value();
   for (auto& end : ends) end = ShapedTransport::make(std::move(end), links).value();
   return ends;
@@ -43,7 +46,8 @@ class ShapedByHand : public testing::Test {
   bool comes() { return (*ends_[1]).receive(0, 0)->has_value(); }
 
   std::atomic<std::int64_t> now_ns_{1'000'000'000};
-  Links links_ = ShapedLinks::make(drawn(bus(2, 1e9, 10e-6)), 2, [this] { return now_ns_.load(); }).value();
+  Links links_ =
+      ShapedLinks::make(drawn(bus(2, 1e9, 10e-6)), 2, [this] { return now_ns_.load(); }).value();
   std::vector<std::unique_ptr<Transport>> ends_ = shaped_threads(2, 1 << 20, 2, links_);
 };
 
@@ -69,7 +73,8 @@ TEST_F(ShapedByHand, what_is_held_back_cannot_be_released) {
 }
 
 TEST_F(ShapedByHand, a_late_receiver_delays_nothing_that_is_queued) {
-  for (int op = 0; op < 10; ++op) ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(op), ends_[0]->arena().first(1000))));
+  for (int op = 0; op < 10; ++op)
+    ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(op), ends_[0]->arena().first(1000))));
   now_ns_ += 10 * 8'000 + 10'000;  // it looks for the first time when the last has come
   for (int op = 0; op < 10; ++op) {
     EXPECT_TRUE(comes()) << op;
@@ -97,7 +102,8 @@ TEST(ShapedTransport, a_wait_ends_when_a_message_that_is_held_back_is_due) {
 
 TEST(ShapedTransport, links_of_another_group_are_refused) {
   auto ends = inproc::make(2, 4096).value();
-  EXPECT_FALSE(ShapedTransport::make(std::move(ends[0]), ShapedLinks::make(drawn(bus(3, 1e9, 0)), 8).value()));
+  EXPECT_FALSE(ShapedTransport::make(std::move(ends[0]),
+                                     ShapedLinks::make(drawn(bus(3, 1e9, 0)), 8).value()));
 }
 
 // The simulator's links and these, given the same messages: the same picosecond for each.
@@ -106,14 +112,16 @@ TEST(ShapedLinks, agree_with_the_links_of_the_simulator_on_every_arrival) {
   for (int round = 0; round < 40; ++round) {
     topology::Topology drawing = bus(6, 1e8 + static_cast<double>(random() % 1'000'000'000), 1e-6);
     drawing.hosts.push_back(tests::drawn_host("other", 2));
-    drawing.links.push_back({"host", "other", 1e8 + static_cast<double>(random() % 400'000'000), 1e-5});
+    drawing.links.push_back(
+        {"host", "other", 1e8 + static_cast<double>(random() % 400'000'000), 1e-5});
     const topology::Network network(drawing);
     const comm::DrawnLinks of_drawing = drawn(drawing);
     std::vector<std::byte> memory(comm::LinkShares::bytes(of_drawing, 1) + 64);
     void* start = memory.data();
     std::size_t space = memory.size();
     std::align(64, 1, start, space);
-    comm::LinkShares shares = comm::LinkShares::format({static_cast<std::byte*>(start), space}, of_drawing, 1);
+    comm::LinkShares shares =
+        comm::LinkShares::format({static_cast<std::byte*>(start), space}, of_drawing, 1);
     sim::Links simulated(network);
 
     struct Sent {
@@ -144,24 +152,33 @@ TEST(ShapedLinks, agree_with_the_links_of_the_simulator_on_every_arrival) {
         break;
       } else {
         now = end;
-        for (const int number : simulated.take_ended(now)) ends[static_cast<std::size_t>(number)] = now;
+        for (const int number : simulated.take_ended(now))
+          ends[static_cast<std::size_t>(number)] = now;
       }
     }
-    for (const Sent& sent : all) shares.post(sent.lane, static_cast<std::uint64_t>(sent.bytes), sent.at);
+    for (const Sent& sent : all)
+      shares.post(sent.lane, static_cast<std::uint64_t>(sent.bytes), sent.at);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto& route = of_drawing.routes[static_cast<std::size_t>(all[i].lane.from * 8 + all[i].lane.to)];
-      EXPECT_EQ(shares.oldest(all[i].lane, sim::kLongest / 2).look_again, ends[i] + sim::picoseconds(route.latency_seconds)) << round << " " << i;
+      const auto& route =
+          of_drawing.routes[static_cast<std::size_t>(all[i].lane.from * 8 + all[i].lane.to)];
+      EXPECT_EQ(shares.oldest(all[i].lane, sim::kLongest / 2).look_again,
+                ends[i] + sim::picoseconds(route.latency_seconds))
+          << round << " " << i;
     }
   }
 }
 
 tests::MakeTransports over(double bits_per_second, double latency_seconds) {
   return [=](int ranks, std::size_t arena_bytes) {
-    return shaped_threads(ranks, arena_bytes, 8, ShapedLinks::make(drawn(bus(ranks, bits_per_second, latency_seconds)), 8).value());
+    return shaped_threads(
+        ranks, arena_bytes, 8,
+        ShapedLinks::make(drawn(bus(ranks, bits_per_second, latency_seconds)), 8).value());
   };
 }
 
-std::vector<std::unique_ptr<Transport>> unshaped(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes).value(); }
+std::vector<std::unique_ptr<Transport>> unshaped(int ranks, std::size_t arena_bytes) {
+  return inproc::make(ranks, arena_bytes).value();
+}
 
 TEST(ShapedTraining, ends_with_the_same_bits_and_bytes_and_takes_the_time_of_the_links) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
@@ -176,7 +193,8 @@ TEST(ShapedTraining, ends_with_the_same_bits_and_bytes_and_takes_the_time_of_the
       EXPECT_EQ(slow[rank].parameters, free[rank].parameters);
       double bits = 0;
       for (std::size_t peer = 0; peer < 3; ++peer) {
-        EXPECT_EQ(slow[rank].traffic[peer].sent_payload_bytes, free[rank].traffic[peer].sent_payload_bytes);
+        EXPECT_EQ(slow[rank].traffic[peer].sent_payload_bytes,
+                  free[rank].traffic[peer].sent_payload_bytes);
         bits += 8.0 * static_cast<double>(slow[rank].traffic[peer].sent_payload_bytes);
       }
       EXPECT_GE(slow[rank].seconds, bits / 1e6) << "its way out passes no more";
@@ -185,7 +203,10 @@ TEST(ShapedTraining, ends_with_the_same_bits_and_bytes_and_takes_the_time_of_the
 }
 
 TEST(ShapedTraining, more_steps_allocate_nothing_more) {
-  for (const int ranks : {2, 4}) EXPECT_THAT(tests::allocated_by_more_steps(tests::small(ranks, 24), over(10e9, 1e-6)), testing::Each(0)) << ranks;
+  for (const int ranks : {2, 4})
+    EXPECT_THAT(tests::allocated_by_more_steps(tests::small(ranks, 24), over(10e9, 1e-6)),
+                testing::Each(0))
+        << ranks;
 }
 
 }  // namespace

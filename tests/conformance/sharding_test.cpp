@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training, whoever owns which samples: each is used once an epoch, by its owner, and counts as much as any other.
+// Real training, whoever owns which samples: each is used once an epoch, by its owner, and counts
+// as much as any other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,11 +19,13 @@ class Watched : public data::Dataset {
  public:
   explicit Watched(std::shared_ptr<const data::Dataset> set) : set_(std::move(set)) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     if (split == data::Split::train) asked.insert(asked.end(), indices.begin(), indices.end());
     set_->fill(split, indices, features, labels);
   }
-  mutable std::vector<std::int64_t> asked;  // by the one thread that prefetches, and read when it has ended
+  mutable std::vector<std::int64_t>
+      asked;  // by the one thread that prefetches, and read when it has ended
 
  private:
   std::shared_ptr<const data::Dataset> set_;
@@ -36,9 +39,11 @@ struct Trained {
 Trained trained_watched(const experiment::Resolved& resolved) {
   Trained all;
   all.data.resize(static_cast<std::size_t>(resolved.world()));
-  all.ranks = train(resolved, compute::reference::make, in_process, [&](int rank, std::shared_ptr<const data::Dataset> set) {
-    return all.data[static_cast<std::size_t>(rank)] = std::make_shared<const Watched>(std::move(set));
-  });
+  all.ranks = train(resolved, compute::reference::make, in_process,
+                    [&](int rank, std::shared_ptr<const data::Dataset> set) {
+                      return all.data[static_cast<std::size_t>(rank)] =
+                                 std::make_shared<const Watched>(std::move(set));
+                    });
   return all;
 }
 
@@ -47,7 +52,9 @@ struct ShardingCase {
   int ranks;
 };
 
-void PrintTo(const ShardingCase& c, std::ostream* out) { *out << base::name_of(c.kind) << ", " << c.ranks << " ranks"; }
+void PrintTo(const ShardingCase& c, std::ostream* out) {
+  *out << base::name_of(c.kind) << ", " << c.ranks << " ranks";
+}
 
 class Sharded : public testing::TestWithParam<ShardingCase> {
  protected:
@@ -77,7 +84,8 @@ TEST_P(Owned, a_rank_sees_no_samples_but_its_own) {
   const auto r = resolved();
   const auto all = trained_watched(r);
   for (std::size_t rank = 0; rank < all.data.size(); ++rank) {
-    const std::set<std::int64_t> distinct(all.data[rank]->asked.begin(), all.data[rank]->asked.end());
+    const std::set<std::int64_t> distinct(all.data[rank]->asked.begin(),
+                                          all.data[rank]->asked.end());
     EXPECT_EQ(std::ssize(distinct), data::samples_by_rank(r.shards)[rank]);
     std::vector<std::int64_t> classes(5);
     for (const std::int64_t index : distinct) ++classes[static_cast<std::size_t>(index % 5)];
@@ -85,13 +93,18 @@ TEST_P(Owned, a_rank_sees_no_samples_but_its_own) {
   }
 }
 
-double mean_loss(const std::vector<RankOutcome>& ranks, std::int64_t first_step, std::int64_t end_step) {
+double mean_loss(const std::vector<RankOutcome>& ranks, std::int64_t first_step,
+                 std::int64_t end_step) {
   double loss = 0, samples = 0;
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events) {
-      if (event.kind != telemetry::EventKind::metric || event.step < first_step || event.step >= end_step) continue;
-      if (event.subject == static_cast<std::uint16_t>(telemetry::Metric::loss_sum)) loss += event.value;
-      if (event.subject == static_cast<std::uint16_t>(telemetry::Metric::samples)) samples += event.value;
+      if (event.kind != telemetry::EventKind::metric || event.step < first_step ||
+          event.step >= end_step)
+        continue;
+      if (event.subject == static_cast<std::uint16_t>(telemetry::Metric::loss_sum))
+        loss += event.value;
+      if (event.subject == static_cast<std::uint16_t>(telemetry::Metric::samples))
+        samples += event.value;
     }
   return loss / samples;
 }
@@ -103,15 +116,18 @@ TEST_P(Sharded, replicas_stay_bit_identical_and_the_loss_falls) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
-  EXPECT_LT(mean_loss(ranks, 3 * r.steps_per_epoch, r.steps), 0.7 * mean_loss(ranks, 0, r.steps_per_epoch));
+  EXPECT_LT(mean_loss(ranks, 3 * r.steps_per_epoch, r.steps),
+            0.7 * mean_loss(ranks, 0, r.steps_per_epoch));
 }
 
 // Gives one device, for a step, the samples of a list.
 class Listed : public data::Dataset {
  public:
-  Listed(std::shared_ptr<const data::Dataset> set, std::vector<std::int64_t> list) : set_(std::move(set)), list_(std::move(list)) {}
+  Listed(std::shared_ptr<const data::Dataset> set, std::vector<std::int64_t> list)
+      : set_(std::move(set)), list_(std::move(list)) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     set_->fill(split, std::span(list_).first(indices.size()), features, labels);
   }
 
@@ -120,8 +136,8 @@ class Listed : public data::Dataset {
   std::vector<std::int64_t> list_;
 };
 
-// Of the first step: every sample of the global batch, whoever took it, has the same part in the gradient, as on one device that takes
-// the same samples.
+// Of the first step: every sample of the global batch, whoever took it, has the same part in the
+// gradient, as on one device that takes the same samples.
 TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
   experiment::Experiment e = experiment();
   e.training.steps = 1;
@@ -136,7 +152,9 @@ TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
   }
   ASSERT_EQ(std::ssize(taken), r.global_batch);
   const auto alone = train(experiment::on_one_device(r), compute::reference::make, in_process,
-                           [&](int, std::shared_ptr<const data::Dataset> set) { return std::make_shared<const Listed>(std::move(set), taken); });
+                           [&](int, std::shared_ptr<const data::Dataset> set) {
+                             return std::make_shared<const Listed>(std::move(set), taken);
+                           });
   ASSERT_EQ(alone[0].problem, "");
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
@@ -144,9 +162,10 @@ TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
   }
 }
 
-const auto kOwned =
-    testing::Values(ShardingCase{ShardingKind::contiguous, 1}, ShardingCase{ShardingKind::contiguous, 3}, ShardingCase{ShardingKind::label_skew, 2},
-                    ShardingCase{ShardingKind::label_skew, 5}, ShardingCase{ShardingKind::size_skew, 3}, ShardingCase{ShardingKind::size_skew, 7});
+const auto kOwned = testing::Values(
+    ShardingCase{ShardingKind::contiguous, 1}, ShardingCase{ShardingKind::contiguous, 3},
+    ShardingCase{ShardingKind::label_skew, 2}, ShardingCase{ShardingKind::label_skew, 5},
+    ShardingCase{ShardingKind::size_skew, 3}, ShardingCase{ShardingKind::size_skew, 7});
 INSTANTIATE_TEST_SUITE_P(Iid, Sharded, testing::Values(ShardingCase{ShardingKind::iid, 3}));
 INSTANTIATE_TEST_SUITE_P(Kinds, Sharded, kOwned);
 INSTANTIATE_TEST_SUITE_P(Kinds, Owned, kOwned);

@@ -33,8 +33,11 @@ Events simulated(const experiment::Resolved& resolved) {
   Events events(static_cast<std::size_t>(resolved.world()));
   sim::Options options;
   options.steps = resolved.steps;
-  options.on_event = [&](int rank, const Event& event) { events[static_cast<std::size_t>(rank)].push_back(event); };
-  const auto outcome = sim::simulate(strategy::make_plan(resolved).value(), topology::Network(resolved.document.topology), options);
+  options.on_event = [&](int rank, const Event& event) {
+    events[static_cast<std::size_t>(rank)].push_back(event);
+  };
+  const auto outcome = sim::simulate(strategy::make_plan(resolved).value(),
+                                     topology::Network(resolved.document.topology), options);
   EXPECT_TRUE(outcome) << base::to_string(outcome.error());
   return events;
 }
@@ -43,7 +46,8 @@ Events simulated(const experiment::Resolved& resolved) {
 auto ops_of(const std::vector<Event>& events) {
   std::vector<std::tuple<int, int, int, double>> ops;
   for (const Event& event : events)
-    if (event.kind == EventKind::op) ops.emplace_back(event.step, event.index, event.subject, event.value);
+    if (event.kind == EventKind::op)
+      ops.emplace_back(event.step, event.index, event.subject, event.value);
   std::ranges::sort(ops);
   return ops;
 }
@@ -52,7 +56,8 @@ auto ops_of(const std::vector<Event>& events) {
 auto sent_by(const std::vector<Event>& events) {
   std::map<std::pair<int, int>, double> sent;
   for (const Event& event : events)
-    if (event.kind == EventKind::metric && Metric{event.subject} == Metric::sent_payload_bytes) sent[{event.step, event.index}] = event.value;
+    if (event.kind == EventKind::metric && Metric{event.subject} == Metric::sent_payload_bytes)
+      sent[{event.step, event.index}] = event.value;
   return sent;
 }
 
@@ -88,7 +93,8 @@ TEST(SimulatedStart, is_that_of_ranks_that_train) {
   }
 }
 
-// Full steps, the short one, an evaluation. What is sent early belongs to no step for sure, but all of it was sent in the end.
+// Full steps, the short one, an evaluation. What is sent early belongs to no step for sure, but all
+// of it was sent in the end.
 TEST(SimulatedUnlikeRanks, are_those_of_ranks_that_train) {
   experiment::Experiment central = small(3, 24), parallel = small(3, 24);
   central.topology = drawn_storage(3, 1);
@@ -113,7 +119,9 @@ TEST(SimulatedUnlikeRanks, are_those_of_ranks_that_train) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, SimulatedEvents,
-                         testing::Combine(testing::Values(1, 2, 3, 4), testing::ValuesIn(collective::kAlgorithms), testing::Values(0, 200)));
+                         testing::Combine(testing::Values(1, 2, 3, 4),
+                                          testing::ValuesIn(collective::kAlgorithms),
+                                          testing::Values(0, 200)));
 
 }  // namespace
 }  // namespace trainyard::tests

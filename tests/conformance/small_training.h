@@ -10,11 +10,15 @@
 
 namespace trainyard::tests {
 
-// That of the tests of plans, with wider layers. `ranks` devices, one global batch whatever their number.
+// That of the tests of plans, with wider layers. `ranks` devices, one global batch whatever their
+// number.
 inline experiment::Experiment small(int ranks, std::int64_t global_batch) {
   experiment::Experiment e = strategy::small(ranks);
-  e.model.layers = {
-      {model::LayerKind::linear, 19}, {model::LayerKind::tanh, 0}, {model::LayerKind::linear, 13}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.model.layers = {{model::LayerKind::linear, 19},
+                    {model::LayerKind::tanh, 0},
+                    {model::LayerKind::linear, 13},
+                    {model::LayerKind::relu, 0},
+                    {model::LayerKind::linear, 0}};
   e.strategy.bucket_bytes = 600;
   e.training.batch_per_rank = global_batch / ranks;
   e.training.steps = 100;
@@ -48,7 +52,8 @@ inline experiment::Experiment one_step(experiment::Experiment e) {
   return e;
 }
 
-inline std::vector<RankOutcome> trained_by(const experiment::Experiment& e, const MakeTransports& transports) {
+inline std::vector<RankOutcome> trained_by(const experiment::Experiment& e,
+                                           const MakeTransports& transports) {
   return train(experiment::resolve(e, ".").value(), compute::reference::make, transports);
 }
 
@@ -56,16 +61,21 @@ inline std::vector<RankOutcome> trained_by(const experiment::Experiment& e, cons
 inline std::vector<double> values_of_metric(const RankOutcome& rank, telemetry::Metric metric) {
   std::vector<double> values;
   for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) values.push_back(event.value);
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(metric))
+      values.push_back(event.value);
   return values;
 }
 
 // Of what all ranks logged at a step.
-inline double sum_of(const std::vector<RankOutcome>& ranks, telemetry::Metric metric, std::int32_t step) {
+inline double sum_of(const std::vector<RankOutcome>& ranks, telemetry::Metric metric,
+                     std::int32_t step) {
   double sum = 0;
   for (const RankOutcome& rank : ranks)
     for (const telemetry::Event& event : rank.events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.step == step) sum += event.value;
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(metric) && event.step == step)
+        sum += event.value;
   return sum;
 }
 
@@ -79,7 +89,8 @@ inline void expect_gradients_of(const RankOutcome& one, const std::vector<RankOu
   }
 }
 
-inline std::vector<long> allocations_of(const experiment::Experiment& e, const MakeTransports& transports) {
+inline std::vector<long> allocations_of(const experiment::Experiment& e,
+                                        const MakeTransports& transports) {
   std::vector<long> of_ranks;
   for (const RankOutcome& rank : trained_by(e, transports)) {
     EXPECT_EQ(rank.problem, "");
@@ -88,9 +99,11 @@ inline std::vector<long> allocations_of(const experiment::Experiment& e, const M
   return of_ranks;
 }
 
-// By rank, in its own thread. What a loop allocates grows with its steps: ten times the steps (20 epochs for two), evaluations among
-// them, must take no more. For a program that counts (count_allocations.h).
-inline std::vector<long> allocated_by_more_steps(experiment::Experiment e, const MakeTransports& transports) {
+// By rank, in its own thread. What a loop allocates grows with its steps: ten times the steps (20
+// epochs for two), evaluations among them, must take no more. For a program that counts
+// (count_allocations.h).
+inline std::vector<long> allocated_by_more_steps(experiment::Experiment e,
+                                                 const MakeTransports& transports) {
   e.training.steps = 22;
   const std::vector<long> few = allocations_of(e, transports);
   e.training.steps = 220;

@@ -10,7 +10,8 @@
 namespace trainyard::tests {
 
 // Six micro-batches of 4 samples a step; an epoch of 250 ends with 10 in three.
-inline experiment::Experiment split(experiment::Experiment e, experiment::StrategyKind kind, experiment::PipelineSchedule schedule) {
+inline experiment::Experiment split(experiment::Experiment e, experiment::StrategyKind kind,
+                                    experiment::PipelineSchedule schedule) {
   e.strategy.kind = kind;
   e.strategy.stages.schedule = schedule;
   e.training.batch_per_rank = 4;
@@ -22,7 +23,8 @@ inline experiment::Experiment split(experiment::Experiment e, experiment::Strate
 
 // On the first of the devices alone.
 inline experiment::Experiment alone(experiment::Experiment e) {
-  for (std::size_t d = 1; d < e.topology.hosts[0].devices.size(); ++d) e.topology.hosts[0].devices[d].role = topology::Role::idle;
+  for (std::size_t d = 1; d < e.topology.hosts[0].devices.size(); ++d)
+    e.topology.hosts[0].devices[d].role = topology::Role::idle;
   e.strategy = {};
   e.strategy.kind = experiment::StrategyKind::one_device;
   return e;
@@ -34,12 +36,14 @@ struct Whole {
 };
 inline Whole gathered(const experiment::Experiment& e, const std::vector<RankOutcome>& ranks) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
-  Whole whole{std::vector<double>(static_cast<std::size_t>(all.model.elements)), std::vector<double>(static_cast<std::size_t>(all.model.elements)),
+  Whole whole{std::vector<double>(static_cast<std::size_t>(all.model.elements)),
+              std::vector<double>(static_cast<std::size_t>(all.model.elements)),
               std::vector<double>(static_cast<std::size_t>(all.model.state_elements))};
-  const auto copy = [](const std::vector<double>& from, const std::vector<model::Parameter>& here, const std::vector<model::Parameter>& there,
-                       std::vector<double>& to) {
+  const auto copy = [](const std::vector<double>& from, const std::vector<model::Parameter>& here,
+                       const std::vector<model::Parameter>& there, std::vector<double>& to) {
     for (const model::Parameter& part : here) {
-      const auto at = std::find_if(there.begin(), there.end(), [&](const model::Parameter& p) { return p.name == part.name; });
+      const auto at = std::find_if(there.begin(), there.end(),
+                                   [&](const model::Parameter& p) { return p.name == part.name; });
       std::copy_n(from.begin() + part.offset, part.shape.elements(), to.begin() + at->offset);
     }
   };

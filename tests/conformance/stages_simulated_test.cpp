@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the simulator says of pipelines: with equal stages, links that cost nothing and the update left out, ranks idle just as long as the formulas say.
+// What the simulator says of pipelines: with equal stages, links that cost nothing and the update
+// left out, ranks idle just as long as the formulas say.
 #include <gtest/gtest.h>
 
 #include "core/sim/simulator.h"
@@ -23,7 +24,9 @@ struct Pipeline {
 experiment::Experiment drawn(const Pipeline& p) {
   experiment::Experiment e = strategy::small(p.ranks);
   e.model.layers.clear();
-  for (int s = 1; s < p.ranks * p.chunks; ++s) e.model.layers.insert(e.model.layers.end(), {{model::LayerKind::linear, 6}, {model::LayerKind::tanh, 0}});
+  for (int s = 1; s < p.ranks * p.chunks; ++s)
+    e.model.layers.insert(e.model.layers.end(),
+                          {{model::LayerKind::linear, 6}, {model::LayerKind::tanh, 0}});
   e.model.layers.push_back({model::LayerKind::linear, 0});
   e.strategy.kind = experiment::StrategyKind::pipeline;
   e.strategy.stages.schedule = p.schedule;
@@ -34,12 +37,14 @@ experiment::Experiment drawn(const Pipeline& p) {
   e.data.held_out_samples = 0;
   topology::Host& host = e.topology.hosts[0];
   host.bus_bandwidth_bits_per_second = 1e15, host.bus_latency_seconds = 0;
-  for (topology::Device& device : host.devices) device.peak_flops = 1e9, device.memory_bandwidth_bytes_per_second = 1e15;
+  for (topology::Device& device : host.devices)
+    device.peak_flops = 1e9, device.memory_bandwidth_bytes_per_second = 1e15;
   return e;
 }
 
-// Forward takes 1 ms a stage, back 2 ms; nothing else takes any time. Where gradients of weights come later, they have half of that; else B has all of it,
-// since the formulas let a stage hand on its gradient when it is through, and by its data it may before its last W.
+// Forward takes 1 ms a stage, back 2 ms; nothing else takes any time. Where gradients of weights
+// come later, they have half of that; else B has all of it, since the formulas let a stage hand on
+// its gradient when it is through, and by its data it may before its last W.
 plan::Plan equalised(const plan::Plan& plan, bool separate) {
   plan::Plan equal = plan;
   equal.rank_plan = [made = plan.rank_plan, separate](std::int32_t rank) {
@@ -47,7 +52,8 @@ plan::Plan equalised(const plan::Plan& plan, bool separate) {
     for (plan::Program& program : changed.programs)
       for (plan::Op& op : program.ops) {
         op.flops = 0;
-        if (op.kind == OpKind::forward || (separate && op.kind == OpKind::backward_weight)) op.flops = 1'000'000;
+        if (op.kind == OpKind::forward || (separate && op.kind == OpKind::backward_weight))
+          op.flops = 1'000'000;
         if (op.kind == OpKind::backward_input) op.flops = separate ? 1'000'000 : 2'000'000;
       }
     return changed;
@@ -60,8 +66,9 @@ sim::Outcome simulated(const Pipeline& p) {
   sim::Options options;
   options.steps = 1;
   options.launch_seconds = 0;
-  const auto outcome =
-      sim::simulate(equalised(strategy::make_plan(r).value(), p.schedule == PipelineSchedule::zb_h1), topology::Network(r.document.topology), options);
+  const auto outcome = sim::simulate(
+      equalised(strategy::make_plan(r).value(), p.schedule == PipelineSchedule::zb_h1),
+      topology::Network(r.document.topology), options);
   EXPECT_TRUE(outcome) << base::to_string(outcome.error());
   return outcome.value_or(sim::Outcome{});
 }
@@ -79,9 +86,11 @@ TEST(SimulatedPipelines, idle_as_the_formulas_say) {
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::one_f_one_b, p, m}), n / (m + n), kNearly);
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::pipedream, p, m}), n / (m + n), kNearly);
       EXPECT_NEAR(simulated_bubble({PipelineSchedule::naive, p, m}), n / p, kNearly);
-      EXPECT_NEAR(simulated_bubble({PipelineSchedule::interleaved_1f1b, p, m, 2}), n / (2 * m + n), kNearly);
+      EXPECT_NEAR(simulated_bubble({PipelineSchedule::interleaved_1f1b, p, m, 2}), n / (2 * m + n),
+                  kNearly);
       const int many = m + p;
-      EXPECT_NEAR(simulated_bubble({PipelineSchedule::zb_h1, p, many}), n / (3 * many + n), kNearly);
+      EXPECT_NEAR(simulated_bubble({PipelineSchedule::zb_h1, p, many}), n / (3 * many + n),
+                  kNearly);
     }
 }
 
@@ -91,7 +100,8 @@ TEST(SimulatedPipelines, are_faster_than_one_device_as_the_formula_says) {
     for (const int m : {1, p, 32}) {
       SCOPED_TRACE(std::to_string(p) + " ranks, " + std::to_string(m) + " micro-batches");
       const double alone = 3e-3 * p * m;
-      EXPECT_NEAR(alone / simulated({PipelineSchedule::gpipe, p, m}).first_step_seconds, static_cast<double>(p * m) / (m + p - 1), p * kNearly);
+      EXPECT_NEAR(alone / simulated({PipelineSchedule::gpipe, p, m}).first_step_seconds,
+                  static_cast<double>(p * m) / (m + p - 1), p * kNearly);
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that are slowed down, before a run and while it goes on. Bounds are lower ones: a busy machine is slower still.
+// Ranks that are slowed down, before a run and while it goes on. Bounds are lower ones: a busy
+// machine is slower still.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -23,9 +24,12 @@ std::vector<double> values(const telemetry::History& history, Metric metric, int
   return series ? series->values : std::vector<double>();
 }
 
-double sum(const std::vector<double>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
+double sum(const std::vector<double>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+}
 
-TEST(Stragglers, a_drawn_straggler_computes_so_many_times_longer_learns_the_same_and_is_recorded_as_such) {
+TEST(Stragglers,
+     a_drawn_straggler_computes_so_many_times_longer_learns_the_same_and_is_recorded_as_such) {
   experiment::Experiment e = session_experiment(3, 40);
   SessionRun plain(e);
   e.topology.hosts[0].devices[1].slow_down = 8;
@@ -34,11 +38,13 @@ TEST(Stragglers, a_drawn_straggler_computes_so_many_times_longer_learns_the_same
   ASSERT_EQ(state_of(b), "finished");
   EXPECT_EQ(a.result["ranks"][0]["parameters_xxh64"], b.result["ranks"][0]["parameters_xxh64"]);
   const auto history = recorded(b);
-  const double compute = sum(values(history, Metric::compute_seconds, 1)), imposed = sum(values(history, Metric::imposed_seconds, 1));
+  const double compute = sum(values(history, Metric::compute_seconds, 1)),
+               imposed = sum(values(history, Metric::imposed_seconds, 1));
   EXPECT_GE(imposed, 0.87 * compute) << "seven of eight parts were imposed";
   EXPECT_LT(imposed, compute);
   EXPECT_THAT(values(history, Metric::slow_down, 1), testing::Each(8));
-  EXPECT_THAT(values(history, Metric::imposed_seconds, 0), testing::IsEmpty()) << "nobody slowed it down";
+  EXPECT_THAT(values(history, Metric::imposed_seconds, 0), testing::IsEmpty())
+      << "nobody slowed it down";
   EXPECT_THAT(values(recorded(a), Metric::slow_down, 1), testing::IsEmpty());
 }
 
@@ -46,7 +52,9 @@ TEST(Stragglers, a_rank_is_slowed_down_and_let_go_while_the_run_goes_on) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(5);
-  const auto slow = [&](Slow how) { return viewer.send({viewer.next_id(), Command::slow, 0, how}); };
+  const auto slow = [&](Slow how) {
+    return viewer.send({viewer.next_id(), Command::slow, 0, how});
+  };
   const Status told = slow({1, 20, 0});
   EXPECT_EQ(told.ranks[1].slow_down, 20);
   EXPECT_EQ(told.ranks[0].slow_down, 1);
@@ -67,7 +75,8 @@ TEST(Stragglers, what_cannot_be_asked_changes_nothing) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(1);
-  for (const Slow& how : {Slow{1, 0.5, 0}, Slow{1, 1e9, 0}, Slow{1, 2, -1}, Slow{1, std::nan(""), 0}, Slow{7, 2, 0}, Slow{-1, 2, 0}}) {
+  for (const Slow& how : {Slow{1, 0.5, 0}, Slow{1, 1e9, 0}, Slow{1, 2, -1},
+                          Slow{1, std::nan(""), 0}, Slow{7, 2, 0}, Slow{-1, 2, 0}}) {
     const Status status = viewer.send({viewer.next_id(), Command::slow, 0, how});
     for (const auto& rank : status.ranks) EXPECT_EQ(rank.slow_down, 1);
   }
@@ -95,9 +104,11 @@ TEST(Stragglers, ranks_that_are_paced_take_the_time_of_their_drawn_device) {
   experiment::Experiment e = session_experiment(2, 10);
   e.run.devices = experiment::DeviceSpeed::paced;
   SessionPieces pieces;
-  pieces.drawn_op_times = [](const plan::RankPlan& rank, const plan::Plan&, const topology::Device&, const topology::Host&) -> base::Result<run::OpTimes> {
+  pieces.drawn_op_times = [](const plan::RankPlan& rank, const plan::Plan&, const topology::Device&,
+                             const topology::Host&) -> base::Result<run::OpTimes> {
     run::OpTimes times;
-    for (const plan::Program& program : rank.programs) times.nanoseconds.emplace_back(program.ops.size(), 2'000'000);
+    for (const plan::Program& program : rank.programs)
+      times.nanoseconds.emplace_back(program.ops.size(), 2'000'000);
     return times;
   };
   SessionRun run(e, pieces);
@@ -123,14 +134,17 @@ TEST(Stragglers, copies_of_ranks_that_are_paced_take_the_time_of_the_drawn_bus) 
   e.training.swap.optimizer = experiment::SwapTo::host;
   std::atomic<std::int64_t> copies{0};
   SessionPieces pieces;
-  pieces.drawn_op_times = [&](const plan::RankPlan& rank, const plan::Plan&, const topology::Device&,
+  pieces.drawn_op_times = [&](const plan::RankPlan& rank, const plan::Plan&,
+                              const topology::Device&,
                               const topology::Host& host) -> base::Result<run::OpTimes> {
     EXPECT_EQ(host.name, "alpha");
     run::OpTimes times;
     for (const plan::Program& program : rank.programs) {
       auto& of_program = times.nanoseconds.emplace_back(program.ops.size(), 0);
       for (std::size_t o = 0; o < program.ops.size(); ++o)
-        if (program.ops[o].kind == plan::OpKind::swap_out || program.ops[o].kind == plan::OpKind::swap_in) of_program[o] = kCopy;
+        if (program.ops[o].kind == plan::OpKind::swap_out ||
+            program.ops[o].kind == plan::OpKind::swap_in)
+          of_program[o] = kCopy;
       if (program.name == "train") copies = std::ranges::count(of_program, kCopy);
     }
     return times;

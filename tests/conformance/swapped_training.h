@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trainings of every strategy that puts things aside, for every backend that computes: the same bits as without.
+// Trainings of every strategy that puts things aside, for every backend that computes: the same
+// bits as without.
 #pragma once
 
 #include "core/experiment/swap.h"
@@ -15,7 +16,8 @@ using experiment::SwapTo;
 inline std::vector<plan::Op> ops_of(const plan::RankPlan& rank, plan::OpKind kind) {
   std::vector<plan::Op> ops;
   for (const plan::Program& program : rank.programs)
-    std::copy_if(program.ops.begin(), program.ops.end(), std::back_inserter(ops), [&](const plan::Op& op) { return op.kind == kind; });
+    std::copy_if(program.ops.begin(), program.ops.end(), std::back_inserter(ops),
+                 [&](const plan::Op& op) { return op.kind == kind; });
   return ops;
 }
 
@@ -24,7 +26,8 @@ inline std::pair<bool, bool> puts_aside(const Experiment& e) {
   const plan::Plan plan = strategy::coarse_plan(experiment::resolve(e, ".").value()).value();
   std::pair<bool, bool> any;
   for (std::int32_t r = 0; r < plan.ranks; ++r)
-    for (const plan::Op& op : ops_of(plan.rank_plan(r), plan::OpKind::swap_out)) (op.micro >= 0 ? any.first : any.second) = true;
+    for (const plan::Op& op : ops_of(plan.rank_plan(r), plan::OpKind::swap_out))
+      (op.micro >= 0 ? any.first : any.second) = true;
   return any;
 }
 
@@ -36,7 +39,9 @@ inline Experiment with_swap(Experiment e, SwapTo activations, SwapTo optimizer) 
 
 inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute) {
   const auto with = train(experiment::resolve(e, ".").value(), compute, in_process);
-  const auto without = train(experiment::resolve(with_swap(e, SwapTo::nowhere, SwapTo::nowhere), ".").value(), compute, in_process);
+  const auto without =
+      train(experiment::resolve(with_swap(e, SwapTo::nowhere, SwapTo::nowhere), ".").value(),
+            compute, in_process);
   for (std::size_t r = 0; r < with.size(); ++r) {
     ASSERT_EQ(with[r].problem + without[r].problem, "");
     EXPECT_EQ(with[r].parameters, without[r].parameters);
@@ -51,18 +56,22 @@ inline std::vector<recomputed::Case> cases() {
   Experiment deep = strategy::small_gpt(2);
   deep.model.layers[1].blocks = 2;
   std::vector<recomputed::Case> all = recomputed::cases();
-  all.push_back({"tensor parallel", recomputed::trained_as(deep, StrategyKind::tensor_parallel), 0});
+  all.push_back(
+      {"tensor parallel", recomputed::trained_as(deep, StrategyKind::tensor_parallel), 0});
   all.push_back({"model parallel", recomputed::trained_as(deep, StrategyKind::model_parallel)});
-  all.push_back({"one device, deep", recomputed::trained_as(strategy::small_gpt(1), StrategyKind::one_device)});
+  all.push_back({"one device, deep",
+                 recomputed::trained_as(strategy::small_gpt(1), StrategyKind::one_device)});
   return all;
 }
 
-// Of all strategies with moments, to the host and to disk in turn; in every third one outputs are made again besides.
+// Of all strategies with moments, to the host and to disk in turn; in every third one outputs are
+// made again besides.
 inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute) {
   int number = 0, with_outputs = 0;
   for (const recomputed::Case& one : cases()) {
     SCOPED_TRACE(one.name);
-    Experiment e = with_swap(one.experiment, number % 2 == 0 ? SwapTo::host : SwapTo::disk, number % 2 == 0 ? SwapTo::disk : SwapTo::host);
+    Experiment e = with_swap(one.experiment, number % 2 == 0 ? SwapTo::host : SwapTo::disk,
+                             number % 2 == 0 ? SwapTo::disk : SwapTo::host);
     if (number++ % 3 == 0) e.training.recompute_segments = one.k;
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
     e.training.steps = 9;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training with what a device needs only later put aside: the same numbers to the last bit, in less memory, as much as the formulas say.
+// Real training with what a device needs only later put aside: the same numbers to the last bit, in
+// less memory, as much as the formulas say.
 #include <gmock/gmock.h>
 
 #include "core/check/check.h"
@@ -16,7 +17,9 @@ namespace {
 using model::LayerKind;
 using run::MemoryPart;
 
-TEST(Swapping, changes_no_bit_of_what_is_trained) { expect_the_same_bits_in_every_strategy(compute::reference::make); }
+TEST(Swapping, changes_no_bit_of_what_is_trained) {
+  expect_the_same_bits_in_every_strategy(compute::reference::make);
+}
 
 TEST(Swapping, by_workers_of_servers_changes_no_bit) {
   Experiment e = strategy::small_rows(3);
@@ -40,14 +43,19 @@ TEST(Swapping, that_cannot_write_ends_the_run_by_rank_step_and_op) {
     none.rlim_cur = 0;
     ::setrlimit(RLIMIT_FSIZE, &none);
   };
-  const auto outcomes = train(experiment::resolve(with_swap(e, SwapTo::disk, SwapTo::nowhere), ".").value(), compute::reference::make, nullptr, {}, full);
-  EXPECT_THAT(outcomes[0].problem, testing::AllOf(testing::StartsWith("rank 0, step 0, op OUT.s"), testing::HasSubstr(": File too large"),
+  const auto outcomes =
+      train(experiment::resolve(with_swap(e, SwapTo::disk, SwapTo::nowhere), ".").value(),
+            compute::reference::make, nullptr, {}, full);
+  EXPECT_THAT(outcomes[0].problem, testing::AllOf(testing::StartsWith("rank 0, step 0, op OUT.s"),
+                                                  testing::HasSubstr(": File too large"),
                                                   testing::HasSubstr("training.swap.directory")));
 }
 
 constexpr std::int64_t kSamples = kOutput + 4 * 4;
 
-plan::RankPlan plan_of(const Experiment& e, std::int32_t rank = 0) { return strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank); }
+plan::RankPlan plan_of(const Experiment& e, std::int32_t rank = 0) {
+  return strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(rank);
+}
 
 // A device that gives every copy the time for an op to begin meanwhile, where one may.
 class Meanwhile final : public compute::Compute {
@@ -57,21 +65,27 @@ class Meanwhile final : public compute::Compute {
   std::unique_ptr<compute::Queue> make_queue() override { return inner_->make_queue(); }
   base::Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
     return inner_->prepare(op).map(
-        [this](std::unique_ptr<compute::Kernel>&& kernel) -> std::unique_ptr<compute::Kernel> { return std::make_unique<Counted>(std::move(kernel), begun_); });
+        [this](std::unique_ptr<compute::Kernel>&& kernel) -> std::unique_ptr<compute::Kernel> {
+          return std::make_unique<Counted>(std::move(kernel), begun_);
+        });
   }
-  void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+  void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+           std::int64_t elements) override {
     inner_->sum(dtype, destination, sources, elements);
   }
   void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
     await_another();
     inner_->copy(destination, source, bytes);
   }
-  void load(const compute::Tensor& destination, std::span<const float> source) override { inner_->load(destination, source); }
+  void load(const compute::Tensor& destination, std::span<const float> source) override {
+    inner_->load(destination, source);
+  }
 
  private:
   class Counted final : public compute::Kernel {
    public:
-    Counted(std::unique_ptr<compute::Kernel> inner, std::atomic<int>& begun) : inner_(std::move(inner)), begun_(begun) {}
+    Counted(std::unique_ptr<compute::Kernel> inner, std::atomic<int>& begun)
+        : inner_(std::move(inner)), begun_(begun) {}
     void enqueue(compute::Queue& queue) override {
       ++begun_;
       inner_->enqueue(queue);
@@ -83,8 +97,10 @@ class Meanwhile final : public compute::Compute {
   };
 
   void await_another() {
-    const std::int64_t give_up = base::now_nanoseconds() + 100'000'000;  // it may be what the next op waits for
-    for (const int before = begun_; begun_ == before && base::now_nanoseconds() < give_up;) std::this_thread::yield();
+    const std::int64_t give_up =
+        base::now_nanoseconds() + 100'000'000;  // it may be what the next op waits for
+    for (const int before = begun_; begun_ == before && base::now_nanoseconds() < give_up;)
+      std::this_thread::yield();
   }
 
   std::unique_ptr<compute::Compute> inner_;
@@ -98,26 +114,34 @@ TEST(Swapping, copies_while_the_rank_computes) {
   e.training.steps = 4;
   e = with_swap(e, SwapTo::host, SwapTo::nowhere);
   const auto outcomes = train(
-      experiment::resolve(e, ".").value(), [] { return std::make_unique<Meanwhile>(compute::reference::make()); }, nullptr);
+      experiment::resolve(e, ".").value(),
+      [] { return std::make_unique<Meanwhile>(compute::reference::make()); }, nullptr);
   ASSERT_EQ(outcomes[0].problem, "");
   const plan::RankPlan plan = plan_of(e);
-  const auto op_of = [&](const telemetry::Event& event) -> const plan::Op& { return plan.programs[event.index].ops[event.subject]; };
+  const auto op_of = [&](const telemetry::Event& event) -> const plan::Op& {
+    return plan.programs[event.index].ops[event.subject];
+  };
   std::vector<telemetry::Event> copies, computed;
   for (const telemetry::Event& event : outcomes[0].events) {
     if (event.kind != telemetry::EventKind::op) continue;
     if (op_of(event).kind == plan::OpKind::swap_out) copies.push_back(event);
-    else if (plan.lanes[op_of(event).lane.index()].kind == plan::LaneKind::compute) computed.push_back(event);
+    else if (plan.lanes[op_of(event).lane.index()].kind == plan::LaneKind::compute)
+      computed.push_back(event);
   }
   ASSERT_FALSE(copies.empty());
   const auto beside_compute = [&](const telemetry::Event& copy) {
-    return std::any_of(computed.begin(), computed.end(),
-                       [&](const telemetry::Event& op) { return std::max(op.begin_ns, copy.begin_ns) < std::min(op.end_ns, copy.end_ns); });
+    return std::any_of(computed.begin(), computed.end(), [&](const telemetry::Event& op) {
+      return std::max(op.begin_ns, copy.begin_ns) < std::min(op.end_ns, copy.end_ns);
+    });
   };
-  // Not all: on a busy machine the copying thread may come to the first when the next op waits for it already.
-  EXPECT_TRUE(std::any_of(copies.begin(), copies.end(), beside_compute)) << "nothing was computed between begin and end of any of " << copies.size();
+  // Not all: on a busy machine the copying thread may come to the first when the next op waits for
+  // it already.
+  EXPECT_TRUE(std::any_of(copies.begin(), copies.end(), beside_compute))
+      << "nothing was computed between begin and end of any of " << copies.size();
 }
 
-// Of L layers alike, on the device: those that the next kAhead segments of the backward pass ask for, that of its own, and what it reads and makes; L before.
+// Of L layers alike, on the device: those that the next kAhead segments of the backward pass ask
+// for, that of its own, and what it reads and makes; L before.
 TEST(SwappedMemory, of_a_chain_is_that_of_a_few_layers_however_many_there_are) {
   for (const int layers : {12, 24, 36}) {
     SCOPED_TRACE(std::to_string(layers) + " layers");
@@ -126,7 +150,9 @@ TEST(SwappedMemory, of_a_chain_is_that_of_a_few_layers_however_many_there_are) {
     for (const SwapTo to : {SwapTo::host, SwapTo::disk}) {
       const run::MemoryUse use = use_of(with_swap(e, to, SwapTo::nowhere));
       EXPECT_EQ(use.of(MemoryPart::activations), kSamples + (strategy::kAhead + 4) * kOutput);
-      EXPECT_EQ(use.of(to == SwapTo::host ? MemoryPart::host : MemoryPart::disk), (layers - 3) * kOutput) << "all but those that come back at once";
+      EXPECT_EQ(use.of(to == SwapTo::host ? MemoryPart::host : MemoryPart::disk),
+                (layers - 3) * kOutput)
+          << "all but those that come back at once";
       EXPECT_EQ(use.of(to == SwapTo::host ? MemoryPart::disk : MemoryPart::host), 0);
     }
   }
@@ -149,9 +175,11 @@ TEST(SwappedMemory, of_moments_is_that_of_the_two_neighbours_that_have_most) {
   e.model.layers[0].units = 40;
   e.model.layers[2].units = 8;
   e.training.optimizer.momentum = 0.9;
-  constexpr std::int64_t kFirst = (kWidth + 1) * 40 * 4, kSecond = (40 + 1) * 8 * 4, kThird = (8 + 1) * kWidth * 4;
+  constexpr std::int64_t kFirst = (kWidth + 1) * 40 * 4, kSecond = (40 + 1) * 8 * 4,
+                         kThird = (8 + 1) * kWidth * 4;
   EXPECT_EQ(use_of(e).of(MemoryPart::moments), kFirst + kSecond + kThird);
-  EXPECT_EQ(use_of(with_swap(e, SwapTo::nowhere, SwapTo::disk)).of(MemoryPart::moments), kFirst + kSecond);
+  EXPECT_EQ(use_of(with_swap(e, SwapTo::nowhere, SwapTo::disk)).of(MemoryPart::moments),
+            kFirst + kSecond);
 }
 
 // Of a pipeline a stage holds outputs of several micro-batches at once.
@@ -172,10 +200,12 @@ TEST(SwappedMemory, is_less_in_every_strategy_that_keeps_outputs) {
   };
   for (const auto& [name, kept] : all) {
     SCOPED_TRACE(name);
-    const run::MemoryUse before = use_of(kept), after = use_of(with_swap(kept, SwapTo::host, SwapTo::nowhere));
+    const run::MemoryUse before = use_of(kept),
+                         after = use_of(with_swap(kept, SwapTo::host, SwapTo::nowhere));
     EXPECT_LT(after.of(MemoryPart::activations), before.of(MemoryPart::activations));
     EXPECT_GT(after.of(MemoryPart::host), 0);
-    for (const auto part : {MemoryPart::parameters, MemoryPart::gradients, MemoryPart::moments}) EXPECT_EQ(after.of(part), before.of(part));
+    for (const auto part : {MemoryPart::parameters, MemoryPart::gradients, MemoryPart::moments})
+      EXPECT_EQ(after.of(part), before.of(part));
   }
 }
 
@@ -187,16 +217,19 @@ std::int64_t bytes_of(const std::vector<plan::Op>& ops) {
 }
 
 TEST(Swapping, brings_back_as_many_bytes_as_it_takes_away) {
-  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::fsdp, StrategyKind::pipeline}) {
+  for (const StrategyKind kind :
+       {StrategyKind::mirrored, StrategyKind::fsdp, StrategyKind::pipeline}) {
     Experiment e = recomputed::trained_as(strategy::small_gpt(2), kind, 4);
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
     const plan::RankPlan plan = plan_of(with_swap(e, SwapTo::host, SwapTo::host));
     EXPECT_GT(bytes_of(ops_of(plan, plan::OpKind::swap_out)), 0);
-    EXPECT_EQ(bytes_of(ops_of(plan, plan::OpKind::swap_in)), bytes_of(ops_of(plan, plan::OpKind::swap_out)));
+    EXPECT_EQ(bytes_of(ops_of(plan, plan::OpKind::swap_in)),
+              bytes_of(ops_of(plan, plan::OpKind::swap_out)));
   }
 }
 
-// Addresses in the place of buffers, all in bytes: what shares a place by the layout races if the plan does not order it.
+// Addresses in the place of buffers, all in bytes: what shares a place by the layout races if the
+// plan does not order it.
 plan::RankPlan by_address(plan::RankPlan rank) {
   const run::Layout layout = run::layout(rank);
   const plan::BufferId arena(rank.buffers.size());
@@ -207,9 +240,11 @@ plan::RankPlan by_address(plan::RankPlan rank) {
           const run::Placement& place = layout.buffers[access.buffer.index()];
           const std::int64_t size = base::size_of(rank.buffers[access.buffer.index()].dtype);
           const bool in_arena = !place.shared && place.place == plan::Place::device;
-          access = {in_arena ? arena : access.buffer, (in_arena ? place.offset : 0) + access.first * size, access.count * size};
+          access = {in_arena ? arena : access.buffer,
+                    (in_arena ? place.offset : 0) + access.first * size, access.count * size};
         }
-  for (plan::Buffer& buffer : rank.buffers) buffer = {buffer.name, base::DType::byte, buffer.bytes(), buffer.shared, buffer.place};
+  for (plan::Buffer& buffer : rank.buffers)
+    buffer = {buffer.name, base::DType::byte, buffer.bytes(), buffer.shared, buffer.place};
   rank.buffers.push_back({"arena", base::DType::byte, layout.private_bytes});
   return rank;
 }
@@ -218,9 +253,11 @@ plan::RankPlan by_address(plan::RankPlan rank) {
 std::vector<check::Finding> races_of(const plan::Plan& plan) {
   std::vector<check::Finding> races = check::examine(plan).findings;
   for (const check::Finding& finding : races)
-    EXPECT_TRUE(finding.proof != check::Proof::structure && finding.proof != check::Proof::matching && finding.proof != check::Proof::deadlock)
+    EXPECT_TRUE(finding.proof != check::Proof::structure &&
+                finding.proof != check::Proof::matching && finding.proof != check::Proof::deadlock)
         << base::to_string(finding.problem);
-  std::erase_if(races, [](const check::Finding& finding) { return finding.proof != check::Proof::races; });
+  std::erase_if(races,
+                [](const check::Finding& finding) { return finding.proof != check::Proof::races; });
   return races;
 }
 
@@ -234,9 +271,13 @@ TEST(Swapping, shares_no_place_that_the_plan_does_not_order) {
   for (recomputed::Case one : cases()) {
     SCOPED_TRACE(one.name);
     one.experiment.training.optimizer.kind = experiment::OptimizerKind::adam;
-    const plan::Plan plan = strategy::coarse_plan(experiment::resolve(with_swap(one.experiment, SwapTo::host, SwapTo::host), ".").value()).value();
+    const plan::Plan plan =
+        strategy::coarse_plan(
+            experiment::resolve(with_swap(one.experiment, SwapTo::host, SwapTo::host), ".").value())
+            .value();
     EXPECT_EQ(base::to_string(check::check(plan)), "");
-    const auto races = races_of(changed(plan, [](plan::RankPlan& rank) { rank = by_address(rank); }));
+    const auto races =
+        races_of(changed(plan, [](plan::RankPlan& rank) { rank = by_address(rank); }));
     EXPECT_EQ(races.size(), 0U) << base::to_string(races.front().problem);
   }
 }
@@ -248,15 +289,20 @@ TEST(Swapping, without_the_waits_for_room_would_take_as_much_as_before) {
     for (plan::Program& program : rank.programs)
       for (plan::Op& op : program.ops)
         if (op.kind == plan::OpKind::forward)
-          std::erase_if(op.after, [&](const plan::Dependency& d) { return rank.lanes[d.lane.index()].kind == plan::LaneKind::copy; });
+          std::erase_if(op.after, [&](const plan::Dependency& d) {
+            return rank.lanes[d.lane.index()].kind == plan::LaneKind::copy;
+          });
   };
   plan::RankPlan rank = plan_of(with_swap(e, SwapTo::host, SwapTo::nowhere));
   const std::int64_t bounded = run::layout(rank).private_bytes;
   forward_waits_no_more(rank);
   const run::Layout unbounded = run::layout(rank);
   EXPECT_GE(unbounded.private_bytes, bounded + 5 * kOutput);
-  const plan::Plan broken = changed(strategy::make_plan(experiment::resolve(with_swap(e, SwapTo::host, SwapTo::nowhere), ".").value()).value(),
-                                    [&](plan::RankPlan& one) { one = by_address(one), forward_waits_no_more(one); });
+  const plan::Plan broken =
+      changed(strategy::make_plan(
+                  experiment::resolve(with_swap(e, SwapTo::host, SwapTo::nowhere), ".").value())
+                  .value(),
+              [&](plan::RankPlan& one) { one = by_address(one), forward_waits_no_more(one); });
   EXPECT_FALSE(races_of(broken).empty()) << "laid out as if it waited";
 }
 
@@ -275,7 +321,8 @@ TEST(SwappedMemory, is_advised_where_a_plan_does_not_fit) {
   const base::Problems refused = problems_with(e);
   ASSERT_FALSE(refused.empty());
   EXPECT_THAT(refused.front().advice, testing::HasSubstr("training.swap.activations=host ("));
-  EXPECT_THAT(refused.front().advice, testing::HasSubstr(" are copied to the host and back in a step"));
+  EXPECT_THAT(refused.front().advice,
+              testing::HasSubstr(" are copied to the host and back in a step"));
   EXPECT_TRUE(problems_with(with_swap(e, SwapTo::host, SwapTo::nowhere)).empty());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training with synchronised batch normalisation: n ranks equal one device with the n-fold batch, in running statistics too.
+// Real training with synchronised batch normalisation: n ranks equal one device with the n-fold
+// batch, in running statistics too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,14 +20,25 @@ using experiment::StrategyKind;
 using model::LayerKind;
 
 // No more of them than are needed.
-std::vector<std::unique_ptr<comm::Transport>> in_two_channels(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {2}).value(); }
-std::vector<RankOutcome> trained_synchronised(const experiment::Experiment& e) { return trained_by(e, in_two_channels); }
+std::vector<std::unique_ptr<comm::Transport>> in_two_channels(int ranks, std::size_t arena_bytes) {
+  return inproc::make(ranks, arena_bytes, {2}).value();
+}
+std::vector<RankOutcome> trained_synchronised(const experiment::Experiment& e) {
+  return trained_by(e, in_two_channels);
+}
 
 // Of every place that it may have: before all, between two, after the last but one.
 experiment::Experiment normalised(int ranks) {
   experiment::Experiment e = small(ranks, 24);
   const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronised = true};
-  e.model.layers = {normal, {LayerKind::linear, 9}, normal, {LayerKind::tanh, 0}, {LayerKind::linear, 6}, normal, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+  e.model.layers = {normal,
+                    {LayerKind::linear, 9},
+                    normal,
+                    {LayerKind::tanh, 0},
+                    {LayerKind::linear, 6},
+                    normal,
+                    {LayerKind::relu, 0},
+                    {LayerKind::linear, 0}};
   e.strategy.bucket_bytes = 200;
   return e;
 }
@@ -47,7 +59,8 @@ struct SynchronisedCase {
     e.strategy.algorithm = algorithm;
     e.strategy.segment_bytes = segment_bytes;
     e.training.optimizer.kind = optimizer;
-    // A bias before a normalisation has a gradient of 0, and of rounding: with its epsilon of 1e-8 Adam would make steps of that.
+    // A bias before a normalisation has a gradient of 0, and of rounding: with its epsilon of 1e-8
+    // Adam would make steps of that.
     e.training.optimizer.epsilon = 1e-4;
     e.training.clip_norm = clip_norm;
     return e;
@@ -55,7 +68,8 @@ struct SynchronisedCase {
 };
 
 void PrintTo(const SynchronisedCase& c, std::ostream* out) {
-  *out << c.ranks << " ranks on " << c.hosts << " hosts, " << base::name_of(c.algorithm) << ", " << base::name_of(c.kind) << ", " << base::name_of(c.optimizer)
+  *out << c.ranks << " ranks on " << c.hosts << " hosts, " << base::name_of(c.algorithm) << ", "
+       << base::name_of(c.kind) << ", " << base::name_of(c.optimizer)
        << (c.clip_norm > 0 ? ", clipped" : "") << (c.segment_bytes > 0 ? ", in segments" : "");
 }
 
@@ -68,42 +82,59 @@ TEST_P(Synchronised, hundred_fp64_steps_equal_one_device) {
   expect_equal(trained_synchronised(c.training(c.ranks)), one[0]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Synchronised,
-                         testing::Values(SynchronisedCase{2}, SynchronisedCase{3, Algorithm::ring, StrategyKind::ddp, OptimizerKind::adam},
-                                         SynchronisedCase{4, Algorithm::direct, StrategyKind::mirrored, OptimizerKind::sgd, 0.5},
-                                         SynchronisedCase{12, Algorithm::ring}, SynchronisedCase{12, Algorithm::direct, StrategyKind::ddp},
-                                         SynchronisedCase{4, Algorithm::all_to_all}, SynchronisedCase{3, Algorithm::star},
-                                         SynchronisedCase{6, Algorithm::binary_tree, StrategyKind::mirrored, OptimizerKind::adamw},
-                                         SynchronisedCase{6, Algorithm::double_binary_tree}, SynchronisedCase{6, Algorithm::halving_doubling},
-                                         SynchronisedCase{6, Algorithm::torus}, SynchronisedCase{4, Algorithm::automatic},
-                                         SynchronisedCase{4, Algorithm::leader_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2},
-                                         SynchronisedCase{6, Algorithm::sharded_hierarchical, StrategyKind::multi_worker_mirrored, OptimizerKind::sgd, 0, 2},
-                                         SynchronisedCase{4, Algorithm::ring, StrategyKind::mirrored, OptimizerKind::sgd, 0, 1, 64}));
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, Synchronised,
+    testing::Values(
+        SynchronisedCase{2},
+        SynchronisedCase{3, Algorithm::ring, StrategyKind::ddp, OptimizerKind::adam},
+        SynchronisedCase{4, Algorithm::direct, StrategyKind::mirrored, OptimizerKind::sgd, 0.5},
+        SynchronisedCase{12, Algorithm::ring},
+        SynchronisedCase{12, Algorithm::direct, StrategyKind::ddp},
+        SynchronisedCase{4, Algorithm::all_to_all}, SynchronisedCase{3, Algorithm::star},
+        SynchronisedCase{6, Algorithm::binary_tree, StrategyKind::mirrored, OptimizerKind::adamw},
+        SynchronisedCase{6, Algorithm::double_binary_tree},
+        SynchronisedCase{6, Algorithm::halving_doubling}, SynchronisedCase{6, Algorithm::torus},
+        SynchronisedCase{4, Algorithm::automatic},
+        SynchronisedCase{4, Algorithm::leader_hierarchical, StrategyKind::multi_worker_mirrored,
+                         OptimizerKind::sgd, 0, 2},
+        SynchronisedCase{6, Algorithm::sharded_hierarchical, StrategyKind::multi_worker_mirrored,
+                         OptimizerKind::sgd, 0, 2},
+        SynchronisedCase{4, Algorithm::ring, StrategyKind::mirrored, OptimizerKind::sgd, 0, 1,
+                         64}));
 
 TEST(SynchronisedImages, equal_one_device) {
   for (const int ranks : {2, 3, 4}) expect_images_equal_one_device(ranks, in_two_channels);
 }
 
-// Were it not asked for, ranks would not equal one device, and have running statistics of their own.
+// Were it not asked for, ranks would not equal one device, and have running statistics of their
+// own.
 TEST(SynchronisedImages, differ_from_images_that_each_rank_normalises_by_itself) {
   experiment::Experiment apart = normalised_images(3);
   for (model::LayerSpec& layer : apart.model.layers) layer.synchronised = false;
-  const auto together = trained_synchronised(normalised_images(3)), alone = trained_synchronised(apart);
+  const auto together = trained_synchronised(normalised_images(3)),
+             alone = trained_synchronised(apart);
   EXPECT_GT(distance(alone[0].parameters, together[0].parameters), 1e-6);
   EXPECT_NE(alone[0].state, alone[1].state);
   EXPECT_EQ(together[0].state, together[1].state);
 }
 
-TEST(SynchronisedImages, train_without_allocating_more) { EXPECT_THAT(allocated_by_more_steps(normalised_images(2), in_two_channels), testing::Each(0)); }
+TEST(SynchronisedImages, train_without_allocating_more) {
+  EXPECT_THAT(allocated_by_more_steps(normalised_images(2), in_two_channels), testing::Each(0));
+}
 
 // Evaluation follows running statistics, on every rank those of all.
 TEST(SynchronisedImages, evaluate_as_one_device_does) {
-  const auto ranks = trained_synchronised(normalised_images(3)), one = trained_synchronised(normalised_images(1));
-  EXPECT_NEAR(sum_of(ranks, telemetry::Metric::held_out_loss_sum, 99) / sum_of(one, telemetry::Metric::held_out_loss_sum, 99), 1, 1e-9);
-  EXPECT_EQ(sum_of(ranks, telemetry::Metric::held_out_correct, 99), sum_of(one, telemetry::Metric::held_out_correct, 99));
+  const auto ranks = trained_synchronised(normalised_images(3)),
+             one = trained_synchronised(normalised_images(1));
+  EXPECT_NEAR(sum_of(ranks, telemetry::Metric::held_out_loss_sum, 99) /
+                  sum_of(one, telemetry::Metric::held_out_loss_sum, 99),
+              1, 1e-9);
+  EXPECT_EQ(sum_of(ranks, telemetry::Metric::held_out_correct, 99),
+            sum_of(one, telemetry::Metric::held_out_correct, 99));
 }
 
-// Of ranks that own shards of unlike size, the small ones run out before the epoch ends: they add nothing, and end as all do.
+// Of ranks that own shards of unlike size, the small ones run out before the epoch ends: they add
+// nothing, and end as all do.
 TEST(SynchronisedShards, of_unlike_size_leave_all_ranks_alike) {
   experiment::Experiment e = normalised(3);
   e.data.sharding.kind = data::ShardingKind::size_skew;
@@ -129,17 +160,21 @@ TEST(SynchronisedCompression, leaves_all_ranks_alike) {
   }
 }
 
-// Micro-steps ---------------------------------------------------------------------------------------------------------
+// Micro-steps
+// ---------------------------------------------------------------------------------------------------------
 
 // One device, micro-step by micro-step, with the samples that the ranks have in theirs.
 class Reordered : public data::Dataset {
  public:
-  Reordered(std::shared_ptr<const data::Dataset> set, std::vector<std::int64_t> instead) : set_(std::move(set)), instead_(std::move(instead)) {}
+  Reordered(std::shared_ptr<const data::Dataset> set, std::vector<std::int64_t> instead)
+      : set_(std::move(set)), instead_(std::move(instead)) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     if (split == data::Split::held_out) return set_->fill(split, indices, features, labels);
     std::vector<std::int64_t> others;
-    for (const std::int64_t index : indices) others.push_back(instead_[static_cast<std::size_t>(index)]);
+    for (const std::int64_t index : indices)
+      others.push_back(instead_[static_cast<std::size_t>(index)]);
     set_->fill(split, others, features, labels);
   }
 
@@ -158,7 +193,8 @@ std::vector<std::int64_t> in_order(const experiment::Experiment& e) {
     for (std::int64_t first = 0; first < batch * e.training.accumulation_steps; first += batch)
       for (int rank = 0; rank < resolved.world(); ++rank) {
         const auto all = sampler.indices(step, rank);
-        for (std::int64_t i = first; i < std::min(first + batch, std::ssize(all)); ++i) list.push_back(all[static_cast<std::size_t>(i)]);
+        for (std::int64_t i = first; i < std::min(first + batch, std::ssize(all)); ++i)
+          list.push_back(all[static_cast<std::size_t>(i)]);
       }
   return list;
 }
@@ -167,7 +203,9 @@ experiment::Experiment normalised_in_micro_steps(int ranks, std::int64_t of_all)
   experiment::Experiment e = normalised(ranks);
   e.training.batch_per_rank = of_all / ranks;
   e.training.accumulation_steps = 2;
-  e.data.train_samples = 50 * 2 * of_all + of_all / ranks * ranks + 1;  // the tail: of rank 0 a whole micro-step and one sample, of the others one
+  e.data.train_samples =
+      50 * 2 * of_all + of_all / ranks * ranks +
+      1;  // the tail: of rank 0 a whole micro-step and one sample, of the others one
   e.training.steps = 51;
   if (ranks == 1) e.strategy.kind = StrategyKind::one_device;
   return e;
@@ -177,25 +215,33 @@ class MicroSteps : public testing::TestWithParam<int> {};
 
 TEST_P(MicroSteps, of_one_epoch_equal_those_of_one_device_with_the_samples_of_all) {
   const int ranks = GetParam();
-  const experiment::Experiment many = normalised_in_micro_steps(ranks, 12), alone = normalised_in_micro_steps(1, 12);
+  const experiment::Experiment many = normalised_in_micro_steps(ranks, 12),
+                               alone = normalised_in_micro_steps(1, 12);
   const auto theirs = in_order(many), own = in_order(alone);
   ASSERT_EQ(theirs.size(), own.size());
   ASSERT_NE(theirs, own);
   std::vector<std::int64_t> instead(own.size());
-  for (std::size_t i = 0; i < own.size(); ++i) instead[static_cast<std::size_t>(own[i])] = theirs[i];
+  for (std::size_t i = 0; i < own.size(); ++i)
+    instead[static_cast<std::size_t>(own[i])] = theirs[i];
   const auto one = train(experiment::resolve(alone, ".").value(), compute::reference::make, {},
-                         [&](int, std::shared_ptr<const data::Dataset> set) { return std::make_shared<const Reordered>(std::move(set), instead); });
+                         [&](int, std::shared_ptr<const data::Dataset> set) {
+                           return std::make_shared<const Reordered>(std::move(set), instead);
+                         });
   const auto found = trained_synchronised(many);
   expect_equal(found, one[0]);
   for (const std::int32_t step : {0, 49, 50})  // the last is the tail
-    for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::correct, telemetry::Metric::samples})
-      EXPECT_NEAR(sum_of(found, metric, step), sum_of(one, metric, step), 1e-8) << base::name_of(metric) << " of step " << step;
+    for (const auto metric :
+         {telemetry::Metric::loss_sum, telemetry::Metric::correct, telemetry::Metric::samples})
+      EXPECT_NEAR(sum_of(found, metric, step), sum_of(one, metric, step), 1e-8)
+          << base::name_of(metric) << " of step " << step;
 }
 INSTANTIATE_TEST_SUITE_P(Synchronised, MicroSteps, testing::Values(2, 3, 4));
 
-// Also with an algorithm of one round, and a layer that sums forward only: the same small bucket again and again.
+// Also with an algorithm of one round, and a layer that sums forward only: the same small bucket
+// again and again.
 TEST(SynchronisedBytes, are_those_of_the_formula) {
-  for (const auto algorithm : {Algorithm::ring, Algorithm::all_to_all, Algorithm::double_binary_tree}) {
+  for (const auto algorithm :
+       {Algorithm::ring, Algorithm::all_to_all, Algorithm::double_binary_tree}) {
     experiment::Experiment e = normalised_in_micro_steps(3, 12);
     e.strategy.algorithm = algorithm;
     e.data.held_out_samples = 0;
@@ -219,12 +265,14 @@ TEST(SynchronisedMicroSteps, of_a_first_layer_alone_equal_by_every_algorithm) {
   }
 }
 
-// Gradients -----------------------------------------------------------------------------------------------------------
+// Gradients
+// -----------------------------------------------------------------------------------------------------------
 
 // The mean loss of the first step, over all ranks, with one parameter changed.
 double loss_of(const experiment::Experiment& e, std::int64_t parameter, double by) {
-  const auto ranks = train(experiment::resolve(e, ".").value(), compute::reference::make, in_two_channels, {},
-                           [&](int, const compute::Tensor& parameters) { parameters.as<double>()[parameter] += by; });
+  const auto ranks = train(
+      experiment::resolve(e, ".").value(), compute::reference::make, in_two_channels, {},
+      [&](int, const compute::Tensor& parameters) { parameters.as<double>()[parameter] += by; });
   for (const RankOutcome& rank : ranks) EXPECT_EQ(rank.problem, "");
   return sum_of(ranks, telemetry::Metric::loss_sum, 0) / 24;
 }
@@ -232,7 +280,10 @@ double loss_of(const experiment::Experiment& e, std::int64_t parameter, double b
 // Of two ranks: what one changes moves the normalised values, and so the loss, of the other.
 TEST(SynchronisedGradients, are_those_of_the_loss_over_all_ranks) {
   experiment::Experiment e = normalised(2);
-  e.model.layers = {{LayerKind::linear, 5}, {.kind = LayerKind::batch_norm, .synchronised = true}, {LayerKind::tanh, 0}, {LayerKind::linear, 0}};
+  e.model.layers = {{LayerKind::linear, 5},
+                    {.kind = LayerKind::batch_norm, .synchronised = true},
+                    {LayerKind::tanh, 0},
+                    {LayerKind::linear, 0}};
   e.training.steps = 1;
   e.data.held_out_samples = 0;
   const auto ranks = trained_synchronised(e);

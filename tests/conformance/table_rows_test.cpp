@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameter servers whose workers pull and push but the rows of a table that their samples name: they train to the numbers that whole tables would train
-// to, and send the bytes of these rows.
+// Parameter servers whose workers pull and push but the rows of a table that their samples name:
+// they train to the numbers that whole tables would train to, and send the bytes of these rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,8 @@ using experiment::ServerMode;
 using experiment::VariablePlacement;
 using telemetry::Metric;
 
-ServedCase tables(ServerMode mode, int workers, int servers, OptimizerKind optimizer = OptimizerKind::sgd, int micro_steps = 1,
+ServedCase tables(ServerMode mode, int workers, int servers,
+                  OptimizerKind optimizer = OptimizerKind::sgd, int micro_steps = 1,
                   VariablePlacement placement = VariablePlacement::balanced) {
   return {mode, workers, servers, placement, optimizer, micro_steps, true};
 }
@@ -34,11 +35,16 @@ Experiment whole(Experiment e) {
 
 class RowsInStep : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(Servers, RowsInStep,
-                         testing::Values(tables(kSynchronous, 1, 1), tables(kSynchronous, 2, 1), tables(kSynchronous, 3, 2), tables(kSynchronous, 4, 3, kAdam),
-                                         tables(kSynchronous, 2, 2, OptimizerKind::sgd, 1, VariablePlacement::round_robin),
-                                         tables(kSynchronous, 3, 1, kAdam, 2), tables(kSynchronous, 3, 4, OptimizerKind::adamw)));
+                         testing::Values(tables(kSynchronous, 1, 1), tables(kSynchronous, 2, 1),
+                                         tables(kSynchronous, 3, 2),
+                                         tables(kSynchronous, 4, 3, kAdam),
+                                         tables(kSynchronous, 2, 2, OptimizerKind::sgd, 1,
+                                                VariablePlacement::round_robin),
+                                         tables(kSynchronous, 3, 1, kAdam, 2),
+                                         tables(kSynchronous, 3, 4, OptimizerKind::adamw)));
 
-// Moments and decay move rows that nobody named as well: nothing of that is lost. 24 samples a step leave a tail of 10 in an epoch of 250.
+// Moments and decay move rows that nobody named as well: nothing of that is lost. 24 samples a step
+// leave a tail of 10 in an epoch of 250.
 TEST_P(RowsInStep, to_the_bit_they_train_as_whole_tables_do) {
   Experiment e = GetParam().training(24);
   e.training.optimizer.weight_decay = 0.01;
@@ -57,15 +63,20 @@ TEST_P(RowsInStep, hundred_fp64_steps_equal_one_device) {
   expect_same_end(ranks, GetParam().workers);
   EXPECT_LE(distance(ranks[0].parameters, one[0].parameters), 1e-10);
   for (const Metric metric : {Metric::held_out_loss_sum, Metric::loss_sum})
-    EXPECT_NEAR(sum_of(ranks, metric, 99), sum_of(one, metric, 99), 1e-9 * std::abs(sum_of(one, metric, 99))) << "what is evaluated is the whole table";
+    EXPECT_NEAR(sum_of(ranks, metric, 99), sum_of(one, metric, 99),
+                1e-9 * std::abs(sum_of(one, metric, 99)))
+        << "what is evaluated is the whole table";
 }
 
 class RowsOnTheirOwn : public testing::TestWithParam<ServedCase> {};
-INSTANTIATE_TEST_SUITE_P(Servers, RowsOnTheirOwn,
-                         testing::Values(tables(ServerMode::asynchronous, 1, 1), tables(ServerMode::asynchronous, 4, 1),
-                                         tables(ServerMode::asynchronous, 3, 2, kAdam), tables(ServerMode::asynchronous, 8, 3),
-                                         tables(ServerMode::asynchronous, 2, 2, OptimizerKind::sgd, 2), tables(ServerMode::stale_synchronous, 4, 2),
-                                         tables(ServerMode::softsync, 4, 1)));
+INSTANTIATE_TEST_SUITE_P(
+    Servers, RowsOnTheirOwn,
+    testing::Values(tables(ServerMode::asynchronous, 1, 1), tables(ServerMode::asynchronous, 4, 1),
+                    tables(ServerMode::asynchronous, 3, 2, kAdam),
+                    tables(ServerMode::asynchronous, 8, 3),
+                    tables(ServerMode::asynchronous, 2, 2, OptimizerKind::sgd, 2),
+                    tables(ServerMode::stale_synchronous, 4, 2),
+                    tables(ServerMode::softsync, 4, 1)));
 
 // Which rows the samples of a step name, read off the data set as a person would.
 class NamedByStep {
@@ -79,7 +90,8 @@ class NamedByStep {
   std::int64_t count(std::int64_t step, std::int64_t first, std::int64_t end) {
     const auto taken = sampler_.indices(step, 0);
     const std::vector<std::int64_t> indices(taken.begin(), taken.end());
-    const auto width = static_cast<std::size_t>(dataset_->summary().features()), slots = static_cast<std::size_t>(resolved_.document.data.slot_count);
+    const auto width = static_cast<std::size_t>(dataset_->summary().features()),
+               slots = static_cast<std::size_t>(resolved_.document.data.slot_count);
     std::vector<float> features(indices.size() * width);
     std::vector<std::int32_t> labels(indices.size());
     dataset_->fill(data::Split::train, indices, features, labels);
@@ -103,12 +115,15 @@ class NamedByStep {
 std::set<std::int32_t> steps_of(const RankOutcome& worker, Metric metric) {
   std::set<std::int32_t> steps;
   for (const telemetry::Event& event : worker.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) steps.insert(event.step);
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(metric))
+      steps.insert(event.step);
   return steps;
 }
 
-// A round sends of each part of a table a word and k numbers of 4 bytes, and is given k rows, which it sends again as their gradient; of all else it sends and
-// is given all. Who evaluates is given all of the table, as are all at the end.
+// A round sends of each part of a table a word and k numbers of 4 bytes, and is given k rows, which
+// it sends again as their gradient; of all else it sends and is given all. Who evaluates is given
+// all of the table, as are all at the end.
 TEST_P(RowsOnTheirOwn, bytes_are_those_of_the_rows_that_samples_name) {
   const ServedCase& c = GetParam();
   Experiment e = c.training();
@@ -117,7 +132,8 @@ TEST_P(RowsOnTheirOwn, bytes_are_those_of_the_rows_that_samples_name) {
   const auto ranks = trained(e);
   expect_same_end(ranks, c.workers);
   const std::int64_t row = 4 * 8;
-  std::int64_t dense = 0, dense_of_others = 0, tables_of_others = 0, all_tables = 0, parts = 0, parts_of_others = 0;
+  std::int64_t dense = 0, dense_of_others = 0, tables_of_others = 0, all_tables = 0, parts = 0,
+               parts_of_others = 0;
   const auto shares = experiment::shares_of_servers(named.resolved());
   for (const experiment::Share& share : shares) {
     const std::int64_t bytes = share.count * 8;
@@ -132,14 +148,19 @@ TEST_P(RowsOnTheirOwn, bytes_are_those_of_the_rows_that_samples_name) {
     std::int64_t rows = 0;
     for (const std::int32_t step : steps)
       for (const experiment::Share& share : shares)
-        if (share.table >= 0) rows += named.count(step, share.first * 8 / row, (share.first + share.count) * 8 / row);
+        if (share.table >= 0)
+          rows += named.count(step, share.first * 8 / row, (share.first + share.count) * 8 / row);
     std::int64_t sent = 0, received = 0;
     for (const comm::Traffic& peer : rank.traffic)
-      sent += static_cast<std::int64_t>(peer.sent_payload_bytes), received += static_cast<std::int64_t>(peer.received_payload_bytes);
+      sent += static_cast<std::int64_t>(peer.sent_payload_bytes),
+          received += static_cast<std::int64_t>(peer.received_payload_bytes);
     const auto rounds = std::ssize(steps);
-    const std::int64_t lists = 4 * (parts * (rounds + 1) + rows + parts_of_others), asked = 8 * (2 * c.servers + (c.servers - 1));
+    const std::int64_t lists = 4 * (parts * (rounds + 1) + rows + parts_of_others),
+                       asked = 8 * (2 * c.servers + (c.servers - 1));
     EXPECT_EQ(sent, rounds * dense + rows * row + lists + asked) << worker;
-    EXPECT_EQ(received, (rounds + 1) * (dense + 4 * 8) + rows * row + all_tables + dense_of_others + tables_of_others) << worker;
+    EXPECT_EQ(received, (rounds + 1) * (dense + 4 * 8) + rows * row + all_tables + dense_of_others +
+                            tables_of_others)
+        << worker;
   }
 }
 
@@ -157,7 +178,8 @@ TEST_P(RowsOnTheirOwn, every_round_of_the_run_is_computed_once) {
 TEST(Rows, of_one_worker_are_one_device_to_the_bit) {
   Experiment alone = tables(ServerMode::asynchronous, 1, 1).task(8);
   alone.strategy.kind = experiment::StrategyKind::one_device;
-  const auto one = trained(alone), ranks = trained(tables(ServerMode::asynchronous, 1, 1).training());
+  const auto one = trained(alone),
+             ranks = trained(tables(ServerMode::asynchronous, 1, 1).training());
   expect_same_end(ranks, 1);
   EXPECT_EQ(ranks[0].parameters, one[0].parameters);
 }
@@ -168,14 +190,18 @@ TEST(Rows, on_the_virtual_clock_are_the_same_again_to_the_bit) {
   ASSERT_EQ(once.problem, "");
   EXPECT_EQ(once.order, again.order);
   EXPECT_EQ(once.parameters, again.parameters);
-  for (int worker = 1; worker < 3; ++worker) EXPECT_EQ(once.parameters[static_cast<std::size_t>(worker)], once.parameters[0]) << "what the servers have";
+  for (int worker = 1; worker < 3; ++worker)
+    EXPECT_EQ(once.parameters[static_cast<std::size_t>(worker)], once.parameters[0])
+        << "what the servers have";
   EXPECT_GT(norm(once.parameters[0]), 0);
 }
 
-// The figure that this is for: of a table of which a round names a hundredth of the rows at most, what is asked and given is little more than that of all.
+// The figure that this is for: of a table of which a round names a hundredth of the rows at most,
+// what is asked and given is little more than that of all.
 TEST(Rows, of_a_hundredth_of_a_table_take_a_hundredth_of_its_bytes) {
   Experiment e = tables(ServerMode::asynchronous, 2, 1).training();
-  e.data.vocabulary = 2'000, e.data.zipf_exponent = 0, e.data.slot_count = 4, e.data.held_out_samples = 0;
+  e.data.vocabulary = 2'000, e.data.zipf_exponent = 0, e.data.slot_count = 4,
+  e.data.held_out_samples = 0;
   e.model.layers[0].slot_count = 4, e.model.layers[0].rows = 2'000, e.model.layers[0].width = 16;
   e.training.batch_per_rank = 5;
   e.training.steps = 50;
@@ -187,11 +213,15 @@ TEST(Rows, of_a_hundredth_of_a_table_take_a_hundredth_of_its_bytes) {
     const RankOutcome& rank = ranks[worker];
     ASSERT_EQ(rank.problem, "");
     const std::int64_t rounds = std::ssize(steps_of(rank, Metric::samples));
-    const auto received = static_cast<std::int64_t>(rank.traffic[2].received_payload_bytes) - (rounds + 1) * (dense + 32) - table;
-    const auto pushed_rows = received, lists = static_cast<std::int64_t>(rank.traffic[2].sent_payload_bytes) - rounds * dense - pushed_rows - 16;
+    const auto received = static_cast<std::int64_t>(rank.traffic[2].received_payload_bytes) -
+                          (rounds + 1) * (dense + 32) - table;
+    const auto pushed_rows = received,
+               lists = static_cast<std::int64_t>(rank.traffic[2].sent_payload_bytes) -
+                       rounds * dense - pushed_rows - 16;
     const std::int64_t asked_and_given = received + lists;
     EXPECT_GT(received, 0);
-    EXPECT_LE(static_cast<double>(asked_and_given), 0.011 * static_cast<double>(table * rounds)) << worker;
+    EXPECT_LE(static_cast<double>(asked_and_given), 0.011 * static_cast<double>(table * rounds))
+        << worker;
   }
 }
 

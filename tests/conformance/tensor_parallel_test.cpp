@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real training by ranks that have some rows or columns of each layer: together they equal one device, what all have alike is alike to the bit, and they send
-// each other what the formula says, no more.
+// Real training by ranks that have some rows or columns of each layer: together they equal one
+// device, what all have alike is alike to the bit, and they send each other what the formula says,
+// no more.
 #include <gtest/gtest.h>
 
 #include "core/experiment/recomputation.h"
@@ -40,45 +41,66 @@ void expect_parts_equal_one_device(const Experiment& e) {
 
 class TensorTraining : public testing::TestWithParam<MeshCase> {};
 
-TEST_P(TensorTraining, of_hundred_fp64_steps_equals_one_device) { expect_parts_equal_one_device(GetParam().experiment); }
+TEST_P(TensorTraining, of_hundred_fp64_steps_equals_one_device) {
+  expect_parts_equal_one_device(GetParam().experiment);
+}
 
 TEST_P(TensorTraining, has_the_gradients_of_one_device_in_fp32) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients), 1e-5);
+  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
+                     trained(on_one(e))[0].gradients),
+            1e-5);
 }
 
 TEST_P(TensorTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
 TEST_P(TensorTraining, is_proved) { expect_proved(GetParam().experiment); }
 
-INSTANTIATE_TEST_SUITE_P(Models, TensorTraining,
-                         testing::Values(MeshCase{"rows2", in_parts(strategy::small_rows(2))}, MeshCase{"uneven3", in_parts(small(3, 24))},
-                                         MeshCase{"uneven4_micro", in_parts(small(4, 24), 3)}, MeshCase{"classes_whole8", in_parts(small(8, 24))},
-                                         MeshCase{"adam_clipped", with(in_parts(strategy::small_rows(3), 2), OptimizerKind::adam, 0.3)},
-                                         MeshCase{"adamw_direct", with(in_parts(small(5, 24)), OptimizerKind::adamw, 0, Algorithm::direct)},
-                                         MeshCase{"tree", with(in_parts(small(4, 24)), OptimizerKind::sgd, 0.2, Algorithm::binary_tree)},
-                                         MeshCase{"gpt2", in_parts(gpt(2, 4, false))}, MeshCase{"gpt4_micro", in_parts(gpt(4, 4, false), 2)},
-                                         MeshCase{"tied2", in_parts(gpt(2, 2, true))}, MeshCase{"tied3_micro", in_parts(gpt(3, 3, true), 3)},
-                                         MeshCase{"tied_adam_clipped", with(in_parts(gpt(4, 8, true)), OptimizerKind::adam, 0.3, Algorithm::halving_doubling)},
-                                         MeshCase{"images", in_parts(images(strategy::small_normalised_images(3), 3))},
-                                         MeshCase{"clicks", in_parts(strategy::small_clicks(2))}, MeshCase{"wide", in_parts(strategy::small_wide_and_deep(2))}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Models, TensorTraining,
+    testing::Values(MeshCase{"rows2", in_parts(strategy::small_rows(2))},
+                    MeshCase{"uneven3", in_parts(small(3, 24))},
+                    MeshCase{"uneven4_micro", in_parts(small(4, 24), 3)},
+                    MeshCase{"classes_whole8", in_parts(small(8, 24))},
+                    MeshCase{"adam_clipped",
+                             with(in_parts(strategy::small_rows(3), 2), OptimizerKind::adam, 0.3)},
+                    MeshCase{"adamw_direct", with(in_parts(small(5, 24)), OptimizerKind::adamw, 0,
+                                                  Algorithm::direct)},
+                    MeshCase{"tree", with(in_parts(small(4, 24)), OptimizerKind::sgd, 0.2,
+                                          Algorithm::binary_tree)},
+                    MeshCase{"gpt2", in_parts(gpt(2, 4, false))},
+                    MeshCase{"gpt4_micro", in_parts(gpt(4, 4, false), 2)},
+                    MeshCase{"tied2", in_parts(gpt(2, 2, true))},
+                    MeshCase{"tied3_micro", in_parts(gpt(3, 3, true), 3)},
+                    MeshCase{"tied_adam_clipped",
+                             with(in_parts(gpt(4, 8, true)), OptimizerKind::adam, 0.3,
+                                  Algorithm::halving_doubling)},
+                    MeshCase{"images", in_parts(images(strategy::small_normalised_images(3), 3))},
+                    MeshCase{"clicks", in_parts(strategy::small_clicks(2))},
+                    MeshCase{"wide", in_parts(strategy::small_wide_and_deep(2))}),
+    name_of);
 
 std::int64_t activations(const Experiment& e) {
-  const plan::RankPlan rank = strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
+  const plan::RankPlan rank =
+      strategy::make_plan(experiment::resolve(e, ".").value()).value().rank_plan(0);
   return run::memory_use(rank, run::layout(rank)).of(run::MemoryPart::activations);
 }
 
 // What was summed is kept: nothing is sent again, and no bit is another.
 TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
-  for (auto [e, segments] : {std::pair{in_parts(gpt(2, 4, false), 2), 4}, {in_parts(gpt(3, 3, true), 3), 5}, {in_parts(small(4, 24), 3), 2}}) {
+  for (auto [e, segments] : {std::pair{in_parts(gpt(2, 4, false), 2), 4},
+                             {in_parts(gpt(3, 3, true), 3), 5},
+                             {in_parts(small(4, 24), 3), 2}}) {
     e.training.steps = 22;
     const auto kept = trained(e);
     e.training.recompute_segments = segments;
-    const experiment::Recomputation made = experiment::recomputation_of(experiment::resolve(e, ".").value(), 0);
+    const experiment::Recomputation made =
+        experiment::recomputation_of(experiment::resolve(e, ".").value(), 0);
     EXPECT_FALSE(made.runs.empty());
     const model::Model part = experiment::of_rank(experiment::resolve(e, ".").value(), 0).model;
-    for (std::size_t s = 0; s < part.segments.size(); ++s) EXPECT_FALSE(made.gives_up(static_cast<int>(s)) && model::sums_outputs(part.segments[s])) << s;
+    for (std::size_t s = 0; s < part.segments.size(); ++s)
+      EXPECT_FALSE(made.gives_up(static_cast<int>(s)) && model::sums_outputs(part.segments[s]))
+          << s;
     expect_proved(e);
     expect_sent_bytes(e);
     const auto again = trained(e);
@@ -90,8 +112,9 @@ TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
   }
 }
 
-// B blocks of b rows each on n ranks: of a block ten outputs, of which the two that are summed stay, and the sums that the next run takes: six segments of a
-// run of ten are there of one block alone.
+// B blocks of b rows each on n ranks: of a block ten outputs, of which the two that are summed
+// stay, and the sums that the next run takes: six segments of a run of ten are there of one block
+// alone.
 TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_run) {
   Experiment e = in_parts(gpt(2, 4, false));
   e.model.layers[1].blocks = 6;
@@ -109,18 +132,23 @@ TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_r
   }
   const std::int64_t output_bytes = e.training.batch_per_rank * 8;
   EXPECT_GT(given_up, 0);
-  EXPECT_LE(activations(e), kept - (given_up - largest) * output_bytes + largest * output_bytes / 2);
+  EXPECT_LE(activations(e),
+            kept - (given_up - largest) * output_bytes + largest * output_bytes / 2);
   EXPECT_GE(activations(e), kept - given_up * output_bytes);
 }
 
-// Of a pair of linear layers, n ranks: forward the outputs of the second, back the gradient at the inputs of the first, unless nothing is learnt before it.
+// Of a pair of linear layers, n ranks: forward the outputs of the second, back the gradient at the
+// inputs of the first, unless nothing is learnt before it.
 TEST(TensorBytes, of_a_pair_are_one_all_reduce_each_way) {
   Experiment e = in_parts(strategy::small_rows(2));
   const auto sums = experiment::layer_sums(experiment::resolve(e, ".").value());
   std::vector<std::tuple<int, bool, std::int64_t>> found;
-  for (const experiment::LayerSum& sum : sums) found.emplace_back(sum.segment, sum.backward, sum.of_sample.elements);
-  // Segments: 0 linear 7-6, 1 layer_norm, 2 linear 6-9, 3 gelu, 4 linear 9-6, 5 add, 6 rms_norm, 7 linear 6-5, whose classes are in parts: 4 x 2 numbers a row.
-  EXPECT_EQ(found, (std::vector<std::tuple<int, bool, std::int64_t>>{{2, true, 6}, {4, false, 6}, {7, true, 6}, {7, false, 8}}));
+  for (const experiment::LayerSum& sum : sums)
+    found.emplace_back(sum.segment, sum.backward, sum.of_sample.elements);
+  // Segments: 0 linear 7-6, 1 layer_norm, 2 linear 6-9, 3 gelu, 4 linear 9-6, 5 add, 6 rms_norm, 7
+  // linear 6-5, whose classes are in parts: 4 x 2 numbers a row.
+  EXPECT_EQ(found, (std::vector<std::tuple<int, bool, std::int64_t>>{
+                       {2, true, 6}, {4, false, 6}, {7, true, 6}, {7, false, 8}}));
 }
 
 }  // namespace

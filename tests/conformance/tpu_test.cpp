@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TPUs in a torus train as one device does in the same precision, and not as one in full precision; all replicas alike.
+// TPUs in a torus train as one device does in the same precision, and not as one in full precision;
+// all replicas alike.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,16 +54,18 @@ struct TpuCase {
 };
 
 void PrintTo(const TpuCase& c, std::ostream* out) {
-  *out << c.hosts << " x " << c.devices << " tpus, " << base::name_of(c.optimizer) << (c.clip_norm > 0 ? ", clipped" : "") << (c.images ? ", images" : "")
-       << ", micro-steps " << c.micro_steps;
+  *out << c.hosts << " x " << c.devices << " tpus, " << base::name_of(c.optimizer)
+       << (c.clip_norm > 0 ? ", clipped" : "") << (c.images ? ", images" : "") << ", micro-steps "
+       << c.micro_steps;
 }
 
 class TpuEquality : public testing::TestWithParam<TpuCase> {};
 
-// Measured: up to 2e-7, where full precision is 7e-3 and more away; of images 3e-3 and 3e-2, as dropout and maxima make more of a number that falls
-// on another side of a tie.
+// Measured: up to 2e-7, where full precision is 7e-3 and more away; of images 3e-3 and 3e-2, as
+// dropout and maxima make more of a number that falls on another side of a tie.
 TEST_P(TpuEquality, hundred_steps_equal_one_device_in_the_same_precision) {
-  const auto one = trained(GetParam().on_one_device(Multiplies::bfloat16)), full = trained(GetParam().on_one_device(Multiplies::full)),
+  const auto one = trained(GetParam().on_one_device(Multiplies::bfloat16)),
+             full = trained(GetParam().on_one_device(Multiplies::full)),
              ranks = trained(GetParam().on_tpus());
   ASSERT_EQ(one[0].problem, "");
   ASSERT_EQ(full[0].problem, "");
@@ -76,13 +79,18 @@ TEST_P(TpuEquality, hundred_steps_equal_one_device_in_the_same_precision) {
 }
 
 TEST_P(TpuEquality, one_step_gives_the_gradients_of_one_device) {
-  expect_gradients_of(trained(one_step(GetParam().on_one_device(Multiplies::bfloat16)))[0], trained(one_step(GetParam().on_tpus())));
+  expect_gradients_of(trained(one_step(GetParam().on_one_device(Multiplies::bfloat16)))[0],
+                      trained(one_step(GetParam().on_tpus())));
 }
 
 INSTANTIATE_TEST_SUITE_P(Tpus, TpuEquality,
-                         testing::Values(TpuCase{1, 1}, TpuCase{1, 2}, TpuCase{1, 3, OptimizerKind::adam}, TpuCase{1, 4},
-                                         TpuCase{1, 4, OptimizerKind::sgd, 0.5}, TpuCase{1, 6, OptimizerKind::adamw}, TpuCase{1, 8}, TpuCase{2, 2},
-                                         TpuCase{4, 3}, TpuCase{1, 4, OptimizerKind::sgd, 0, true}, TpuCase{1, 2, OptimizerKind::sgd, 0, false, 3}));
+                         testing::Values(TpuCase{1, 1}, TpuCase{1, 2},
+                                         TpuCase{1, 3, OptimizerKind::adam}, TpuCase{1, 4},
+                                         TpuCase{1, 4, OptimizerKind::sgd, 0.5},
+                                         TpuCase{1, 6, OptimizerKind::adamw}, TpuCase{1, 8},
+                                         TpuCase{2, 2}, TpuCase{4, 3},
+                                         TpuCase{1, 4, OptimizerKind::sgd, 0, true},
+                                         TpuCase{1, 2, OptimizerKind::sgd, 0, false, 3}));
 
 // Any strategy may round what it multiplies.
 TEST(Bfloat16Training, of_mirrored_is_that_of_tpus_by_the_same_all_reduce) {
@@ -102,7 +110,9 @@ TEST(Bfloat16Training, is_held_out_in_bfloat16_too) {
     double loss = 0;
     const auto ranks = trained(e);
     for (const telemetry::Event& event : ranks[0].events)
-      if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(telemetry::Metric::held_out_loss_sum)) loss = event.value;
+      if (event.kind == telemetry::EventKind::metric &&
+          event.subject == static_cast<std::uint16_t>(telemetry::Metric::held_out_loss_sum))
+        loss = event.value;
     return loss;
   };
   EXPECT_GT(held_out_loss(Multiplies::bfloat16), 0);

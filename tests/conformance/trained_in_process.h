@@ -7,7 +7,12 @@
 
 namespace trainyard::tests {
 
-inline std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks, std::size_t arena_bytes) { return inproc::make(ranks, arena_bytes, {64}).value(); }
-inline std::vector<RankOutcome> trained(const experiment::Experiment& e) { return trained_by(e, in_process); }
+inline std::vector<std::unique_ptr<comm::Transport>> in_process(int ranks,
+                                                                std::size_t arena_bytes) {
+  return inproc::make(ranks, arena_bytes, {64}).value();
+}
+inline std::vector<RankOutcome> trained(const experiment::Experiment& e) {
+  return trained_by(e, in_process);
+}
 
 }  // namespace trainyard::tests

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trains an experiment with ranks as threads, for tests: what each rank ends with, what it sent, what it said.
+// Trains an experiment with ranks as threads, for tests: what each rank ends with, what it sent,
+// what it said.
 #pragma once
 
 #include <algorithm>
@@ -39,24 +40,30 @@ enum class Telemetry { on, off };
 
 using MakeCompute = std::function<std::unique_ptr<compute::Compute>()>;
 // Another set in the place of the experiment's, for one of the ranks.
-using DataOfRank = std::function<std::shared_ptr<const data::Dataset>(int rank, std::shared_ptr<const data::Dataset> of_experiment)>;
+using DataOfRank = std::function<std::shared_ptr<const data::Dataset>(
+    int rank, std::shared_ptr<const data::Dataset> of_experiment)>;
 // Changes the parameters before the first step.
 using Change = std::function<void(int rank, const compute::Tensor& parameters)>;
 using ChangePlan = std::function<void(plan::RankPlan& plan)>;
-using MakeTransports = std::function<std::vector<std::unique_ptr<comm::Transport>>(int ranks, std::size_t arena_bytes)>;
+using MakeTransports = std::function<std::vector<std::unique_ptr<comm::Transport>>(
+    int ranks, std::size_t arena_bytes)>;
 
 // Wherever it lies.
-inline std::vector<double> values_of(const compute::Tensor& anywhere, compute::Compute* device = nullptr) {
+inline std::vector<double> values_of(const compute::Tensor& anywhere,
+                                     compute::Compute* device = nullptr) {
   std::vector<std::byte> memory;
   const compute::Tensor tensor = compute::seen(device, anywhere, memory);
   std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = tensor.dtype == base::DType::fp64 ? tensor.as<double>()[i] : static_cast<double>(tensor.as<float>()[i]);
+    values[i] = tensor.dtype == base::DType::fp64 ? tensor.as<double>()[i]
+                                                  : static_cast<double>(tensor.as<float>()[i]);
   return values;
 }
 
-inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Plan& plan, int rank, compute::Compute& compute, comm::Transport* transport,
-                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {}, run::Whereabouts* seen = nullptr, const Change& change = {},
+inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Plan& plan, int rank,
+                              compute::Compute& compute, comm::Transport* transport,
+                              Telemetry telemetry = Telemetry::on, const DataOfRank& data_of = {},
+                              run::Whereabouts* seen = nullptr, const Change& change = {},
                               run::OrderLog* order = nullptr) {
   RankOutcome outcome;
   const experiment::Resolved resolved = experiment::of_rank(of_all, rank);
@@ -65,13 +72,16 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   const std::string where = "rank " + std::to_string(rank);
   const auto own = run::OwnMemory::make(layout, compute, where);
   if (!own) return outcome.problem = base::to_string(own.error()), outcome;
-  const std::span<std::byte> shared = transport != nullptr ? transport->arena() : std::span<std::byte>{};
+  const std::span<std::byte> shared =
+      transport != nullptr ? transport->arena() : std::span<std::byte>{};
   const auto reached = compute.reach(shared);
   if (!reached) return outcome.problem = base::to_string(reached.error()), outcome;
   const run::Recipe recipe = session::recipe(resolved);
-  const auto aside = run::SwapSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
+  const auto aside =
+      run::SwapSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
   if (!aside) return outcome.problem = base::to_string(aside.error()), outcome;
-  const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute, own->arena(), shared, &*aside);
+  const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
+                               own->arena(), shared, &*aside);
   if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
   session::initialise(resolved, rank_plan, *bound);
   if (change) change(rank, bound->parameters);
@@ -103,7 +113,9 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   parts.order = order;
   const std::int64_t begin = base::now_nanoseconds();
   const long allocated = conformance::allocations;
-  const auto steps = rank_plan.rule ? run::Server(session::server_parts(resolved, plan, parts)).run() : run::Interpreter(parts).run();
+  const auto steps = rank_plan.rule
+                         ? run::Server(session::server_parts(resolved, plan, parts)).run()
+                         : run::Interpreter(parts).run();
   outcome.allocations = conformance::allocations - allocated;
   outcome.seconds = static_cast<double>(base::now_nanoseconds() - begin) * 1e-9;
   if (!steps) {
@@ -112,13 +124,17 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   }
   if (!bound->parameters.empty()) outcome.parameters = values_of(bound->parameters, &compute);
   if (!bound->state.empty()) outcome.state = values_of(bound->state, &compute);
-  const char* gradients = rank_plan.buffer("grad_shard").valid() ? "grad_shard" : "grads";  // of what the rank updates
+  const char* gradients =
+      rank_plan.buffer("grad_shard").valid() ? "grad_shard" : "grads";  // of what the rank updates
   for (std::size_t b = 0; b < rank_plan.buffers.size(); ++b)
     if (rank_plan.buffers[b].name == gradients) {
       const auto& place = layout.buffers[b];
-      std::byte* const data =
-          place.shared ? shared.data() + place.offset : own->arena().memory.data() + place.offset - (compute.on_host() ? 0 : layout.result_bytes);
-      outcome.gradients = values_of({rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, data}, place.shared ? nullptr : &compute);
+      std::byte* const data = place.shared ? shared.data() + place.offset
+                                           : own->arena().memory.data() + place.offset -
+                                                 (compute.on_host() ? 0 : layout.result_bytes);
+      outcome.gradients =
+          values_of({rank_plan.buffers[b].dtype, {rank_plan.buffers[b].elements}, data},
+                    place.shared ? nullptr : &compute);
     }
   for (int peer = 0; transport != nullptr && peer < transport->ranks(); ++peer)
     outcome.traffic.push_back(peer == rank ? comm::Traffic{} : transport->traffic(peer));
@@ -127,8 +143,11 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
 }
 
 // One thread a rank; a rank alone has no transport. `orders`: by rank.
-inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, const MakeCompute& make_compute, const MakeTransports& make_transports,
-                                      const DataOfRank& data_of = {}, const Change& change = {}, const ChangePlan& change_plan = {},
+inline std::vector<RankOutcome> train(const experiment::Resolved& resolved,
+                                      const MakeCompute& make_compute,
+                                      const MakeTransports& make_transports,
+                                      const DataOfRank& data_of = {}, const Change& change = {},
+                                      const ChangePlan& change_plan = {},
                                       std::vector<run::OrderLog>* orders = nullptr) {
   plan::Plan plan = strategy::make_plan(resolved).value();
   if (change_plan)
@@ -141,20 +160,25 @@ inline std::vector<RankOutcome> train(const experiment::Resolved& resolved, cons
   std::vector<RankOutcome> outcomes(static_cast<std::size_t>(ranks));
   std::vector<std::unique_ptr<comm::Transport>> transports(static_cast<std::size_t>(ranks));
   std::int64_t shared_bytes = 0;  // ranks need not do the same
-  for (int rank = 0; rank < ranks; ++rank) shared_bytes = std::max(shared_bytes, run::layout(plan.rank_plan(rank)).shared_bytes);
+  for (int rank = 0; rank < ranks; ++rank)
+    shared_bytes = std::max(shared_bytes, run::layout(plan.rank_plan(rank)).shared_bytes);
   if (ranks > 1) transports = make_transports(ranks, static_cast<std::size_t>(shared_bytes));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       const auto compute = make_compute();
-      outcomes[static_cast<std::size_t>(rank)] = train_rank(resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(), Telemetry::on,
-                                                            data_of, nullptr, change, orders != nullptr ? &(*orders)[static_cast<std::size_t>(rank)] : nullptr);
+      outcomes[static_cast<std::size_t>(rank)] = train_rank(
+          resolved, plan, rank, *compute, transports[static_cast<std::size_t>(rank)].get(),
+          Telemetry::on, data_of, nullptr, change,
+          orders != nullptr ? &(*orders)[static_cast<std::size_t>(rank)] : nullptr);
     });
   for (std::thread& thread : threads) thread.join();
   return outcomes;
 }
 
-inline double norm(const std::vector<double>& values) { return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0)); }
+inline double norm(const std::vector<double>& values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
 
 // Relative distance in the L2 norm over all elements.
 inline double distance(const std::vector<double>& a, const std::vector<double>& b) {

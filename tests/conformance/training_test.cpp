@@ -40,8 +40,10 @@ struct TrainingCase {
 };
 
 void PrintTo(const TrainingCase& c, std::ostream* out) {
-  *out << c.ranks << " ranks, " << base::name_of(c.algorithm) << ", " << base::name_of(c.optimizer) << (c.clip > 0 ? ", clipped" : "") << ", " << c.hosts
-       << " hosts" << (c.segment_bytes > 0 ? ", in segments" : "") << (c.kind ? ", " + std::string(base::name_of(*c.kind)) : "");
+  *out << c.ranks << " ranks, " << base::name_of(c.algorithm) << ", " << base::name_of(c.optimizer)
+       << (c.clip > 0 ? ", clipped" : "") << ", " << c.hosts << " hosts"
+       << (c.segment_bytes > 0 ? ", in segments" : "")
+       << (c.kind ? ", " + std::string(base::name_of(*c.kind)) : "");
 }
 
 class Equality : public testing::TestWithParam<TrainingCase> {};
@@ -70,28 +72,38 @@ TEST_P(Equality, hundred_fp64_steps_equal_one_device) {
 INSTANTIATE_TEST_SUITE_P(
     Strategies, Equality,
     testing::Values(
-        TrainingCase{2, Algorithm::ring, experiment::OptimizerKind::sgd, 0}, TrainingCase{3, Algorithm::ring, experiment::OptimizerKind::adam, 0},
-        TrainingCase{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5}, TrainingCase{8, Algorithm::ring, experiment::OptimizerKind::adamw, 0},
-        TrainingCase{2, Algorithm::direct, experiment::OptimizerKind::adam, 0.5}, TrainingCase{3, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
-        TrainingCase{4, Algorithm::direct, experiment::OptimizerKind::adamw, 0}, TrainingCase{12, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{2, Algorithm::ring, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{3, Algorithm::ring, experiment::OptimizerKind::adam, 0},
+        TrainingCase{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5},
+        TrainingCase{8, Algorithm::ring, experiment::OptimizerKind::adamw, 0},
+        TrainingCase{2, Algorithm::direct, experiment::OptimizerKind::adam, 0.5},
+        TrainingCase{3, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{4, Algorithm::direct, experiment::OptimizerKind::adamw, 0},
+        TrainingCase{12, Algorithm::direct, experiment::OptimizerKind::sgd, 0},
         TrainingCase{6, Algorithm::halving_doubling, experiment::OptimizerKind::sgd, 0.5},
         TrainingCase{8, Algorithm::halving_doubling, experiment::OptimizerKind::sgd, 0},
         TrainingCase{6, Algorithm::binary_tree, experiment::OptimizerKind::adam, 0},
         TrainingCase{6, Algorithm::double_binary_tree, experiment::OptimizerKind::sgd, 0},
-        TrainingCase{3, Algorithm::double_binary_tree, experiment::OptimizerKind::sgd, 0}, TrainingCase{4, Algorithm::star, experiment::OptimizerKind::sgd, 0},
-        TrainingCase{4, Algorithm::all_to_all, experiment::OptimizerKind::adamw, 0.5}, TrainingCase{6, Algorithm::torus, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{3, Algorithm::double_binary_tree, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{4, Algorithm::star, experiment::OptimizerKind::sgd, 0},
+        TrainingCase{4, Algorithm::all_to_all, experiment::OptimizerKind::adamw, 0.5},
+        TrainingCase{6, Algorithm::torus, experiment::OptimizerKind::sgd, 0},
         TrainingCase{4, Algorithm::leader_hierarchical, experiment::OptimizerKind::sgd, 0, 2},
         TrainingCase{6, Algorithm::leader_hierarchical, experiment::OptimizerKind::sgd, 0, 3},
         TrainingCase{4, Algorithm::sharded_hierarchical, experiment::OptimizerKind::sgd, 0, 2},
         TrainingCase{6, Algorithm::sharded_hierarchical, experiment::OptimizerKind::adam, 0, 2},
-        TrainingCase{8, Algorithm::torus, experiment::OptimizerKind::sgd, 0, 2}, TrainingCase{4, Algorithm::automatic, experiment::OptimizerKind::sgd, 0, 2},
+        TrainingCase{8, Algorithm::torus, experiment::OptimizerKind::sgd, 0, 2},
+        TrainingCase{4, Algorithm::automatic, experiment::OptimizerKind::sgd, 0, 2},
         TrainingCase{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0, 1, 100},
         TrainingCase{6, Algorithm::binary_tree, experiment::OptimizerKind::sgd, 0, 1, 64},
         TrainingCase{8, Algorithm::all_to_all, experiment::OptimizerKind::sgd, 0, 1, 200},
         // Ranks but the first begin with nothing: what they train on was broadcast.
-        TrainingCase{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5, 1, 0, experiment::StrategyKind::ddp},
-        TrainingCase{6, Algorithm::direct, experiment::OptimizerKind::adam, 0, 1, 300, experiment::StrategyKind::ddp},
-        TrainingCase{12, Algorithm::binary_tree, experiment::OptimizerKind::sgd, 0, 1, 0, experiment::StrategyKind::ddp}));
+        TrainingCase{4, Algorithm::ring, experiment::OptimizerKind::sgd, 0.5, 1, 0,
+                     experiment::StrategyKind::ddp},
+        TrainingCase{6, Algorithm::direct, experiment::OptimizerKind::adam, 0, 1, 300,
+                     experiment::StrategyKind::ddp},
+        TrainingCase{12, Algorithm::binary_tree, experiment::OptimizerKind::sgd, 0, 1, 0,
+                     experiment::StrategyKind::ddp}));
 
 TEST_P(Equality, one_fp32_step_gives_the_gradients_of_one_device) {
   experiment::Experiment alone = small(1, 24), many = GetParam().training();
@@ -120,7 +132,9 @@ void expect_one_device(experiment::Experiment (*of)(int ranks)) {
 }
 
 // Convolutions, a residual sum, pools, and dropout of the same elements whoever holds the sample.
-TEST(Training, hundred_fp64_steps_of_images_equal_one_device) { expect_one_device(strategy::small_images); }
+TEST(Training, hundred_fp64_steps_of_images_equal_one_device) {
+  expect_one_device(strategy::small_images);
+}
 
 TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
   const auto in_fp32 = [](int n) {
@@ -132,17 +146,24 @@ TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
 }
 
 // Of normalised rows, gelu and a residual sum, as transformers have them.
-TEST(Training, hundred_fp64_steps_of_normalised_rows_equal_one_device) { expect_one_device(strategy::small_rows); }
+TEST(Training, hundred_fp64_steps_of_normalised_rows_equal_one_device) {
+  expect_one_device(strategy::small_rows);
+}
 
 TEST(Training, normalised_rows_train_without_allocating_more) {
-  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_rows(2), 2), in_process), testing::Each(0));
+  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_rows(2), 2), in_process),
+              testing::Each(0));
 }
 
 // Embeddings, attention and the labels of every character.
-TEST(Training, hundred_fp64_steps_of_a_transformer_equal_one_device) { expect_one_device(strategy::small_gpt); }
+TEST(Training, hundred_fp64_steps_of_a_transformer_equal_one_device) {
+  expect_one_device(strategy::small_gpt);
+}
 
 // Two segments learn one table.
-TEST(Training, hundred_fp64_steps_of_a_tied_transformer_equal_one_device) { expect_one_device(strategy::small_tied_gpt); }
+TEST(Training, hundred_fp64_steps_of_a_tied_transformer_equal_one_device) {
+  expect_one_device(strategy::small_tied_gpt);
+}
 
 TEST(Training, a_tied_transformer_that_accumulates_learns_as_one_that_does_not) {
   experiment::Experiment whole = images(strategy::small_tied_gpt(1), 1), parts = whole;
@@ -163,12 +184,15 @@ TEST(Training, one_fp32_step_of_a_transformer_gives_the_gradients_of_one_device)
 }
 
 TEST(Training, a_transformer_trains_without_allocating_more) {
-  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_gpt(2), 2), in_process), testing::Each(0));
+  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_gpt(2), 2), in_process),
+              testing::Each(0));
 }
 
-// Each rank normalises by its own samples: near one device, but not equal to it; still all ranks have the same weights.
+// Each rank normalises by its own samples: near one device, but not equal to it; still all ranks
+// have the same weights.
 TEST(Training, batch_normalisation_by_rank_keeps_ranks_identical) {
-  const auto one = trained(images(strategy::small_normalised_images(1), 1)), ranks = trained(images(strategy::small_normalised_images(3), 3));
+  const auto one = trained(images(strategy::small_normalised_images(1), 1)),
+             ranks = trained(images(strategy::small_normalised_images(3), 3));
   for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.problem, "");
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
@@ -179,39 +203,48 @@ TEST(Training, batch_normalisation_by_rank_keeps_ranks_identical) {
 }
 
 TEST(Training, images_train_without_allocating_more) {
-  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_normalised_images(2), 2), in_process), testing::Each(0));
+  EXPECT_THAT(allocated_by_more_steps(images(strategy::small_normalised_images(2), 2), in_process),
+              testing::Each(0));
 }
 
 struct Drawn {
   int hosts, devices;
 };
 
-// Payload of three steps from the counters of the transport, between every two ranks; the plan's is that of the formulas
-// (tests/core/collective/bytes_test.cpp).
+// Payload of three steps from the counters of the transport, between every two ranks; the plan's is
+// that of the formulas (tests/core/collective/bytes_test.cpp).
 class WireBytes : public testing::TestWithParam<Algorithm> {
  protected:
   static void expect_bytes_of_the_plan(const Drawn& drawn) {
     const int n = drawn.hosts * drawn.devices;
-    experiment::Experiment e = TrainingCase{n, GetParam(), experiment::OptimizerKind::sgd, 0, drawn.hosts}.training();
+    experiment::Experiment e =
+        TrainingCase{n, GetParam(), experiment::OptimizerKind::sgd, 0, drawn.hosts}.training();
     e.training.batch_per_rank = 24 / n + 1;
     e.training.steps = 3;
     e.data.held_out_samples = 0;
     e.strategy.bucket_bytes = 1e9;  // one bucket: S = the whole gradient
     const auto ranks = trained(e);
-    const auto train = check::examine(strategy::make_plan(experiment::resolve(e, ".").value()).value()).traffic.at(0);
+    const auto train =
+        check::examine(strategy::make_plan(experiment::resolve(e, ".").value()).value())
+            .traffic.at(0);
     std::map<std::pair<int, int>, std::int64_t> planned;
     for (const check::Sent& sent : train.sent) planned[{sent.from, sent.to}] = sent.bytes;
-    for (int from = 0; from < n && n > 1; ++from)  // a rank alone has no transport, so nothing to count
+    for (int from = 0; from < n && n > 1;
+         ++from)  // a rank alone has no transport, so nothing to count
       for (int to = 0; to < n; ++to) {
         ASSERT_EQ(ranks[static_cast<std::size_t>(from)].problem, "");
-        const comm::Traffic& out = ranks[static_cast<std::size_t>(from)].traffic[static_cast<std::size_t>(to)];
-        const comm::Traffic& in = ranks[static_cast<std::size_t>(to)].traffic[static_cast<std::size_t>(from)];
-        EXPECT_EQ(static_cast<std::int64_t>(out.sent_payload_bytes), 3 * (planned[{from, to}])) << n << " ranks, " << from << " to " << to;
+        const comm::Traffic& out =
+            ranks[static_cast<std::size_t>(from)].traffic[static_cast<std::size_t>(to)];
+        const comm::Traffic& in =
+            ranks[static_cast<std::size_t>(to)].traffic[static_cast<std::size_t>(from)];
+        EXPECT_EQ(static_cast<std::int64_t>(out.sent_payload_bytes), 3 * (planned[{from, to}]))
+            << n << " ranks, " << from << " to " << to;
         EXPECT_EQ(out.sent_payload_bytes, in.received_payload_bytes);
       }
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, WireBytes, testing::ValuesIn(collective::kAlgorithms), [](const auto& row) { return std::string(base::name_of(row.param)); });
+INSTANTIATE_TEST_SUITE_P(All, WireBytes, testing::ValuesIn(collective::kAlgorithms),
+                         [](const auto& row) { return std::string(base::name_of(row.param)); });
 
 TEST_P(WireBytes, are_those_of_the_plan_at_both_ends) {
   for (int n = 1; n <= 9; ++n) expect_bytes_of_the_plan({1, n});
@@ -226,7 +259,8 @@ class SlowData : public data::Dataset {
  public:
   explicit SlowData(std::shared_ptr<const data::Dataset> set) : set_(std::move(set)) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     if (split == data::Split::train) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     set_->fill(split, indices, features, labels);
   }
@@ -238,7 +272,9 @@ class SlowData : public data::Dataset {
 double seconds_of(const RankOutcome& rank, telemetry::Metric metric) {
   double seconds = 0;
   for (const telemetry::Event& event : rank.events)
-    if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) seconds += event.value;
+    if (event.kind == telemetry::EventKind::metric &&
+        event.subject == static_cast<std::uint16_t>(metric))
+      seconds += event.value;
   return seconds;
 }
 
@@ -246,22 +282,30 @@ TEST(Training, who_waits_for_data_is_told_from_who_waits_for_a_peer) {
   using telemetry::Metric;
   experiment::Experiment e = small(2, 24);
   e.training.steps = 10;
-  const auto ranks = train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, [](int rank, std::shared_ptr<const data::Dataset> set) {
-    return rank == 0 ? std::make_shared<const SlowData>(std::move(set)) : set;
-  });
+  const auto ranks =
+      train(experiment::resolve(e, ".").value(), compute::reference::make, in_process,
+            [](int rank, std::shared_ptr<const data::Dataset> set) {
+              return rank == 0 ? std::make_shared<const SlowData>(std::move(set)) : set;
+            });
   for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
-  for (const Metric other : {Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds})
-    EXPECT_GT(seconds_of(ranks[0], Metric::input_seconds), seconds_of(ranks[0], other)) << base::name_of(other);
-  for (const Metric other : {Metric::compute_seconds, Metric::transfer_seconds, Metric::input_seconds})
-    EXPECT_GT(seconds_of(ranks[1], Metric::wait_seconds), seconds_of(ranks[1], other)) << base::name_of(other);
+  for (const Metric other :
+       {Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds})
+    EXPECT_GT(seconds_of(ranks[0], Metric::input_seconds), seconds_of(ranks[0], other))
+        << base::name_of(other);
+  for (const Metric other :
+       {Metric::compute_seconds, Metric::transfer_seconds, Metric::input_seconds})
+    EXPECT_GT(seconds_of(ranks[1], Metric::wait_seconds), seconds_of(ranks[1], other))
+        << base::name_of(other);
 }
 
 // Has no samples until it is told to.
 class LateData : public data::Dataset {
  public:
-  LateData(std::shared_ptr<const data::Dataset> set, std::shared_future<void> told) : set_(std::move(set)), told_(std::move(told)) {}
+  LateData(std::shared_ptr<const data::Dataset> set, std::shared_future<void> told)
+      : set_(std::move(set)), told_(std::move(told)) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     told_.wait();
     set_->fill(split, indices, features, labels);
   }
@@ -279,17 +323,23 @@ TEST(Training, a_rank_that_waits_for_its_samples_is_in_the_op_that_loads_them) {
   const plan::RankPlan program_of_rank = made.rank_plan(0);
   const auto device = compute::reference::make();
   std::promise<void> go;
-  const auto late = [told = go.get_future().share()](int, std::shared_ptr<const data::Dataset> set) {
+  const auto late = [told = go.get_future().share()](int,
+                                                     std::shared_ptr<const data::Dataset> set) {
     return std::make_shared<const LateData>(std::move(set), told);
   };
   run::Whereabouts at;
-  auto outcome = std::async(std::launch::async, [&] { return train_rank(resolved, made, 0, *device, nullptr, Telemetry::on, late, &at); });
+  auto outcome = std::async(std::launch::async, [&] {
+    return train_rank(resolved, made, 0, *device, nullptr, Telemetry::on, late, &at);
+  });
   const auto kind = [&]() -> std::optional<plan::OpKind> {
     const auto [program, op] = at.op.load();
     if (program < 0 || op < 0) return std::nullopt;
-    return program_of_rank.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(op)].kind;
+    return program_of_rank.programs[static_cast<std::size_t>(program)]
+        .ops[static_cast<std::size_t>(op)]
+        .kind;
   };
-  for (int i = 0; i < 3000 && kind() != plan::OpKind::load; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 3000 && kind() != plan::OpKind::load; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(kind(), plan::OpKind::load);
   go.set_value();
   EXPECT_EQ(outcome.get().problem, "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a transport backend says of itself to join the conformance suite, and what the suite's tests share.
+// What a transport backend says of itself to join the conformance suite, and what the suite's tests
+// share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,13 +31,18 @@ struct Shape {
   std::size_t arena_bytes = std::size_t{1} << 20;
 };
 
-// Opens the end of a rank, in the thread or process of that rank. Generation 2: in the place of one that was lost.
+// Opens the end of a rank, in the thread or process of that rank. Generation 2: in the place of one
+// that was lost.
 class Opener {
  public:
-  using Open = std::function<base::Result<std::unique_ptr<Transport>>(int rank, std::uint32_t generation)>;
+  using Open =
+      std::function<base::Result<std::unique_ptr<Transport>>(int rank, std::uint32_t generation)>;
   template <class Function>
   Opener(Function open) : open_(std::move(open)) {}
-  base::Result<std::unique_ptr<Transport>> operator()(int rank, std::uint32_t generation = 1) const { return open_(rank, generation); }
+  base::Result<std::unique_ptr<Transport>> operator()(int rank,
+                                                      std::uint32_t generation = 1) const {
+    return open_(rank, generation);
+  }
 
  private:
   Open open_;
@@ -46,8 +52,8 @@ struct Backend {
   std::string name;
   std::function<Opener(const Shape&)> prepare;  // before threads or processes start
   bool in_place = false;                        // peers read the arena where it is
-  bool processes = false;                       // ranks may be processes, and one take another's place
-  std::function<bool(Transport&)> connected;    // where reaching peers takes time: whether it is done
+  bool processes = false;  // ranks may be processes, and one take another's place
+  std::function<bool(Transport&)> connected;  // where reaching peers takes time: whether it is done
 };
 
 inline void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
@@ -69,7 +75,8 @@ inline std::unique_ptr<Transport> reopened(const Opener& opener, int rank) {
 }
 
 // Memory that a rank may post from: its arena where there is one, else `own` of the same size.
-inline std::span<std::byte> postable(Transport& end, std::vector<std::byte>& own, std::size_t bytes) {
+inline std::span<std::byte> postable(Transport& end, std::vector<std::byte>& own,
+                                     std::size_t bytes) {
   if (end.arena().size() >= bytes) return end.arena().first(bytes);
   own.resize(bytes);
   return own;
@@ -78,7 +85,8 @@ inline std::span<std::byte> postable(Transport& end, std::vector<std::byte>& own
 // All ends in one thread, and what keeps them reachable.
 class Group {
  public:
-  Group(const Backend& backend, const Shape& shape) : backend_(backend), opener_(backend.prepare(shape)) {
+  Group(const Backend& backend, const Shape& shape)
+      : backend_(backend), opener_(backend.prepare(shape)) {
     for (int rank = 0; rank < shape.ranks; ++rank) ends_.push_back(opened(opener_, rank));
     connect();
   }
@@ -89,15 +97,22 @@ class Group {
     connect();
   }
 
-  // What was posted and not consumed may still be on its way when a test is over: this memory outlives the ends.
-  std::span<std::byte> postable(Transport& end, std::size_t bytes) { return conformance::postable(end, memory_.emplace_back(), bytes); }
+  // What was posted and not consumed may still be on its way when a test is over: this memory
+  // outlives the ends.
+  std::span<std::byte> postable(Transport& end, std::size_t bytes) {
+    return conformance::postable(end, memory_.emplace_back(), bytes);
+  }
 
  private:
   // One thread has all ends here, so it must give each of them its turn.
   void connect() {
     if (!backend_.connected) return;
-    const auto all = [&] { return std::all_of(ends_.begin(), ends_.end(), [&](auto& end) { return backend_.connected(*end); }); };
-    for (const auto limit = std::chrono::steady_clock::now() + patient; !all() && std::chrono::steady_clock::now() < limit;)
+    const auto all = [&] {
+      return std::all_of(ends_.begin(), ends_.end(),
+                         [&](auto& end) { return backend_.connected(*end); });
+    };
+    for (const auto limit = std::chrono::steady_clock::now() + patient;
+         !all() && std::chrono::steady_clock::now() < limit;)
       for (const auto& end : ends_) end->wait(milliseconds(1));
   }
 
@@ -108,7 +123,8 @@ class Group {
 };
 
 // Runs `body` for each rank in a thread of its own, which opens its end.
-inline void in_threads(const Backend& backend, const Shape& shape, const std::function<void(Transport&)>& body) {
+inline void in_threads(const Backend& backend, const Shape& shape,
+                       const std::function<void(Transport&)>& body) {
   const Opener opener = backend.prepare(shape);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < shape.ranks; ++rank)
@@ -119,7 +135,9 @@ inline void in_threads(const Backend& backend, const Shape& shape, const std::fu
 }
 
 // Bytes that tell their place and seed.
-inline std::byte pattern(std::size_t at, unsigned seed) { return static_cast<std::byte>((at * 2654435761u >> 7) + seed * 101u); }
+inline std::byte pattern(std::size_t at, unsigned seed) {
+  return static_cast<std::byte>((at * 2654435761u >> 7) + seed * 101u);
+}
 inline void fill(std::span<std::byte> bytes, unsigned seed) {
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = pattern(i, seed);
 }
@@ -136,9 +154,11 @@ bool good(const base::Result<T>& result) {
 }
 
 // Posts what already lies in `bytes`, and receives it at the other end.
-inline void pass(Transport& from, Transport& to, int channel, int op, std::span<const std::byte> bytes) {
+inline void pass(Transport& from, Transport& to, int channel, int op,
+                 std::span<const std::byte> bytes) {
   ASSERT_TRUE(good(comm::await_post(from, to.rank(), channel, tag_of(op), bytes, patient)));
-  const auto message = comm::await_expected(to, from.rank(), channel, {tag_of(op), bytes.size()}, patient);
+  const auto message =
+      comm::await_expected(to, from.rank(), channel, {tag_of(op), bytes.size()}, patient);
   ASSERT_TRUE(good(message));
   EXPECT_TRUE(bytes.empty() || std::memcmp(message->bytes.data(), bytes.data(), bytes.size()) == 0);
   ASSERT_TRUE(good(to.release(from.rank(), channel)));

@@ -35,12 +35,15 @@ TEST_P(TransportConformance, every_size_arrives_whole) {
   Group ends(GetParam(), {2, 2, largest});
   const auto memory = ends.postable(*ends[0], largest);
   int op = 0;
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{65}, std::size_t{4095}, std::size_t{8192},
-                                 std::size_t{8193}, std::size_t{65537}, std::size_t{1000003}, largest}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{65},
+        std::size_t{4095}, std::size_t{8192}, std::size_t{8193}, std::size_t{65537},
+        std::size_t{1000003}, largest}) {
     SCOPED_TRACE(size);
     fill(memory.first(size), static_cast<unsigned>(op));
     pass(*ends[0], *ends[1], 0, op++, memory.first(size));
-    ASSERT_TRUE(good(comm::await_consumed(*ends[0], 1, 0, static_cast<std::uint64_t>(op), patient)));
+    ASSERT_TRUE(
+        good(comm::await_consumed(*ends[0], 1, 0, static_cast<std::uint64_t>(op), patient)));
   }
 }
 
@@ -48,7 +51,8 @@ TEST_P(TransportConformance, a_quarter_of_a_gibibyte_arrives_whole) {
   const std::size_t size = std::size_t{256} << 20;
   Group ends(GetParam(), {2, 1, size});
   const auto memory = ends.postable(*ends[0], size);
-  for (std::size_t i = 0; i < size; i += 4096) fill(memory.subspan(i, 16), static_cast<unsigned>(i >> 12));
+  for (std::size_t i = 0; i < size; i += 4096)
+    fill(memory.subspan(i, 16), static_cast<unsigned>(i >> 12));
   pass(*ends[0], *ends[1], 0, 0, memory);
   EXPECT_TRUE(good(comm::await_consumed(*ends[0], 1, 0, 1, patient)));
 }
@@ -63,24 +67,30 @@ inline std::string exchange_with_all(Transport& end, int channels, int messages)
     for (int channel = 0; channel < channels; ++channel) {
       for (int peer = 0; peer < end.ranks(); ++peer)
         if (peer != end.rank())
-          if (auto ok = comm::await_post(end, peer, channel, tag_of(op), memory, patient); !ok) return to_string(ok.error());
+          if (auto ok = comm::await_post(end, peer, channel, tag_of(op), memory, patient); !ok)
+            return to_string(ok.error());
       for (int peer = 0; peer < end.ranks(); ++peer) {
         if (peer == end.rank()) continue;
         const auto message = comm::await_expected(end, peer, channel, {tag_of(op), size}, patient);
         if (!message) return to_string(message.error());
-        if (!is_filled(message->bytes, static_cast<unsigned>(peer))) return "wrong bytes from rank " + std::to_string(peer);
+        if (!is_filled(message->bytes, static_cast<unsigned>(peer)))
+          return "wrong bytes from rank " + std::to_string(peer);
         if (auto ok = end.release(peer, channel); !ok) return to_string(ok.error());
       }
     }
   for (int channel = 0; channel < channels; ++channel)
     for (int peer = 0; peer < end.ranks(); ++peer)
       if (peer != end.rank())
-        if (auto ok = comm::await_consumed(end, peer, channel, static_cast<std::uint64_t>(messages), patient); !ok) return to_string(ok.error());
+        if (auto ok = comm::await_consumed(end, peer, channel, static_cast<std::uint64_t>(messages),
+                                           patient);
+            !ok)
+          return to_string(ok.error());
   return "";
 }
 
 TEST_P(TransportConformance, eight_ranks_all_talk_with_all) {
-  in_threads(GetParam(), {8, 2, 4096}, [](Transport& end) { EXPECT_EQ(exchange_with_all(end, 2, 20), ""); });
+  in_threads(GetParam(), {8, 2, 4096},
+             [](Transport& end) { EXPECT_EQ(exchange_with_all(end, 2, 20), ""); });
 }
 
 TEST_P(TransportConformance, a_full_channel_says_so_holds_up_no_other_and_takes_more_later) {
@@ -99,14 +109,17 @@ TEST_P(TransportConformance, a_full_channel_says_so_holds_up_no_other_and_takes_
     ASSERT_TRUE(good(comm::await_expected(*ends[1], 0, 0, {tag_of(op), 64}, patient)));
     ASSERT_TRUE(good(ends[1]->release(0, 0)));
   }
-  ASSERT_TRUE(good(comm::await_consumed(*ends[0], 1, 0, static_cast<std::uint64_t>(posted), patient)));
+  ASSERT_TRUE(
+      good(comm::await_consumed(*ends[0], 1, 0, static_cast<std::uint64_t>(posted), patient)));
   pass(*ends[0], *ends[1], 0, posted, memory);
 }
 
 TEST_P(TransportConformance, asking_again_returns_the_same_message_until_it_is_released) {
   Group ends(GetParam(), {});
-  for (int op = 0; op < 2; ++op) ASSERT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(op), {}, patient)));
-  for (int again = 0; again < 3; ++again) EXPECT_TRUE(good(comm::await_expected(*ends[1], 0, 0, {tag_of(0), 0}, patient)));
+  for (int op = 0; op < 2; ++op)
+    ASSERT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(op), {}, patient)));
+  for (int again = 0; again < 3; ++again)
+    EXPECT_TRUE(good(comm::await_expected(*ends[1], 0, 0, {tag_of(0), 0}, patient)));
   ASSERT_TRUE(good(ends[1]->release(0, 0)));
   EXPECT_TRUE(good(comm::await_expected(*ends[1], 0, 0, {tag_of(1), 0}, patient)));
   EXPECT_TRUE(good(comm::await_consumed(*ends[0], 1, 0, 1, patient)));
@@ -131,14 +144,16 @@ TEST_P(TransportConformance, bytes_outside_the_arena_are_carried_too) {
     std::vector<std::byte> outside(static_cast<std::size_t>(1 + op * 100));
     fill(outside, static_cast<unsigned>(op));
     pass(*ends[0], *ends[1], 1, op, outside);
-    ASSERT_TRUE(good(comm::await_consumed(*ends[0], 1, 1, static_cast<std::uint64_t>(op) + 1, patient)));
+    ASSERT_TRUE(
+        good(comm::await_consumed(*ends[0], 1, 1, static_cast<std::uint64_t>(op) + 1, patient)));
   }
 }
 
 TEST_P(TransportConformance, both_ends_count_the_same_bytes) {
   Group ends(GetParam(), {});
   const auto memory = ends.postable(*ends[0], 1000);
-  for (int op = 0; op < 5; ++op) pass(*ends[0], *ends[1], op % 2, op, memory.first(static_cast<std::size_t>(op) * 100));
+  for (int op = 0; op < 5; ++op)
+    pass(*ends[0], *ends[1], op % 2, op, memory.first(static_cast<std::size_t>(op) * 100));
   ASSERT_TRUE(good(comm::await_consumed(*ends[0], 1, 0, 3, patient)));
   ASSERT_TRUE(good(comm::await_consumed(*ends[0], 1, 1, 2, patient)));
   const comm::Traffic sent = ends[0]->traffic(1), received = ends[1]->traffic(0);
@@ -155,7 +170,8 @@ TEST_P(TransportConformance, both_ends_count_the_same_bytes) {
 TEST_P(TransportConformance, what_cannot_be_is_a_problem) {
   Group ends(GetParam(), {});
   Transport& end = *ends[0];
-  for (const auto& [peer, channel] : {std::pair(0, 0), std::pair(2, 0), std::pair(-1, 0), std::pair(1, 2), std::pair(1, -1)}) {
+  for (const auto& [peer, channel] :
+       {std::pair(0, 0), std::pair(2, 0), std::pair(-1, 0), std::pair(1, 2), std::pair(1, -1)}) {
     EXPECT_FALSE(end.post(peer, channel, tag_of(0), {})) << peer << " " << channel;
     EXPECT_FALSE(end.consumed(peer, channel)) << peer << " " << channel;
     EXPECT_FALSE(end.receive(peer, channel)) << peer << " " << channel;
@@ -167,7 +183,9 @@ TEST_P(TransportConformance, what_cannot_be_is_a_problem) {
 
 TEST_P(TransportConformance, a_wait_ends_in_time_and_when_woken) {
   Group ends(GetParam(), {});
-  for (int i = 0; i < 10; ++i) ends[0]->wait(milliseconds(1));  // nothing comes; would hang for ever if the limit were not kept
+  for (int i = 0; i < 10; ++i)
+    ends[0]->wait(
+        milliseconds(1));  // nothing comes; would hang for ever if the limit were not kept
   std::atomic<bool> stop{false};
   std::thread waker([&] {
     while (!stop) ends[0]->wake();
@@ -182,17 +200,22 @@ TEST_P(TransportConformance, an_abort_wakes_sleepers_and_the_first_reason_stays)
   in_threads(GetParam(), {3, 1, 4096}, [&](Transport& end) {
     EXPECT_EQ(exchange_with_all(end, 1, 1), "");
     connected.arrive_and_wait();
-    if (end.rank() == 1) end.abort({base::ProblemCode::cancelled, "rank 1", "was stopped by a test", "", "none"});
-    const auto message = comm::await_expected(end, (end.rank() + 1) % 3, 0, {tag_of(1), 0}, patient);
+    if (end.rank() == 1)
+      end.abort({base::ProblemCode::cancelled, "rank 1", "was stopped by a test", "", "none"});
+    const auto message =
+        comm::await_expected(end, (end.rank() + 1) % 3, 0, {tag_of(1), 0}, patient);
     ASSERT_FALSE(message);
-    EXPECT_EQ(to_string(message.error()), to_string(base::Problem{base::ProblemCode::cancelled, "rank 1", "was stopped by a test", "", "none"}));
+    EXPECT_EQ(to_string(message.error()),
+              to_string(base::Problem{base::ProblemCode::cancelled, "rank 1",
+                                      "was stopped by a test", "", "none"}));
     end.abort({base::ProblemCode::failed, "", "a later reason", "", ""});
     EXPECT_EQ(end.state().error().what, "was stopped by a test");
     EXPECT_FALSE(end.post((end.rank() + 1) % 3, 0, tag_of(1), {}));
   });
 }
 
-TEST_P(TransportConformance, what_was_posted_before_leaving_still_arrives_and_asking_for_more_names_who_left) {
+TEST_P(TransportConformance,
+       what_was_posted_before_leaving_still_arrives_and_asking_for_more_names_who_left) {
   Group ends(GetParam(), {});
   const auto memory = ends.postable(*ends[0], 5000);
   fill(memory, 3);
@@ -205,7 +228,8 @@ TEST_P(TransportConformance, what_was_posted_before_leaving_still_arrives_and_as
   ASSERT_TRUE(good(ends[1]->release(0, 0)));
   const auto more = comm::await_expected(*ends[1], 0, 0, {tag_of(1), 0}, patient);
   ASSERT_FALSE(more);
-  EXPECT_NE(to_string(more.error()).find("rank 0 has left"), std::string::npos) << to_string(more.error());
+  EXPECT_NE(to_string(more.error()).find("rank 0 has left"), std::string::npos)
+      << to_string(more.error());
 }
 
 TEST_P(TransportConformance, processes_all_talk_with_all) {
@@ -230,7 +254,10 @@ TEST_P(TransportConformance, survivors_of_a_killed_process_name_it) {
     const auto message = comm::await_expected(**end, 2, 0, {tag_of(1), 0}, patient);
     if (message) return "a message from the dead";
     const std::string text = to_string(message.error());
-    return message.error().code == base::ProblemCode::failed && text.find("rank 2") != std::string::npos ? "" : "the death is not named: " + text;
+    return message.error().code == base::ProblemCode::failed &&
+                   text.find("rank 2") != std::string::npos
+               ? ""
+               : "the death is not named: " + text;
   });
   ASSERT_TRUE(ranks.wait_until_ready(3));
   ranks.kill(2);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A message that is lost, repeated or cut is noticed by the receiver. Included beside transport_conformance.h.
+// A message that is lost, repeated or cut is noticed by the receiver. Included beside
+// transport_conformance.h.
 #pragma once
 
 #include "tests/conformance/faulty_transport.h"
@@ -9,8 +10,8 @@ namespace trainyard::conformance {
 
 class TransportFaults : public testing::TestWithParam<Backend> {
  protected:
-  // Sends three messages of 100 bytes over a transport with this fault and returns what the receiver says of the whole. `last`: how long it
-  // waits for the third.
+  // Sends three messages of 100 bytes over a transport with this fault and returns what the
+  // receiver says of the whole. `last`: how long it waits for the third.
   base::Result<void> send_three(Fault fault, std::uint64_t at, milliseconds last = patient) {
     Group ends(GetParam(), {});
     FaultyTransport sender(std::move(ends[0]), fault, at);
@@ -18,7 +19,8 @@ class TransportFaults : public testing::TestWithParam<Backend> {
     for (int op = 0; op < 3; ++op)
       if (auto ok = comm::await_post(sender, 1, 0, tag_of(op), memory, patient); !ok) return ok;
     for (int op = 0; op < 3; ++op) {
-      const auto message = comm::await_expected(*ends[1], 0, 0, {tag_of(op), 100}, op == 2 ? last : patient);
+      const auto message =
+          comm::await_expected(*ends[1], 0, 0, {tag_of(op), 100}, op == 2 ? last : patient);
       if (!message) return base::fail(message.error());
       if (auto ok = ends[1]->release(0, 0); !ok) return ok;
     }
@@ -26,7 +28,9 @@ class TransportFaults : public testing::TestWithParam<Backend> {
   }
 };
 
-TEST_P(TransportFaults, without_a_fault_all_is_well) { EXPECT_TRUE(good(send_three(Fault::drop, 99))); }
+TEST_P(TransportFaults, without_a_fault_all_is_well) {
+  EXPECT_TRUE(good(send_three(Fault::drop, 99)));
+}
 
 TEST_P(TransportFaults, a_dropped_message_shows_as_another_tag) {
   const auto result = send_three(Fault::drop, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A peer that may be lost: nobody else is harmed, and another takes its place. Included beside transport_conformance.h.
+// A peer that may be lost: nobody else is harmed, and another takes its place. Included beside
+// transport_conformance.h.
 #pragma once
 
 #include "tests/conformance/processes.h"
@@ -10,11 +11,13 @@ namespace trainyard::conformance {
 class TransportLosses : public testing::TestWithParam<Backend> {
  protected:
   static void await_loss(Transport& end, int peer) {
-    for (const auto limit = std::chrono::steady_clock::now() + patient; !end.has_lost(peer); end.wait(milliseconds(5)))
+    for (const auto limit = std::chrono::steady_clock::now() + patient; !end.has_lost(peer);
+         end.wait(milliseconds(5)))
       ASSERT_LT(std::chrono::steady_clock::now(), limit) << "rank " << peer << " is not missed";
   }
   // Of generation 2, both ways.
-  static void pass_anew(Transport& from, Transport& to, std::uint32_t op, std::span<const std::byte> bytes) {
+  static void pass_anew(Transport& from, Transport& to, std::uint32_t op,
+                        std::span<const std::byte> bytes) {
     const Tag tag{2, 0, op};
     ASSERT_TRUE(good(comm::await_post(from, to.rank(), 0, tag, bytes, patient)));
     const auto message = comm::await_expected(to, from.rank(), 0, {tag, bytes.size()}, patient);
@@ -34,13 +37,16 @@ TEST_P(TransportLosses, nobody_else_is_harmed) {
   pass(*ends[0], *ends[2], 0, 0, memory);
   pass(*ends[2], *ends[0], 0, 0, ends.postable(*ends[2], 100));
   ASSERT_TRUE(good(comm::await_consumed(*ends[0], 2, 0, 1, patient)));
-  ASSERT_TRUE(good(comm::await_post(*ends[0], 2, 0, tag_of(1), memory, patient))) << "nobody will read it";
+  ASSERT_TRUE(good(comm::await_post(*ends[0], 2, 0, tag_of(1), memory, patient)))
+      << "nobody will read it";
   ends[2].reset();
   await_loss(*ends[0], 2);
   const auto nothing = ends[0]->receive(2, 0);
   ASSERT_TRUE(good(nothing));
   EXPECT_FALSE(*nothing);
-  for (int op = 0; op < 100; ++op) EXPECT_EQ(ends[0]->post(2, 0, tag_of(op), memory).value_or(false), true) << "it goes nowhere, and fills nothing";
+  for (int op = 0; op < 100; ++op)
+    EXPECT_EQ(ends[0]->post(2, 0, tag_of(op), memory).value_or(false), true)
+        << "it goes nowhere, and fills nothing";
   EXPECT_TRUE(good(ends[0]->consumed(2, 0)));
   EXPECT_TRUE(good(ends[0]->state()));
   pass(*ends[0], *ends[1], 1, 0, memory);
@@ -66,8 +72,11 @@ TEST_P(TransportLosses, another_takes_its_place_and_finds_nothing_of_what_was) {
   const auto memory = ends.postable(*ends[0], 300);
   fill(memory, 9);
   pass(*ends[0], *ends[1], 0, 0, memory);
-  for (int op = 1; op < 4; ++op) ASSERT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(op), memory, patient)));
-  for (int op = 0; op < 3; ++op) ASSERT_TRUE(good(comm::await_post(*ends[1], 0, 0, tag_of(op), ends.postable(*ends[1], 300), patient)));
+  for (int op = 1; op < 4; ++op)
+    ASSERT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(op), memory, patient)));
+  for (int op = 0; op < 3; ++op)
+    ASSERT_TRUE(
+        good(comm::await_post(*ends[1], 0, 0, tag_of(op), ends.postable(*ends[1], 300), patient)));
   ends[1].reset();
   for (const std::size_t rank : {0u, 2u}) {
     await_loss(*ends[rank], 1);
@@ -99,23 +108,31 @@ TEST_P(TransportLosses, a_killed_process_is_missed_and_names_nobody) {
     if (!end) return to_string(end.error());
     (*end)->may_lose(2);
     const auto meet = [&](int peer) -> std::string {
-      if (const auto ok = comm::await_post(**end, peer, 0, tag_of(0), {}, patient); !ok) return to_string(ok.error());
-      if (const auto message = comm::await_expected(**end, peer, 0, {tag_of(0), 0}, patient); !message) return to_string(message.error());
+      if (const auto ok = comm::await_post(**end, peer, 0, tag_of(0), {}, patient); !ok)
+        return to_string(ok.error());
+      if (const auto message = comm::await_expected(**end, peer, 0, {tag_of(0), 0}, patient);
+          !message)
+        return to_string(message.error());
       return "";
     };
     for (int peer = 0; peer < 3; ++peer)
       if (const std::string wrong = peer == rank ? "" : meet(peer); !wrong.empty()) return wrong;
     ready();
     if (rank == 2) ::pause();
-    for (const auto limit = std::chrono::steady_clock::now() + patient; !(*end)->has_lost(2); (*end)->wait(milliseconds(5)))
+    for (const auto limit = std::chrono::steady_clock::now() + patient; !(*end)->has_lost(2);
+         (*end)->wait(milliseconds(5)))
       if (std::chrono::steady_clock::now() > limit) return "it is not missed";
     for (int peer = 0; peer < 2; ++peer) {
       if (peer == rank) continue;
       if (const auto ok = (*end)->release(peer, 0); !ok) return to_string(ok.error());
-      if (const auto ok = comm::await_post(**end, peer, 0, tag_of(1), {}, patient); !ok) return to_string(ok.error());
-      if (const auto message = comm::await_expected(**end, peer, 0, {tag_of(1), 0}, patient); !message) return to_string(message.error());
+      if (const auto ok = comm::await_post(**end, peer, 0, tag_of(1), {}, patient); !ok)
+        return to_string(ok.error());
+      if (const auto message = comm::await_expected(**end, peer, 0, {tag_of(1), 0}, patient);
+          !message)
+        return to_string(message.error());
       if (const auto ok = (*end)->release(peer, 0); !ok) return to_string(ok.error());
-      if (const auto ok = comm::await_consumed(**end, peer, 0, 2, patient); !ok) return to_string(ok.error());
+      if (const auto ok = comm::await_consumed(**end, peer, 0, 2, patient); !ok)
+        return to_string(ok.error());
     }
     return "";
   });

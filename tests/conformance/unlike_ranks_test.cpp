@@ -47,14 +47,16 @@ struct UnlikeCase {
     e.strategy.kind = kind;
     e.strategy.segment_bytes = segment_bytes;
     e.training.batch_per_rank = 24 / computing;
-    e.topology = kind == StrategyKind::central_storage ? drawn_storage(computing, storage) : drawn_hosts(1, computing);
+    e.topology = kind == StrategyKind::central_storage ? drawn_storage(computing, storage)
+                                                       : drawn_hosts(1, computing);
     return e;
   }
 };
 
 void PrintTo(const UnlikeCase& c, std::ostream* out) {
-  *out << base::name_of(c.kind) << ", " << c.computing << " devices, storage " << c.storage << ", " << base::name_of(c.optimizer)
-       << (c.clip > 0 ? ", clipped" : "") << (c.segment_bytes > 0 ? ", in segments" : "") << (c.images ? ", images" : "");
+  *out << base::name_of(c.kind) << ", " << c.computing << " devices, storage " << c.storage << ", "
+       << base::name_of(c.optimizer) << (c.clip > 0 ? ", clipped" : "")
+       << (c.segment_bytes > 0 ? ", in segments" : "") << (c.images ? ", images" : "");
 }
 
 class UnlikeRanks : public testing::TestWithParam<UnlikeCase> {};
@@ -62,12 +64,16 @@ class UnlikeRanks : public testing::TestWithParam<UnlikeCase> {};
 constexpr auto kCentral = StrategyKind::central_storage, kParallel = StrategyKind::data_parallel;
 using O = experiment::OptimizerKind;
 
-INSTANTIATE_TEST_SUITE_P(Strategies, UnlikeRanks,
-                         testing::Values(UnlikeCase{kCentral, 1}, UnlikeCase{kCentral, 2, 1, O::adam}, UnlikeCase{kCentral, 3, 3, O::sgd, 0.5},
-                                         UnlikeCase{kCentral, 4, 0, O::sgd, 0, 100}, UnlikeCase{kCentral, 12, 5},
-                                         UnlikeCase{kCentral, 3, 1, O::sgd, 0, 0, true}, UnlikeCase{kParallel, 2}, UnlikeCase{kParallel, 3, 0, O::adam, 0.5},
-                                         UnlikeCase{kParallel, 4, 0, O::sgd, 0, 100}, UnlikeCase{kParallel, 2, 0, O::sgd, 0, 64}, UnlikeCase{kParallel, 12},
-                                         UnlikeCase{kParallel, 3, 0, O::sgd, 0, 0, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, UnlikeRanks,
+    testing::Values(UnlikeCase{kCentral, 1}, UnlikeCase{kCentral, 2, 1, O::adam},
+                    UnlikeCase{kCentral, 3, 3, O::sgd, 0.5},
+                    UnlikeCase{kCentral, 4, 0, O::sgd, 0, 100}, UnlikeCase{kCentral, 12, 5},
+                    UnlikeCase{kCentral, 3, 1, O::sgd, 0, 0, true}, UnlikeCase{kParallel, 2},
+                    UnlikeCase{kParallel, 3, 0, O::adam, 0.5},
+                    UnlikeCase{kParallel, 4, 0, O::sgd, 0, 100},
+                    UnlikeCase{kParallel, 2, 0, O::sgd, 0, 64}, UnlikeCase{kParallel, 12},
+                    UnlikeCase{kParallel, 3, 0, O::sgd, 0, 0, true}));
 
 // The first thing that is wrong.
 std::string flaw_of(const plan::Plan& plan) {
@@ -76,17 +82,19 @@ std::string flaw_of(const plan::Plan& plan) {
 }
 
 TEST_P(UnlikeRanks, the_plan_is_proved) {
-  const auto plan = strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value();
+  const auto plan =
+      strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value();
   EXPECT_EQ(flaw_of(plan), "");
 }
 
 TEST_P(UnlikeRanks, the_coarse_plan_is_proved) {
-  const auto plan = strategy::coarse_plan(experiment::resolve(GetParam().training(), ".").value()).value();
+  const auto plan =
+      strategy::coarse_plan(experiment::resolve(GetParam().training(), ".").value()).value();
   EXPECT_EQ(flaw_of(plan), "");
 }
 
-// 24 samples a step leave a tail of 10 in an epoch of 250: fewer than the devices in some cases. Devices begin with nothing: what they
-// train on was sent to them.
+// 24 samples a step leave a tail of 10 in an epoch of 250: fewer than the devices in some cases.
+// Devices begin with nothing: what they train on was sent to them.
 TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
   const UnlikeCase& c = GetParam();
   const auto one = trained(c.alone()), ranks = trained(c.training());
@@ -118,13 +126,16 @@ TEST_P(UnlikeRanks, the_loss_is_that_of_one_device) {
     double all = 0;
     for (const RankOutcome& rank : ranks)
       for (const telemetry::Event& event : rank.events)
-        if (event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric)) all += event.value;
+        if (event.kind == telemetry::EventKind::metric &&
+            event.subject == static_cast<std::uint16_t>(metric))
+          all += event.value;
     return all;
   };
   const auto one = trained(c.alone()), ranks = trained(c.training());
   for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::held_out_loss_sum})
     EXPECT_NEAR(sum(ranks, metric) / sum(one, metric), 1, 1e-9) << base::name_of(metric);
-  for (const auto metric : {telemetry::Metric::samples, telemetry::Metric::held_out_samples, telemetry::Metric::held_out_correct})
+  for (const auto metric : {telemetry::Metric::samples, telemetry::Metric::held_out_samples,
+                            telemetry::Metric::held_out_correct})
     EXPECT_EQ(sum(ranks, metric), sum(one, metric)) << base::name_of(metric);
 }
 
@@ -137,7 +148,8 @@ std::map<std::pair<int, int>, std::int64_t> sent_bytes(const std::vector<RankOut
       const auto& out = ranks[static_cast<std::size_t>(from)].traffic[static_cast<std::size_t>(to)];
       const auto& in = ranks[static_cast<std::size_t>(to)].traffic[static_cast<std::size_t>(from)];
       EXPECT_EQ(out.sent_payload_bytes, in.received_payload_bytes) << from << " to " << to;
-      if (out.sent_payload_bytes > 0) sent[{from, to}] = static_cast<std::int64_t>(out.sent_payload_bytes);
+      if (out.sent_payload_bytes > 0)
+        sent[{from, to}] = static_cast<std::int64_t>(out.sent_payload_bytes);
     }
   return sent;
 }
@@ -158,7 +170,8 @@ TEST_P(UnlikeRanks, send_what_the_formula_says) {
     if (c.kind != kCentral && rank > 0) {
       std::int64_t rows = 0;
       for (std::int64_t step = 0; step < steps; ++step) rows += r.shares().samples(step, rank);
-      expected[{0, rank}] = steps * s + rows * 8 * (r.model.features + r.model.classes) + (r.model.drops() ? rows * 4 : 0);
+      expected[{0, rank}] = steps * s + rows * 8 * (r.model.features + r.model.classes) +
+                            (r.model.drops() ? rows * 4 : 0);
       expected[{rank, 0}] = steps * s + rows * 8 * r.model.classes;
     }
   }
@@ -175,21 +188,26 @@ TEST_P(UnlikeRanks, who_computes_no_gradient_says_none_and_who_does_not_update_h
     const auto says = [&](telemetry::Metric metric) {
       const auto& events = ranks[static_cast<std::size_t>(rank)].events;
       return std::any_of(events.begin(), events.end(), [&](const telemetry::Event& event) {
-        return event.kind == telemetry::EventKind::metric && event.subject == static_cast<std::uint16_t>(metric) && event.value > 0;
+        return event.kind == telemetry::EventKind::metric &&
+               event.subject == static_cast<std::uint16_t>(metric) && event.value > 0;
       });
     };
     EXPECT_EQ(says(telemetry::Metric::reduced_gradient_norm), rank == updates) << rank;
     EXPECT_EQ(says(telemetry::Metric::update_ratio), rank == updates) << rank;
-    EXPECT_EQ(says(telemetry::Metric::local_gradient_norm), c.kind == kParallel || rank != c.storage) << rank;
+    EXPECT_EQ(says(telemetry::Metric::local_gradient_norm),
+              c.kind == kParallel || rank != c.storage)
+        << rank;
   }
 }
 
 // Only who loads is given the data set to read.
 class Counted : public data::Dataset {
  public:
-  Counted(std::shared_ptr<const data::Dataset> set, std::atomic<int>& reads) : set_(std::move(set)), reads_(reads) {}
+  Counted(std::shared_ptr<const data::Dataset> set, std::atomic<int>& reads)
+      : set_(std::move(set)), reads_(reads) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
-  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     ++reads_;
     set_->fill(split, indices, features, labels);
   }

@@ -17,10 +17,19 @@ class WrappedTransport : public comm::Transport {
   int rank() const override { return inner_->rank(); }
   int ranks() const override { return inner_->ranks(); }
   std::span<std::byte> arena() override { return inner_->arena(); }
-  base::Result<bool> post(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) override { return inner_->post(peer, channel, tag, bytes); }
-  base::Result<std::uint64_t> consumed(int peer, int channel) override { return inner_->consumed(peer, channel); }
-  base::Result<std::optional<comm::Message>> receive(int peer, int channel) override { return inner_->receive(peer, channel); }
-  base::Result<void> release(int peer, int channel) override { return inner_->release(peer, channel); }
+  base::Result<bool> post(int peer, int channel, comm::Tag tag,
+                          std::span<const std::byte> bytes) override {
+    return inner_->post(peer, channel, tag, bytes);
+  }
+  base::Result<std::uint64_t> consumed(int peer, int channel) override {
+    return inner_->consumed(peer, channel);
+  }
+  base::Result<std::optional<comm::Message>> receive(int peer, int channel) override {
+    return inner_->receive(peer, channel);
+  }
+  base::Result<void> release(int peer, int channel) override {
+    return inner_->release(peer, channel);
+  }
   bool wait(std::chrono::microseconds limit) override { return inner_->wait(limit); }
   void wake() override { inner_->wake(); }
   void abort(const base::Problem& reason) override { inner_->abort(reason); }
@@ -28,7 +37,9 @@ class WrappedTransport : public comm::Transport {
   comm::Traffic traffic(int peer) const override { return inner_->traffic(peer); }
   void may_lose(int peer) override { inner_->may_lose(peer); }
   bool has_lost(int peer) const override { return inner_->has_lost(peer); }
-  base::Result<void> begin_anew(int peer, std::uint32_t generation) override { return inner_->begin_anew(peer, generation); }
+  base::Result<void> begin_anew(int peer, std::uint32_t generation) override {
+    return inner_->begin_anew(peer, generation);
+  }
 
  protected:
   comm::Transport& inner() { return *inner_; }
@@ -47,7 +58,8 @@ class LateTransport final : public WrappedTransport {
       for (const std::byte byte : bytes) read_ = read_ ^ byte;
   }
   std::span<std::byte> arena() override { return {}; }
-  base::Result<bool> post(int peer, int channel, comm::Tag tag, std::span<const std::byte> bytes) override {
+  base::Result<bool> post(int peer, int channel, comm::Tag tag,
+                          std::span<const std::byte> bytes) override {
     last_[peer] = bytes;
     return inner().post(peer, channel, tag, bytes);
   }

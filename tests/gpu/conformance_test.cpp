@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every Compute must do, on each GPU of this machine; without one there is nothing to test, and it is said why.
+// What every Compute must do, on each GPU of this machine; without one there is nothing to test,
+// and it is said why.
 #include <bit>
 #include <map>
 
@@ -15,7 +16,8 @@ namespace trainyard::conformance {
 // cuBLASLt and the driver keep lists of what they are given.
 constexpr long kOfDriver = 64;
 
-// Every GPU reaches what one of them has allocated. To lock pages takes long, and there are some ten thousand values: so these share blocks, which stay.
+// Every GPU reaches what one of them has allocated. To lock pages takes long, and there are some
+// ten thousand values: so these share blocks, which stay.
 compute::Memory allocated(std::size_t bytes) {
   constexpr std::size_t kLeast = 256, kBlock = std::size_t{4} << 20;
   static const auto gpu = tests::gpu(0);
@@ -26,7 +28,8 @@ compute::Memory allocated(std::size_t bytes) {
   if (of_size.empty()) {
     const std::size_t block = std::max(size, kBlock);
     blocks.push_back(gpu->allocate_at_hand(static_cast<std::int64_t>(block), "test").value());
-    for (std::size_t first = 0; first < block; first += size) of_size.push_back(blocks.back().get() + first);
+    for (std::size_t first = 0; first < block; first += size)
+      of_size.push_back(blocks.back().get() + first);
   }
   std::byte* const one = of_size.back();
   of_size.pop_back();
@@ -38,7 +41,9 @@ std::vector<Backend> backends() {
   std::vector<Backend> all;
   const std::vector<int> numbers = tests::gpu_numbers();
   if (!numbers.empty()) allocate_values = allocated;
-  for (const int number : numbers) all.push_back({"gpu_" + std::to_string(number), [number] { return tests::gpu(number); }, kOfDriver});
+  for (const int number : numbers)
+    all.push_back(
+        {"gpu_" + std::to_string(number), [number] { return tests::gpu(number); }, kOfDriver});
   return all;
 }
 

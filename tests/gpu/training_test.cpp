@@ -23,7 +23,10 @@ std::string resources() {
 experiment::Resolved example(const std::string& name, const std::vector<std::string>& overrides) {
   const std::string file = resources() + "/experiments/" + name + ".json";
   return experiment::load(file, overrides)
-      .and_then([](const experiment::Experiment& e) { return experiment::resolve(e, ".").map_error([](const auto& one) { return base::Problems{one}; }); })
+      .and_then([](const experiment::Experiment& e) {
+        return experiment::resolve(e, ".").map_error(
+            [](const auto& one) { return base::Problems{one}; });
+      })
       .value();
 }
 
@@ -41,7 +44,8 @@ class GpuTraining : public testing::TestWithParam<Case> {
   }
 };
 
-const std::vector<std::string> kOneStep{"data.train_samples=256", "data.held_out_samples=0", "training.steps=1", "training.batch_per_rank=16"};
+const std::vector<std::string> kOneStep{"data.train_samples=256", "data.held_out_samples=0",
+                                        "training.steps=1", "training.batch_per_rank=16"};
 std::vector<std::string> one_step(std::vector<std::string> overrides) {
   overrides.insert(overrides.begin(), kOneStep.begin(), kOneStep.end());
   return overrides;
@@ -56,7 +60,8 @@ TEST_P(GpuTraining, has_the_gradients_of_the_cpu) {
     for (std::size_t rank = 0; rank < on_gpu.size(); ++rank) {
       ASSERT_EQ(on_gpu[rank].problem, "");
       EXPECT_GT(norm(on_cpu[rank].gradients), 0);
-      EXPECT_LE(distance(on_gpu[rank].gradients, on_cpu[rank].gradients), 1e-5) << "rank " << rank << " on GPU " << number;
+      EXPECT_LE(distance(on_gpu[rank].gradients, on_cpu[rank].gradients), 1e-5)
+          << "rank " << rank << " on GPU " << number;
     }
   }
 }
@@ -72,7 +77,9 @@ INSTANTIATE_TEST_SUITE_P(gpu, GpuTraining, testing::ValuesIn(kCases), name_of_ca
 // Every second rank on the first GPU.
 TEST(GpuAndCpu, train_together_what_cpus_train) {
   if (gpu_numbers().empty()) GTEST_SKIP() << base::to_string(cuda::gpus().error());
-  const experiment::Resolved e = example("four_devices_mirrored_digits", {"data.train_samples=256", "data.held_out_samples=16", "training.steps=12"});
+  const experiment::Resolved e =
+      example("four_devices_mirrored_digits",
+              {"data.train_samples=256", "data.held_out_samples=16", "training.steps=12"});
   std::atomic<int> made = 0;
   const auto together = train(
       e, [&made] { return made++ % 2 == 0 ? gpu(0) : cpu(); }, in_process);

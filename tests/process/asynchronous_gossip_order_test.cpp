@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Asynchronous gossip computed again, by the programs themselves: what ranks of real runs wrote down comes to their weights.
+// Asynchronous gossip computed again, by the programs themselves: what ranks of real runs wrote
+// down comes to their weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,8 @@ using testing::HasSubstr;
 
 constexpr std::uintmax_t kEvent = 32;  // bytes
 
-// So many devices of one host, in a ring; the second, which answers, three times slower. All meet within the run.
+// So many devices of one host, in a ring; the second, which answers, three times slower. All meet
+// within the run.
 std::string in_pairs(const Home& home, int ranks) {
   Json e = Json::parse(read(kMirrored));
   Json& devices = e["topology"]["hosts"][0]["devices"];
@@ -31,15 +33,19 @@ std::string in_pairs(const Home& home, int ranks) {
   }
   devices[1]["slow_down"] = 3;
   e["strategy"]["kind"] = "gossip";
-  e["strategy"]["gossip"] = {{"graph", "ring"}, {"mode", "asynchronous"}, {"consensus_every_steps", 17}};
+  e["strategy"]["gossip"] = {
+      {"graph", "ring"}, {"mode", "asynchronous"}, {"consensus_every_steps", 17}};
   return home.scratch().write("in_pairs.json", e.dump());
 }
 
 std::vector<std::string> run_of(const Home& home, int ranks, const std::string& transport) {
-  return short_run(in_pairs(home, ranks), 60, {"run.transport=" + transport, "run.evaluate_every_steps=25"});
+  return short_run(in_pairs(home, ranks), 60,
+                   {"run.transport=" + transport, "run.evaluate_every_steps=25"});
 }
 
-Ran recomputed(const fs::path& directory) { return cli({"replay", directory.string(), "--recompute", "--json"}); }
+Ran recomputed(const fs::path& directory) {
+  return cli({"replay", directory.string(), "--recompute", "--json"});
+}
 fs::path directory_of(const Json& result) { return result["run_directory"].get<std::string>(); }
 
 class AsynchronousGossipOrder : public testing::TestWithParam<std::string> {};
@@ -58,7 +64,8 @@ TEST_P(AsynchronousGossipOrder, computes_a_run_again_to_the_bit) {
     EXPECT_EQ(made["same"], true);
     ASSERT_EQ(made["ranks"].size(), static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank)
-      EXPECT_EQ(made["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"], result["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"])
+      EXPECT_EQ(made["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"],
+                result["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"])
           << "rank " << rank;
   }
 }
@@ -66,7 +73,8 @@ TEST_P(AsynchronousGossipOrder, computes_a_run_again_to_the_bit) {
 TEST(AsynchronousGossipOrder, with_moments_put_aside_is_computed_again_to_the_bit) {
   const Home home;
   auto arguments = run_of(home, 4, "shm");
-  for (const char* set : {"training.optimizer.kind=adam", "training.optimizer.learning_rate=0.001", "training.swap.optimizer=host"})
+  for (const char* set : {"training.optimizer.kind=adam", "training.optimizer.learning_rate=0.001",
+                          "training.swap.optimizer=host"})
     arguments.insert(arguments.end(), {"--set", set});
   const Ran again = recomputed(directory_of(completed(arguments)));
   ASSERT_EQ(again.exit_code, 0) << again.err << again.out;
@@ -85,10 +93,12 @@ TEST(AsynchronousGossipOrder, of_another_run_comes_to_other_weights_or_is_refuse
   EXPECT_EQ(with_its_order.result()["parameters_xxh64"], other["ranks"][0]["parameters_xxh64"]);
   auto arguments = run_of(home, 4, "shm");
   arguments.insert(arguments.end(), {"--set", "training.seed=7"});
-  fs::copy_file(directory_of(completed(arguments)) / "order.try", file, fs::copy_options::overwrite_existing);
+  fs::copy_file(directory_of(completed(arguments)) / "order.try", file,
+                fs::copy_options::overwrite_existing);
   const Ran refused = recomputed(directory_of(result));
   EXPECT_EQ(refused.exit_code, 4);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr(file.string()), HasSubstr("is the order of plan"), HasSubstr("resolved.json was changed since")));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(file.string()), HasSubstr("is the order of plan"),
+                                 HasSubstr("resolved.json was changed since")));
 }
 
 TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
@@ -99,7 +109,8 @@ TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
   const auto told = [&](const std::string& what) {
     const Ran ran = recomputed(directory_of(result));
     EXPECT_GT(ran.exit_code, 1);
-    EXPECT_THAT(ran.err, AllOf(HasSubstr(what), HasSubstr("Copy " + file.string() + " again from where the run was made")));
+    EXPECT_THAT(ran.err, AllOf(HasSubstr(what), HasSubstr("Copy " + file.string() +
+                                                          " again from where the run was made")));
   };
   {
     std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
@@ -116,7 +127,8 @@ TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
 }
 
 // What was shipped by then is on disk, whoever is killed.
-TEST_P(AsynchronousGossipOrder, of_a_run_that_was_killed_computes_it_as_far_as_it_was_written_down) {
+TEST_P(AsynchronousGossipOrder,
+       of_a_run_that_was_killed_computes_it_as_far_as_it_was_written_down) {
   if (GetParam() == "inproc") GTEST_SKIP() << "ranks end with the run";
   for (const bool whole_run : {true, false}) {
     const Home home;
@@ -124,17 +136,21 @@ TEST_P(AsynchronousGossipOrder, of_a_run_that_was_killed_computes_it_as_far_as_i
     ASSERT_TRUE(run.wait_for_step(30));
     const fs::path file = run.run_directory() / "order.try";
     std::error_code none;
-    ASSERT_TRUE(wait_until(30, [&] { return fs::exists(file) && fs::file_size(file, none) > 64 * kEvent; })) << "it is written while the run goes on";
+    ASSERT_TRUE(wait_until(30, [&] {
+      return fs::exists(file) && fs::file_size(file, none) > 64 * kEvent;
+    })) << "it is written while the run goes on";
     const auto ranks = run.ranks();
     ASSERT_EQ(ranks.size(), 4u);
     if (whole_run) run.signal(SIGKILL);
     else ::kill(ranks[1].pid, SIGKILL);
     run.wait();
-    for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
+    for (const RankProcess& left : ranks)
+      EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
     const Ran once = recomputed(run.run_directory()), again = recomputed(run.run_directory());
     ASSERT_EQ(once.exit_code, 0) << once.err;
     EXPECT_GT(once.result()["events"], 20);
-    EXPECT_GT(once.result()["gradients"], once.result()["events"].get<std::int64_t>()) << "those of who asked, and of who answered";
+    EXPECT_GT(once.result()["gradients"], once.result()["events"].get<std::int64_t>())
+        << "those of who asked, and of who answered";
     EXPECT_TRUE(once.result()["same"].is_null()) << "there is nothing to compare with";
     EXPECT_EQ(once.result()["ranks"], again.result()["ranks"]);
   }

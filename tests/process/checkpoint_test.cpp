@@ -44,7 +44,8 @@ std::vector<std::string> resumed(std::vector<std::string> arguments, const std::
 TEST(Checkpoints, in_step_a_run_that_goes_on_ends_with_the_same_weights) {
   const Home home;
   for (const std::string optimizer : {"sgd", "adam"})
-    for (const auto& drawing : {std::vector<std::string>{}, std::vector<std::string>{kTwoServers}}) {
+    for (const auto& drawing :
+         {std::vector<std::string>{}, std::vector<std::string>{kTwoServers}}) {
       auto overrides = in_step(drawing);
       overrides.push_back("training.optimizer.kind=" + optimizer);
       if (optimizer == "adam") overrides.push_back("training.optimizer.learning_rate=0.002");
@@ -62,10 +63,12 @@ TEST(Checkpoints, in_step_a_run_that_goes_on_ends_with_the_same_weights) {
 
 TEST(Checkpoints, are_written_every_so_many_steps_and_two_are_kept) {
   const Home home;
-  const Json result = completed(short_run(kServed, 100, in_step({"run.checkpoint_every_steps=20"})));
+  const Json result =
+      completed(short_run(kServed, 100, in_step({"run.checkpoint_every_steps=20"})));
   EXPECT_EQ(newest(directory(result)), 100);
   int kept = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(directory(result)) / "checkpoints")) kept += entry.is_directory() ? 1 : 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(directory(result)) / "checkpoints"))
+    kept += entry.is_directory() ? 1 : 0;
   EXPECT_LE(kept, 2);
   EXPECT_THAT(read(fs::path(directory(result)) / "run.log"), HasSubstr("checkpoint of step 100, "));
 }
@@ -109,7 +112,8 @@ TEST(Checkpoints, a_run_that_failed_without_any_says_that_nothing_is_kept_and_ho
   const Ran ran = end_without_server(run);
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_FALSE(ran.result().contains("committed_step"));
-  EXPECT_THAT(ran.result()["problem"]["advice"].get<std::string>(), HasSubstr("Nothing is kept of it: set run.checkpoint_every_steps"));
+  EXPECT_THAT(ran.result()["problem"]["advice"].get<std::string>(),
+              HasSubstr("Nothing is kept of it: set run.checkpoint_every_steps"));
 }
 
 TEST(Checkpoints, asynchronous_runs_go_on_and_what_servers_did_since_computes_them_again) {
@@ -130,7 +134,8 @@ TEST(Checkpoints, asynchronous_runs_go_on_and_what_servers_did_since_computes_th
 
 TEST(Checkpoints, what_models_keep_besides_parameters_is_saved_by_a_worker_that_is_there) {
   const Home home;
-  const std::vector<std::string> overrides{"model.layers[1].kind=batch_norm", "run.checkpoint_every_steps=20"};
+  const std::vector<std::string> overrides{"model.layers[1].kind=batch_norm",
+                                           "run.checkpoint_every_steps=20"};
   RunProgram run(home, endless_run(kServed, overrides));
   ASSERT_TRUE(run.wait_for_step(50));
   const auto ranks = run.ranks();
@@ -138,10 +143,13 @@ TEST(Checkpoints, what_models_keep_besides_parameters_is_saved_by_a_worker_that_
   ASSERT_GT(ranks[0].pid, 1);
   ::kill(ranks[0].pid, SIGKILL);
   const std::int64_t before = newest(run.run_directory());
-  EXPECT_TRUE(wait_until(30, [&] { return newest(run.run_directory()) > before + 100; })) << "the chief was lost: another has its duty";
+  EXPECT_TRUE(wait_until(30, [&] { return newest(run.run_directory()) > before + 100; }))
+      << "the chief was lost: another has its duty";
   run.signal(SIGINT);
   const Ran ran = run.wait();
-  const Json rest = completed(resumed(short_run(kServed, static_cast<int>(newest(run.run_directory())) + 40, overrides), run.run_directory()));
+  const Json rest = completed(
+      resumed(short_run(kServed, static_cast<int>(newest(run.run_directory())) + 40, overrides),
+              run.run_directory()));
   EXPECT_GT(rest["first_step"], 100);
 }
 
@@ -151,15 +159,21 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
   const fs::path checkpoints = fs::path(directory(half)) / "checkpoints";
   ASSERT_TRUE(fs::exists(checkpoints / "step-40"));
   for (const auto& entry : fs::directory_iterator(checkpoints / "step-50"))
-    if (entry.path().extension() == ".safetensors") fs::resize_file(entry.path(), fs::file_size(entry.path()) / 2);
+    if (entry.path().extension() == ".safetensors")
+      fs::resize_file(entry.path(), fs::file_size(entry.path()) / 2);
   const Ran rest = cli(resumed(short_run(kServed, 60, in_step()), directory(half)));
   EXPECT_EQ(rest.exit_code, 0);
-  EXPECT_THAT(rest.err, AllOf(HasSubstr("warning: "), HasSubstr("step-50"), HasSubstr("The checkpoint of step 40 is used instead")));
-  EXPECT_THAT(base::read_file(fs::path(directory(rest.result())) / "run.log", 1 << 20).value(),
-              AllOf(HasSubstr("goes on from the checkpoint of step 40"), HasSubstr("is used instead")));
-  const Ran other = cli(resumed(short_run(kServed, 60, in_step({"model.layers[0].units=77"})), directory(half)));
+  EXPECT_THAT(rest.err, AllOf(HasSubstr("warning: "), HasSubstr("step-50"),
+                              HasSubstr("The checkpoint of step 40 is used instead")));
+  EXPECT_THAT(
+      base::read_file(fs::path(directory(rest.result())) / "run.log", 1 << 20).value(),
+      AllOf(HasSubstr("goes on from the checkpoint of step 40"), HasSubstr("is used instead")));
+  const Ran other =
+      cli(resumed(short_run(kServed, 60, in_step({"model.layers[0].units=77"})), directory(half)));
   EXPECT_EQ(other.exit_code, 4);
-  EXPECT_THAT(other.err, AllOf(HasSubstr("another shape for \"0.weight"), HasSubstr("the model has fp32 [77, 784]"), HasSubstr("experiment.json")));
+  EXPECT_THAT(other.err,
+              AllOf(HasSubstr("another shape for \"0.weight"),
+                    HasSubstr("the model has fp32 [77, 784]"), HasSubstr("experiment.json")));
   const Ran enough = cli(resumed(short_run(kServed, 40, in_step()), directory(half)));
   EXPECT_EQ(enough.exit_code, 2);
   EXPECT_THAT(enough.err, AllOf(HasSubstr("run.resume_from"), HasSubstr("Raise training.steps")));
@@ -170,7 +184,8 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
 
 TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_before_it_is_used) {
   const Home home;
-  const Json half = completed(short_run(kServed, 50, in_step({kTwoServers, "run.checkpoint_every_steps=40"})));
+  const Json half =
+      completed(short_run(kServed, 50, in_step({kTwoServers, "run.checkpoint_every_steps=40"})));
   const fs::path newest = fs::path(directory(half)) / "checkpoints" / "step-50";
   std::vector<fs::path> parts;
   for (const auto& entry : fs::directory_iterator(newest))
@@ -184,19 +199,24 @@ TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_
     const Ran rest = cli(resumed(short_run(kServed, 60, in_step({kTwoServers})), directory(half)));
     EXPECT_EQ(rest.exit_code, 0) << rest.err;
     EXPECT_EQ(rest.result()["first_step"], 40);
-    EXPECT_THAT(rest.err, AllOf(HasSubstr(part.filename().string()), HasSubstr("The checkpoint of step 40 is used instead")));
+    EXPECT_THAT(rest.err, AllOf(HasSubstr(part.filename().string()),
+                                HasSubstr("The checkpoint of step 40 is used instead")));
     ASSERT_TRUE(base::write_file_atomically(part, whole)) << "what was there is left as it was";
   }
-  EXPECT_EQ(completed(resumed(short_run(kServed, 60, in_step({kTwoServers})), directory(half)))["first_step"], 50);
+  EXPECT_EQ(completed(resumed(short_run(kServed, 60, in_step({kTwoServers})),
+                              directory(half)))["first_step"],
+            50);
 }
 
 // A pace is of the steps that are made, not of those that another run has made.
 TEST(Checkpoints, what_goes_on_from_one_keeps_its_pace_at_once) {
   const Home home;
   const Json half = completed(short_run(kServed, 400, in_step({"run.checkpoint_every_steps=400"})));
-  const Json rest = completed(resumed(short_run(kServed, 410, in_step({"run.seconds_per_step=0.1"})), directory(half)));
+  const Json rest = completed(
+      resumed(short_run(kServed, 410, in_step({"run.seconds_per_step=0.1"})), directory(half)));
   EXPECT_EQ(rest["first_step"], 400);
-  EXPECT_LT(rest["first_step_seconds"], 20) << "not after the forty seconds that all steps before would have taken";
+  EXPECT_LT(rest["first_step_seconds"], 20)
+      << "not after the forty seconds that all steps before would have taken";
 }
 
 TEST(Checkpoints, of_a_run_that_is_still_going_on_are_left_alone) {

@@ -17,7 +17,9 @@ TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
   EXPECT_EQ(cli({}).exit_code, 2);
   const Ran unknown = cli({"frobnicate"});
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, testing::AllOf(HasSubstr("\"frobnicate\" is no verb"), HasSubstr("simulate"), testing::Not(HasSubstr("bench-rank"))));
+  EXPECT_THAT(unknown.err,
+              testing::AllOf(HasSubstr("\"frobnicate\" is no verb"), HasSubstr("simulate"),
+                             testing::Not(HasSubstr("bench-rank"))));
   EXPECT_EQ(cli({"validate", kMirrored, "--frobnicate"}).exit_code, 2);
   EXPECT_EQ(cli({"validate"}).exit_code, 2);
   EXPECT_EQ(cli({"list", "everything"}).exit_code, 2);
@@ -25,13 +27,17 @@ TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
 
 TEST(CliUsage, what_is_no_whole_number_is_told_apart_from_what_is_out_of_range) {
   for (const std::string text : {"abc", "1.5", ""})
-    EXPECT_THAT(cli({"run", kMirrored, "--steps", text}).err, HasSubstr("--steps: \"" + text + "\" is no whole number (accepted: 1 to 1000000000)"));
+    EXPECT_THAT(
+        cli({"run", kMirrored, "--steps", text}).err,
+        HasSubstr("--steps: \"" + text + "\" is no whole number (accepted: 1 to 1000000000)"));
   for (const std::string text : {"0", "99999999999999999999"})
-    EXPECT_THAT(cli({"run", kMirrored, "--steps", text}).err, HasSubstr(text + " not in range 1 to 1000000000"));
+    EXPECT_THAT(cli({"run", kMirrored, "--steps", text}).err,
+                HasSubstr(text + " not in range 1 to 1000000000"));
 }
 
 TEST(CliUsage, every_verb_has_help_with_examples) {
-  for (const char* verb : {"run", "sweep", "plan", "check", "simulate", "validate", "replay", "export", "list", "bench", "doctor", "completion"}) {
+  for (const char* verb : {"run", "sweep", "plan", "check", "simulate", "validate", "replay",
+                           "export", "list", "bench", "doctor", "completion"}) {
     const Ran help = cli({verb, "--help"});
     EXPECT_EQ(help.exit_code, 0) << verb;
     EXPECT_THAT(help.out, HasSubstr(std::string("trainyard-cli ") + verb)) << verb;
@@ -50,18 +56,29 @@ TEST(CliUsage, help_names_every_verb_but_the_hidden_one) {
 TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
   const Ran ran = cli({"validate", kMirrored});
   EXPECT_EQ(ran.exit_code, 0);
-  EXPECT_THAT(ran.out, testing::MatchesRegex("ok: [^\n]*4 ranks, mirrored, 235,146 parameters, global batch 128, 2,500 steps\n"));
+  EXPECT_THAT(
+      ran.out,
+      testing::MatchesRegex(
+          "ok: [^\n]*4 ranks, mirrored, 235,146 parameters, global batch 128, 2,500 steps\n"));
   EXPECT_EQ(ran.err, "");
 }
 
 TEST(CliValidate, says_what_auto_is_and_why) {
   const Ran ran = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, testing::ContainsRegex("\nnote: auto is [a-z_]+: [^\n]* for [^\n]*B on this drawing; the next best, [^\n]*\n"));
-  const base::Json result = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
+  EXPECT_THAT(
+      ran.out,
+      testing::ContainsRegex(
+          "\nnote: auto is [a-z_]+: [^\n]* for [^\n]*B on this drawing; the next best, [^\n]*\n"));
+  const base::Json result =
+      cli({"validate", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
   EXPECT_THAT(ran.out, HasSubstr("auto is " + result.at("algorithm_reason").get<std::string>()));
-  EXPECT_THAT(result.at("algorithm_reason").get<std::string>(), testing::StartsWith(result.at("algorithm").get<std::string>() + ": "));
-  EXPECT_FALSE(cli({"validate", kMirrored, "--set", "strategy.algorithm=star", "--json"}).result().contains("algorithm_reason")) << "a user named it";
+  EXPECT_THAT(result.at("algorithm_reason").get<std::string>(),
+              testing::StartsWith(result.at("algorithm").get<std::string>() + ": "));
+  EXPECT_FALSE(cli({"validate", kMirrored, "--set", "strategy.algorithm=star", "--json"})
+                   .result()
+                   .contains("algorithm_reason"))
+      << "a user named it";
 }
 
 TEST(CliValidate, notes_what_holds_a_run_back_and_what_is_set_in_vain) {
@@ -72,50 +89,67 @@ TEST(CliValidate, notes_what_holds_a_run_back_and_what_is_set_in_vain) {
                                       "--set",    "strategy.algorithm=torus"};
   const Ran ran = cli(said);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("\nnote: speeds of links: drawn, not imposed; of devices: PACED to the drawn ones\n"));
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr(
+          "\nnote: speeds of links: drawn, not imposed; of devices: PACED to the drawn ones\n"));
   EXPECT_THAT(ran.out, HasSubstr("\nnote: rank 2, cpu2, computes slowed down 3 times\n"));
   EXPECT_THAT(ran.out, HasSubstr("\nnote: strategy.algorithm is set, but changes nothing here\n"));
-  EXPECT_EQ(cli({"validate", kMirrored, "--set", "strategy.kind=data_parallel", "--set", "strategy.algorithm=auto", "--json"}).result().at("notes").size(), 0u);
+  EXPECT_EQ(cli({"validate", kMirrored, "--set", "strategy.kind=data_parallel", "--set",
+                 "strategy.algorithm=auto", "--json"})
+                .result()
+                .at("notes")
+                .size(),
+            0u);
 }
 
 TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
-  const Ran ran = cli({"validate", kMirrored, "--set", "data.noise=11", "--set", "training.optimizer.momentum=2", "--json"});
+  const Ran ran = cli({"validate", kMirrored, "--set", "data.noise=11", "--set",
+                       "training.optimizer.momentum=2", "--json"});
   EXPECT_EQ(ran.exit_code, 2);
   const base::Json problems = ran.result().at("problems");
   ASSERT_EQ(problems.size(), 2u) << problems;
   EXPECT_THAT(ran.out, HasSubstr("data.noise"));
   EXPECT_THAT(ran.out, HasSubstr("training.optimizer.momentum"));
-  EXPECT_THAT(problems[0].at("where").get<std::string>(), testing::StartsWith("--set: ")) << "the file is right";
-  for (const base::Json& problem : problems) EXPECT_THAT(keys(problem), testing::ElementsAre("code", "where", "what", "accepted", "advice"));
+  EXPECT_THAT(problems[0].at("where").get<std::string>(), testing::StartsWith("--set: "))
+      << "the file is right";
+  for (const base::Json& problem : problems)
+    EXPECT_THAT(keys(problem), testing::ElementsAre("code", "where", "what", "accepted", "advice"));
   EXPECT_THAT(ran.err, HasSubstr("error: "));
 }
 
 // A field that is refused hides nothing that is wrong elsewhere.
 TEST(CliValidate, says_what_is_wrong_with_fields_and_with_meaning_at_once_as_every_verb_does) {
   for (const char* verb : {"validate", "check", "plan", "simulate", "run"}) {
-    const Ran ran = cli({verb, kMirrored, "--set", "training.optimizer.learning_rate=-1", "--set", "data.kind=csv", "--set", "strategy.kind=one_device",
-                         "--set", "training.batch_per_rank=100000", "--json"});
+    const Ran ran = cli({verb, kMirrored, "--set", "training.optimizer.learning_rate=-1", "--set",
+                         "data.kind=csv", "--set", "strategy.kind=one_device", "--set",
+                         "training.batch_per_rank=100000", "--json"});
     EXPECT_EQ(ran.exit_code, 2) << verb;
     const base::Json problems = ran.result().at("problems");
     std::vector<std::string> places;
-    for (const base::Json& problem : problems) places.push_back(problem.at("where").get<std::string>());
-    EXPECT_THAT(places, testing::ElementsAre(testing::EndsWith(": training.optimizer.learning_rate"), testing::EndsWith(": strategy.kind"),
-                                             testing::EndsWith(": data.file")))
+    for (const base::Json& problem : problems)
+      places.push_back(problem.at("where").get<std::string>());
+    EXPECT_THAT(places, testing::ElementsAre(
+                            testing::EndsWith(": training.optimizer.learning_rate"),
+                            testing::EndsWith(": strategy.kind"), testing::EndsWith(": data.file")))
         << verb;
   }
 }
 
 TEST(CliValidate, looks_for_data_where_it_is_told_to_beside_a_refused_field_too) {
-  const Ran ran = cli(
-      {"validate", kMirrored, "--data-directory", "/nowhere", "--set", "training.batch_per_rank=0", "--set", "data.kind=csv", "--set", "data.file=table.csv"});
+  const Ran ran =
+      cli({"validate", kMirrored, "--data-directory", "/nowhere", "--set",
+           "training.batch_per_rank=0", "--set", "data.kind=csv", "--set", "data.file=table.csv"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("training.batch_per_rank"), HasSubstr("/nowhere/table.csv")));
+  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("training.batch_per_rank"),
+                                      HasSubstr("/nowhere/table.csv")));
 }
 
 TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
   const Scratch scratch;
   EXPECT_EQ(cli({"validate", scratch / "nowhere.json"}).exit_code, 2);
-  const Ran broken = cli({"validate", scratch.write("broken.json", "{\n  \"version\": 1,\n  oops\n}\n")});
+  const Ran broken =
+      cli({"validate", scratch.write("broken.json", "{\n  \"version\": 1,\n  oops\n}\n")});
   EXPECT_EQ(broken.exit_code, 2);
   EXPECT_THAT(broken.err, HasSubstr("broken.json"));
   EXPECT_THAT(broken.err, HasSubstr("line 3"));
@@ -127,8 +161,10 @@ TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
 TEST(CliFile, is_found_by_its_bare_name) {
   const Scratch scratch;
   scratch.write("my.json", read(kOne));
-  for (const std::string verb : {"validate", "check", "plan", "simulate", "run --steps 1 --out out"}) {
-    const Ran ran = shell("cd '" + (scratch / "").string() + "' && exec \"$CLI\" " + verb + " my.json");
+  for (const std::string verb :
+       {"validate", "check", "plan", "simulate", "run --steps 1 --out out"}) {
+    const Ran ran =
+        shell("cd '" + (scratch / "").string() + "' && exec \"$CLI\" " + verb + " my.json");
     EXPECT_EQ(ran.exit_code, 0) << verb << ": " << ran.err;
   }
 }
@@ -143,9 +179,12 @@ TEST(CliSet, refuses_a_path_that_is_none_and_a_setting_without_a_value) {
 TEST(CliPlan, says_beside_the_plan_what_auto_is_and_why) {
   const Ran chosen = cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--expand"});
   EXPECT_THAT(chosen.err, testing::ContainsRegex("^note: auto is [a-z_]+: "));
-  const base::Json result = cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
+  const base::Json result =
+      cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
   EXPECT_THAT(chosen.err, HasSubstr(result.at("algorithm_reason").get<std::string>()));
-  const Ran named = cli({"plan", kMirrored, "--set", "strategy.algorithm=" + result.at("algorithm").get<std::string>(), "--expand"});
+  const Ran named =
+      cli({"plan", kMirrored, "--set",
+           "strategy.algorithm=" + result.at("algorithm").get<std::string>(), "--expand"});
   EXPECT_EQ(named.out, chosen.out) << "it is that plan";
   EXPECT_EQ(named.err, "");
 }
@@ -194,21 +233,25 @@ TEST(CliCheck, proves_the_examples_and_counts_the_bytes_of_the_ring) {
   ASSERT_EQ(result["ranks"].size(), 4u);
   std::int64_t bytes = 0;
   for (const base::Json& rank : result["ranks"]) {
-    EXPECT_THAT(keys(rank), testing::ElementsAre("rank", "sent_bytes", "buffer_bytes", "shared_bytes", "peak_memory_bytes", "memory_bytes", "memory_parts",
-                                                 "lacking_bytes"));
+    EXPECT_THAT(keys(rank), testing::ElementsAre("rank", "sent_bytes", "buffer_bytes",
+                                                 "shared_bytes", "peak_memory_bytes",
+                                                 "memory_bytes", "memory_parts", "lacking_bytes"));
     EXPECT_EQ(rank["lacking_bytes"], 0);
     bytes += rank["sent_bytes"].get<std::int64_t>();
   }
   EXPECT_EQ(bytes, 2 * 3 * 235'146 * 4);  // 2 (n - 1) times the gradient, over all ranks
   EXPECT_EQ(cli({"check", kOne}).exit_code, 0);
-  EXPECT_EQ(cli({"check", example("four_hosts_ring_digits"), "--set", "strategy.algorithm=direct"}).exit_code, 0);
+  EXPECT_EQ(cli({"check", example("four_hosts_ring_digits"), "--set", "strategy.algorithm=direct"})
+                .exit_code,
+            0);
 }
 
 TEST(CliSimulate, gives_the_figures_of_the_contract_and_a_verdict) {
   const Ran ran = cli({"simulate", kMirrored, "--json"});
   EXPECT_EQ(ran.exit_code, 0);
   const base::Json result = ran.result();
-  EXPECT_THAT(keys(result), IsSupersetOf({"step_seconds", "bubble_fraction", "wire_bytes", "ranks", "fingerprint", "one_device", "verdict"}));
+  EXPECT_THAT(keys(result), IsSupersetOf({"step_seconds", "bubble_fraction", "wire_bytes", "ranks",
+                                          "fingerprint", "one_device", "verdict"}));
   EXPECT_GT(result["step_seconds"].get<double>(), 0);
   EXPECT_EQ(result["wire_bytes"], 2 * 3 * 235'146 * 4);
   EXPECT_EQ(result["ranks"].size(), 4u);
@@ -223,17 +266,21 @@ TEST(CliSimulate, is_the_same_every_time_and_another_where_the_drawing_is_anothe
     return cli(arguments).result()["fingerprint"].get<std::string>();
   };
   EXPECT_EQ(fingerprint({}), fingerprint({}));
-  EXPECT_NE(fingerprint({}), fingerprint({"--set", "topology.hosts[0].bus_bandwidth_bits_per_second=1e9"}));
+  EXPECT_NE(fingerprint({}),
+            fingerprint({"--set", "topology.hosts[0].bus_bandwidth_bits_per_second=1e9"}));
 }
 
 TEST(CliSimulate, for_people_says_in_a_line_of_its_own_what_bounds_the_step) {
   const Ran ran = cli({"simulate", kOne});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr(" from the drawn speeds\n  why                 Compute bounds the step: "));
+  EXPECT_THAT(ran.out,
+              HasSubstr(" from the drawn speeds\n  why                 Compute bounds the step: "));
 }
 
 TEST(CliSimulate, says_when_one_device_would_be_faster) {
-  const base::Json result = cli({"simulate", kMirrored, "--set", "topology.hosts[0].bus_bandwidth_bits_per_second=1e8", "--json"}).result();
+  const base::Json result = cli({"simulate", kMirrored, "--set",
+                                 "topology.hosts[0].bus_bandwidth_bits_per_second=1e8", "--json"})
+                                .result();
   EXPECT_LT(result["one_device"]["speedup"].get<double>(), 1);
   EXPECT_THAT(result["verdict"].get<std::string>(), HasSubstr("one device would be"));
   EXPECT_TRUE(cli({"simulate", kOne, "--json"}).result()["verdict"].is_null());

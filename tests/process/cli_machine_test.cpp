@@ -13,20 +13,24 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> names(const std::string& kind) { return cli({"list", kind, "--json"}).result()["names"].get<std::vector<std::string>>(); }
+std::vector<std::string> names(const std::string& kind) {
+  return cli({"list", kind, "--json"}).result()["names"].get<std::vector<std::string>>();
+}
 
 TEST(CliList, names_what_can_be_chosen) {
   EXPECT_THAT(names("strategies"), testing::IsSupersetOf({"one_device", "mirrored"}));
   EXPECT_THAT(names("algorithms"), testing::IsSupersetOf({"ring", "direct"}));
   EXPECT_THAT(names("models"), testing::IsSupersetOf({"mlp", "cnn", "embedding", "wide_and_deep"}));
-  EXPECT_THAT(names("datasets"), testing::IsSupersetOf({"digits", "spirals", "blobs", "clicks", "idx", "csv"}));
+  EXPECT_THAT(names("datasets"),
+              testing::IsSupersetOf({"digits", "spirals", "blobs", "clicks", "idx", "csv"}));
 }
 
 TEST(CliList, gives_every_item_a_line_of_help) {
   for (const char* kind : {"strategies", "algorithms", "models", "datasets", "examples"}) {
     const auto lines = cli({"list", kind, "--json"}).lines();
     ASSERT_GT(lines.size(), 1u) << kind;
-    for (std::size_t i = 0; i + 1 < lines.size(); ++i) EXPECT_NE(lines[i]["help"], "") << kind << " " << lines[i]["name"];
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i)
+      EXPECT_NE(lines[i]["help"], "") << kind << " " << lines[i]["name"];
   }
 }
 
@@ -34,17 +38,20 @@ TEST(CliList, names_examples_with_their_files_which_are_valid) {
   const auto lines = cli({"list", "examples", "--json"}).lines();
   ASSERT_GE(lines.size(), 4u);
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
-    if (lines[i]["name"].get<std::string>().ends_with("mnist")) continue;  // its files are for the user to get
+    if (lines[i]["name"].get<std::string>().ends_with("mnist"))
+      continue;  // its files are for the user to get
     EXPECT_EQ(cli({"validate", lines[i]["file"].get<std::string>()}).exit_code, 0) << lines[i];
   }
 }
 
 TEST(CliList, says_what_to_do_where_no_examples_are) {
   const Scratch scratch;
-  const Ran ran = shell("mkdir -p " + (scratch / "experiments").string() + "; TRAINYARD_RESOURCES=" + (scratch / "").string() + " $CLI list examples");
+  const Ran ran = shell("mkdir -p " + (scratch / "experiments").string() +
+                        "; TRAINYARD_RESOURCES=" + (scratch / "").string() + " $CLI list examples");
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, HasSubstr("no examples were found; TRAINYARD_RESOURCES names the directory that holds experiments/"));
+  EXPECT_THAT(ran.err, HasSubstr("no examples were found; TRAINYARD_RESOURCES names the directory "
+                                 "that holds experiments/"));
 }
 
 TEST(CliDoctor, finds_this_machine_usable_and_misses_nothing_that_need_not_be_there) {
@@ -54,8 +61,10 @@ TEST(CliDoctor, finds_this_machine_usable_and_misses_nothing_that_need_not_be_th
   std::vector<std::string> found;
   for (const base::Json& line : ran.lines())
     if (line["type"] == "finding") found.push_back(line["name"]);
-  EXPECT_THAT(found, testing::IsSupersetOf({"processor", "memory", "compute", "zeromq", "shared_memory", "pidfd", "runtime_directory", "runs_directory",
-                                            "workbench", "cuda", "gloo", "nccl"}));
+  EXPECT_THAT(found,
+              testing::IsSupersetOf({"processor", "memory", "compute", "zeromq", "shared_memory",
+                                     "pidfd", "runtime_directory", "runs_directory", "workbench",
+                                     "cuda", "gloo", "nccl"}));
 }
 
 TEST(CliDoctor, calls_a_runtime_directory_that_cannot_be_made_bad) {
@@ -67,7 +76,8 @@ TEST(CliDoctor, calls_a_runtime_directory_that_cannot_be_made_bad) {
 // What bash would offer after these words, the last of which is being typed.
 std::vector<std::string> completions(const std::string& words) {
   const Ran ran = shell("source <(\"$CLI\" completion bash); COMP_WORDS=(" + words +
-                        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _trainyard_cli; printf '%s\\n' \"${COMPREPLY[@]}\"");
+                        "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _trainyard_cli; printf '%s\\n' "
+                        "\"${COMPREPLY[@]}\"");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
   std::vector<std::string> offered;
@@ -78,7 +88,8 @@ std::vector<std::string> completions(const std::string& words) {
 
 TEST(CliCompletion, completes_verbs_options_and_their_values) {
   EXPECT_THAT(completions("trainyard-cli va"), ElementsAre("validate"));
-  EXPECT_THAT(completions("trainyard-cli ''"), testing::AllOf(Contains("bench"), testing::Not(Contains("bench-rank"))));
+  EXPECT_THAT(completions("trainyard-cli ''"),
+              testing::AllOf(Contains("bench"), testing::Not(Contains("bench-rank"))));
   EXPECT_THAT(completions("trainyard-cli plan --ex"), ElementsAre("--expand"));
   EXPECT_THAT(completions("trainyard-cli export --format ''"), ElementsAre("csv", "trace"));
   EXPECT_THAT(completions("trainyard-cli list str"), ElementsAre("strategies"));
@@ -90,7 +101,8 @@ TEST(CliCompletion, completes_verbs_options_and_their_values) {
 TEST(CliCompletion, completes_files_also_with_blanks_in_their_names) {
   const Scratch scratch;
   const std::string file = scratch.write("my experiment.json", "{}");
-  EXPECT_THAT(completions("trainyard-cli validate " + (scratch / "my").string()), ElementsAre(file));
+  EXPECT_THAT(completions("trainyard-cli validate " + (scratch / "my").string()),
+              ElementsAre(file));
 }
 
 TEST(CliCompletion, knows_no_other_shell) { EXPECT_EQ(cli({"completion", "tcsh"}).exit_code, 2); }
@@ -100,15 +112,17 @@ class CliBench : public testing::TestWithParam<std::tuple<std::string, std::stri
 TEST_P(CliBench, measures_a_verified_sum_and_counts_its_bytes) {
   const auto& [transport, algorithm, ranks] = GetParam();
   constexpr std::int64_t bytes = 40'020;
-  const Ran ran = cli({"bench", "allreduce", "--ranks", std::to_string(ranks), "--bytes", std::to_string(bytes), "--transport", transport, "--algorithm",
-                       algorithm, "--repeat", "3", "--json"});
+  const Ran ran =
+      cli({"bench", "allreduce", "--ranks", std::to_string(ranks), "--bytes", std::to_string(bytes),
+           "--transport", transport, "--algorithm", algorithm, "--repeat", "3", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const base::Json result = ran.result();
   EXPECT_EQ(result["algorithm"], algorithm);
   EXPECT_LE(result["seconds"]["min"].get<double>(), result["seconds"]["median"].get<double>());
   EXPECT_LE(result["seconds"]["median"].get<double>(), result["seconds"]["max"].get<double>());
   const double algorithm_bandwidth = result["algorithm_bandwidth_bytes_per_second"].get<double>();
-  EXPECT_NEAR(result["bus_bandwidth_bytes_per_second"].get<double>(), algorithm_bandwidth * 2 * (ranks - 1) / ranks, 1e-6 * algorithm_bandwidth);
+  EXPECT_NEAR(result["bus_bandwidth_bytes_per_second"].get<double>(),
+              algorithm_bandwidth * 2 * (ranks - 1) / ranks, 1e-6 * algorithm_bandwidth);
   std::int64_t sent = 0;
   for (const base::Json& one : result["wire_bytes_per_rank"]) sent += one.get<std::int64_t>();
   EXPECT_EQ(result["wire_bytes_per_rank"].size(), static_cast<std::size_t>(ranks));
@@ -116,33 +130,49 @@ TEST_P(CliBench, measures_a_verified_sum_and_counts_its_bytes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, CliBench,
-                         testing::Combine(testing::Values("shm", "zmq", "inproc"), testing::Values("ring", "direct", "all_to_all", "binary_tree"),
+                         testing::Combine(testing::Values("shm", "zmq", "inproc"),
+                                          testing::Values("ring", "direct", "all_to_all",
+                                                          "binary_tree"),
                                           testing::Values(1, 2, 3)),
-                         [](const auto& one) { return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" + std::to_string(std::get<2>(one.param)); });
+                         [](const auto& one) {
+                           return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" +
+                                  std::to_string(std::get<2>(one.param));
+                         });
 
 TEST(CliBenchAuto, says_what_it_chose_and_why) {
-  const Ran ran = cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40000", "--algorithm", "auto", "--segment-bytes", "10000", "--repeat", "3", "--json"});
+  const Ran ran = cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40000", "--algorithm",
+                       "auto", "--segment-bytes", "10000", "--repeat", "3", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const std::string chosen = ran.result()["algorithm"];
   EXPECT_NE(chosen, "auto");
-  EXPECT_THAT(ran.result()["chosen_because"].get<std::string>(), testing::StartsWith(chosen + ": "));
+  EXPECT_THAT(ran.result()["chosen_because"].get<std::string>(),
+              testing::StartsWith(chosen + ": "));
 }
 
 TEST(CliBenchUsage, refuses_no_ranks_and_unknown_names) {
   EXPECT_EQ(cli({"bench"}).exit_code, 2);
   EXPECT_EQ(cli({"bench", "allreduce", "--ranks", "0", "--bytes", "4"}).exit_code, 2);
-  EXPECT_EQ(cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--transport", "pigeon"}).exit_code, 2);
-  EXPECT_EQ(cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--engine", "nccl"}).exit_code, 2);
+  EXPECT_EQ(cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--transport", "pigeon"})
+                .exit_code,
+            2);
+  EXPECT_EQ(
+      cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--engine", "nccl"}).exit_code, 2);
 }
 
 TEST(CliBenchUsage, names_what_can_be_measured_and_the_help_that_has_its_options) {
-  EXPECT_THAT(cli({"bench", "dance"}).err, HasSubstr("trainyard-cli bench: \"dance\" is no verb (accepted: allreduce). trainyard-cli bench --help"));
-  EXPECT_THAT(cli({"bench"}).err, HasSubstr("trainyard-cli bench: a verb is missing (accepted: allreduce)"));
-  EXPECT_THAT(cli({"bench", "allreduce"}).err, HasSubstr("trainyard-cli bench allreduce --help shows what it takes"));
+  EXPECT_THAT(cli({"bench", "dance"}).err,
+              HasSubstr("trainyard-cli bench: \"dance\" is no verb (accepted: allreduce). "
+                        "trainyard-cli bench --help"));
+  EXPECT_THAT(cli({"bench"}).err,
+              HasSubstr("trainyard-cli bench: a verb is missing (accepted: allreduce)"));
+  EXPECT_THAT(cli({"bench", "allreduce"}).err,
+              HasSubstr("trainyard-cli bench allreduce --help shows what it takes"));
 }
 
 TEST(CliBenchUsage, buckets_move_the_same_bytes) {
-  const base::Json result = cli({"bench", "allreduce", "--ranks", "2", "--bytes", "65536", "--bucket-bytes", "4096", "--repeat", "2", "--json"}).result();
+  const base::Json result = cli({"bench", "allreduce", "--ranks", "2", "--bytes", "65536",
+                                 "--bucket-bytes", "4096", "--repeat", "2", "--json"})
+                                .result();
   EXPECT_EQ(result["wire_bytes_per_rank"], (base::Json{65536, 65536}));
 }
 

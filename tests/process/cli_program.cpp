@@ -33,7 +33,8 @@ Ran run(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   pid_t pid = -1;
-  const int error = posix_spawnp(&pid, pointers.front(), &actions, nullptr, pointers.data(), environ);
+  const int error =
+      posix_spawnp(&pid, pointers.front(), &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   EXPECT_EQ(error, 0) << "cannot start " << arguments.front();
   int status = 0;
@@ -71,17 +72,21 @@ Ran shell(const std::string& script) {
   return run({"bash", "-c", script});
 }
 
-std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
+std::vector<std::string> with(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
 
-std::vector<std::string> with_set(std::vector<std::string> arguments, const std::vector<std::string>& overrides) {
+std::vector<std::string> with_set(std::vector<std::string> arguments,
+                                  const std::vector<std::string>& overrides) {
   for (const std::string& value : overrides) arguments.insert(arguments.end(), {"--set", value});
   return arguments;
 }
 
-std::string example(const std::string& name) { return TRAINYARD_SOURCE_DIR "/resources/experiments/" + name + ".json"; }
+std::string example(const std::string& name) {
+  return TRAINYARD_SOURCE_DIR "/resources/experiments/" + name + ".json";
+}
 
 Scratch::Scratch() {
   std::string pattern = fs::temp_directory_path() / "trainyard-cli-XXXXXX";

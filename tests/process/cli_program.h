@@ -13,16 +13,19 @@ namespace trainyard::process {
 struct Ran {
   int exit_code = -1;  // 128 + signal when one ended it
   std::string out, err;
-  std::vector<base::Json> lines() const;  // of standard output, as NDJSON; fails the test where a line is none
-  base::Json result() const;              // the last line; fails the test when its type is not "result"
+  std::vector<base::Json> lines()
+      const;                  // of standard output, as NDJSON; fails the test where a line is none
+  base::Json result() const;  // the last line; fails the test when its type is not "result"
 };
 
 // Runs build/.../bin/trainyard-cli to its end. The examples of the source tree are those it lists.
 Ran cli(const std::vector<std::string>& arguments);
 Ran shell(const std::string& script);  // bash -c, with $CLI naming the program
 
-std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more);           // and then these
-std::vector<std::string> with_set(std::vector<std::string> arguments, const std::vector<std::string>& overrides);  // each by --set
+std::vector<std::string> with(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more);  // and then these
+std::vector<std::string> with_set(std::vector<std::string> arguments,
+                                  const std::vector<std::string>& overrides);  // each by --set
 
 std::string example(const std::string& name);  // path of resources/experiments/NAME.json
 

@@ -20,7 +20,8 @@ class CliRecording : public testing::Test {
   static void SetUpTestSuite() {
     scratch_ = new Scratch;
     run_ = *scratch_ / "run";
-    finished_ = cli({"run", kMirrored, "--set", "data.train_samples=640", "--set", "data.held_out_samples=64", "--steps", "8", "--out", run_, "--json"});
+    finished_ = cli({"run", kMirrored, "--set", "data.train_samples=640", "--set",
+                     "data.held_out_samples=64", "--steps", "8", "--out", run_, "--json"});
     ASSERT_EQ(finished_.exit_code, 0) << finished_.err;
   }
   static void TearDownTestSuite() {
@@ -38,7 +39,8 @@ class CliRecording : public testing::Test {
   }
 
   static std::size_t count(const std::vector<base::Json>& lines, const std::string& type) {
-    return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [&](const base::Json& line) { return line["type"] == type; }));
+    return static_cast<std::size_t>(std::count_if(
+        lines.begin(), lines.end(), [&](const base::Json& line) { return line["type"] == type; }));
   }
 
   static Scratch* scratch_;
@@ -49,7 +51,9 @@ Scratch* CliRecording::scratch_ = nullptr;
 std::string CliRecording::run_;
 Ran CliRecording::finished_;
 
-TEST_F(CliRecording, replay_ends_with_the_result_of_the_run) { EXPECT_EQ(cli({"replay", run_, "--json"}).result(), finished_.result()); }
+TEST_F(CliRecording, replay_ends_with_the_result_of_the_run) {
+  EXPECT_EQ(cli({"replay", run_, "--json"}).result(), finished_.result());
+}
 
 TEST_F(CliRecording, replay_tells_states_steps_and_log_in_order_of_time) {
   const auto lines = cli({"replay", run_, "--every", "1", "--json"}).lines();
@@ -57,7 +61,8 @@ TEST_F(CliRecording, replay_tells_states_steps_and_log_in_order_of_time) {
   EXPECT_GE(count(lines, "state"), 2u);
   EXPECT_GE(count(lines, "evaluation"), 1u);
   EXPECT_GE(count(lines, "log"), 1u);
-  for (std::size_t i = 1; i + 1 < lines.size(); ++i) EXPECT_LE(lines[i - 1]["seconds"].get<double>(), lines[i]["seconds"].get<double>());
+  for (std::size_t i = 1; i + 1 < lines.size(); ++i)
+    EXPECT_LE(lines[i - 1]["seconds"].get<double>(), lines[i]["seconds"].get<double>());
 }
 
 TEST_F(CliRecording, replay_says_which_distances_it_takes) {
@@ -75,7 +80,9 @@ TEST_F(CliRecording, replay_for_people_names_the_experiment_and_how_it_ended) {
 }
 
 TEST_F(CliRecording, replay_of_a_torn_recording_tells_what_is_there_and_warns) {
-  const Ran ran = cli({"replay", torn("torn", read(fs::path(run_) / telemetry::kRecordingFile).size() / 2), "--json"});
+  const Ran ran =
+      cli({"replay", torn("torn", read(fs::path(run_) / telemetry::kRecordingFile).size() / 2),
+           "--json"});
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_THAT(ran.err, HasSubstr("warning: "));
   EXPECT_EQ(ran.result()["status"], "unfinished");
@@ -85,10 +92,13 @@ TEST_F(CliRecording, replay_of_a_torn_recording_tells_what_is_there_and_warns) {
 
 TEST_F(CliRecording, replay_and_export_refuse_what_is_no_run) {
   const Scratch scratch;
-  scratch.write(telemetry::kRecordingFile, "this is not a recording, but long enough to have been one");
-  for (const std::string& directory : {std::string(scratch / "nowhere"), std::string(scratch / ""), std::string("/dev/null")}) {
+  scratch.write(telemetry::kRecordingFile,
+                "this is not a recording, but long enough to have been one");
+  for (const std::string& directory :
+       {std::string(scratch / "nowhere"), std::string(scratch / ""), std::string("/dev/null")}) {
     EXPECT_EQ(cli({"replay", directory}).exit_code, 2) << directory;
-    const Ran ran = cli({"export", directory, "--format", "csv", "--out", scratch / "out.csv", "--json"});
+    const Ran ran =
+        cli({"export", directory, "--format", "csv", "--out", scratch / "out.csv", "--json"});
     EXPECT_EQ(ran.exit_code, 2) << directory;
     EXPECT_THAT(ran.err, HasSubstr("error: ")) << directory;
     EXPECT_FALSE(fs::exists(scratch / "out.csv"));
@@ -97,13 +107,18 @@ TEST_F(CliRecording, replay_and_export_refuse_what_is_no_run) {
 
 TEST_F(CliRecording, what_is_no_run_is_told_with_what_makes_one) {
   const Scratch scratch;
-  const std::string empty = scratch / "", nowhere = scratch / "nowhere", file = scratch.write("file", "");
+  const std::string empty = scratch / "", nowhere = scratch / "nowhere",
+                    file = scratch.write("file", "");
   const std::pair<std::string, std::string> told[] = {
-      {empty, ": is no run directory: there is no recording.try in it"}, {nowhere, ": is not there"}, {file, ": is no directory, and so no run"}};
+      {empty, ": is no run directory: there is no recording.try in it"},
+      {nowhere, ": is not there"},
+      {file, ": is no directory, and so no run"}};
   for (const auto& [directory, what] : told) {
     const Ran ran = cli({"replay", directory});
     EXPECT_EQ(ran.exit_code, 2) << directory;
-    EXPECT_THAT(ran.err, testing::AllOf(HasSubstr(directory + what + " (accepted: a directory that trainyard-cli run"), HasSubstr("Runs are in /")));
+    EXPECT_THAT(ran.err, testing::AllOf(HasSubstr(directory + what +
+                                                  " (accepted: a directory that trainyard-cli run"),
+                                        HasSubstr("Runs are in /")));
   }
 }
 
@@ -114,7 +129,8 @@ TEST_F(CliRecording, export_csv_has_every_logged_step) {
   const std::string text = read(file);
   EXPECT_EQ(ran.result()["bytes"], text.size());
   EXPECT_TRUE(text.starts_with("metric,rank,index,step,seconds,value,text\n"));
-  for (int step = 0; step < 8; ++step) EXPECT_THAT(text, HasSubstr("\ntrain_loss,-1,0," + std::to_string(step) + ","));
+  for (int step = 0; step < 8; ++step)
+    EXPECT_THAT(text, HasSubstr("\ntrain_loss,-1,0," + std::to_string(step) + ","));
 }
 
 TEST_F(CliRecording, export_trace_names_the_ops_as_the_plan_does) {
@@ -125,14 +141,17 @@ TEST_F(CliRecording, export_trace_names_the_ops_as_the_plan_does) {
   const base::Json trace = base::Json::parse(read(file), nullptr, false);
   ASSERT_TRUE(trace.is_object());
   std::size_t loads = 0;
-  for (const base::Json& event : trace["traceEvents"]) loads += event["name"] == "LOAD.m0" && event["args"].value("program", "") == "train" ? 1 : 0;
+  for (const base::Json& event : trace["traceEvents"])
+    loads += event["name"] == "LOAD.m0" && event["args"].value("program", "") == "train" ? 1 : 0;
   EXPECT_EQ(loads, 4u * 8u);
 }
 
 TEST_F(CliRecording, export_of_a_torn_recording_writes_what_is_there_and_warns) {
-  const std::string directory = torn("torn_for_export", read(fs::path(run_) / telemetry::kRecordingFile).size() / 3);
+  const std::string directory =
+      torn("torn_for_export", read(fs::path(run_) / telemetry::kRecordingFile).size() / 3);
   for (const std::string format : {"csv", "trace"}) {
-    const Ran ran = cli({"export", directory, "--format", format, "--out", *scratch_ / ("torn." + format), "--json"});
+    const Ran ran = cli({"export", directory, "--format", format, "--out",
+                         *scratch_ / ("torn." + format), "--json"});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("warning: "));
     EXPECT_NE(ran.result()["damage"], "");
@@ -150,23 +169,28 @@ TEST_F(CliRecording, export_keeps_the_old_file_and_leaves_none_beside_it_when_it
   EXPECT_TRUE(fs::is_directory(directory / "inside"));
   for (const fs::directory_entry& entry : fs::directory_iterator(directory.parent_path()))
     EXPECT_EQ(entry.path().string().find(".partial"), std::string::npos) << entry.path();
-  EXPECT_NE(cli({"export", run_, "--format", "csv", "--out", "/proc/nowhere/run.csv"}).exit_code, 0);
+  EXPECT_NE(cli({"export", run_, "--format", "csv", "--out", "/proc/nowhere/run.csv"}).exit_code,
+            0);
 }
 
 TEST_F(CliRecording, export_writes_behind_a_link_and_into_a_pipe_and_puts_nothing_in_their_place) {
-  const fs::path link = *scratch_ / "link.csv", file = *scratch_ / "behind.csv", pipe = *scratch_ / "pipe";
+  const fs::path link = *scratch_ / "link.csv", file = *scratch_ / "behind.csv",
+                 pipe = *scratch_ / "pipe";
   scratch_->write("behind.csv", "old");
   fs::create_symlink(file, link);
   ASSERT_EQ(cli({"export", run_, "--format", "csv", "--out", link}).exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_TRUE(read(file).starts_with("metric,rank"));
-  const Ran ran = shell("mkfifo " + pipe.string() + " && cat " + pipe.string() + " & sleep 0.1; \"$CLI\" export " + run_ + " --format csv --out " +
+  const Ran ran = shell("mkfifo " + pipe.string() + " && cat " + pipe.string() +
+                        " & sleep 0.1; \"$CLI\" export " + run_ + " --format csv --out " +
                         pipe.string() + "; wait");
   EXPECT_TRUE(fs::is_fifo(pipe));
   EXPECT_EQ(ran.out, read(file));
 }
 
-TEST_F(CliRecording, export_knows_only_formats_that_are_there) { EXPECT_EQ(cli({"export", run_, "--format", "tensorboard", "--out", "x"}).exit_code, 2); }
+TEST_F(CliRecording, export_knows_only_formats_that_are_there) {
+  EXPECT_EQ(cli({"export", run_, "--format", "tensorboard", "--out", "x"}).exit_code, 2);
+}
 
 }  // namespace
 }  // namespace trainyard::process

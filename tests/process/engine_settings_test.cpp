@@ -18,7 +18,10 @@ experiment::Resolved on_two_gpus(const std::string& engine) {
   Overrides all{"strategy.engine=" + engine};
   for (int rank = 0; rank < 4; ++rank) all = with(all, on_gpu(rank, rank % 2));
   return experiment::load(kMirrored, all)
-      .and_then([](const experiment::Experiment& e) { return experiment::resolve(e, ".").map_error([](const auto& one) { return base::Problems{one}; }); })
+      .and_then([](const experiment::Experiment& e) {
+        return experiment::resolve(e, ".").map_error(
+            [](const auto& one) { return base::Problems{one}; });
+      })
       .value();
 }
 
@@ -27,11 +30,15 @@ TEST(EngineSettings, of_nccl_load_kernels_early_and_tell_ranks_of_one_gpu_apart)
   const experiment::Resolved e = on_two_gpus("nccl");
   for (const int first : {0, 1})
     EXPECT_THAT(app::engine_settings(e, first),
-                ElementsAre("NCCL_RUNTIME_CONNECT=0", "NCCL_LAUNCH_ORDER_IMPLICIT=1", "CUDA_MODULE_LOADING=EAGER", "CUDA_DEVICE_MAX_CONNECTIONS=32"));
-  for (const int second : {2, 3}) EXPECT_THAT(app::engine_settings(e, second), Contains("NCCL_HOSTID=trainyard-place-1"));
+                ElementsAre("NCCL_RUNTIME_CONNECT=0", "NCCL_LAUNCH_ORDER_IMPLICIT=1",
+                            "CUDA_MODULE_LOADING=EAGER", "CUDA_DEVICE_MAX_CONNECTIONS=32"));
+  for (const int second : {2, 3})
+    EXPECT_THAT(app::engine_settings(e, second), Contains("NCCL_HOSTID=trainyard-place-1"));
 }
 
-TEST(EngineSettings, of_other_engines_are_none) { EXPECT_TRUE(app::engine_settings(on_two_gpus("own"), 0).empty()); }
+TEST(EngineSettings, of_other_engines_are_none) {
+  EXPECT_TRUE(app::engine_settings(on_two_gpus("own"), 0).empty());
+}
 
 }  // namespace
 }  // namespace trainyard::process

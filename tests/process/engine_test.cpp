@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gloo under real runs: the same training, what it does not report is not shown, and who dies is named.
+// Gloo under real runs: the same training, what it does not report is not shown, and who dies is
+// named.
 #include "core/experiment/engine.h"
 
 #include <gmock/gmock.h>
@@ -31,12 +32,17 @@ class Engine : public testing::Test {
 // Parameters, then running statistics.
 std::vector<double> weights_and_statistics(const Json& result) {
   const std::filesystem::path directory = result["run_directory"].get<std::string>();
-  const auto resolved = experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
+  const auto resolved =
+      experiment::resolved_from_json(Json::parse(read(directory / "resolved.json"))).value();
   const std::int64_t parameters = resolved.model.elements, state = resolved.model.state_elements;
   std::vector<float> values(static_cast<std::size_t>(parameters + state));
-  const compute::Tensor of_parameters{base::DType::fp32, {parameters}, reinterpret_cast<std::byte*>(values.data())};
-  const compute::Tensor of_state{base::DType::fp32, {state}, reinterpret_cast<std::byte*>(values.data() + parameters)};
-  const auto info = session::read_checkpoint(directory / "checkpoints", resolved.model, {of_parameters, state > 0 ? of_state : compute::Tensor{}});
+  const compute::Tensor of_parameters{
+      base::DType::fp32, {parameters}, reinterpret_cast<std::byte*>(values.data())};
+  const compute::Tensor of_state{
+      base::DType::fp32, {state}, reinterpret_cast<std::byte*>(values.data() + parameters)};
+  const auto info =
+      session::read_checkpoint(directory / "checkpoints", resolved.model,
+                               {of_parameters, state > 0 ? of_state : compute::Tensor{}});
   EXPECT_TRUE(info) << (info ? "" : base::to_string(info.error()));
   return {values.begin(), values.end()};
 }
@@ -51,7 +57,9 @@ TEST_F(Engine, gloo_trains_what_our_own_collectives_train) {
     EXPECT_NEAR(gloo["train_loss"].get<double>(), own["train_loss"].get<double>(), 1e-4);
     EXPECT_EQ(own["engine"], "own");
     EXPECT_EQ(gloo["engine"], "gloo");
-    for (const Json& rank : gloo["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"]) << "bit-identical replicas";
+    for (const Json& rank : gloo["ranks"])
+      EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"])
+          << "bit-identical replicas";
   }
 }
 
@@ -60,18 +68,26 @@ TEST_F(Engine, gloo_synchronises_batch_normalisation) {
   const Home home;
   const std::string layers =
       R"(model.layers=[{"kind": "linear", "units": 32}, {"kind": "batch_norm", "synchronised": true}, {"kind": "relu"}, {"kind": "linear", "units": 0}])";
-  const Json own = completed(short_run(kMirrored, 20, {layers})), gloo = completed(short_run(kMirrored, 20, {layers, kGloo}));
+  const Json own = completed(short_run(kMirrored, 20, {layers})),
+             gloo = completed(short_run(kMirrored, 20, {layers, kGloo}));
   EXPECT_LE(distance(weights_and_statistics(gloo), weights_and_statistics(own)), 1e-4);
-  for (const Json& rank : gloo["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"]) << "bit-identical replicas";
+  for (const Json& rank : gloo["ranks"])
+    EXPECT_EQ(rank["parameters_xxh64"], gloo["ranks"][0]["parameters_xxh64"])
+        << "bit-identical replicas";
 }
 
 TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
   const Home home;
   const Json result = completed(short_run(kMirrored, 5, {kGloo}));
   EXPECT_TRUE(result["wire_bytes"].is_null());
-  for (const Json& rank : result["ranks"]) EXPECT_TRUE(rank["sent_bytes"].is_null() && rank["received_bytes"].is_null());
-  EXPECT_THAT(cli({"run", kMirrored, "--steps", "5", "--set", "data.train_samples=512", "--set", kGloo}).out, HasSubstr("not reported by the engine, gloo"));
-  const Json by_gloo = cli({"check", kMirrored, "--set", kGloo, "--json"}).result(), by_own = cli({"check", kMirrored, "--json"}).result();
+  for (const Json& rank : result["ranks"])
+    EXPECT_TRUE(rank["sent_bytes"].is_null() && rank["received_bytes"].is_null());
+  EXPECT_THAT(
+      cli({"run", kMirrored, "--steps", "5", "--set", "data.train_samples=512", "--set", kGloo})
+          .out,
+      HasSubstr("not reported by the engine, gloo"));
+  const Json by_gloo = cli({"check", kMirrored, "--set", kGloo, "--json"}).result(),
+             by_own = cli({"check", kMirrored, "--json"}).result();
   std::int64_t formula = 0, by_ring = 0;
   for (const Json& rank : by_gloo["ranks"]) {
     EXPECT_TRUE(rank["sent_bytes"].is_null());
@@ -81,19 +97,25 @@ TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
     EXPECT_FALSE(rank.contains("engine_bytes"));
     by_ring += rank["sent_bytes"].get<std::int64_t>();
   }
-  EXPECT_NEAR(static_cast<double>(formula), static_cast<double>(by_ring), 64) << "but for what is rounded off";
+  EXPECT_NEAR(static_cast<double>(formula), static_cast<double>(by_ring), 64)
+      << "but for what is rounded off";
   EXPECT_GT(by_ring, 1'000'000);
-  EXPECT_THAT(cli({"check", kMirrored, "--set", kGloo}).out, HasSubstr("reports no bytes; by formula a step is at least"));
-  EXPECT_TRUE(cli({"simulate", kMirrored, "--set", kGloo, "--json"}).result()["wire_bytes"].is_null());
-  EXPECT_THAT(cli({"simulate", kMirrored, "--set", kGloo}).out, HasSubstr("its time is an estimate"));
+  EXPECT_THAT(cli({"check", kMirrored, "--set", kGloo}).out,
+              HasSubstr("reports no bytes; by formula a step is at least"));
+  EXPECT_TRUE(
+      cli({"simulate", kMirrored, "--set", kGloo, "--json"}).result()["wire_bytes"].is_null());
+  EXPECT_THAT(cli({"simulate", kMirrored, "--set", kGloo}).out,
+              HasSubstr("its time is an estimate"));
 }
 
 TEST_F(Engine, also_joins_ranks_that_are_threads_and_hosts_with_addresses_of_this_machine) {
   const Home home;
   EXPECT_EQ(completed(short_run(kMirrored, 5, {kGloo, "run.transport=inproc"}))["steps"], 5);
-  EXPECT_EQ(completed(short_run(example("four_hosts_ring_digits"), 5,
-                                {kGloo, "topology.hosts[0].address=localhost", "topology.hosts[1].address=127.0.0.1", "run.transport=auto"}))["steps"],
-            5);
+  EXPECT_EQ(
+      completed(short_run(example("four_hosts_ring_digits"), 5,
+                          {kGloo, "topology.hosts[0].address=localhost",
+                           "topology.hosts[1].address=127.0.0.1", "run.transport=auto"}))["steps"],
+      5);
 }
 
 TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
@@ -105,9 +127,12 @@ TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
     ASSERT_EQ(ranks.size(), 4u);
     ::kill(ranks[static_cast<std::size_t>(rank)].pid, SIGKILL);
     const Ran ran = run.wait();
-    for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
+    for (const RankProcess& left : ranks)
+      EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
     EXPECT_EQ(ran.exit_code, 3);
-    EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), testing::StartsWith("rank " + std::to_string(rank) + " ")) << ran.err;
+    EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(),
+                testing::StartsWith("rank " + std::to_string(rank) + " "))
+        << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("ended by signal 9"));
   }
 }
@@ -120,14 +145,17 @@ TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo)
   ASSERT_EQ(ranks.size(), 4u);
   ::kill(ranks[1].pid, SIGSTOP);
   const Ran ran = run.wait();
-  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
+  for (const RankProcess& left : ranks)
+    EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
   EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1 "), HasSubstr("does not answer any more")));
 }
 
 TEST_F(Engine, what_it_cannot_do_is_refused_at_its_field) {
-  const Ran imposed = cli({"validate", kMirrored, "--set", kGloo, "--set", "run.links=imposed", "--set", "run.transport=shm"});
+  const Ran imposed = cli({"validate", kMirrored, "--set", kGloo, "--set", "run.links=imposed",
+                           "--set", "run.transport=shm"});
   EXPECT_EQ(imposed.exit_code, 2);
-  EXPECT_THAT(imposed.err, AllOf(HasSubstr("run.links"), HasSubstr("run.transport"), HasSubstr("brings its own transport (TCP)")));
+  EXPECT_THAT(imposed.err, AllOf(HasSubstr("run.links"), HasSubstr("run.transport"),
+                                 HasSubstr("brings its own transport (TCP)")));
 }
 
 TEST_F(Engine, its_plan_is_coarse_and_proved) {
@@ -135,22 +163,27 @@ TEST_F(Engine, its_plan_is_coarse_and_proved) {
   EXPECT_THAT(plan.out, AllOf(HasSubstr("gloo.g0"), testing::Not(HasSubstr("SEND"))));
   const Ran check = cli({"check", kMirrored, "--set", kGloo});
   EXPECT_EQ(check.exit_code, 0) << check.err;
-  EXPECT_THAT(check.out, AllOf(HasSubstr("proved: meaning"), HasSubstr("gloo takes every collective whole")));
-  EXPECT_TRUE(cli({"check", kMirrored, "--set", kGloo, "--json"}).result()["ranks"][0]["sent_bytes"].is_null());
+  EXPECT_THAT(check.out,
+              AllOf(HasSubstr("proved: meaning"), HasSubstr("gloo takes every collective whole")));
+  EXPECT_TRUE(cli({"check", kMirrored, "--set", kGloo, "--json"})
+                  .result()["ranks"][0]["sent_bytes"]
+                  .is_null());
 }
 
 TEST_F(Engine, is_measured_by_bench) {
   for (const std::string reduction : {"sum", "mean", "min", "max"})
     for (const std::string transport : {"shm", "inproc"}) {
-      const Ran ran = cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40004", "--engine", "gloo", "--reduction", reduction, "--transport", transport,
-                           "--repeat", "3", "--json"});
+      const Ran ran =
+          cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40004", "--engine", "gloo",
+               "--reduction", reduction, "--transport", transport, "--repeat", "3", "--json"});
       ASSERT_EQ(ran.exit_code, 0) << ran.err;
       EXPECT_EQ(ran.result()["engine"], "gloo");
       EXPECT_EQ(ran.result()["transport"], "tcp");
       EXPECT_TRUE(ran.result()["wire_bytes_per_rank"].is_null());
       EXPECT_GT(ran.result()["algorithm_bandwidth_bytes_per_second"].get<double>(), 0);
     }
-  const Ran refused = cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--engine", "gloo", "--algorithm", "star", "--transport", "zmq"});
+  const Ran refused = cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--engine", "gloo",
+                           "--algorithm", "star", "--transport", "zmq"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("--algorithm"), HasSubstr("--transport")));
 }
@@ -158,8 +191,9 @@ TEST_F(Engine, is_measured_by_bench) {
 TEST(BenchReduction, of_our_own_collectives_is_verified) {
   for (const std::string reduction : {"mean", "min", "max"})
     for (const std::string algorithm : {"ring", "direct", "double_binary_tree"}) {
-      const Ran ran = cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40004", "--bucket-bytes", "9000", "--algorithm", algorithm, "--reduction",
-                           reduction, "--repeat", "2", "--json"});
+      const Ran ran =
+          cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40004", "--bucket-bytes", "9000",
+               "--algorithm", algorithm, "--reduction", reduction, "--repeat", "2", "--json"});
       ASSERT_EQ(ran.exit_code, 0) << ran.err;
       EXPECT_EQ(ran.result()["reduction"], reduction);
     }

@@ -40,11 +40,15 @@ std::map<int, double> by_step(const std::vector<StepValue>& values) {
 TEST(Evaluators, measure_what_workers_would) {
   const Home home;
   for (const std::string transport : {"shm", "zmq", "inproc"}) {
-    const std::vector<std::string> settings{"strategy.servers.mode=synchronous", "run.evaluate_every_steps=20", "run.transport=" + transport};
+    const std::vector<std::string> settings{"strategy.servers.mode=synchronous",
+                                            "run.evaluate_every_steps=20",
+                                            "run.transport=" + transport};
     auto by_workers = settings;
     by_workers.emplace_back("topology.hosts[0].devices[3].role=idle");
-    const Json own = completed(short_run(kServed, 100, by_workers)), other = completed(short_run(kServed, 100, evaluated(settings)));
-    const History workers = history_of(own["run_directory"]), evaluator = history_of(other["run_directory"]);
+    const Json own = completed(short_run(kServed, 100, by_workers)),
+               other = completed(short_run(kServed, 100, evaluated(settings)));
+    const History workers = history_of(own["run_directory"]),
+                  evaluator = history_of(other["run_directory"]);
     for (const auto value : {&History::held_out_loss, &History::held_out_accuracy}) {
       const auto expected = by_step((workers.*value)()), measured = by_step((evaluator.*value)());
       ASSERT_EQ(expected.size(), 5u);
@@ -59,14 +63,17 @@ TEST(Evaluators, measure_what_workers_would) {
     EXPECT_EQ(other["ranks"][kEvaluator]["role"], "evaluator");
     EXPECT_EQ(other["ranks"][kEvaluator]["sent_bytes"], 0);
     EXPECT_EQ(other["ranks"][0]["parameters_xxh64"], own["ranks"][0]["parameters_xxh64"]);
-    for (const auto& [key, series] : workers.series()) EXPECT_TRUE(key.metric != telemetry::Metric::held_out_samples || key.rank < 3);
-    for (const auto& [key, series] : evaluator.series()) EXPECT_TRUE(key.metric != telemetry::Metric::held_out_samples || key.rank == kEvaluator);
+    for (const auto& [key, series] : workers.series())
+      EXPECT_TRUE(key.metric != telemetry::Metric::held_out_samples || key.rank < 3);
+    for (const auto& [key, series] : evaluator.series())
+      EXPECT_TRUE(key.metric != telemetry::Metric::held_out_samples || key.rank == kEvaluator);
   }
 }
 
 TEST(Evaluators, measure_by_the_statistics_that_batch_normalisation_keeps) {
   const Home home;
-  const Json result = completed(short_run(kServed, 60, evaluated({"model.layers[1].kind=batch_norm", "run.evaluate_every_steps=30"})));
+  const Json result = completed(short_run(
+      kServed, 60, evaluated({"model.layers[1].kind=batch_norm", "run.evaluate_every_steps=30"})));
   const auto accuracies = history_of(result["run_directory"]).held_out_accuracy();
   ASSERT_FALSE(accuracies.empty());
   EXPECT_EQ(accuracies.back().step, 59);
@@ -76,17 +83,20 @@ TEST(Evaluators, measure_by_the_statistics_that_batch_normalisation_keeps) {
 // Two parts make a checkpoint, and what has no part of it yet is not measured.
 TEST(Evaluators, read_the_shares_of_all_servers) {
   const Home home;
-  const std::vector<std::string> settings{"strategy.servers.mode=synchronous", "topology.hosts[0].devices[2].role=parameter_server"};
+  const std::vector<std::string> settings{"strategy.servers.mode=synchronous",
+                                          "topology.hosts[0].devices[2].role=parameter_server"};
   auto by_workers = settings;
   by_workers.emplace_back("topology.hosts[0].devices[3].role=idle");
-  const Json own = completed(short_run(kServed, 50, by_workers)), other = completed(short_run(kServed, 50, evaluated(settings)));
+  const Json own = completed(short_run(kServed, 50, by_workers)),
+             other = completed(short_run(kServed, 50, evaluated(settings)));
   EXPECT_EQ(other["held_out_accuracy"], own["held_out_accuracy"]);
 }
 
 class LostEvaluator : public testing::TestWithParam<std::string> {
  protected:
   std::vector<std::string> with(std::vector<std::string> overrides = {}) const {
-    overrides.insert(overrides.end(), {"run.transport=" + GetParam(), "run.evaluate_every_steps=50"});
+    overrides.insert(overrides.end(),
+                     {"run.transport=" + GetParam(), "run.evaluate_every_steps=50"});
     return evaluated(overrides);
   }
 };
@@ -110,7 +120,8 @@ TEST_P(LostEvaluator, training_goes_on_and_it_comes_back_when_asked_for) {
   ASSERT_FALSE(history.held_out_accuracy().empty());
   EXPECT_GT(history.held_out_accuracy().back().step, until) << "it measures again";
   EXPECT_EQ(history.held_out_accuracy().back().step + 1, ran.result()["committed_step"]);
-  EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("training goes on with nobody to measure held-out samples"));
+  EXPECT_THAT(read(run.directory() / "run.log"),
+              HasSubstr("training goes on with nobody to measure held-out samples"));
 }
 
 TEST_P(LostEvaluator, that_stands_still_is_lost_as_well_also_when_training_is_over) {
@@ -167,7 +178,8 @@ TEST(Evaluators, go_on_when_a_worker_is_lost) {
 
 int threads_that_give_way(pid_t process) {
   int all = 0;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task"))
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task"))
     all += ::sched_getscheduler(std::stoi(thread.path().filename())) == SCHED_IDLE ? 1 : 0;
   return all;
 }
@@ -177,8 +189,10 @@ TEST(Evaluators, never_slow_who_trains) {
   const Home home;
   Watched run(home, kServed, evaluated({"run.evaluate_every_steps=50"}));
   ASSERT_TRUE(run.trains());
-  EXPECT_TRUE(wait_until(promised, [&] { return threads_that_give_way(run.process(kEvaluator)) > 0; }));
-  for (const int rank : {0, 1, 2, 3}) EXPECT_EQ(threads_that_give_way(run.process(rank)), 0) << rank;
+  EXPECT_TRUE(
+      wait_until(promised, [&] { return threads_that_give_way(run.process(kEvaluator)) > 0; }));
+  for (const int rank : {0, 1, 2, 3})
+    EXPECT_EQ(threads_that_give_way(run.process(rank)), 0) << rank;
   run.ask(Command::stall, kEvaluator);
   EXPECT_TRUE(run.goes_on(100));
   run.ask(Command::wake, kEvaluator);
@@ -208,21 +222,27 @@ TEST(Evaluators, go_on_in_a_run_that_goes_on) {
 TEST(Evaluators, a_drawing_with_one_is_proved_and_simulated) {
   const Home home;
   for (const std::string verb : {"check", "simulate", "plan", "validate"}) {
-    const Ran ran = cli({verb, kServed, "--json", "--set", "topology.hosts[0].devices[3].role=evaluator"});
+    const Ran ran =
+        cli({verb, kServed, "--json", "--set", "topology.hosts[0].devices[3].role=evaluator"});
     EXPECT_EQ(ran.exit_code, 0) << verb << ": " << ran.err;
   }
 }
 
-// Batch normalisation keeps statistics of each rank's own samples, and a checkpoint those of the chief.
+// Batch normalisation keeps statistics of each rank's own samples, and a checkpoint those of the
+// chief.
 TEST(Chief, the_worker_that_is_drawn_so_writes_the_checkpoint) {
   const Home home;
   const auto saved = [](const std::string& role) {
     const Json result =
-        completed(short_run(kMirrored, 5, {"topology.hosts[0].devices[2].role=" + role, "model.layers[1].kind=batch_norm", "training.batch_per_rank=8"}));
+        completed(short_run(kMirrored, 5,
+                            {"topology.hosts[0].devices[2].role=" + role,
+                             "model.layers[1].kind=batch_norm", "training.batch_per_rank=8"}));
     EXPECT_EQ(result["ranks"][2]["role"], role);
     EXPECT_EQ(result["ranks"][0]["role"], "worker");
     std::set<std::string> names;  // with the hash of what is in them
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(result["run_directory"].get<std::string>()) / "checkpoints" / "step-5"))
+    for (const auto& entry : std::filesystem::directory_iterator(
+             std::filesystem::path(result["run_directory"].get<std::string>()) / "checkpoints" /
+             "step-5"))
       if (entry.path().extension() == ".safetensors") names.insert(entry.path().filename());
     return std::pair(names, result["ranks"][0]["parameters_xxh64"].get<std::string>());
   };

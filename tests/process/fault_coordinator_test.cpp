@@ -53,11 +53,14 @@ TEST_P(KilledCoordinator, leaves_no_process_no_socket_no_shared_memory_and_its_r
   const auto memory = shared_memory_of("/proc/" + std::to_string(ranks[0].pid));
   EXPECT_EQ(memory.size(), GetParam() == std::string("shm") ? 1u : 0u);
   EXPECT_EQ(somebody_maps(memory), !memory.empty());
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the recording goes to disk every 50 ms
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(300));  // the recording goes to disk every 50 ms
   run.signal(SIGKILL);
   EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
-  EXPECT_TRUE(wait_until(promised, [&] { return fs::is_empty(home.sockets()); })) << "sockets were left";
+  for (const RankProcess& rank : ranks)
+    EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
+  EXPECT_TRUE(wait_until(promised, [&] { return fs::is_empty(home.sockets()); }))
+      << "sockets were left";
   EXPECT_FALSE(somebody_maps(memory));
   const auto history = telemetry::History::load(fs::directory_iterator(home.runs())->path());
   ASSERT_TRUE(history) << base::to_string(history.error());
@@ -76,7 +79,8 @@ TEST(Faults, a_killed_coordinator_leaves_no_rank_even_if_that_was_stopped) {
   ::kill(ranks[1].pid, SIGSTOP);
   run.signal(SIGKILL);
   EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
+  for (const RankProcess& rank : ranks)
+    EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
 }
 
 TEST(Faults, a_coordinator_that_is_killed_while_it_starts_leaves_nothing) {
@@ -87,8 +91,11 @@ TEST(Faults, a_coordinator_that_is_killed_while_it_starts_leaves_nothing) {
     const auto ranks = run.ranks();
     run.signal(SIGKILL);
     EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
-    for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
-    EXPECT_TRUE(wait_until(promised, [&] { return !fs::exists(home.sockets()) || fs::is_empty(home.sockets()); })) << trial;
+    for (const RankProcess& rank : ranks)
+      EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
+    EXPECT_TRUE(wait_until(promised, [&] {
+      return !fs::exists(home.sockets()) || fs::is_empty(home.sockets());
+    })) << trial;
   }
 }
 
@@ -165,8 +172,10 @@ base::Json result_of_unread(int steps, int exit_code, const Meanwhile& meanwhile
   EXPECT_TRUE(wait_until(60, [&] { return run.ranks().size() == 4; }));
   const auto ranks = run.ranks();
   meanwhile(ranks, out);
-  EXPECT_TRUE(wait_until(60, [&] { return fs::exists(out / "result.json"); })) << "the coordinator waits for who reads";
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
+  EXPECT_TRUE(wait_until(60, [&] { return fs::exists(out / "result.json"); }))
+      << "the coordinator waits for who reads";
+  for (const RankProcess& rank : ranks)
+    EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
   EXPECT_TRUE(lives(run.pid()));
   EXPECT_TRUE(wait_until(promised, [&] { return pipe.empty(), !lives(run.pid()); }));
   EXPECT_EQ(run.wait().exit_code, exit_code);
@@ -178,11 +187,14 @@ TEST(Faults, a_reader_of_the_output_that_stands_still_holds_no_rank_up) {
 }
 
 TEST(Faults, a_reader_of_the_output_that_stands_still_keeps_no_rank_alive) {
-  const auto result = result_of_unread(1'000'000, 3, [](const std::vector<RankProcess>& ranks, const fs::path& out) {
-    std::error_code none;
-    EXPECT_TRUE(wait_until(60, [&] { return fs::file_size(out / "recording.try", none) > 50'000 && !none; })) << "they train";
-    ::kill(ranks.at(1).pid, SIGSTOP);
-  });
+  const auto result = result_of_unread(
+      1'000'000, 3, [](const std::vector<RankProcess>& ranks, const fs::path& out) {
+        std::error_code none;
+        EXPECT_TRUE(wait_until(60, [&] {
+          return fs::file_size(out / "recording.try", none) > 50'000 && !none;
+        })) << "they train";
+        ::kill(ranks.at(1).pid, SIGSTOP);
+      });
   EXPECT_EQ(result["status"], "failed");
   EXPECT_THAT(result["problem"]["where"].get<std::string>(), testing::StartsWith("rank 1"));
 }

@@ -22,13 +22,16 @@ class Installation {
   explicit Installation(const Home& home) : directory_(home / "bin") {
     fs::create_directories(directory_);
     fs::copy_file(TRAINYARD_BIN_DIR "/trainyard-cli", directory_ / "trainyard-cli");
-    const std::string rank = home.scratch().write("bin/trainyard-rank", "#!/bin/sh\n[ \"$2\" = 2 ] && exec " TRAINYARD_BIN_DIR
-                                                                        "/rank_impostor \"$@\"\nexec " TRAINYARD_BIN_DIR "/trainyard-rank \"$@\"\n");
+    const std::string rank = home.scratch().write(
+        "bin/trainyard-rank",
+        "#!/bin/sh\n[ \"$2\" = 2 ] && exec " TRAINYARD_BIN_DIR
+        "/rank_impostor \"$@\"\nexec " TRAINYARD_BIN_DIR "/trainyard-rank \"$@\"\n");
     fs::permissions(rank, fs::perms::owner_all);
   }
 
   Ran run(const std::string& impostor) const {
-    std::string line = "TRAINYARD_IMPOSTOR=" + impostor + " exec " + (directory_ / "trainyard-cli").string();
+    std::string line =
+        "TRAINYARD_IMPOSTOR=" + impostor + " exec " + (directory_ / "trainyard-cli").string();
     for (const std::string& argument : short_run(kMirrored, 5)) line += " '" + argument + "'";
     return shell(line);
   }
@@ -44,7 +47,8 @@ TEST_P(Disagreement, of_a_rank_is_refused_with_a_table_of_who_has_what) {
   const Home home;
   const Ran ran = Installation(home).run(of);
   EXPECT_EQ(ran.exit_code, 4) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("error: " + std::string(of)), HasSubstr("rank 2 (cpu2 on host0) " + std::string(value)),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("error: " + std::string(of)),
+                             HasSubstr("rank 2 (cpu2 on host0) " + std::string(value)),
                              HasSubstr("the same " + std::string(of) + " everywhere")));
   const base::Json result = ran.result();
   EXPECT_EQ(result["problem"]["code"], "refused");
@@ -52,12 +56,16 @@ TEST_P(Disagreement, of_a_rank_is_refused_with_a_table_of_who_has_what) {
   const std::string what = result["problem"]["what"];
   const std::size_t at = what.find("coordinator ", what.find(": ")) + 12;
   const std::string ours = what.substr(at, what.find(';') - at);
-  for (const char* rank : {"rank 0 (cpu0 on host0) ", "rank 1 (cpu1 on host0) ", "rank 3 (cpu3 on host0) "}) EXPECT_THAT(what, HasSubstr(rank + ours));
+  for (const char* rank :
+       {"rank 0 (cpu0 on host0) ", "rank 1 (cpu1 on host0) ", "rank 3 (cpu3 on host0) "})
+    EXPECT_THAT(what, HasSubstr(rank + ours));
   EXPECT_EQ(result["steps"], 0) << "nothing was trained";
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, Disagreement, testing::Values(std::pair("software", "0.0.7-other"), std::pair("plan", "0123456789abcdef")),
+INSTANTIATE_TEST_SUITE_P(Faults, Disagreement,
+                         testing::Values(std::pair("software", "0.0.7-other"),
+                                         std::pair("plan", "0123456789abcdef")),
                          [](const auto& row) { return std::string(row.param.first); });
 
 }  // namespace

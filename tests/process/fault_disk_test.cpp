@@ -18,10 +18,13 @@ using testing::HasSubstr;
 
 // From now on permissions bind the programs that this test starts, also where it is root.
 void obey_permissions() {
-  for (const int above : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH}) ::prctl(PR_CAPBSET_DROP, above, 0, 0, 0);
+  for (const int above : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH})
+    ::prctl(PR_CAPBSET_DROP, above, 0, 0, 0);
 }
 
-void make_read_only(const fs::path& directory) { fs::permissions(directory, fs::perms::owner_read | fs::perms::owner_exec); }
+void make_read_only(const fs::path& directory) {
+  fs::permissions(directory, fs::perms::owner_read | fs::perms::owner_exec);
+}
 
 std::vector<std::string> into(std::vector<std::string> arguments, const fs::path& directory) {
   arguments.insert(arguments.end(), {"--out", directory.string()});
@@ -38,20 +41,26 @@ void expect_whole_recording(const fs::path& run_directory) {
 // As a disk quota says it. (In memory shared by processes, too, so ranks are threads here.)
 TEST(Disk, a_recording_that_cannot_grow_ends_the_run_and_keeps_what_was_recorded) {
   const Home home;
-  RunProgram run(home, endless_run(kMirrored, {"run.transport=inproc"}), "ulimit -f 2000;");  // KiB a file
+  RunProgram run(home, endless_run(kMirrored, {"run.transport=inproc"}),
+                 "ulimit -f 2000;");  // KiB a file
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("recording.try"), HasSubstr("File too large"), HasSubstr("Free space")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("recording.try"), HasSubstr("File too large"),
+                             HasSubstr("Free space")));
   expect_whole_recording(run.run_directory());
 }
 
 TEST(Disk, that_is_full_ends_the_run_and_keeps_what_was_recorded) {
   const Home home;
-  if (shell("unshare --mount true").exit_code != 0) GTEST_SKIP() << "only root may mount a small disk";
+  if (shell("unshare --mount true").exit_code != 0)
+    GTEST_SKIP() << "only root may mount a small disk";
   const std::string disk = home / "disk", kept = home / "kept";
-  std::string run = "mkdir -p " + disk + " " + kept + " && mount -t tmpfs -o size=1500k none " + disk + " && $CLI";
-  for (const std::string& argument : into(endless_run(kMirrored), disk + "/run")) run += " '" + argument + "'";
-  const Ran ran = shell("unshare --mount bash -c \"" + run + "; code=\\$?; cp -r " + disk + "/run " + kept + "; exit \\$code\"");
+  std::string run = "mkdir -p " + disk + " " + kept + " && mount -t tmpfs -o size=1500k none " +
+                    disk + " && $CLI";
+  for (const std::string& argument : into(endless_run(kMirrored), disk + "/run"))
+    run += " '" + argument + "'";
+  const Ran ran = shell("unshare --mount bash -c \"" + run + "; code=\\$?; cp -r " + disk +
+                        "/run " + kept + "; exit \\$code\"");
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("No space left on device"), HasSubstr("Free space")));
   expect_whole_recording(kept + "/run");
@@ -59,10 +68,12 @@ TEST(Disk, that_is_full_ends_the_run_and_keeps_what_was_recorded) {
 
 TEST(Disk, that_fills_up_during_the_checkpoint_says_so) {
   const Home home;
-  RunProgram run(home, short_run(kMirrored, 3, {"run.transport=zmq"}), "ulimit -f 300;");  // the weights need 919 KiB
+  RunProgram run(home, short_run(kMirrored, 3, {"run.transport=zmq"}),
+                 "ulimit -f 300;");  // the weights need 919 KiB
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("checkpoint"), HasSubstr("File too large"), HasSubstr("ulimit -f")));
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("checkpoint"), HasSubstr("File too large"), HasSubstr("ulimit -f")));
 }
 
 TEST(Disk, a_run_directory_that_becomes_read_only_fails_the_run_by_its_name) {
@@ -76,7 +87,8 @@ TEST(Disk, a_run_directory_that_becomes_read_only_fails_the_run_by_its_name) {
   const Ran ran = run.wait();
   fs::permissions(out, fs::perms::owner_all);
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr((out / "checkpoints").string()), HasSubstr("Permission denied"), HasSubstr("Change its permissions")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr((out / "checkpoints").string()),
+                             HasSubstr("Permission denied"), HasSubstr("Change its permissions")));
   EXPECT_EQ(ran.result()["status"], "failed");
   expect_whole_recording(out);
 }
@@ -101,7 +113,8 @@ TEST(Disk, a_home_that_is_read_only_is_said_before_anything_starts) {
   const Ran ran = cli(short_run(kMirrored, 3));
   fs::permissions(fs::path(home / ""), fs::perms::owner_all);
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("cannot make this directory"), HasSubstr("Permission denied"), HasSubstr("Change its permissions")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("cannot make this directory"),
+                             HasSubstr("Permission denied"), HasSubstr("Change its permissions")));
 }
 
 struct Place {
@@ -139,27 +152,36 @@ fs::path old_run_in(const Home& home) {
   return file_in(home, "old/recording.try").parent_path();
 }
 
-INSTANTIATE_TEST_SUITE_P(Disk, BadPlace,
-                         testing::Values(Place{"a_file", [](const Home& home) { return file_in(home, "file"); }, "cannot make this directory", 3},
-                                         Place{"below_a_file", [](const Home& home) { return file_in(home, "file") / "run"; }, "cannot make this directory", 3},
-                                         Place{"read_only", read_only_in, "Permission denied", 3},
-                                         Place{"below_a_read_only_one", [](const Home& home) { return read_only_in(home) / "run"; }, "Permission denied", 3},
-                                         Place{"holds_a_run", old_run_in, "holds a run already", 2},
-                                         Place{"holds_other_files", [](const Home& home) { return file_in(home, "papers/thesis.tex").parent_path(); },
-                                               "holds thesis.tex", 2}),
-                         [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Disk, BadPlace,
+    testing::Values(
+        Place{"a_file", [](const Home& home) { return file_in(home, "file"); },
+              "cannot make this directory", 3},
+        Place{"below_a_file", [](const Home& home) { return file_in(home, "file") / "run"; },
+              "cannot make this directory", 3},
+        Place{"read_only", read_only_in, "Permission denied", 3},
+        Place{"below_a_read_only_one", [](const Home& home) { return read_only_in(home) / "run"; },
+              "Permission denied", 3},
+        Place{"holds_a_run", old_run_in, "holds a run already", 2},
+        Place{"holds_other_files",
+              [](const Home& home) { return file_in(home, "papers/thesis.tex").parent_path(); },
+              "holds thesis.tex", 2}),
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Disk, a_directory_for_sockets_that_is_too_deep_is_told) {
   const Home home;
   ::setenv("XDG_RUNTIME_DIR", (home / std::string(90, 'd')).c_str(), 1);
   const Ran ran = cli(short_run(kMirrored, 2));
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("bytes long"), HasSubstr("up to 107 bytes"), HasSubstr("XDG_RUNTIME_DIR")));
-  EXPECT_FALSE(fs::exists(home / "data/trainyard/runs")) << "a run that never began leaves no directory";
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("bytes long"), HasSubstr("up to 107 bytes"),
+                             HasSubstr("XDG_RUNTIME_DIR")));
+  EXPECT_FALSE(fs::exists(home / "data/trainyard/runs"))
+      << "a run that never began leaves no directory";
 }
 
 TEST(Disk, standard_output_that_is_full_is_a_failure) {
-  for (const std::string verb : {"list strategies", "list strategies --json", "doctor", "--help", "--version"}) {
+  for (const std::string verb :
+       {"list strategies", "list strategies --json", "doctor", "--help", "--version"}) {
     const Ran ran = shell("exec \"$CLI\" " + verb + " >/dev/full");
     EXPECT_EQ(ran.exit_code, 3) << verb;
     EXPECT_THAT(ran.err, HasSubstr("standard output: could not be written")) << verb;

@@ -13,23 +13,29 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 
 // Sanitizers would end the process instead.
-constexpr const char* kMayFail = "export ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1;";
+constexpr const char* kMayFail =
+    "export ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1;";
 
 class Memory : public testing::TestWithParam<std::string> {};
 
 TEST_P(Memory, that_a_model_cannot_have_fails_the_run_and_says_how_much) {
   const Home home;
-  std::vector<std::string> overrides{"model.layers[0].units=1000000", "model.layers[2].units=1000000"};  // 4 TB a copy
-  for (const char* device : {"0", "1", "2", "3"}) overrides.push_back(std::string("topology.hosts[0].devices[") + device + "].memory_bytes=1e15");  // as drawn
+  std::vector<std::string> overrides{"model.layers[0].units=1000000",
+                                     "model.layers[2].units=1000000"};  // 4 TB a copy
+  for (const char* device : {"0", "1", "2", "3"})
+    overrides.push_back(std::string("topology.hosts[0].devices[") + device +
+                        "].memory_bytes=1e15");  // as drawn
   if (GetParam() == "one_device_digits") overrides.resize(3);
   RunProgram run(home, short_run(example(GetParam()), 3, overrides), kMayFail);
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank "), HasSubstr("cannot allocate"), ContainsRegex("[0-9] TB"), HasSubstr("smaller batch or model")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank "), HasSubstr("cannot allocate"),
+                             ContainsRegex("[0-9] TB"), HasSubstr("smaller batch or model")));
   EXPECT_EQ(ran.result()["status"], "failed");
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, Memory, testing::Values("one_device_digits", "four_devices_mirrored_digits"));
+INSTANTIATE_TEST_SUITE_P(Faults, Memory,
+                         testing::Values("one_device_digits", "four_devices_mirrored_digits"));
 
 }  // namespace
 }  // namespace trainyard::process

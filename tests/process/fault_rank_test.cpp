@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that die, stand still or hang: the run ends by itself, soon, names the rank, its step and its op, and leaves nothing.
+// Ranks that die, stand still or hang: the run ends by itself, soon, names the rank, its step and
+// its op, and leaves nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
@@ -22,13 +23,16 @@ using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-std::string named(int rank) { return "rank " + std::to_string(rank) + " (cpu" + std::to_string(rank) + " on host0)"; }
+std::string named(int rank) {
+  return "rank " + std::to_string(rank) + " (cpu" + std::to_string(rank) + " on host0)";
+}
 
 std::string on(const std::string& transport) { return "run.transport=" + transport; }
 
 // The end of a run of four in which `harm` is done to one of them, in the midst of training.
 template <class Harm>
-Ran end_after(const Home& home, int rank, const std::vector<std::string>& overrides, const Harm& harm) {
+Ran end_after(const Home& home, int rank, const std::vector<std::string>& overrides,
+              const Harm& harm) {
   RunProgram run(home, endless_run(kMirrored, overrides));
   if (!run.wait_for_step(5)) return {};
   const auto ranks = run.ranks();
@@ -38,12 +42,14 @@ Ran end_after(const Home& home, int rank, const std::vector<std::string>& overri
   harm(ranks[static_cast<std::size_t>(rank)].pid);
   const Ran ran = run.wait();
   EXPECT_LE(base::seconds(now_ns() - begin), promised);
-  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
+  for (const RankProcess& left : ranks)
+    EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
   EXPECT_TRUE(std::filesystem::is_empty(home.sockets()));
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_EQ(ran.result()["status"], "failed");
   EXPECT_EQ(ran.result()["problem"]["where"], named(rank)) << ran.err;
-  EXPECT_THAT(ran.result()["problem"]["advice"].get<std::string>(), HasSubstr("see its log")) << "what to do";
+  EXPECT_THAT(ran.result()["problem"]["advice"].get<std::string>(), HasSubstr("see its log"))
+      << "what to do";
   return ran;
 }
 
@@ -58,21 +64,31 @@ TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGKILL); });
-  EXPECT_THAT(ran.err, ContainsRegex("ended by signal 9 \\(Killed\\); it was last heard of at step [0-9]+ in op [A-Z]+"));
+  EXPECT_THAT(
+      ran.err,
+      ContainsRegex(
+          "ended by signal 9 \\(Killed\\); it was last heard of at step [0-9]+ in op [A-Z]+"));
   const std::filesystem::path logs = ran.result()["run_directory"].get<std::string>() + "/logs";
-  EXPECT_THAT(read(logs / ("rank-" + std::to_string(rank) + ".log")), ContainsRegex("process [0-9]+, software")) << "the message sends one there";
+  EXPECT_THAT(read(logs / ("rank-" + std::to_string(rank) + ".log")),
+              ContainsRegex("process [0-9]+, software"))
+      << "the message sends one there";
 }
 
 TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGSTOP); });
-  EXPECT_THAT(ran.err, ContainsRegex("does not answer any more; it was last heard of at step [0-9]+ in op [A-Z]+"));
+  EXPECT_THAT(
+      ran.err,
+      ContainsRegex("does not answer any more; it was last heard of at step [0-9]+ in op [A-Z]+"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, EachRank, testing::Combine(testing::Range(0, 4), testing::Values("shm", "zmq")), transport_and_rank);
+INSTANTIATE_TEST_SUITE_P(Faults, EachRank,
+                         testing::Combine(testing::Range(0, 4), testing::Values("shm", "zmq")),
+                         transport_and_rank);
 
-// Milliseconds from the kill to the moment at which the coordinator gave the run up, as it recorded that.
+// Milliseconds from the kill to the moment at which the coordinator gave the run up, as it recorded
+// that.
 double noticed_after(int rank) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
@@ -81,13 +97,16 @@ double noticed_after(int rank) {
   const std::int64_t killed_ns = now_ns();
   ::kill(ranks.at(static_cast<std::size_t>(rank)).pid, SIGKILL);
   run.wait();
-  auto recording = telemetry::RecordingReader::open(run.run_directory() / telemetry::kRecordingFile);
+  auto recording =
+      telemetry::RecordingReader::open(run.run_directory() / telemetry::kRecordingFile);
   if (!recording) return -1;
   for (auto frame = recording->next(); frame && *frame; frame = recording->next()) {
     if ((*frame)->type != telemetry::FrameType::state) continue;
     const auto bytes = (*frame)->payload;
-    const base::Json state = base::Json::parse(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    if (state["state"] == "failed") return 1e-6 * static_cast<double>(state["time_ns"].get<std::int64_t>() - killed_ns);
+    const base::Json state =
+        base::Json::parse(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    if (state["state"] == "failed")
+      return 1e-6 * static_cast<double>(state["time_ns"].get<std::int64_t>() - killed_ns);
   }
   return -1;
 }
@@ -105,11 +124,13 @@ TEST(Faults, a_death_on_this_machine_is_noticed_within_a_tenth_of_a_second) {
 bool hold_main_thread(pid_t pid, std::thread& holder) {
   std::atomic<int> held{-1};
   holder = std::thread([pid, &held] {
-    const bool can = ::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0 && ::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) == 0;
+    const bool can = ::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0 &&
+                     ::ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) == 0;
     int status = 0;
     const bool stopped = can && ::waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
     held = stopped ? 1 : 0;
-    while (stopped && ::waitpid(pid, &status, __WALL) == pid && !WIFEXITED(status) && !WIFSIGNALED(status)) {
+    while (stopped && ::waitpid(pid, &status, __WALL) == pid && !WIFEXITED(status) &&
+           !WIFSIGNALED(status)) {
     }
   });
   while (held < 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -129,7 +150,9 @@ TEST_P(EachTransport, names_a_rank_that_hangs) {
   });
   holder.join();
   if (!held) GTEST_SKIP() << "no process may hold another here";
-  EXPECT_THAT(ran.err, ContainsRegex("has hung: nothing was done for 2 s; it is at step [0-9]+ in op [A-Z]+"));
+  EXPECT_THAT(
+      ran.err,
+      ContainsRegex("has hung: nothing was done for 2 s; it is at step [0-9]+ in op [A-Z]+"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, EachTransport, testing::Values("shm", "zmq"));
@@ -156,7 +179,8 @@ TEST(Faults, ranks_that_starve_are_not_dead) {
   const Home home;
   base::Json e = base::Json::parse(read(kMirrored));
   auto& devices = e["topology"]["hosts"][0]["devices"];
-  for (int r = 4; r < 8; ++r) devices.push_back(devices[0]), devices.back()["name"] = "cpu" + std::to_string(r);
+  for (int r = 4; r < 8; ++r)
+    devices.push_back(devices[0]), devices.back()["name"] = "cpu" + std::to_string(r);
   const std::string eight = home.scratch().write("eight.json", e.dump());
   std::atomic<bool> stop{false};
   std::vector<std::thread> load;

@@ -32,7 +32,8 @@ class Stranger {
   }
   void send(const std::vector<std::string>& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i)
-      socket_.send(::zmq::buffer(parts[i]), i + 1 < parts.size() ? ::zmq::send_flags::sndmore : ::zmq::send_flags::none);
+      socket_.send(::zmq::buffer(parts[i]),
+                   i + 1 < parts.size() ? ::zmq::send_flags::sndmore : ::zmq::send_flags::none);
   }
 
  private:
@@ -40,7 +41,9 @@ class Stranger {
   ::zmq::socket_t socket_;
 };
 
-std::string frame_of(const Message& message, std::uint64_t sequence) { return zmq::encode_message({0, 0, sequence}, message).value(); }
+std::string frame_of(const Message& message, std::uint64_t sequence) {
+  return zmq::encode_message({0, 0, sequence}, message).value();
+}
 
 // The run goes on, all ranks alike, and ends when it is told to.
 void expect_unharmed(RunProgram& run, std::int64_t step) {
@@ -58,12 +61,15 @@ TEST(Strangers, garbage_on_the_control_socket_is_dropped_and_counted) {
   Stranger stranger(run.endpoint(), ::zmq::socket_type::dealer);
   std::mt19937_64 random(1);
   for (int i = 0; i < 2000; ++i) {
-    const std::string garbage = i % 2 == 0 ? zmq::random_bytes(200, random) : zmq::mutated(frame_of(session::Ask{1, Command::ask, 0}, 1), random);
+    const std::string garbage =
+        i % 2 == 0 ? zmq::random_bytes(200, random)
+                   : zmq::mutated(frame_of(session::Ask{1, Command::ask, 0}, 1), random);
     stranger.send(i % 3 == 0 ? std::vector{garbage, garbage} : std::vector{garbage});
   }
   Viewer(run.client()).wait_for_step(20);
   expect_unharmed(run, 20);
-  EXPECT_THAT(read(run.run_directory() / "run.log"), HasSubstr(" control messages were not ours or could not be read"));
+  EXPECT_THAT(read(run.run_directory() / "run.log"),
+              HasSubstr(" control messages were not ours or could not be read"));
 }
 
 TEST(Strangers, a_message_over_the_limit_costs_only_its_sender_the_connection) {
@@ -85,8 +91,11 @@ TEST(Strangers, a_command_that_is_replayed_is_carried_out_once) {
   viewer.ask(Command::pause);
   const std::int64_t at = viewer.wait_for(session::RunState::paused).step;
   Stranger recorded(run.endpoint(), ::zmq::socket_type::dealer);
-  for (int i = 0; i < 10; ++i) recorded.send({frame_of(session::Ask{1, Command::single_step, 0}, 1)});
-  viewer.wait_until([&](const session::Status& s) { return s.state == session::RunState::paused && s.step > at; });
+  for (int i = 0; i < 10; ++i)
+    recorded.send({frame_of(session::Ask{1, Command::single_step, 0}, 1)});
+  viewer.wait_until([&](const session::Status& s) {
+    return s.state == session::RunState::paused && s.step > at;
+  });
   for (int i = 0; i < 20; ++i) EXPECT_EQ(viewer.ask().horizon, at + 1);
   viewer.ask(Command::resume);
   expect_unharmed(run, at + 20);
@@ -99,8 +108,10 @@ TEST(Strangers, the_words_of_a_rank_from_another_connection_are_not_heard) {
   Stranger stranger(run.endpoint(), ::zmq::socket_type::dealer);
   std::uint64_t sequence = 0;
   for (const Message& message :
-       {Message(session::Failed{1, 3, "", {base::ProblemCode::failed, "rank 1", "lies", "", ""}}), Message(session::Finished{1, 7, "feed", 1, 1, {}}),
-        Message(session::Progress{1, 1'000'000, 99, "", -1}), Message(session::Hello{1, "guess", "0.1.0", 1})})
+       {Message(session::Failed{1, 3, "", {base::ProblemCode::failed, "rank 1", "lies", "", ""}}),
+        Message(session::Finished{1, 7, "feed", 1, 1, {}}),
+        Message(session::Progress{1, 1'000'000, 99, "", -1}),
+        Message(session::Hello{1, "guess", "0.1.0", 1})})
     stranger.send({frame_of(message, ++sequence)});
   Viewer viewer(run.client());
   EXPECT_LT(viewer.wait_for_step(viewer.ask().step + 20).step, 1'000'000);
@@ -110,7 +121,8 @@ TEST(Strangers, the_words_of_a_rank_from_another_connection_are_not_heard) {
 // An abort of another run, that a peer at the same address would have to believe.
 std::vector<std::string> foreign_abort(std::uint64_t run_key) {
   const std::string payload = [] {
-    const auto bytes = comm::to_bytes({base::ProblemCode::failed, "rank 0", "of another run", "", ""});
+    const auto bytes =
+        comm::to_bytes({base::ProblemCode::failed, "rank 0", "of another run", "", ""});
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }();
   zmq::FrameHeader header;
@@ -130,7 +142,8 @@ TEST(Strangers, data_frames_of_another_run_are_dropped) {
   ASSERT_TRUE(run.wait_for_step(5));
   const std::string control = run.endpoint();
   Stranger stranger(control.substr(0, control.rfind('/')) + "/data-1", ::zmq::socket_type::push);
-  for (const std::uint64_t key : {0ULL, 1ULL, ~0ULL, 0x0123456789abcdefULL}) stranger.send(foreign_abort(key));
+  for (const std::uint64_t key : {0ULL, 1ULL, ~0ULL, 0x0123456789abcdefULL})
+    stranger.send(foreign_abort(key));
   Viewer viewer(run.client());
   viewer.wait_for_step(viewer.ask().step + 50);
   expect_unharmed(run, 20);
@@ -141,7 +154,9 @@ TEST(Strangers, a_rank_that_was_not_started_by_the_coordinator_is_sent_away) {
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
   // Asked to be a rank of this run, without its token.
-  const Ran stranger = shell("echo guess | " TRAINYARD_BIN_DIR "/trainyard-rank --rank 1 --endpoint " + run.endpoint() + " --parent $$");
+  const Ran stranger =
+      shell("echo guess | " TRAINYARD_BIN_DIR "/trainyard-rank --rank 1 --endpoint " +
+            run.endpoint() + " --parent $$");
   EXPECT_EQ(stranger.exit_code, 4);
   EXPECT_THAT(stranger.err, HasSubstr("was not started by this coordinator"));
   expect_unharmed(run, 20);
@@ -151,10 +166,12 @@ TEST(Strangers, a_rank_started_by_hand_ends_with_a_word) {
   const Ran bare = shell("exec " TRAINYARD_BIN_DIR "/trainyard-rank");
   EXPECT_NE(bare.exit_code, 0);
   EXPECT_THAT(bare.err, HasSubstr("--rank"));
-  const Ran orphan = shell("exec " TRAINYARD_BIN_DIR "/trainyard-rank --rank 0 --endpoint ipc:///tmp/none --parent 1");
+  const Ran orphan = shell("exec " TRAINYARD_BIN_DIR
+                           "/trainyard-rank --rank 0 --endpoint ipc:///tmp/none --parent 1");
   EXPECT_EQ(orphan.exit_code, 2);
   EXPECT_THAT(orphan.err, HasSubstr("trainyard-cli run"));
-  const Ran endpoint = shell("exec " TRAINYARD_BIN_DIR "/trainyard-rank --rank 0 --endpoint nonsense --parent $PPID");
+  const Ran endpoint = shell("exec " TRAINYARD_BIN_DIR
+                             "/trainyard-rank --rank 0 --endpoint nonsense --parent $PPID");
   EXPECT_EQ(endpoint.exit_code, 2);
   EXPECT_THAT(endpoint.err, HasSubstr("nonsense"));
 }

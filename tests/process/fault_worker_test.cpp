@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Workers of parameter servers that die or stand still: where the others can go on, they do, and whoever comes back joins them.
+// Workers of parameter servers that die or stand still: where the others can go on, they do, and
+// whoever comes back joins them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,21 +20,26 @@ using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// All that are there at the end have the same weights, and what servers wrote down makes them again.
+// All that are there at the end have the same weights, and what servers wrote down makes them
+// again.
 void expect_whole(const Ran& ran, const std::vector<int>& missing = {}) {
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const Json result = ran.result();
   EXPECT_EQ(result["status"], "stopped");
   std::set<std::string> weights;
   for (const Json& rank : result["ranks"]) {
-    const bool lost = std::find(missing.begin(), missing.end(), rank["rank"].get<int>()) != missing.end();
-    EXPECT_EQ(rank["parameters_xxh64"].is_null(), lost || rank["role"] == "parameter_server") << rank;
+    const bool lost =
+        std::find(missing.begin(), missing.end(), rank["rank"].get<int>()) != missing.end();
+    EXPECT_EQ(rank["parameters_xxh64"].is_null(), lost || rank["role"] == "parameter_server")
+        << rank;
     if (!rank["parameters_xxh64"].is_null()) weights.insert(rank["parameters_xxh64"]);
   }
   EXPECT_EQ(weights.size(), 1u);
-  const Ran again = cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
+  const Ran again =
+      cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err << again.out;
-  EXPECT_EQ(again.result()["parameters_xxh64"], *weights.begin()) << "those that no loss and no return has brought out of order";
+  EXPECT_EQ(again.result()["parameters_xxh64"], *weights.begin())
+      << "those that no loss and no return has brought out of order";
 }
 
 class LostWorker : public testing::TestWithParam<std::string> {
@@ -56,7 +62,8 @@ TEST_P(LostWorker, the_others_go_on) {
   expect_whole(ran, {2});
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 2"));
   EXPECT_THAT(read(run.directory() / "run.log"),
-              ContainsRegex("rank 2 \\(cpu2 on host0\\)  warning: ended by signal 9 \\(Killed\\); training goes on with 3 workers"));
+              ContainsRegex("rank 2 \\(cpu2 on host0\\)  warning: ended by signal 9 \\(Killed\\); "
+                            "training goes on with 3 workers"));
 }
 
 TEST_P(LostWorker, that_stands_still_is_lost_as_well) {
@@ -66,7 +73,8 @@ TEST_P(LostWorker, that_stands_still_is_lost_as_well) {
   const pid_t stopped = run.process(1);
   run.harm(1, SIGSTOP);
   EXPECT_TRUE(run.becomes(1, "lost", 2 * promised));
-  EXPECT_TRUE(wait_until_gone(stopped, promised)) << "it will not wake up and speak for who comes after it";
+  EXPECT_TRUE(wait_until_gone(stopped, promised))
+      << "it will not wake up and speak for who comes after it";
   EXPECT_TRUE(run.goes_on());
   expect_whole(run.stop(), {1});
 }
@@ -87,12 +95,15 @@ TEST_P(LostWorker, comes_back_as_often_as_it_may) {
   EXPECT_TRUE(run.goes_on(20));
   const Ran ran = run.stop();
   expect_whole(ran, {0});
-  EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 0", "back 0", "lost 0", "back 0", "lost 0", "back 0", "lost 0"));
+  EXPECT_THAT(kinds(ran.result()),
+              ElementsAre("lost 0", "back 0", "lost 0", "back 0", "lost 0", "back 0", "lost 0"));
 }
 
 TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
   const Home home;
-  Watched run(home, kServed, with({"topology.hosts[0].devices[3].role=parameter_server"}));  // three workers, two servers
+  Watched run(
+      home, kServed,
+      with({"topology.hosts[0].devices[3].role=parameter_server"}));  // three workers, two servers
   ASSERT_TRUE(run.trains());
   run.ask(Command::restart, 1);
   run.ask(Command::kill, 1);
@@ -105,16 +116,24 @@ TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
   expect_whole(ran);
   EXPECT_THAT(kinds(ran.result()), ElementsAre("killed 1", "lost 1", "back 1"));
   const std::string table = home.scratch() / "run.csv";
-  ASSERT_EQ(cli({"export", ran.result()["run_directory"].get<std::string>(), "--format", "csv", "--out", table}).exit_code, 0);
-  EXPECT_THAT(read(table), ContainsRegex("\nfault_killed,1,0,[0-9]+,[0-9.]+,1,\"?is killed, as it was asked for\"?\n"
-                                         "fault_lost,1,0,[0-9]+,[0-9.]+,1,.*\nfault_back,1,0,[0-9]+,[0-9.]+,1,"))
+  ASSERT_EQ(cli({"export", ran.result()["run_directory"].get<std::string>(), "--format", "csv",
+                 "--out", table})
+                .exit_code,
+            0);
+  EXPECT_THAT(
+      read(table),
+      ContainsRegex("\nfault_killed,1,0,[0-9]+,[0-9.]+,1,\"?is killed, as it was asked for\"?\n"
+                    "fault_lost,1,0,[0-9]+,[0-9.]+,1,.*\nfault_back,1,0,[0-9]+,[0-9.]+,1,"))
       << "as charts and the result have them";
 }
 
-// It dies at any moment: one server may have its gradient then, and the other never will. Shares are small, so that this is most of a round.
+// It dies at any moment: one server may have its gradient then, and the other never will. Shares
+// are small, so that this is most of a round.
 TEST_P(LostWorker, of_whose_gradient_only_one_server_has_all_keeps_nobody_waiting_at_the_end) {
   const Home home;
-  Watched run(home, kServed, with({"topology.hosts[0].devices[3].role=parameter_server", "strategy.bucket_bytes=50000", "run.restarts=8"}));
+  Watched run(home, kServed,
+              with({"topology.hosts[0].devices[3].role=parameter_server",
+                    "strategy.bucket_bytes=50000", "run.restarts=8"}));
   ASSERT_TRUE(run.trains());
   for (int loss = 0; loss < 8; ++loss) {
     const pid_t before = run.process(1);
@@ -128,7 +147,9 @@ TEST_P(LostWorker, of_whose_gradient_only_one_server_has_all_keeps_nobody_waitin
 
 TEST_P(LostWorker, of_those_that_wait_for_the_slowest_is_waited_for_no_longer) {
   const Home home;
-  Watched run(home, kServed, with({"strategy.servers.mode=stale_synchronous", "strategy.servers.bound=1", "topology.hosts[0].devices[2].slow_down=3"}));
+  Watched run(home, kServed,
+              with({"strategy.servers.mode=stale_synchronous", "strategy.servers.bound=1",
+                    "topology.hosts[0].devices[2].slow_down=3"}));
   ASSERT_TRUE(run.trains());
   run.harm(2, SIGKILL);
   EXPECT_TRUE(run.goes_on());
@@ -137,7 +158,9 @@ TEST_P(LostWorker, of_those_that_wait_for_the_slowest_is_waited_for_no_longer) {
 
 TEST_P(LostWorker, is_spared_in_step_where_others_stand_in_for_it) {
   const Home home;
-  Watched run(home, kServed, with({"strategy.servers.mode=backup_workers", "strategy.servers.backups=1", "run.restarts=1"}));
+  Watched run(home, kServed,
+              with({"strategy.servers.mode=backup_workers", "strategy.servers.backups=1",
+                    "run.restarts=1"}));
   ASSERT_TRUE(run.trains());
   run.harm(3, SIGKILL);
   EXPECT_TRUE(run.goes_on());
@@ -148,7 +171,8 @@ TEST_P(LostWorker, is_spared_in_step_where_others_stand_in_for_it) {
   run.harm(1, SIGKILL);
   const Ran ran = run.end();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_EQ(ran.result()["problem"]["where"], "rank 1 (cpu1 on host0)") << "two of four are too few for updates of three";
+  EXPECT_EQ(ran.result()["problem"]["where"], "rank 1 (cpu1 on host0)")
+      << "two of four are too few for updates of three";
 }
 
 TEST_P(LostWorker, in_step_ends_the_run_by_its_name) {

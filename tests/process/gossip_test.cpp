@@ -19,7 +19,8 @@ using testing::HasSubstr;
 class Gossip : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, Gossip, testing::Values("auto", "shm", "zmq", "inproc"));
 
-// 40 steps to two neighbours, and the mean twice: after 25 steps, and after the last. In chunks of unequal length all together send 2 (n - 1) S for it.
+// 40 steps to two neighbours, and the mean twice: after 25 steps, and after the last. In chunks of
+// unequal length all together send 2 (n - 1) S for it.
 TEST_P(Gossip, sends_what_the_formula_says_and_all_end_with_the_mean) {
   const Home home;
   const Json result = completed(short_run(kGossip, 40, {"run.transport=" + GetParam()}));
@@ -28,22 +29,26 @@ TEST_P(Gossip, sends_what_the_formula_says_and_all_end_with_the_mean) {
   EXPECT_EQ(result["wire_bytes"]["payload"], 40 * 8 * 2 * s + 2 * 2 * 7 * s);
   expect_all_end_alike(result);
   EXPECT_GT(result["consensus_distance"], 0);
-  EXPECT_NEAR(result["lambda_2"].get<double>(), 1.0 / 3 + 2.0 / 3 * std::cos(2 * std::numbers::pi / 8), 1e-12);
+  EXPECT_NEAR(result["lambda_2"].get<double>(),
+              1.0 / 3 + 2.0 / 3 * std::cos(2 * std::numbers::pi / 8), 1e-12);
 }
 
 TEST(Gossip, learns_as_mirrored_does_in_as_many_passes) {
   const Home home;
   const auto trained = [&](const std::string& kind) {
-    return completed({"run", kGossip, "--json", "--set", "strategy.kind=" + kind, "--set", "data.train_samples=8000", "--set", "training.epochs=8"});
+    return completed({"run", kGossip, "--json", "--set", "strategy.kind=" + kind, "--set",
+                      "data.train_samples=8000", "--set", "training.epochs=8"});
   };
   const Json gossip = trained("gossip"), mirrored = trained("mirrored");
   EXPECT_EQ(gossip["samples"], mirrored["samples"]);
-  EXPECT_GE(gossip["held_out_accuracy"].get<double>(), mirrored["held_out_accuracy"].get<double>() - 0.01);
+  EXPECT_GE(gossip["held_out_accuracy"].get<double>(),
+            mirrored["held_out_accuracy"].get<double>() - 0.01);
   EXPECT_FALSE(mirrored.contains("lambda_2"));
   expect_all_end_alike(gossip);
 }
 
-// Four hosts on a switch, and of direct links a chain: who is linked so is a neighbour, whose weights are thirds (Metropolis and Hastings).
+// Four hosts on a switch, and of direct links a chain: who is linked so is a neighbour, whose
+// weights are thirds (Metropolis and Hastings).
 TEST(Gossip, over_a_drawn_graph_is_with_those_that_a_link_joins) {
   const Home home;
   Json e = Json::parse(read(example("four_hosts_ring_digits")));
@@ -53,14 +58,18 @@ TEST(Gossip, over_a_drawn_graph_is_with_those_that_a_link_joins) {
   const auto drawn = [&](const std::vector<std::pair<int, int>>& chain) {
     Json with = e;
     for (const auto& [from, to] : chain)
-      with["topology"]["links"].push_back(
-          {{"from", "host" + std::to_string(from)}, {"to", "host" + std::to_string(to)}, {"bandwidth_bits_per_second", 1e10}, {"latency_seconds", 1e-5}});
+      with["topology"]["links"].push_back({{"from", "host" + std::to_string(from)},
+                                           {"to", "host" + std::to_string(to)},
+                                           {"bandwidth_bits_per_second", 1e10},
+                                           {"latency_seconds", 1e-5}});
     return home.scratch().write("drawn.json", with.dump());
   };
   const Json result = completed(short_run(drawn({{0, 1}, {1, 2}, {2, 3}}), 20, {}));
   const std::int64_t s = 4 * kElements;
-  EXPECT_EQ(result["wire_bytes"]["payload"], 20 * 2 * 3 * s + 2 * 3 * s) << "both ways over three links at every step, and the mean at the end";
-  EXPECT_NEAR(result["lambda_2"].get<double>(), 1.0 / 3 + 2.0 / 3 * std::cos(std::numbers::pi / 4), 1e-12);
+  EXPECT_EQ(result["wire_bytes"]["payload"], 20 * 2 * 3 * s + 2 * 3 * s)
+      << "both ways over three links at every step, and the mean at the end";
+  EXPECT_NEAR(result["lambda_2"].get<double>(), 1.0 / 3 + 2.0 / 3 * std::cos(std::numbers::pi / 4),
+              1e-12);
   expect_all_end_alike(result);
   const Ran cut = cli({"run", drawn({{0, 1}, {1, 2}}), "--json"});
   EXPECT_EQ(cut.exit_code, 2);
@@ -70,14 +79,16 @@ TEST(Gossip, over_a_drawn_graph_is_with_those_that_a_link_joins) {
 // The nearer the graph is to everybody, the nearer ranks are to each other.
 TEST(Gossip, a_better_graph_keeps_ranks_closer) {
   const Home home;
-  const Json ring = completed(short_run(kGossip, 60, {})), complete = completed(short_run(kGossip, 60, {"strategy.gossip.graph=complete"}));
+  const Json ring = completed(short_run(kGossip, 60, {})),
+             complete = completed(short_run(kGossip, 60, {"strategy.gossip.graph=complete"}));
   EXPECT_LT(complete["lambda_2"].get<double>(), 1e-9);
   EXPECT_LT(complete["consensus_distance"].get<double>(), ring["consensus_distance"].get<double>());
 }
 
 TEST(Gossip, a_run_that_is_stopped_ends_with_one_set_of_parameters_too) {
   const Home home;
-  RunProgram run(home, endless_run(kGossip, {"run.transport=shm", "strategy.gossip.consensus_every_steps=0"}));
+  RunProgram run(
+      home, endless_run(kGossip, {"run.transport=shm", "strategy.gossip.consensus_every_steps=0"}));
   ASSERT_TRUE(run.wait_for_step(30));
   run.signal(SIGINT);
   const Ran ran = run.wait();
@@ -104,7 +115,9 @@ TEST(Gossip, its_plan_is_proved_simulated_and_refused_where_ranks_are_cut_off) {
   const Ran simulated = cli({"simulate", kGossip, "--json"});
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
   EXPECT_EQ(simulated.result()["wire_bytes"], 8 * 2 * 4 * kElements);
-  const Ran cut = cli({"validate", kGossip, "--set", R"(strategy.gossip.weights=[{"a":0,"b":1,"weight":0},{"a":0,"b":7,"weight":0}])"});
+  const Ran cut =
+      cli({"validate", kGossip, "--set",
+           R"(strategy.gossip.weights=[{"a":0,"b":1,"weight":0},{"a":0,"b":7,"weight":0}])"});
   EXPECT_EQ(cut.exit_code, 2);
   EXPECT_THAT(cut.err, HasSubstr("ranks 1, 2, 3, 4, 5, 6 and 7 are cut off"));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that are all on GPUs of one host lend each other memory there (app/lending.h). In the stand-in, whoever is no device and looks there is ended by a
-// fault.
+// Ranks that are all on GPUs of one host lend each other memory there (app/lending.h). In the
+// stand-in, whoever is no device and looks there is ended by a fault.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,9 @@ using testing::Not;
 
 constexpr const char* kLendsNothing = "TRAINYARD_STAND_INS_LEND_NOTHING=1";
 
-std::string log_of(const Json& result) { return read(std::filesystem::path(result["run_directory"].get<std::string>()) / "run.log"); }
+std::string log_of(const Json& result) {
+  return read(std::filesystem::path(result["run_directory"].get<std::string>()) / "run.log");
+}
 
 Overrides all_on_gpus(int ranks, Overrides overrides = {}) {
   for (int rank = 0; rank < ranks; ++rank) overrides = with(overrides, on_gpu(rank, rank % 2));
@@ -36,13 +38,16 @@ TEST_P(Lending, trains_to_the_bit_what_is_trained_in_shared_memory) {
   const Case& one = GetParam();
   const Home home;
   const Machine machine(home);
-  const std::vector<std::string> run = few_samples(example(one.experiment), all_on_gpus(one.ranks, one.overrides));
+  const std::vector<std::string> run =
+      few_samples(example(one.experiment), all_on_gpus(one.ranks, one.overrides));
   const Json lent = machine.completed(run), shared = machine.completed(run, kLendsNothing);
   EXPECT_THAT(log_of(lent), HasSubstr("are on the GPU, where peers reach it"));
-  EXPECT_THAT(log_of(shared), AllOf(Not(HasSubstr("are on the GPU, where peers reach it")), HasSubstr("shared, all of it with the host: ")));
+  EXPECT_THAT(log_of(shared), AllOf(Not(HasSubstr("are on the GPU, where peers reach it")),
+                                    HasSubstr("shared, all of it with the host: ")));
   EXPECT_EQ(lent["wire_bytes"], shared["wire_bytes"]);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(one.ranks); ++rank)
-    EXPECT_EQ(lent["ranks"][rank]["parameters_xxh64"], shared["ranks"][rank]["parameters_xxh64"]) << rank;
+    EXPECT_EQ(lent["ranks"][rank]["parameters_xxh64"], shared["ranks"][rank]["parameters_xxh64"])
+        << rank;
 }
 
 const std::vector<Case> kCases{
@@ -53,12 +58,19 @@ const std::vector<Case> kCases{
     {"data_parallel", "four_devices_data_parallel_digits"},
     {"fsdp", "four_devices_fsdp_gpt_grammar", 4, {"training.batch_per_rank=2"}},
     {"pipeline", "four_devices_pipeline_gpt_grammar"},
-    {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", 4, {"training.batch_per_rank=2"}},
-    {"sharded_hybrid", "four_devices_sharded_hybrid_bf16_gpt_grammar", 4, {"training.batch_per_rank=2", "data.context=16"}},
+    {"tensor_parallel",
+     "four_devices_tensor_parallel_gpt_grammar",
+     4,
+     {"training.batch_per_rank=2"}},
+    {"sharded_hybrid",
+     "four_devices_sharded_hybrid_bf16_gpt_grammar",
+     4,
+     {"training.batch_per_rank=2", "data.context=16"}},
     {"local_sgd", "four_devices_local_sgd_digits"},
     {"rpc", "two_trainers_rpc_clicks", 3},
 };
-INSTANTIATE_TEST_SUITE_P(Run, Lending, testing::ValuesIn(kCases), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Run, Lending, testing::ValuesIn(kCases),
+                         [](const auto& row) { return row.param.name; });
 
 TEST(LendingNothing, are_ranks_beside_one_on_a_cpu) {
   const Home home;

@@ -15,25 +15,29 @@ namespace trainyard::process {
 
 using Overrides = std::vector<std::string>;
 
-// With the programs of this build, the stand-in for CUDA's module, and NCCL, or what stands in for it (tests/backends/nccl/library).
+// With the programs of this build, the stand-in for CUDA's module, and NCCL, or what stands in for
+// it (tests/backends/nccl/library).
 class Machine {
  public:
   explicit Machine(const Home& home) : directory_(home / "bin") {
     std::filesystem::create_directories(directory_);
     for (const char* program : {"trainyard-cli", "trainyard-rank"})
-      std::filesystem::copy_file(std::filesystem::path(TRAINYARD_BIN_DIR) / program, directory_ / program);
+      std::filesystem::copy_file(std::filesystem::path(TRAINYARD_BIN_DIR) / program,
+                                 directory_ / program);
     std::filesystem::copy_file(TRAINYARD_STAND_IN, directory_ / "trainyard-cuda.so");
   }
 
   // `set`: variables of the environment besides, as a shell takes them.
   Ran operator()(const std::vector<std::string>& arguments, const std::string& set = "") const {
     std::string line =
-        "LD_LIBRARY_PATH=" + std::filesystem::path(TRAINYARD_STAND_IN).parent_path().string() + " " + set + " exec " + (directory_ / "trainyard-cli").string();
+        "LD_LIBRARY_PATH=" + std::filesystem::path(TRAINYARD_STAND_IN).parent_path().string() +
+        " " + set + " exec " + (directory_ / "trainyard-cli").string();
     for (const std::string& argument : arguments) line += " '" + argument + "'";
     return shell(line);
   }
 
-  base::Json completed(const std::vector<std::string>& arguments, const std::string& set = "") const {
+  base::Json completed(const std::vector<std::string>& arguments,
+                       const std::string& set = "") const {
     const Ran ran = (*this)(arguments, set);
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     const base::Json result = ran.result();
@@ -49,12 +53,15 @@ inline bool has_nccl() { return experiment::absent_engine(experiment::Engine::nc
 inline constexpr const char* kNoNccl = "NCCL's header was not there when this was built";
 
 inline Overrides on_gpu(int device, int gpu, int host = 0) {
-  const std::string at = "topology.hosts[" + std::to_string(host) + "].devices[" + std::to_string(device) + "].";
+  const std::string at =
+      "topology.hosts[" + std::to_string(host) + "].devices[" + std::to_string(device) + "].";
   return {at + "kind=gpu", at + "gpu=" + std::to_string(gpu)};
 }
 
-inline std::vector<std::string> few_samples(const std::string& experiment, const Overrides& overrides) {
-  return short_run(experiment, 6, with({"training.batch_per_rank=8", "data.held_out_samples=16"}, overrides));
+inline std::vector<std::string> few_samples(const std::string& experiment,
+                                            const Overrides& overrides) {
+  return short_run(experiment, 6,
+                   with({"training.batch_per_rank=8", "data.held_out_samples=16"}, overrides));
 }
 
 }  // namespace trainyard::process

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks on GPUs, by the programs themselves, on a machine that seems to have some (tests/backends/cuda/stand_in): their kernels are those of GPUs, what they
-// reach is theirs alone, and everything around them is as it is where there are real ones.
+// Ranks on GPUs, by the programs themselves, on a machine that seems to have some
+// (tests/backends/cuda/stand_in): their kernels are those of GPUs, what they reach is theirs alone,
+// and everything around them is as it is where there are real ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,21 +29,27 @@ TEST(Gpus, one_device_trains_there_as_on_a_cpu) {
   const Json cpu = machine.completed(few_samples(kOne, {}));
   const Json gpu = machine.completed(few_samples(kOne, on_gpu(0, 1)));
   EXPECT_EQ(gpu["ranks"][0]["emulated"], false);
-  EXPECT_THAT(read(fs::path(gpu["run_directory"].get<std::string>()) / "run.log"), HasSubstr("ready on kernels of the GPU"));
-  EXPECT_THAT(read(fs::path(cpu["run_directory"].get<std::string>()) / "run.log"), Not(HasSubstr("GPU")));
+  EXPECT_THAT(read(fs::path(gpu["run_directory"].get<std::string>()) / "run.log"),
+              HasSubstr("ready on kernels of the GPU"));
+  EXPECT_THAT(read(fs::path(cpu["run_directory"].get<std::string>()) / "run.log"),
+              Not(HasSubstr("GPU")));
   EXPECT_LT(distance(trained_weights(gpu), trained_weights(cpu)), 1e-5);
 }
 
 TEST(Gpus, are_recorded_with_what_they_say_of_themselves) {
   const Home home;
   const Machine machine(home);
-  const std::string directory = machine.completed(few_samples(kMirrored, on_gpu(1, 0)))["run_directory"];
+  const std::string directory =
+      machine.completed(few_samples(kMirrored, on_gpu(1, 0)))["run_directory"];
   const std::string file = (home / "run.csv").string();
   ASSERT_EQ(machine({"export", directory, "--format", "csv", "--out", file}).exit_code, 0);
   const std::string csv = read(file);
-  for (const char* said : {"device_busy,1,0,0,[0-9.]*,0.75,", "device_memory_bytes,1,0,0,[0-9.]*,1.23e.08,", "device_watts,1,0,0,[0-9.]*,42,",
-                           "device_received_bytes_per_second,1,0,0,[0-9.]*,5e.06,", "device_sent_bytes_per_second,1,0,0,[0-9.]*,4e.06,",
-                           "device_links_received_bytes_per_second,1,0,0,[0-9.]*,7e.06,", "device_links_sent_bytes_per_second,1,0,0,[0-9.]*,6e.06,"})
+  for (const char* said :
+       {"device_busy,1,0,0,[0-9.]*,0.75,", "device_memory_bytes,1,0,0,[0-9.]*,1.23e.08,",
+        "device_watts,1,0,0,[0-9.]*,42,", "device_received_bytes_per_second,1,0,0,[0-9.]*,5e.06,",
+        "device_sent_bytes_per_second,1,0,0,[0-9.]*,4e.06,",
+        "device_links_received_bytes_per_second,1,0,0,[0-9.]*,7e.06,",
+        "device_links_sent_bytes_per_second,1,0,0,[0-9.]*,6e.06,"})
     EXPECT_TRUE(std::regex_search(csv, std::regex(said))) << said;
   EXPECT_FALSE(std::regex_search(csv, std::regex("device_busy,0"))) << "the CPU says nothing";
 }
@@ -63,10 +70,13 @@ TEST_P(CpusAndGpus, train_what_cpus_alone_train) {
   const Home home;
   const Machine machine(home);
   Overrides gpus;
-  for (const int rank : mixed.on_gpus) gpus = with(gpus, mixed.host_each ? on_gpu(0, rank % 2, rank) : on_gpu(rank, rank % 2));
+  for (const int rank : mixed.on_gpus)
+    gpus = with(gpus, mixed.host_each ? on_gpu(0, rank % 2, rank) : on_gpu(rank, rank % 2));
   const Json cpus = machine.completed(few_samples(example(mixed.experiment), mixed.overrides));
-  const Json both = machine.completed(few_samples(example(mixed.experiment), with(mixed.overrides, gpus)));
-  for (const int rank : mixed.on_gpus) EXPECT_EQ(both["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
+  const Json both =
+      machine.completed(few_samples(example(mixed.experiment), with(mixed.overrides, gpus)));
+  for (const int rank : mixed.on_gpus)
+    EXPECT_EQ(both["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
   EXPECT_EQ(both["wire_bytes"], cpus["wire_bytes"]);
   EXPECT_EQ(both.contains("sampled_text"), cpus.contains("sampled_text"));
   EXPECT_LT(distance(trained_weights(both), trained_weights(cpus)), mixed.within);
@@ -76,29 +86,56 @@ const std::vector<Mixed> kMixed{
     {"mirrored_over_shm", "four_devices_mirrored_digits", {0, 1}, {"run.transport=shm"}},
     {"mirrored_over_zmq", "four_devices_mirrored_digits", {0, 1}, {"run.transport=zmq"}},
     {"mirrored_over_inproc", "four_devices_mirrored_digits", {0, 1}, {"run.transport=inproc"}},
-    {"ring_of_gpus_alone", "four_devices_mirrored_digits", {0, 1, 2, 3}, {"strategy.algorithm=ring"}},
-    {"compressed", "four_devices_mirrored_digits", {1, 2}, {"strategy.compression.kind=int8"}, false, 1e-2},
+    {"ring_of_gpus_alone",
+     "four_devices_mirrored_digits",
+     {0, 1, 2, 3},
+     {"strategy.algorithm=ring"}},
+    {"compressed",
+     "four_devices_mirrored_digits",
+     {1, 2},
+     {"strategy.compression.kind=int8"},
+     false,
+     1e-2},
     {"in_fp64", "four_devices_mirrored_digits", {2, 3}, {"training.precision=fp64"}, false, 1e-12},
-    {"in_fp16", "four_devices_mirrored_digits", {0, 1}, {"training.precision=fp16", "training.loss_scale.initial=1e9", "training.clip_norm=1"}, false, 2e-2},
+    {"in_fp16",
+     "four_devices_mirrored_digits",
+     {0, 1},
+     {"training.precision=fp16", "training.loss_scale.initial=1e9", "training.clip_norm=1"},
+     false,
+     2e-2},
     {"convolutions", "four_devices_mirrored_cnn_digits", {0, 1}, {"training.batch_per_rank=4"}},
     {"fsdp", "four_devices_fsdp_gpt_grammar", {0, 3}, {"training.batch_per_rank=2"}, false, 1e-3},
     {"pipeline", "four_devices_pipeline_gpt_grammar", {1, 2}, {}, false, 1e-3},
-    {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", {0, 1}, {"training.batch_per_rank=2"}, false, 1e-3},
+    {"tensor_parallel",
+     "four_devices_tensor_parallel_gpt_grammar",
+     {0, 1},
+     {"training.batch_per_rank=2"},
+     false,
+     1e-3},
     {"tensor_parallel_in_fp16",
      "four_devices_tensor_parallel_gpt_grammar",
      {0, 1, 2, 3},
      {"training.batch_per_rank=2", "training.precision=fp16"},
      false,
      2e-2},
-    {"text_that_is_made_up", "two_devices_gpt_grammar", {0, 1}, {"training.batch_per_rank=2", "run.sampled_characters=20"}, false, 1e-3},
-    {"swapped_to_the_host", "four_devices_mirrored_digits", {0, 1}, {"training.swap.optimizer=host", "training.swap.activations=host"}},
+    {"text_that_is_made_up",
+     "two_devices_gpt_grammar",
+     {0, 1},
+     {"training.batch_per_rank=2", "run.sampled_characters=20"},
+     false,
+     1e-3},
+    {"swapped_to_the_host",
+     "four_devices_mirrored_digits",
+     {0, 1},
+     {"training.swap.optimizer=host", "training.swap.activations=host"}},
     {"swapped_to_a_disk", "four_devices_mirrored_digits", {0, 1}, {"training.swap.optimizer=disk"}},
     {"central_storage", "central_storage_digits", {2, 3}},
     {"local_sgd", "four_devices_local_sgd_digits", {0, 1}},
     {"gossip", "eight_devices_gossip_digits", {0, 3, 4}, {}, true},
 };
 void PrintTo(const Mixed& mixed, std::ostream* out) { *out << mixed.name; }
-INSTANTIATE_TEST_SUITE_P(Run, CpusAndGpus, testing::ValuesIn(kMixed), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Run, CpusAndGpus, testing::ValuesIn(kMixed),
+                         [](const auto& row) { return row.param.name; });
 
 // The same by NCCL's collectives, of ranks that are all on GPUs, two on each.
 struct ByNccl {
@@ -118,10 +155,12 @@ TEST_P(Nccl, trains_what_own_collectives_train) {
   Overrides all = one.overrides;
   for (int rank = 0; rank < one.ranks; ++rank) all = with(all, on_gpu(rank, rank % 2));
   const Json own = machine.completed(few_samples(example(one.experiment), all));
-  const Json nccl = machine.completed(few_samples(example(one.experiment), with(all, {"strategy.engine=nccl"})));
+  const Json nccl =
+      machine.completed(few_samples(example(one.experiment), with(all, {"strategy.engine=nccl"})));
   EXPECT_EQ(nccl["samples"], own["samples"]);
   EXPECT_LT(distance(trained_weights(nccl), trained_weights(own)), one.within);
-  EXPECT_THAT(read(fs::path(nccl["run_directory"].get<std::string>()) / "resolved.json"), HasSubstr("\"engine\": \"nccl\""));
+  EXPECT_THAT(read(fs::path(nccl["run_directory"].get<std::string>()) / "resolved.json"),
+              HasSubstr("\"engine\": \"nccl\""));
 }
 
 const std::vector<ByNccl> kByNccl{
@@ -130,16 +169,30 @@ const std::vector<ByNccl> kByNccl{
     {"fsdp", "four_devices_fsdp_gpt_grammar", 4, {"training.batch_per_rank=2"}, 1e-3},
     {"model_parallel", "two_devices_model_parallel_digits", 2},
     {"pipeline", "four_devices_pipeline_gpt_grammar", 4, {"data.context=16"}, 1e-3},
-    {"pipeline_in_fp16", "four_devices_pipeline_gpt_grammar", 4, {"data.context=16", "training.precision=fp16", "training.loss_scale.initial=1e9"}, 2e-2},
+    {"pipeline_in_fp16",
+     "four_devices_pipeline_gpt_grammar",
+     4,
+     {"data.context=16", "training.precision=fp16", "training.loss_scale.initial=1e9"},
+     2e-2},
     {"tied_pipeline", "four_devices_zero_bubble_gpt_grammar", 4, {"data.context=16"}, 1e-3},
-    {"tensor_parallel", "four_devices_tensor_parallel_gpt_grammar", 4, {"training.batch_per_rank=2"}, 1e-3},
-    {"sharded_hybrid", "four_devices_sharded_hybrid_bf16_gpt_grammar", 4, {"training.precision=fp32", "training.batch_per_rank=2", "data.context=16"}, 1e-3},
+    {"tensor_parallel",
+     "four_devices_tensor_parallel_gpt_grammar",
+     4,
+     {"training.batch_per_rank=2"},
+     1e-3},
+    {"sharded_hybrid",
+     "four_devices_sharded_hybrid_bf16_gpt_grammar",
+     4,
+     {"training.precision=fp32", "training.batch_per_rank=2", "data.context=16"},
+     1e-3},
     {"local_sgd", "four_devices_local_sgd_digits"},
 };
 void PrintTo(const ByNccl& one, std::ostream* out) { *out << one.name; }
-INSTANTIATE_TEST_SUITE_P(Run, Nccl, testing::ValuesIn(kByNccl), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Run, Nccl, testing::ValuesIn(kByNccl),
+                         [](const auto& row) { return row.param.name; });
 
-// What the environment says goes before what the program does: of one host, NCCL refuses those that share a GPU.
+// What the environment says goes before what the program does: of one host, NCCL refuses those that
+// share a GPU.
 TEST(GpusByNccl, of_one_host_are_refused_where_ranks_share_them) {
   if (!has_nccl()) GTEST_SKIP() << kNoNccl;
   const Home home;
@@ -147,13 +200,15 @@ TEST(GpusByNccl, of_one_host_are_refused_where_ranks_share_them) {
   const Overrides nccl{"strategy.engine=nccl"};
   const auto on_gpus = [&](const std::vector<int>& gpus) {
     Overrides all = nccl;
-    for (int rank = 0; rank < 4; ++rank) all = with(all, on_gpu(rank, gpus[static_cast<std::size_t>(rank)]));
+    for (int rank = 0; rank < 4; ++rank)
+      all = with(all, on_gpu(rank, gpus[static_cast<std::size_t>(rank)]));
     return few_samples(kMirrored, all);
   };
   const Ran ran = machine(on_gpus({0, 1, 0, 1}), "NCCL_HOSTID=one");
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("could not join the ranks: invalid usage"));
-  for (const std::vector<int>& gpus : {std::vector{0, 0, 0, 0}, {0, 0, 1, 0}}) machine.completed(on_gpus(gpus));
+  for (const std::vector<int>& gpus : {std::vector{0, 0, 0, 0}, {0, 0, 1, 0}})
+    machine.completed(on_gpus(gpus));
 }
 
 TEST(Gpus, that_break_beside_nccl_are_named_and_all_end) {
@@ -172,9 +227,11 @@ TEST(Gpus, serve_and_are_served_asynchronously) {
   const Home home;
   const Machine machine(home);
   const Overrides gpus = with(with(on_gpu(0, 0), on_gpu(1, 1)), on_gpu(kServer, 0));
-  for (const Overrides& more : {Overrides{}, Overrides{"strategy.servers.delay_compensation=0.04"}}) {
+  for (const Overrides& more :
+       {Overrides{}, Overrides{"strategy.servers.delay_compensation=0.04"}}) {
     const Json result = machine.completed(few_samples(kServed, with(gpus, more)));
-    for (const int rank : {0, 1, kServer}) EXPECT_EQ(result["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
+    for (const int rank : {0, 1, kServer})
+      EXPECT_EQ(result["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
   }
 }
 
@@ -182,9 +239,12 @@ TEST(Gpus, serve_and_are_served_asynchronously) {
 TEST(Gpus, serve_rows_and_answer_their_neighbours) {
   const Home home;
   const Machine machine(home);
-  const Json rows = machine.completed(few_samples(example("wide_and_deep_clicks"), with(on_gpu(0, 0), on_gpu(kServer, 1))));
-  for (const int rank : {0, kServer}) EXPECT_EQ(rows["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
-  const Json gossip = machine.completed(few_samples(example("eight_devices_asynchronous_gossip_digits"), with(on_gpu(0, 0, 0), on_gpu(0, 1, 1))));
+  const Json rows = machine.completed(
+      few_samples(example("wide_and_deep_clicks"), with(on_gpu(0, 0), on_gpu(kServer, 1))));
+  for (const int rank : {0, kServer})
+    EXPECT_EQ(rows["ranks"][static_cast<std::size_t>(rank)]["emulated"], false);
+  const Json gossip = machine.completed(few_samples(
+      example("eight_devices_asynchronous_gossip_digits"), with(on_gpu(0, 0, 0), on_gpu(0, 1, 1))));
   for (const std::size_t rank : {0, 1}) EXPECT_EQ(gossip["ranks"][rank]["emulated"], false);
 }
 
@@ -194,18 +254,22 @@ TEST(Gpus, that_this_machine_lacks_are_named_before_anything_starts) {
   for (const std::string verb : {"validate", "run"}) {
     const Ran ran = machine(with_set({verb, kMirrored}, on_gpu(2, 4)));
     EXPECT_EQ(ran.exit_code, 2);
-    EXPECT_THAT(ran.err, AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is said to be GPU 4 of this machine, which has 4"),
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is said to be GPU "
+                                         "4 of this machine, which has 4"),
                                HasSubstr("accepted: -1 to 3"), HasSubstr("doctor lists")));
   }
   EXPECT_FALSE(fs::exists(home.runs()));
-  EXPECT_THAT(cli(with_set({"validate", kMirrored}, on_gpu(2, 1000))).err, HasSubstr("devices[2].gpu: cpu2 is said to be GPU 1000 of this machine"));
+  EXPECT_THAT(cli(with_set({"validate", kMirrored}, on_gpu(2, 1000))).err,
+              HasSubstr("devices[2].gpu: cpu2 is said to be GPU 1000 of this machine"));
 }
 
 TEST(Gpus, that_this_machine_lacks_start_no_sweep) {
   const Home home;
-  const Ran ran = Machine(home)(with_set({"sweep", kMirrored, "--ranks", "1,2", "--steps", "2"}, on_gpu(0, 4)));
+  const Ran ran =
+      Machine(home)(with_set({"sweep", kMirrored, "--ranks", "1,2", "--steps", "2"}, on_gpu(0, 4)));
   EXPECT_EQ(ran.exit_code, 2) << ran.out;
-  EXPECT_THAT(ran.err, HasSubstr("topology.hosts[0].devices[0].gpu: cpu0 is said to be GPU 4 of this machine, which has 4"));
+  EXPECT_THAT(ran.err, HasSubstr("topology.hosts[0].devices[0].gpu: cpu0 is said to be GPU 4 of "
+                                 "this machine, which has 4"));
   EXPECT_FALSE(fs::exists(home.runs()));
 }
 
@@ -215,16 +279,20 @@ TEST(Gpus, that_are_too_old_are_refused_and_not_listed) {
   const Machine machine(home);
   const Ran ran = machine(with_set({"run", kMirrored}, on_gpu(2, 0)), old);
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is said to be GPU 0 of this machine, and Stand-in 0 has compute capability 7.5, "
-                                       "and 8.0 is the least"),
-                             HasSubstr("Set it to -1")));
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("topology.hosts[0].devices[2].gpu: cpu2 is said to be GPU 0 of this "
+                              "machine, and Stand-in 0 has compute capability 7.5, "
+                              "and 8.0 is the least"),
+                    HasSubstr("Set it to -1")));
   EXPECT_FALSE(fs::exists(home.runs()));
-  EXPECT_EQ(machine(with_set({"validate", kMirrored}, on_gpu(2, 1)), old).exit_code, 0) << "the other one is not";
+  EXPECT_EQ(machine(with_set({"validate", kMirrored}, on_gpu(2, 1)), old).exit_code, 0)
+      << "the other one is not";
   const Ran list = machine({"list", "gpus"}, old);
   EXPECT_THAT(list.out, AllOf(Not(HasSubstr("Stand-in 0")), HasSubstr("Stand-in 1")));
   EXPECT_THAT(list.err, HasSubstr("GPU 0 is left out: Stand-in 0 has compute capability 7.5"));
   EXPECT_THAT(machine({"doctor"}, std::string(old) + " TRAINYARD_STAND_INS=1").out,
-              HasSubstr("Stand-in 0 has compute capability 7.5, and 8.0 is the least; drawn GPUs run emulated on the CPU"));
+              HasSubstr("Stand-in 0 has compute capability 7.5, and 8.0 is the least; drawn GPUs "
+                        "run emulated on the CPU"));
 }
 
 // As the palette takes them.
@@ -239,7 +307,9 @@ TEST(Gpus, are_listed_with_what_a_drawing_says_of_a_device) {
   EXPECT_EQ(first["peak_flops"], 20e12);
   EXPECT_EQ(first["memory_bandwidth_bytes_per_second"], 1e12);
   EXPECT_EQ(first["links"], "PCIe 4.0 x16");
-  EXPECT_THAT(machine({"list", "gpus"}).out, HasSubstr("GPU 0 of this machine, 2 GB at 1 TB/s, 20 TFLOP/s in fp32, PCIe 4.0 x16, at 0000:00:00.0"));
+  EXPECT_THAT(machine({"list", "gpus"}).out,
+              HasSubstr("GPU 0 of this machine, 2 GB at 1 TB/s, 20 TFLOP/s in fp32, PCIe 4.0 x16, "
+                        "at 0000:00:00.0"));
 }
 
 // Whoever forgets that the device is a cpu is told.
@@ -249,7 +319,8 @@ TEST(Gpus, that_a_cpu_is_said_to_be_are_set_in_vain) {
   std::erase(arguments, "--json");
   const Ran ran = Machine(home)(arguments);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("note: topology.hosts[0].devices[0].gpu is set, but changes nothing here"));
+  EXPECT_THAT(ran.err,
+              HasSubstr("note: topology.hosts[0].devices[0].gpu is set, but changes nothing here"));
 }
 
 // Their products alone: 11 bits are near enough to train by.
@@ -257,21 +328,25 @@ TEST(Gpus, multiply_in_tf32_if_they_are_told_to) {
   const Home home;
   const Machine machine(home);
   const Overrides gpu = on_gpu(0, 0), tf32{"training.multiplies=tf32"};
-  const Json full = machine.completed(few_samples(kOne, gpu)), rounded = machine.completed(few_samples(kOne, with(gpu, tf32)));
+  const Json full = machine.completed(few_samples(kOne, gpu)),
+             rounded = machine.completed(few_samples(kOne, with(gpu, tf32)));
   const double apart = distance(trained_weights(rounded), trained_weights(full));
   EXPECT_GT(apart, 1e-6);
   EXPECT_LT(apart, 1e-2);
   EXPECT_EQ(rounded["multiplies"], "tf32");
-  EXPECT_THAT(machine(with_set({"validate", kOne}, tf32)).out, HasSubstr("note: training.multiplies is set to tf32, but changes nothing here"));
+  EXPECT_THAT(machine(with_set({"validate", kOne}, tf32)).out,
+              HasSubstr("note: training.multiplies is set to tf32, but changes nothing here"));
 }
 
 TEST(Gpus, without_room_say_whose_and_for_how_much) {
   const Home home;
   const Ran ran = Machine(home)(few_samples(kMirrored, on_gpu(1, 2)));
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("has no room for "), HasSubstr("what the rank keeps takes "),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("has no room for "),
+                             HasSubstr("what the rank keeps takes "),
                              HasSubstr("parameters 941 kB, gradients 941 kB"),
-                             HasSubstr("put less on this GPU. Or draw \"cpu1\" with as much memory as is free: validate then says what would fit.")));
+                             HasSubstr("put less on this GPU. Or draw \"cpu1\" with as much memory "
+                                       "as is free: validate then says what would fit.")));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
@@ -279,13 +354,16 @@ TEST(Gpus, that_break_end_the_run_and_the_op_is_named) {
   const Home home;
   const Ran ran = Machine(home)(endless_run(kMirrored, on_gpu(1, 3)));
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank 1"), HasSubstr("step "), HasSubstr("it broke, as it should")));
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("rank 1"), HasSubstr("step "), HasSubstr("it broke, as it should")));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
 TEST(Gpus, are_listed_by_doctor) {
   const Home home;
-  EXPECT_THAT(Machine(home)({"doctor"}).out, AllOf(HasSubstr("Stand-in 0 (2 GB)"), HasSubstr("Stand-in 3"), HasSubstr("its field gpu says on which")));
+  EXPECT_THAT(Machine(home)({"doctor"}).out,
+              AllOf(HasSubstr("Stand-in 0 (2 GB)"), HasSubstr("Stand-in 3"),
+                    HasSubstr("its field gpu says on which")));
 }
 
 }  // namespace

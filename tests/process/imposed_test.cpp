@@ -26,8 +26,10 @@ class Imposed : public testing::TestWithParam<const char*> {};
 TEST_P(Imposed, links_take_their_time_and_change_nothing_that_is_learnt) {
   const Home home;
   constexpr int kSteps = 12;
-  const std::string transport = std::string("run.transport=") + GetParam(), file = narrow(home.scratch());
-  const Json slow = completed(short_run(file, kSteps, {transport})), fast = completed(short_run(file, kSteps, {transport, "run.links=drawn_only"}));
+  const std::string transport = std::string("run.transport=") + GetParam(),
+                    file = narrow(home.scratch());
+  const Json slow = completed(short_run(file, kSteps, {transport})),
+             fast = completed(short_run(file, kSteps, {transport, "run.links=drawn_only"}));
   EXPECT_EQ(slow["links"], "imposed");
   EXPECT_EQ(fast["links"], "drawn_only");
   for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -44,12 +46,16 @@ INSTANTIATE_TEST_SUITE_P(Run, Imposed, testing::Values("shm", "zmq", "inproc"));
 TEST(Imposed, a_scale_is_said_and_the_simulation_beside_it_has_it_too) {
   const Home home;
   const std::string file = narrow(home.scratch());
-  const Json drawn = completed(short_run(file, 4, {})), half = completed(short_run(file, 4, {"run.link_scale=0.5"}));
+  const Json drawn = completed(short_run(file, 4, {})),
+             half = completed(short_run(file, 4, {"run.link_scale=0.5"}));
   EXPECT_EQ(half["link_scale"], 0.5);
-  EXPECT_GT(half["simulated_step_seconds"].get<double>(), 1.8 * drawn["simulated_step_seconds"].get<double>());
+  EXPECT_GT(half["simulated_step_seconds"].get<double>(),
+            1.8 * drawn["simulated_step_seconds"].get<double>());
   auto arguments = short_run(file, 4, {"run.link_scale=0.5"});
   std::erase(arguments, "--json");
-  EXPECT_THAT(cli(arguments).out, HasSubstr("speeds of links: imposed at 0.5 of drawn; of devices: drawn, not imposed"));
+  EXPECT_THAT(
+      cli(arguments).out,
+      HasSubstr("speeds of links: imposed at 0.5 of drawn; of devices: drawn, not imposed"));
 }
 
 TEST(Imposed, a_rank_that_is_killed_ends_the_run_and_is_named) {
@@ -67,7 +73,9 @@ TEST(Imposed, a_rank_that_is_killed_ends_the_run_and_is_named) {
 // One message takes longer than a rank may hang: it is the link, and no rank hangs.
 TEST(Imposed, a_link_that_takes_longer_than_a_rank_may_hang_is_waited_for) {
   const Home home;
-  const Json result = completed(short_run(narrow(home.scratch()), 1, {"run.hang_seconds=0.5", "run.link_scale=0.02", "run.evaluate_every_steps=1000"}));
+  const Json result = completed(
+      short_run(narrow(home.scratch()), 1,
+                {"run.hang_seconds=0.5", "run.link_scale=0.02", "run.evaluate_every_steps=1000"}));
   EXPECT_EQ(result["status"], "completed");
   EXPECT_GT(result["wall_seconds"].get<double>(), 1.0);
 }
@@ -75,19 +83,23 @@ TEST(Imposed, a_link_that_takes_longer_than_a_rank_may_hang_is_waited_for) {
 TEST(Paced, ranks_take_the_time_of_the_drawn_device_and_say_so) {
   const Home home;
   Json e = Json::parse(read(kMirrored));
-  for (Json& device : e["topology"]["hosts"][0]["devices"]) device["peak_flops"] = 5e8;  // slow enough for any machine
+  for (Json& device : e["topology"]["hosts"][0]["devices"])
+    device["peak_flops"] = 5e8;  // slow enough for any machine
   e["run"]["devices"] = "paced";
   const std::string file = home.scratch().write("paced.json", e.dump());
   const Json result = completed(short_run(file, 4, {}));
   EXPECT_EQ(result["devices"], "paced");
   EXPECT_TRUE(result["slower_than_drawn_seconds"].is_number());
-  EXPECT_GE(result["step_seconds"]["median"].get<double>(), 0.95 * result["simulated_step_seconds"].get<double>());
+  EXPECT_GE(result["step_seconds"]["median"].get<double>(),
+            0.95 * result["simulated_step_seconds"].get<double>());
   auto arguments = short_run(file, 4, {});
   std::erase(arguments, "--json");
   EXPECT_THAT(cli(arguments).out, HasSubstr("of devices: PACED to the drawn ones"));
-  for (Json& device : e["topology"]["hosts"][0]["devices"]) device["peak_flops"] = 1e18, device["memory_bandwidth_bytes_per_second"] = 1e16;
+  for (Json& device : e["topology"]["hosts"][0]["devices"])
+    device["peak_flops"] = 1e18, device["memory_bandwidth_bytes_per_second"] = 1e16;
   const Json faster = completed(short_run(home.scratch().write("faster.json", e.dump()), 4, {}));
-  EXPECT_GT(faster["slower_than_drawn_seconds"].get<double>(), 0) << "no machine is so fast, and it is said";
+  EXPECT_GT(faster["slower_than_drawn_seconds"].get<double>(), 0)
+      << "no machine is so fast, and it is said";
 }
 
 }  // namespace

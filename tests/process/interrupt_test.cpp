@@ -24,10 +24,14 @@ using session::Status;
 
 // The step of the checkpoint that loads; -1: none does.
 std::int64_t checkpoint_step(const fs::path& run_directory) {
-  const auto resolved = experiment::resolved_from_json(Json::parse(read(run_directory / "resolved.json"))).value();
+  const auto resolved =
+      experiment::resolved_from_json(Json::parse(read(run_directory / "resolved.json"))).value();
   std::vector<float> values(static_cast<std::size_t>(resolved.model.elements));
-  const auto loaded = session::read_checkpoint(run_directory / "checkpoints", resolved.model,
-                                               compute::Tensor{base::DType::fp32, {resolved.model.elements}, reinterpret_cast<std::byte*>(values.data())});
+  const auto loaded =
+      session::read_checkpoint(run_directory / "checkpoints", resolved.model,
+                               compute::Tensor{base::DType::fp32,
+                                               {resolved.model.elements},
+                                               reinterpret_cast<std::byte*>(values.data())});
   EXPECT_TRUE(!loaded || loaded->passed_over.empty());
   return loaded ? loaded->info.step : -1;
 }
@@ -47,7 +51,8 @@ void expect_clean_end(const Home& home, RunProgram& run) {
   ASSERT_TRUE(history);
   EXPECT_EQ(history->damage(), "");
   EXPECT_EQ(history->result(), result);
-  EXPECT_EQ(static_cast<std::int64_t>(history->train_loss().size()), result["steps"].get<std::int64_t>());
+  EXPECT_EQ(static_cast<std::int64_t>(history->train_loss().size()),
+            result["steps"].get<std::int64_t>());
   EXPECT_TRUE(fs::is_empty(home.sockets()));
   EXPECT_TRUE(run.ranks().empty());
 }
@@ -55,7 +60,8 @@ void expect_clean_end(const Home& home, RunProgram& run) {
 TEST(Interrupt, while_it_starts_leaves_nothing_at_whatever_moment) {
   for (int trial = 0; trial < 25; ++trial) {
     const Home home;
-    RunProgram run(home, endless_run(kMirrored, {trial % 2 == 0 ? "run.transport=shm" : "run.transport=zmq"}));
+    RunProgram run(
+        home, endless_run(kMirrored, {trial % 2 == 0 ? "run.transport=shm" : "run.transport=zmq"}));
     std::this_thread::sleep_for(std::chrono::milliseconds(20 * trial));
     const auto ranks = run.ranks();
     const std::int64_t begin = now_ns();
@@ -100,7 +106,8 @@ TEST(Interrupt, while_it_is_paused_keeps_the_result) {
   expect_clean_end(home, run);
 }
 
-// Steps of a few milliseconds, evaluations of many: a step that lasts is one that is being evaluated.
+// Steps of a few milliseconds, evaluations of many: a step that lasts is one that is being
+// evaluated.
 bool wait_for_evaluation(Viewer& viewer) {
   for (int i = 0; i < 2000; ++i) {
     const Status before = viewer.ask();
@@ -113,7 +120,8 @@ bool wait_for_evaluation(Viewer& viewer) {
 
 TEST(Interrupt, while_it_evaluates_keeps_the_result) {
   const Home home;
-  RunProgram run(home, endless_run(kMirrored, {"data.held_out_samples=20000", "run.evaluate_every_steps=2"}));
+  RunProgram run(
+      home, endless_run(kMirrored, {"data.held_out_samples=20000", "run.evaluate_every_steps=2"}));
   ASSERT_TRUE(run.wait_for_step(1));
   Viewer viewer(run.client());
   ASSERT_TRUE(wait_for_evaluation(viewer));
@@ -124,7 +132,10 @@ TEST(Interrupt, while_it_evaluates_keeps_the_result) {
 // A model whose weights take a while to get to the disk.
 std::string wide_model(const Home& home) {
   Json e = Json::parse(read(kOne));
-  e["model"]["layers"] = Json::array({{{"kind", "linear"}, {"units", 4096}}, {{"kind", "relu"}}, {{"kind", "linear"}, {"units", 4096}}, {{"kind", "linear"}}});
+  e["model"]["layers"] = Json::array({{{"kind", "linear"}, {"units", 4096}},
+                                      {{"kind", "relu"}},
+                                      {{"kind", "linear"}, {"units", 4096}},
+                                      {{"kind", "linear"}}});
   return home.scratch().write("wide.json", e.dump());
 }
 
@@ -149,7 +160,8 @@ TEST(Interrupt, a_second_one_while_it_writes_the_checkpoint_leaves_a_whole_one_o
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   run.signal(SIGINT);
   EXPECT_EQ(run.wait().exit_code, 130);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << rank.rank;
+  for (const RankProcess& rank : ranks)
+    EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << rank.rank;
   EXPECT_THAT(checkpoint_step(run.run_directory()), testing::AnyOf(-1, 2));
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
@@ -169,7 +181,8 @@ TEST(Interrupt, a_second_one_stops_at_once) {
   run.signal(SIGTERM);
   EXPECT_TRUE(wait_until_gone(run.pid(), 5));
   EXPECT_EQ(run.wait().exit_code, 130);
-  for (const RankProcess& rank : ranks) EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << rank.rank;
+  for (const RankProcess& rank : ranks)
+    EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << rank.rank;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Language models in real processes: what they learn and make up, by several strategies, and texts that cannot be trained on.
+// Language models in real processes: what they learn and make up, by several strategies, and texts
+// that cannot be trained on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +17,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string kGpt = example("two_devices_gpt_grammar");
-const std::vector<std::string> kSmall{"model.layers[0].width=16", "model.layers[1].blocks=1",  "data.context=24",
-                                      "data.train_samples=600",   "data.held_out_samples=100", "training.epochs=1000"};
+const std::vector<std::string> kSmall{"model.layers[0].width=16",  "model.layers[1].blocks=1",
+                                      "data.context=24",           "data.train_samples=600",
+                                      "data.held_out_samples=100", "training.epochs=1000"};
 
 std::vector<std::string> gpt(int steps, std::vector<std::string> overrides = {}) {
   overrides.insert(overrides.begin(), kSmall.begin(), kSmall.end());
@@ -50,9 +52,11 @@ TEST(LanguageModel, is_trained_by_every_kind_of_strategy) {
 // Where no rank has the whole model, by its parts put together.
 TEST(LanguageModel, makes_up_text_where_it_is_in_parts) {
   const Home home;
-  for (const std::string strategy : {"model_parallel", "pipeline", "tensor_parallel", "fsdp", "hybrid"}) {
+  for (const std::string strategy :
+       {"model_parallel", "pipeline", "tensor_parallel", "fsdp", "hybrid"}) {
     SCOPED_TRACE(strategy);
-    const Json result = completed(gpt(30, {"strategy.kind=" + strategy, "run.evaluate_every_steps=10"}));
+    const Json result =
+        completed(gpt(30, {"strategy.kind=" + strategy, "run.evaluate_every_steps=10"}));
     EXPECT_THAT(result["sampled_text"].get<std::string>(), HasSubstr("after step 29:\n"));
     EXPECT_FALSE(result.contains("committed_step")) << "no run can go on from it";
   }
@@ -68,7 +72,8 @@ TEST(LanguageModel, reads_a_text_and_refuses_what_is_none) {
   const std::string book = (home / "book.txt").string();
   const auto with = [&](const std::string& text) {
     std::ofstream(book, std::ios::binary) << text;
-    return gpt(20, {"data.kind=text", "data.file=" + book, "data.train_samples=0", "data.held_out_samples=10", "data.context=8"});
+    return gpt(20, {"data.kind=text", "data.file=" + book, "data.train_samples=0",
+                    "data.held_out_samples=10", "data.context=8"});
   };
   std::string sea;
   for (int i = 0; i < 60; ++i) sea += "she sells sea shells, señor; ";
@@ -89,12 +94,14 @@ TEST(LanguageModel, shows_a_terminal_no_character_that_would_steer_it) {
     for (int i = 0; i < 200; ++i) text += "\x1b[31m\a\n";
     return text;
   }();
-  auto arguments = gpt(20, {"data.kind=text", "data.file=" + book, "data.train_samples=0", "data.held_out_samples=10", "data.context=8"});
+  auto arguments = gpt(20, {"data.kind=text", "data.file=" + book, "data.train_samples=0",
+                            "data.held_out_samples=10", "data.context=8"});
   std::erase(arguments, "--json");
   const Ran shown = cli(arguments);
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_EQ(shown.out.find_first_of("\x1b\a"), std::string::npos);
-  EXPECT_THAT(shown.out, AllOf(HasSubstr("\\x1b"), HasSubstr("made up after step 19:\n    | "), HasSubstr("held-out loss       ")));
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("\\x1b"), HasSubstr("made up after step 19:\n    | "),
+                               HasSubstr("held-out loss       ")));
 }
 
 }  // namespace

@@ -25,14 +25,18 @@ std::string two_hosts(const Scratch& scratch, bool served) {
   hosts[1]["devices"] = Json::array({hosts[0]["devices"][0]});
   hosts[1]["devices"][0]["name"] = "cpu_far";
   hosts[0]["devices"].erase(0);
-  e["topology"]["links"] = Json::array({{{"from", hosts[0]["name"]}, {"to", "far"}, {"bandwidth_bits_per_second", 2e9}, {"latency_seconds", 5e-5}}});
+  e["topology"]["links"] = Json::array({{{"from", hosts[0]["name"]},
+                                         {"to", "far"},
+                                         {"bandwidth_bits_per_second", 2e9},
+                                         {"latency_seconds", 5e-5}}});
   e["run"]["links"] = "imposed";
   return scratch.write("two_hosts.json", e.dump());
 }
 
 std::vector<std::string> link_kinds(const Json& result) {
   std::vector<std::string> all;
-  for (const Json& fault : result.value("faults", Json::array())) all.push_back(fault["kind"].get<std::string>() + " " + fault.value("link", Json()).dump());
+  for (const Json& fault : result.value("faults", Json::array()))
+    all.push_back(fault["kind"].get<std::string>() + " " + fault.value("link", Json()).dump());
   return all;
 }
 
@@ -49,7 +53,8 @@ bool stands_still(Watched& run) {
 class LinkFaults : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Run, LinkFaults, testing::Values("shm", "zmq", "inproc"));
 
-TEST_P(LinkFaults, a_cut_link_stops_who_must_cross_it_and_restored_they_go_on_as_if_nothing_had_been) {
+TEST_P(LinkFaults,
+       a_cut_link_stops_who_must_cross_it_and_restored_they_go_on_as_if_nothing_had_been) {
   const Home home;
   const std::string transport = std::string("run.transport=") + GetParam();
   const std::string file = two_hosts(home.scratch(), false);
@@ -67,7 +72,8 @@ TEST_P(LinkFaults, a_cut_link_stops_who_must_cross_it_and_restored_they_go_on_as
   EXPECT_THAT(link_kinds(ran.result()), ElementsAre("link_cut 0", "link_restored 0"));
   const auto steps = ran.result()["steps"].get<int>();
   const Json undisturbed = completed(short_run(file, steps, {transport, "run.links=drawn_only"}));
-  EXPECT_EQ(ran.result()["ranks"][0]["parameters_xxh64"], undisturbed["ranks"][0]["parameters_xxh64"]);
+  EXPECT_EQ(ran.result()["ranks"][0]["parameters_xxh64"],
+            undisturbed["ranks"][0]["parameters_xxh64"]);
   const auto history = telemetry::History::load(ran.result()["run_directory"].get<std::string>());
   ASSERT_TRUE(history);
   ASSERT_EQ(history->faults().size(), 2u);
@@ -95,7 +101,8 @@ TEST(LinkFault, of_workers_that_do_not_wait_only_the_one_behind_it_stands_still)
 
 TEST(LinkFault, a_slow_link_carries_its_part) {
   const Home home;
-  Watched run(home, two_hosts(home.scratch(), false), {"topology.links[0].bandwidth_bits_per_second=200e6", "run.transport=shm"});
+  Watched run(home, two_hosts(home.scratch(), false),
+              {"topology.links[0].bandwidth_bits_per_second=200e6", "run.transport=shm"});
   ASSERT_TRUE(run.trains());
   const auto step_seconds = [&] {
     const std::int64_t begin = now_ns(), from = run.ask()->step;
@@ -109,7 +116,8 @@ TEST(LinkFault, a_slow_link_carries_its_part) {
   const Ran ran = run.stop();
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(link_kinds(ran.result()), ElementsAre("link_slowed 0"));
-  EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("the link host0 - far carries 10 % of its drawn bandwidth"));
+  EXPECT_THAT(read(run.directory() / "run.log"),
+              HasSubstr("the link host0 - far carries 10 % of its drawn bandwidth"));
 }
 
 TEST(LinkFault, of_links_that_are_not_imposed_is_refused_in_the_log_and_changes_nothing) {
@@ -122,7 +130,10 @@ TEST(LinkFault, of_links_that_are_not_imposed_is_refused_in_the_log_and_changes_
   const Ran ran = run.stop();
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_FALSE(ran.result().contains("faults") && !ran.result()["faults"].empty());
-  EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("the link host0 - far cannot be cut or slowed: drawn links are not imposed (run.links)"));
+  EXPECT_THAT(
+      read(run.directory() / "run.log"),
+      HasSubstr(
+          "the link host0 - far cannot be cut or slowed: drawn links are not imposed (run.links)"));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ using base::Json;
 using testing::HasSubstr;
 
 constexpr std::int64_t kAllReduce = 2 * 3 * 4 * kElements;  // by all four ranks together
-const std::string kLocal = example("four_devices_local_sgd_digits"), kElastic = "strategy.local_sgd.rule=elastic";
+const std::string kLocal = example("four_devices_local_sgd_digits"),
+                  kElastic = "strategy.local_sgd.rule=elastic";
 
 class LocalSgd : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, LocalSgd, testing::Values("auto", "shm", "zmq", "inproc"));
@@ -23,7 +24,9 @@ INSTANTIATE_TEST_SUITE_P(Run, LocalSgd, testing::Values("auto", "shm", "zmq", "i
 TEST_P(LocalSgd, sends_what_the_formula_says_and_all_end_alike) {
   const Home home;
   for (const char* rule : {"average", "elastic"}) {
-    const Json result = completed(short_run(kLocal, 44, {"run.transport=" + GetParam(), "strategy.local_sgd.rule=" + std::string(rule)}));
+    const Json result = completed(
+        short_run(kLocal, 44,
+                  {"run.transport=" + GetParam(), "strategy.local_sgd.rule=" + std::string(rule)}));
     EXPECT_EQ(result["steps"], 44);
     EXPECT_EQ(result["wire_bytes"]["payload"], 6 * kAllReduce);
     expect_all_end_alike(result);
@@ -35,19 +38,26 @@ TEST_P(LocalSgd, sends_what_the_formula_says_and_all_end_alike) {
 TEST(LocalSgd, learns_as_mirrored_does_in_as_many_passes) {
   const Home home;
   const auto trained = [&](const std::string& set) {
-    return completed({"run", kLocal, "--json", "--set", set, "--set", "data.train_samples=8000", "--set", "training.epochs=12"});
+    return completed({"run", kLocal, "--json", "--set", set, "--set", "data.train_samples=8000",
+                      "--set", "training.epochs=12"});
   };
-  const Json mirrored = trained("strategy.kind=mirrored"), average = trained("strategy.local_sgd.average_every_steps=8"), elastic = trained(kElastic);
+  const Json mirrored = trained("strategy.kind=mirrored"),
+             average = trained("strategy.local_sgd.average_every_steps=8"),
+             elastic = trained(kElastic);
   EXPECT_EQ(average["samples"], mirrored["samples"]);
-  EXPECT_GE(average["held_out_accuracy"].get<double>(), mirrored["held_out_accuracy"].get<double>() - 0.02);
-  EXPECT_GE(elastic["held_out_accuracy"].get<double>(), mirrored["held_out_accuracy"].get<double>() - 0.02);
-  EXPECT_LT(average["wire_bytes"]["payload"].get<double>(), mirrored["wire_bytes"]["payload"].get<double>() / 6);
+  EXPECT_GE(average["held_out_accuracy"].get<double>(),
+            mirrored["held_out_accuracy"].get<double>() - 0.02);
+  EXPECT_GE(elastic["held_out_accuracy"].get<double>(),
+            mirrored["held_out_accuracy"].get<double>() - 0.02);
+  EXPECT_LT(average["wire_bytes"]["payload"].get<double>(),
+            mirrored["wire_bytes"]["payload"].get<double>() / 6);
 }
 
 TEST(LocalSgd, a_run_that_is_stopped_ends_with_one_set_of_parameters_too) {
   const Home home;
   for (const char* rule : {"average", "elastic"}) {
-    RunProgram run(home, endless_run(kLocal, {"run.transport=shm", "strategy.local_sgd.rule=" + std::string(rule)}));
+    RunProgram run(home, endless_run(kLocal, {"run.transport=shm",
+                                              "strategy.local_sgd.rule=" + std::string(rule)}));
     ASSERT_TRUE(run.wait_for_step(30));
     run.signal(SIGINT);
     const Ran ran = run.wait();
@@ -64,7 +74,8 @@ TEST(LocalSgd, its_plan_is_proved_and_simulated_and_an_elasticity_beyond_the_mea
   const Ran simulated = cli({"simulate", kLocal, "--json"});
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
   EXPECT_NEAR(simulated.result()["wire_bytes"].get<double>(), kAllReduce / 8.0, 4);
-  const Ran refused = cli({"validate", kLocal, "--set", kElastic, "--set", "strategy.local_sgd.elasticity=0.3"});
+  const Ran refused =
+      cli({"validate", kLocal, "--set", kElastic, "--set", "strategy.local_sgd.elasticity=0.3"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("up to 1/4"));
 }

@@ -19,10 +19,14 @@ constexpr const char* kDeep =
     R"(model.layers=[{"kind":"flatten"},{"kind":"linear","units":64},{"kind":"linear","units":512},{"kind":"linear","units":512},{"kind":"linear","units":512},)"
     R"({"kind":"linear","units":512},{"kind":"linear","units":0}])";
 
-std::vector<std::string> with_memory(const std::string& verb, std::int64_t bytes, const std::vector<std::string>& overrides = {}) {
-  std::vector<std::string> arguments{verb, kMirrored, "--set", kDeep, "--set", "training.optimizer.kind=adam"};
+std::vector<std::string> with_memory(const std::string& verb, std::int64_t bytes,
+                                     const std::vector<std::string>& overrides = {}) {
+  std::vector<std::string> arguments{verb,  kMirrored, "--set",
+                                     kDeep, "--set",   "training.optimizer.kind=adam"};
   for (int device = 0; device < 4; ++device)
-    arguments.insert(arguments.end(), {"--set", "topology.hosts[0].devices[" + std::to_string(device) + "].memory_bytes=" + std::to_string(bytes)});
+    arguments.insert(arguments.end(),
+                     {"--set", "topology.hosts[0].devices[" + std::to_string(device) +
+                                   "].memory_bytes=" + std::to_string(bytes)});
   for (const std::string& value : overrides) arguments.insert(arguments.end(), {"--set", value});
   return arguments;
 }
@@ -34,7 +38,8 @@ std::vector<std::vector<std::string>> ways_in(const std::string& advice) {
   for (std::sregex_iterator at(advice.begin(), advice.end(), way), end; at != end; ++at) {
     const std::string settings = (*at)[1];
     std::vector<std::string>& list = ways.emplace_back();
-    for (std::sregex_iterator one(settings.begin(), settings.end(), setting); one != end; ++one) list.push_back(one->str());
+    for (std::sregex_iterator one(settings.begin(), settings.end(), setting); one != end; ++one)
+      list.push_back(one->str());
   }
   return ways;
 }
@@ -61,13 +66,16 @@ TEST(CliMemory, is_said_by_what_it_is_for) {
   EXPECT_THAT(cli({"check", kMirrored}).out, HasSubstr(": parameters 941 kB, gradients 941 kB"));
 }
 
-// What every rank measured, by the names that check gives what the plan says: all within 5 % of that.
+// What every rank measured, by the names that check gives what the plan says: all within 5 % of
+// that.
 class MemoryOfRun : public testing::TestWithParam<const char*> {};
 
 TEST_P(MemoryOfRun, was_measured_as_the_plan_says) {
-  const std::vector<std::string> by_cost{"strategy.stages.partition=cost"};  // no two runs measure the same times of layers
+  const std::vector<std::string> by_cost{
+      "strategy.stages.partition=cost"};  // no two runs measure the same times of layers
   const Home home;
-  const Json planned = cli(with_set({"check", example(GetParam()), "--json"}, by_cost)).result()["ranks"],
+  const Json planned =
+                 cli(with_set({"check", example(GetParam()), "--json"}, by_cost)).result()["ranks"],
              measured = completed(short_run(example(GetParam()), 20, by_cost))["ranks"];
   ASSERT_EQ(planned.size(), measured.size());
   for (std::size_t r = 0; r < planned.size(); ++r) {
@@ -76,19 +84,24 @@ TEST_P(MemoryOfRun, was_measured_as_the_plan_says) {
     const double plan = planned[r]["memory_bytes"].get<double>();
     EXPECT_NEAR(measured[r]["memory_bytes"].get<double>(), plan, 0.05 * plan);
     for (const auto& [part, bytes] : planned[r]["memory_parts"].items())
-      EXPECT_NEAR(measured[r]["memory_parts"].value(part, 0.0), bytes.get<double>(), 0.05 * bytes.get<double>() + 4096) << part;
+      EXPECT_NEAR(measured[r]["memory_parts"].value(part, 0.0), bytes.get<double>(),
+                  0.05 * bytes.get<double>() + 4096)
+          << part;
     EXPECT_GT(measured[r]["peak_memory_bytes"].get<double>(), plan) << "of the whole process";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, MemoryOfRun,
-                         testing::Values("four_devices_mirrored_digits", "four_workers_parameter_server_digits", "two_devices_model_parallel_digits",
-                                         "four_devices_pipeline_gpt_grammar", "four_devices_zero_bubble_gpt_grammar", "four_devices_pipedream_digits",
-                                         "four_devices_tensor_parallel_gpt_grammar", "four_devices_fsdp_gpt_grammar",
-                                         "four_devices_sharded_hybrid_bf16_gpt_grammar", "two_trainers_rpc_clicks"),
-                         [](const auto& one) { return std::string(one.param); });
+INSTANTIATE_TEST_SUITE_P(
+    , MemoryOfRun,
+    testing::Values("four_devices_mirrored_digits", "four_workers_parameter_server_digits",
+                    "two_devices_model_parallel_digits", "four_devices_pipeline_gpt_grammar",
+                    "four_devices_zero_bubble_gpt_grammar", "four_devices_pipedream_digits",
+                    "four_devices_tensor_parallel_gpt_grammar", "four_devices_fsdp_gpt_grammar",
+                    "four_devices_sharded_hybrid_bf16_gpt_grammar", "two_trainers_rpc_clicks"),
+    [](const auto& one) { return std::string(one.param); });
 
-// The plan is as right as before: what lacks is said beside that, for every rank of which it is so, as validate says it.
+// The plan is as right as before: what lacks is said beside that, for every rank of which it is so,
+// as validate says it.
 TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
   const std::string small = "topology.hosts[0].devices[1].memory_bytes=2000000";
   const Ran checked = cli({"check", kMirrored, "--json", "--set", small});
@@ -99,10 +112,17 @@ TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
     const std::int64_t needs = rank["memory_bytes"].get<std::int64_t>();
     EXPECT_EQ(rank["lacking_bytes"], rank["rank"] == 1 ? needs - 2'000'000 : 0);
   }
-  EXPECT_EQ(result["problems"], cli({"validate", kMirrored, "--json", "--set", small}).result()["problems"]);
-  EXPECT_THAT(checked.err, testing::AllOf(testing::StartsWith("warning: topology.hosts[0].devices[1].memory_bytes"), HasSubstr("would be out of memory")));
+  EXPECT_EQ(result["problems"],
+            cli({"validate", kMirrored, "--json", "--set", small}).result()["problems"]);
+  EXPECT_THAT(
+      checked.err,
+      testing::AllOf(testing::StartsWith("warning: topology.hosts[0].devices[1].memory_bytes"),
+                     HasSubstr("would be out of memory")));
   const Ran said = cli({"check", kMirrored, "--set", small});
-  EXPECT_THAT(said.out, testing::ContainsRegex("rank 1 takes [^\n]*\n[^\n]*\n    does not fit: [^ ]+ [kM]B more than its device has"));
+  EXPECT_THAT(
+      said.out,
+      testing::ContainsRegex(
+          "rank 1 takes [^\n]*\n[^\n]*\n    does not fit: [^ ]+ [kM]B more than its device has"));
   EXPECT_EQ(cli({"check", kMirrored}).err, "");
 }
 
@@ -110,7 +130,8 @@ TEST(CliMemory, that_does_not_do_is_said_beside_what_is_proved) {
 TEST(CliMemory, of_a_rank_is_one_number) {
   const Ran checked = cli({"check", kMirrored});
   const std::string takes = word_after(checked.out, "rank 0 takes ");
-  const Ran refused = cli({"validate", kMirrored, "--set", "topology.hosts[0].devices[0].memory_bytes=2000000"});
+  const Ran refused =
+      cli({"validate", kMirrored, "--set", "topology.hosts[0].devices[0].memory_bytes=2000000"});
   EXPECT_THAT(refused.err, HasSubstr("its buffers take " + takes));
   EXPECT_THAT(checked.out, testing::Not(HasSubstr(" at once")));
 }
@@ -120,9 +141,13 @@ TEST(CliMemory, that_does_not_do_is_refused_with_what_would) {
   const std::int64_t tight = 10'000'000;
   const Ran refused = cli(with_memory("run", tight));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("would be out of memory: its buffers take "), HasSubstr(" more than the 10 MB that it has"),
+  EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("would be out of memory: its buffers take "),
+                                          HasSubstr(" more than the 10 MB that it has"),
                                           HasSubstr("moments 7.01 MB")));
-  EXPECT_THAT(refused.err, testing::ContainsRegex("As drawn a step would take [^ ]+ [^ ]*s and [^ ]+ MB on links, by the simulator"));
+  EXPECT_THAT(
+      refused.err,
+      testing::ContainsRegex(
+          "As drawn a step would take [^ ]+ [^ ]*s and [^ ]+ MB on links, by the simulator"));
   const auto ways = ways_in(refused.err);
   EXPECT_GE(ways.size(), 3u) << refused.err;
   for (const std::vector<std::string>& settings : ways) {
@@ -138,36 +163,57 @@ TEST(CliMemory, of_large_batches_does_in_smaller_micro_steps) {
   const std::vector<std::string> large{"training.batch_per_rank=1024"};
   const Ran refused = cli(with_memory("validate", tight, large));
   EXPECT_EQ(refused.exit_code, 2);
-  const std::string batch = word_after(refused.err, "training.batch_per_rank="), steps = word_after(refused.err, "training.accumulation_steps=");
+  const std::string batch = word_after(refused.err, "training.batch_per_rank="),
+                    steps = word_after(refused.err, "training.accumulation_steps=");
   EXPECT_EQ(std::stoi(batch) * std::stoi(steps), 1024);
-  EXPECT_EQ(cli(with_memory("validate", tight, {"training.batch_per_rank=" + batch, "training.accumulation_steps=" + steps})).exit_code, 0);
+  EXPECT_EQ(
+      cli(with_memory("validate", tight,
+                      {"training.batch_per_rank=" + batch, "training.accumulation_steps=" + steps}))
+          .exit_code,
+      0);
 }
 
 // Of six layers in runs of three the first two outputs are made again.
 TEST(CliMemory, is_less_where_outputs_are_computed_again_which_takes_longer) {
-  const auto with = [](const std::string& verb, const std::string& segments, const std::string& form) {
-    return cli({verb, kMirrored, form, "--set", kDeep, "--set", "training.recompute_segments=" + segments});
+  const auto with = [](const std::string& verb, const std::string& segments,
+                       const std::string& form) {
+    return cli({verb, kMirrored, form, "--set", kDeep, "--set",
+                "training.recompute_segments=" + segments});
   };
   const auto activations = [&](const std::string& segments) {
-    return with("check", segments, "--json").result()["ranks"][0]["memory_parts"]["activations"].get<std::int64_t>();
+    return with("check", segments, "--json")
+        .result()["ranks"][0]["memory_parts"]["activations"]
+        .get<std::int64_t>();
   };
   EXPECT_LT(activations("3"), activations("0"));
   EXPECT_EQ(activations("1"), activations("0"));
-  const auto seconds = [&](const std::string& segments) { return with("simulate", segments, "--json").result()["ranks"][0]["compute_seconds"].get<double>(); };
+  const auto seconds = [&](const std::string& segments) {
+    return with("simulate", segments, "--json")
+        .result()["ranks"][0]["compute_seconds"]
+        .get<double>();
+  };
   EXPECT_GT(seconds("3"), seconds("0"));
-  const Ran said = cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
-  EXPECT_THAT(said.out, HasSubstr("note: of 6 outputs 2 are given up after the forward pass, and 2 made again before the backward pass: "));
-  const Ran vain = cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=1"});
-  EXPECT_THAT(vain.out, HasSubstr("note: nothing is computed again: of 1 segments in a row no output can be given up here"));
-  const Ran proved = cli({"check", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
+  const Ran said =
+      cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
+  EXPECT_THAT(said.out, HasSubstr("note: of 6 outputs 2 are given up after the forward pass, and 2 "
+                                  "made again before the backward pass: "));
+  const Ran vain =
+      cli({"validate", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=1"});
+  EXPECT_THAT(vain.out, HasSubstr("note: nothing is computed again: of 1 segments in a row no "
+                                  "output can be given up here"));
+  const Ran proved =
+      cli({"check", kMirrored, "--set", kDeep, "--set", "training.recompute_segments=3"});
   EXPECT_THAT(proved.out, HasSubstr("proved: recomputing"));
 }
 
 TEST(CliMemory, of_nothing_is_refused_with_what_is_accepted) {
   for (const std::string verb : {"validate", "run"}) {
-    const Ran refused = cli({verb, kMirrored, "--set", "topology.hosts[0].devices[2].memory_bytes=0"});
+    const Ran refused =
+        cli({verb, kMirrored, "--set", "topology.hosts[0].devices[2].memory_bytes=0"});
     EXPECT_EQ(refused.exit_code, 2) << verb;
-    EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("topology.hosts[0].devices[2].memory_bytes: "), HasSubstr("(accepted: "), HasSubstr("1 MB to 1 PB")));
+    EXPECT_THAT(refused.err,
+                testing::AllOf(HasSubstr("topology.hosts[0].devices[2].memory_bytes: "),
+                               HasSubstr("(accepted: "), HasSubstr("1 MB to 1 PB")));
   }
 }
 
@@ -176,7 +222,8 @@ TEST(CliMemory, that_no_way_fits_into_is_refused_all_the_same) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err,
               testing::AllOf(HasSubstr("would be out of memory"),
-                             HasSubstr("saves enough at this global batch: give it more memory, draw more devices, or take a smaller model or batch.")));
+                             HasSubstr("saves enough at this global batch: give it more memory, "
+                                       "draw more devices, or take a smaller model or batch.")));
 }
 
 }  // namespace

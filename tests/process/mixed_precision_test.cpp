@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixed precision by the programs themselves: over every transport, of every kind of strategy; and a loss scale that ends a run.
+// Mixed precision by the programs themselves: over every transport, of every kind of strategy; and
+// a loss scale that ends a run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,8 @@ TEST_P(MixedPrecision, halves_what_stages_send) {
   const Home home;
   const auto sent = [&](const std::string& precision) {
     const Json result =
-        completed(short_run(example("two_devices_model_parallel_digits"), 8, {"run.transport=" + GetParam(), "training.precision=" + precision}));
+        completed(short_run(example("two_devices_model_parallel_digits"), 8,
+                            {"run.transport=" + GetParam(), "training.precision=" + precision}));
     return result["wire_bytes"]["payload"].get<std::int64_t>();
   };
   EXPECT_EQ(sent("fp32"), 2 * sent("bf16"));
@@ -30,23 +32,30 @@ TEST_P(MixedPrecision, halves_what_stages_send) {
 TEST_P(MixedPrecision, leaves_replicas_alike) {
   const Home home;
   for (const std::string precision : {"bf16", "fp16"}) {
-    const Json result = completed(short_run(kMirrored, 8, {"run.transport=" + GetParam(), "training.precision=" + precision}));
-    for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]) << precision;
+    const Json result = completed(short_run(
+        kMirrored, 8, {"run.transport=" + GetParam(), "training.precision=" + precision}));
+    for (const Json& rank : result["ranks"])
+      EXPECT_EQ(rank["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]) << precision;
   }
 }
 
 TEST(LossScale, below_the_least_fails_the_run_and_says_what_to_do) {
   const Home home;
-  const Ran run = cli(short_run(kMirrored, 20, {"training.precision=fp16", "training.loss_scale.initial=1e12", "training.loss_scale.least=2e11"}));
+  const Ran run = cli(short_run(kMirrored, 20,
+                                {"training.precision=fp16", "training.loss_scale.initial=1e12",
+                                 "training.loss_scale.least=2e11"}));
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_THAT(run.err, HasSubstr("step 2, op SCALE: loss scale underflow: gradients are not finite even where the loss is multiplied by 2.5e+11, and half of "
-                                 "that would be less than training.loss_scale.least, which is 2e+11"));
+  EXPECT_THAT(run.err,
+              HasSubstr("step 2, op SCALE: loss scale underflow: gradients are not finite even "
+                        "where the loss is multiplied by 2.5e+11, and half of "
+                        "that would be less than training.loss_scale.least, which is 2e+11"));
   EXPECT_THAT(run.err, HasSubstr("Set training.precision to bf16"));
 }
 
 TEST(LossScale, that_is_found_by_steps_without_an_update_is_no_warning) {
   const Home home;
-  const Ran run = cli(short_run(kMirrored, 30, {"training.precision=fp16", "training.loss_scale.initial=1e9"}));
+  const Ran run =
+      cli(short_run(kMirrored, 30, {"training.precision=fp16", "training.loss_scale.initial=1e9"}));
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json result = run.result();
   EXPECT_GT(result["loss_scale"]["steps_without_update"], 2);
@@ -57,7 +66,8 @@ TEST(LossScale, that_is_found_by_steps_without_an_update_is_no_warning) {
 
 TEST(LossScale, is_recorded) {
   const Home home;
-  completed(short_run(kMirrored, 8, {"training.precision=fp16", "training.loss_scale.initial=256"}));
+  completed(
+      short_run(kMirrored, 8, {"training.precision=fp16", "training.loss_scale.initial=256"}));
   const auto run = std::filesystem::directory_iterator(home.runs())->path();
   const auto csv = home / "run.csv";
   ASSERT_EQ(cli({"export", run.string(), "--format", "csv", "--out", csv.string()}).exit_code, 0);

@@ -18,7 +18,9 @@ experiment::Resolved ranks_of(int trainers, int evaluators) {
 
 TEST(Patience, an_evaluator_takes_no_core_from_those_who_train) {
   const int cores = base::usable_cores();
-  const auto alone = app::patience_of(ranks_of(cores, 0)), evaluated = app::patience_of(ranks_of(cores, 1)), crowded = app::patience_of(ranks_of(cores + 1, 0));
+  const auto alone = app::patience_of(ranks_of(cores, 0)),
+             evaluated = app::patience_of(ranks_of(cores, 1)),
+             crowded = app::patience_of(ranks_of(cores + 1, 0));
   EXPECT_EQ(evaluated.spin, alone.spin);
   EXPECT_EQ(evaluated.yields, alone.yields);
   EXPECT_LT(crowded.spin, alone.spin) << "one more that trains shares a core";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ports: a run of one machine takes none, whatever its transport, so none that is in use can stop it.
+// Ports: a run of one machine takes none, whatever its transport, so none that is in use can stop
+// it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -38,14 +39,16 @@ std::set<std::string> sockets_of(pid_t pid) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error)) {
     const std::string target = fs::read_symlink(entry.path(), error).string();
-    if (target.starts_with(begin)) inodes.insert(target.substr(begin.size(), target.size() - begin.size() - 1));
+    if (target.starts_with(begin))
+      inodes.insert(target.substr(begin.size(), target.size() - begin.size() - 1));
   }
   return inodes;
 }
 
 std::size_t ports_of(pid_t pid) {
   const auto own = sockets_of(pid), all = listening();
-  return static_cast<std::size_t>(std::count_if(own.begin(), own.end(), [&](const std::string& inode) { return all.contains(inode); }));
+  return static_cast<std::size_t>(std::count_if(
+      own.begin(), own.end(), [&](const std::string& inode) { return all.contains(inode); }));
 }
 
 class Ports : public testing::TestWithParam<std::string> {};
@@ -64,7 +67,8 @@ TEST_P(Ports, are_not_taken_by_any_process_of_a_run) {
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Run, Ports, testing::Values("zmq", "shm"), [](const auto& row) { return row.param; });
+INSTANTIATE_TEST_SUITE_P(Run, Ports, testing::Values("zmq", "shm"),
+                         [](const auto& row) { return row.param; });
 
 TEST(TakenPorts, are_seen) {
   const std::size_t before = ports_of(::getpid());

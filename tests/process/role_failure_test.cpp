@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The README's table of who may fail, row by row: every role dies and stands still, out of step and in step.
+// The README's table of who may fail, row by row: every role dies and stands still, out of step and
+// in step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,15 +27,20 @@ struct Row {
   bool goes_on;
 };
 std::string role_and_mode(const testing::TestParamInfo<Row>& row) {
-  return std::string(row.param.role) + (row.param.signal == SIGKILL ? "_dies_" : "_stands_still_") + row.param.mode;
+  return std::string(row.param.role) + (row.param.signal == SIGKILL ? "_dies_" : "_stands_still_") +
+         row.param.mode;
 }
-void PrintTo(const Row& row, std::ostream* out) { *out << row.role << ", signal " << row.signal << ", " << row.mode; }
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.role << ", signal " << row.signal << ", " << row.mode;
+}
 
 class RoleFails : public testing::TestWithParam<Row> {
  protected:
   static std::vector<std::string> drawn() {
-    return {"topology.hosts[0].devices[0].role=chief", "topology.hosts[0].devices[3].role=evaluator", std::string("strategy.servers.mode=") + GetParam().mode,
-            "strategy.servers.backups=1", "run.checkpoint_every_steps=10"};
+    return {"topology.hosts[0].devices[0].role=chief",
+            "topology.hosts[0].devices[3].role=evaluator",
+            std::string("strategy.servers.mode=") + GetParam().mode, "strategy.servers.backups=1",
+            "run.checkpoint_every_steps=10"};
   }
   // Those that are there at the end agree, and whoever was lost says nothing.
   static void expect_others_ended_well(const Ran& ran) {
@@ -43,7 +49,9 @@ class RoleFails : public testing::TestWithParam<Row> {
     EXPECT_THAT(kinds(ran.result()), ElementsAre("lost " + std::to_string(GetParam().rank)));
     std::set<std::string> weights;
     for (const int rank : {0, 1, 2})
-      if (rank != GetParam().rank) weights.insert(ran.result()["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"].dump());
+      if (rank != GetParam().rank)
+        weights.insert(
+            ran.result()["ranks"][static_cast<std::size_t>(rank)]["parameters_xxh64"].dump());
     EXPECT_EQ(weights.size(), 1u);
     EXPECT_FALSE(weights.contains("null"));
   }
@@ -51,7 +59,8 @@ class RoleFails : public testing::TestWithParam<Row> {
   static void expect_named_end(const Ran& ran, const std::filesystem::path& directory) {
     EXPECT_EQ(ran.exit_code, 3);
     const base::Json result = ran.result();
-    EXPECT_THAT(result["problem"]["where"].get<std::string>(), StartsWith("rank " + std::to_string(GetParam().rank) + " ("));
+    EXPECT_THAT(result["problem"]["where"].get<std::string>(),
+                StartsWith("rank " + std::to_string(GetParam().rank) + " ("));
     EXPECT_THAT(kinds(result), testing::IsEmpty()) << "nobody was spared";
     const auto newest = session::newest_checkpoint(directory / "checkpoints");
     ASSERT_TRUE(newest) << "it had checkpoints";
@@ -61,19 +70,31 @@ class RoleFails : public testing::TestWithParam<Row> {
 };
 
 constexpr const char *kOutOfStep = "asynchronous", *kInStep = "synchronous";
-constexpr const char *kSoftsync = "softsync", *kBounded = "stale_synchronous", *kBackups = "backup_workers";
+constexpr const char *kSoftsync = "softsync", *kBounded = "stale_synchronous",
+                     *kBackups = "backup_workers";
 INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
-                         testing::Values(Row{"chief", chief, SIGKILL, kOutOfStep, true}, Row{"chief", chief, SIGSTOP, kOutOfStep, true},
-                                         Row{"chief", chief, SIGKILL, kInStep, false}, Row{"chief", chief, SIGSTOP, kInStep, false},
-                                         Row{"worker", worker, SIGKILL, kOutOfStep, true}, Row{"worker", worker, SIGSTOP, kOutOfStep, true},
-                                         Row{"worker", worker, SIGKILL, kInStep, false}, Row{"worker", worker, SIGSTOP, kInStep, false},
-                                         Row{"worker", worker, SIGKILL, kSoftsync, true}, Row{"worker", worker, SIGSTOP, kSoftsync, true},
-                                         Row{"worker", worker, SIGKILL, kBounded, true}, Row{"worker", worker, SIGSTOP, kBounded, true},
-                                         Row{"worker", worker, SIGKILL, kBackups, true}, Row{"worker", worker, SIGSTOP, kBackups, true},
-                                         Row{"server", server, SIGKILL, kOutOfStep, false}, Row{"server", server, SIGSTOP, kOutOfStep, false},
-                                         Row{"server", server, SIGKILL, kInStep, false}, Row{"server", server, SIGSTOP, kInStep, false},
-                                         Row{"evaluator", evaluator, SIGKILL, kOutOfStep, true}, Row{"evaluator", evaluator, SIGSTOP, kOutOfStep, true},
-                                         Row{"evaluator", evaluator, SIGKILL, kInStep, true}, Row{"evaluator", evaluator, SIGSTOP, kInStep, true}),
+                         testing::Values(Row{"chief", chief, SIGKILL, kOutOfStep, true},
+                                         Row{"chief", chief, SIGSTOP, kOutOfStep, true},
+                                         Row{"chief", chief, SIGKILL, kInStep, false},
+                                         Row{"chief", chief, SIGSTOP, kInStep, false},
+                                         Row{"worker", worker, SIGKILL, kOutOfStep, true},
+                                         Row{"worker", worker, SIGSTOP, kOutOfStep, true},
+                                         Row{"worker", worker, SIGKILL, kInStep, false},
+                                         Row{"worker", worker, SIGSTOP, kInStep, false},
+                                         Row{"worker", worker, SIGKILL, kSoftsync, true},
+                                         Row{"worker", worker, SIGSTOP, kSoftsync, true},
+                                         Row{"worker", worker, SIGKILL, kBounded, true},
+                                         Row{"worker", worker, SIGSTOP, kBounded, true},
+                                         Row{"worker", worker, SIGKILL, kBackups, true},
+                                         Row{"worker", worker, SIGSTOP, kBackups, true},
+                                         Row{"server", server, SIGKILL, kOutOfStep, false},
+                                         Row{"server", server, SIGSTOP, kOutOfStep, false},
+                                         Row{"server", server, SIGKILL, kInStep, false},
+                                         Row{"server", server, SIGSTOP, kInStep, false},
+                                         Row{"evaluator", evaluator, SIGKILL, kOutOfStep, true},
+                                         Row{"evaluator", evaluator, SIGSTOP, kOutOfStep, true},
+                                         Row{"evaluator", evaluator, SIGKILL, kInStep, true},
+                                         Row{"evaluator", evaluator, SIGSTOP, kInStep, true}),
                          role_and_mode);
 
 TEST_P(RoleFails, as_the_table_says) {
@@ -81,7 +102,8 @@ TEST_P(RoleFails, as_the_table_says) {
   const Home home;
   Watched run(home, kServed, drawn());
   ASSERT_TRUE(run.trains());
-  ASSERT_TRUE(wait_until(30, [&] { return session::newest_checkpoint(run.directory() / "checkpoints").has_value(); }));
+  ASSERT_TRUE(wait_until(
+      30, [&] { return session::newest_checkpoint(run.directory() / "checkpoints").has_value(); }));
   const pid_t victim = run.process(row.rank);
   run.harm(row.rank, row.signal);
   const std::int64_t harmed_ns = now_ns();
@@ -97,7 +119,8 @@ TEST_P(RoleFails, as_the_table_says) {
   EXPECT_TRUE(wait_until_gone(victim, promised)) << "it does not wake up later";
 }
 
-// The first row: strategies in which nobody stands in for another. Of mirrored, rank by rank, fault_rank_test.cpp.
+// The first row: strategies in which nobody stands in for another. Of mirrored, rank by rank,
+// fault_rank_test.cpp.
 struct Drawing {
   const char *strategy, *example;
   int rank;
@@ -105,25 +128,35 @@ struct Drawing {
 class RankFails : public testing::TestWithParam<std::tuple<Drawing, int>> {};
 INSTANTIATE_TEST_SUITE_P(
     Table, RankFails,
-    testing::Combine(testing::Values(Drawing{"one_device", "one_device_digits", 0}, Drawing{"multi_worker_mirrored", "four_hosts_ring_digits", 2},
-                                     Drawing{"ddp", "four_devices_mirrored_digits", 1}, Drawing{"tpu", "eight_tpus_torus_digits", 5},
-                                     Drawing{"central_storage", "central_storage_digits", 0}, Drawing{"data_parallel", "four_devices_data_parallel_digits", 0},
-                                     Drawing{"gossip", "eight_devices_gossip_digits", 3}, Drawing{"gossip", "eight_devices_asynchronous_gossip_digits", 5},
-                                     Drawing{"local_sgd", "four_devices_local_sgd_digits", 2},
-                                     Drawing{"model_parallel", "two_devices_model_parallel_digits", 1},
-                                     Drawing{"pipeline", "two_devices_model_parallel_digits", 1}, Drawing{"fsdp", "four_devices_mirrored_digits", 3},
-                                     Drawing{"tensor_parallel", "four_devices_mirrored_digits", 2}, Drawing{"hybrid", "four_devices_mirrored_digits", 3},
-                                     Drawing{"rpc", "two_trainers_rpc_clicks", 1}, Drawing{"rpc", "two_trainers_rpc_clicks", 2}),
-                     testing::Values(SIGKILL, SIGSTOP)),
+    testing::Combine(
+        testing::Values(Drawing{"one_device", "one_device_digits", 0},
+                        Drawing{"multi_worker_mirrored", "four_hosts_ring_digits", 2},
+                        Drawing{"ddp", "four_devices_mirrored_digits", 1},
+                        Drawing{"tpu", "eight_tpus_torus_digits", 5},
+                        Drawing{"central_storage", "central_storage_digits", 0},
+                        Drawing{"data_parallel", "four_devices_data_parallel_digits", 0},
+                        Drawing{"gossip", "eight_devices_gossip_digits", 3},
+                        Drawing{"gossip", "eight_devices_asynchronous_gossip_digits", 5},
+                        Drawing{"local_sgd", "four_devices_local_sgd_digits", 2},
+                        Drawing{"model_parallel", "two_devices_model_parallel_digits", 1},
+                        Drawing{"pipeline", "two_devices_model_parallel_digits", 1},
+                        Drawing{"fsdp", "four_devices_mirrored_digits", 3},
+                        Drawing{"tensor_parallel", "four_devices_mirrored_digits", 2},
+                        Drawing{"hybrid", "four_devices_mirrored_digits", 3},
+                        Drawing{"rpc", "two_trainers_rpc_clicks", 1},
+                        Drawing{"rpc", "two_trainers_rpc_clicks", 2}),
+        testing::Values(SIGKILL, SIGSTOP)),
     [](const auto& row) {
       const Drawing& drawing = std::get<0>(row.param);
-      return std::string(drawing.strategy) + "_" + std::to_string(drawing.rank) + (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still");
+      return std::string(drawing.strategy) + "_" + std::to_string(drawing.rank) +
+             (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still");
     });
 
 TEST_P(RankFails, ends_the_run_by_its_name) {
   const auto& [drawing, signal] = GetParam();
   const Home home;
-  RunProgram run(home, endless_run(example(drawing.example), {std::string("strategy.kind=") + drawing.strategy}));
+  RunProgram run(home, endless_run(example(drawing.example),
+                                   {std::string("strategy.kind=") + drawing.strategy}));
   ASSERT_TRUE(run.wait_for_step(5));
   const auto ranks = run.ranks();
   ASSERT_GT(ranks.at(static_cast<std::size_t>(drawing.rank)).pid, 1);
@@ -132,9 +165,12 @@ TEST_P(RankFails, ends_the_run_by_its_name) {
   const Ran ran = run.wait();
   EXPECT_LE(static_cast<double>(now_ns() - harmed_ns) * 1e-9, 2 * promised);
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(), StartsWith("rank " + std::to_string(drawing.rank) + " (")) << ran.err;
+  EXPECT_THAT(ran.result()["problem"]["where"].get<std::string>(),
+              StartsWith("rank " + std::to_string(drawing.rank) + " ("))
+      << ran.err;
   EXPECT_THAT(ran.err, testing::ContainsRegex("at step [0-9]+"));
-  for (const RankProcess& left : ranks) EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
+  for (const RankProcess& left : ranks)
+    EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
 }
 
 }  // namespace

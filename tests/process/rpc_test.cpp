@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Trainers that call layers on parameter servers, in real processes: what they train to, the checkpoint that they write together, what is refused.
+// Trainers that call layers on parameter servers, in real processes: what they train to, the
+// checkpoint that they write together, what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,12 +15,16 @@ using testing::HasSubstr;
 
 const std::string kCalls = example("two_trainers_rpc_clicks");
 
-// 1100 samples, 128 at a step, leave a tail of 76. The server trains as well where the same drawing is of two workers and one that idles.
+// 1100 samples, 128 at a step, leave a tail of 76. The server trains as well where the same drawing
+// is of two workers and one that idles.
 TEST(CliRpc, trains_to_the_weights_of_ddp_and_writes_one_checkpoint) {
   const Home home;
-  const Json ddp = trained(kCalls, 1100, 150, {"strategy.kind=ddp", "topology.hosts[0].devices[2].role=idle"});
+  const Json ddp =
+      trained(kCalls, 1100, 150, {"strategy.kind=ddp", "topology.hosts[0].devices[2].role=idle"});
   for (const std::vector<std::string>& changes :
-       {std::vector<std::string>{}, {"run.transport=zmq", "strategy.rpc.remote=all"}, {"run.transport=inproc", "topology.hosts[0].devices[1].role=chief"}}) {
+       {std::vector<std::string>{},
+        {"run.transport=zmq", "strategy.rpc.remote=all"},
+        {"run.transport=inproc", "topology.hosts[0].devices[1].role=chief"}}) {
     const Json result = trained(kCalls, 1100, 150, changes);
     EXPECT_LE(distance(trained_weights(result), trained_weights(ddp)), 1e-10);
     EXPECT_NEAR(result["held_out_loss"].get<double>(), ddp["held_out_loss"].get<double>(), 1e-10);
@@ -38,7 +43,8 @@ TEST(CliRpc, is_proved_and_simulated) {
 }
 
 TEST(CliRpc, is_noted_where_a_schedule_or_a_partition_changes_nothing) {
-  const Ran ran = cli({"validate", kCalls, "--set", "strategy.stages.schedule=gpipe", "--set", "strategy.stages.partition=memory"});
+  const Ran ran = cli({"validate", kCalls, "--set", "strategy.stages.schedule=gpipe", "--set",
+                       "strategy.stages.partition=memory"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("note: strategy.stages.schedule=gpipe changes nothing: "));
   EXPECT_THAT(ran.out, HasSubstr("note: strategy.stages.partition=memory changes nothing: "));

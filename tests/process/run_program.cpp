@@ -17,17 +17,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<std::string> exchange_environment(const char* name, const std::optional<std::string>& value) {
+std::optional<std::string> exchange_environment(const char* name,
+                                                const std::optional<std::string>& value) {
   const char* old = std::getenv(name);
-  std::optional<std::string> before = old != nullptr ? std::optional<std::string>(old) : std::nullopt;
+  std::optional<std::string> before =
+      old != nullptr ? std::optional<std::string>(old) : std::nullopt;
   value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
   return before;
 }
 
-session::Process start(const std::vector<std::string>& arguments, const std::string& before, const std::string& out, const std::string& err) {
+session::Process start(const std::vector<std::string>& arguments, const std::string& before,
+                       const std::string& out, const std::string& err) {
   session::ProcessOptions options;
   options.program = "/bin/bash";
-  options.arguments = {"-c", before + " exec \"$0\" \"$@\" 2>" + err, TRAINYARD_BIN_DIR "/trainyard-cli"};
+  options.arguments = {"-c", before + " exec \"$0\" \"$@\" 2>" + err,
+                       TRAINYARD_BIN_DIR "/trainyard-cli"};
   options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
   options.log_file = out;
   auto process = session::Process::start(options);
@@ -73,12 +77,16 @@ Home::~Home() {
   exchange_environment("XDG_RUNTIME_DIR", runtime_);
 }
 
-std::vector<std::string> short_run(const std::string& experiment, int steps, const std::vector<std::string>& overrides) {
-  const std::vector<std::string> few{"data.train_samples=1000", "data.held_out_samples=100", "run.evaluate_every_steps=1000000"};
-  return with_set({"run", experiment, "--json", "--steps", std::to_string(steps)}, with(few, overrides));
+std::vector<std::string> short_run(const std::string& experiment, int steps,
+                                   const std::vector<std::string>& overrides) {
+  const std::vector<std::string> few{"data.train_samples=1000", "data.held_out_samples=100",
+                                     "run.evaluate_every_steps=1000000"};
+  return with_set({"run", experiment, "--json", "--steps", std::to_string(steps)},
+                  with(few, overrides));
 }
 
-std::vector<std::string> endless_run(const std::string& experiment, const std::vector<std::string>& overrides) {
+std::vector<std::string> endless_run(const std::string& experiment,
+                                     const std::vector<std::string>& overrides) {
   return short_run(experiment, 10'000'000, with({"run.record_ops=false"}, overrides));
 }
 
@@ -90,15 +98,18 @@ base::Json completed(const std::vector<std::string>& arguments) {
   return result;
 }
 
-base::Json trained(const std::string& experiment, int samples, int held_out, const std::vector<std::string>& overrides) {
-  const std::vector<std::string> own{"data.train_samples=" + std::to_string(samples), "data.held_out_samples=" + std::to_string(held_out),
+base::Json trained(const std::string& experiment, int samples, int held_out,
+                   const std::vector<std::string>& overrides) {
+  const std::vector<std::string> own{"data.train_samples=" + std::to_string(samples),
+                                     "data.held_out_samples=" + std::to_string(held_out),
                                      "training.precision=fp64"};
   return completed(short_run(experiment, 12, with(own, overrides)));
 }
 
 std::set<std::string> weights_of(const base::Json& result) {
   std::set<std::string> hashes;
-  for (const base::Json& rank : result["ranks"]) hashes.insert(rank["parameters_xxh64"].get<std::string>());
+  for (const base::Json& rank : result["ranks"])
+    hashes.insert(rank["parameters_xxh64"].get<std::string>());
   return hashes;
 }
 
@@ -109,7 +120,8 @@ void expect_all_end_alike(const base::Json& result) {
   }
 }
 
-RunProgram::RunProgram(const Home& home, const std::vector<std::string>& arguments, const std::string& before)
+RunProgram::RunProgram(const Home& home, const std::vector<std::string>& arguments,
+                       const std::string& before)
     : home_runs_(home.runs()),
       out_((home / ("out" + std::to_string(now_ns()))).string()),
       err_(out_ + "_err"),
@@ -125,13 +137,15 @@ std::int64_t RunProgram::last_step() const {
   std::istringstream lines(read(out_));
   for (std::string line; std::getline(lines, line);) {
     const auto json = base::Json::parse(line, nullptr, false);
-    if (json.is_object() && json.value("state", "") == "running") step = json.value("step", std::int64_t{-1});
+    if (json.is_object() && json.value("state", "") == "running")
+      step = json.value("step", std::int64_t{-1});
   }
   return step;
 }
 
 bool RunProgram::wait_for_step(std::int64_t step) {
-  const bool there = wait_until(60, [&] { return last_step() >= step || process_.ended(); }) && last_step() >= step;
+  const bool there = wait_until(60, [&] { return last_step() >= step || process_.ended(); }) &&
+                     last_step() >= step;
   EXPECT_TRUE(there) << read(out_) << read(err_);
   return there;
 }
@@ -142,7 +156,8 @@ std::vector<RankProcess> RunProgram::ranks() const {
   std::istringstream children(read("/proc/" + id + "/task/" + id + "/children"));
   for (pid_t child = 0; children >> child;)
     if (const int rank = rank_of(child); rank >= 0 && lives(child)) ranks.push_back({rank, child});
-  std::sort(ranks.begin(), ranks.end(), [](const RankProcess& a, const RankProcess& b) { return a.rank < b.rank; });
+  std::sort(ranks.begin(), ranks.end(),
+            [](const RankProcess& a, const RankProcess& b) { return a.rank < b.rank; });
   return ranks;
 }
 
@@ -157,7 +172,9 @@ std::string RunProgram::endpoint() const {
   return line.substr(0, line.find('\n'));
 }
 
-std::unique_ptr<session::ControlClient> RunProgram::client() const { return zmq::connect(endpoint()).value(); }
+std::unique_ptr<session::ControlClient> RunProgram::client() const {
+  return zmq::connect(endpoint()).value();
+}
 
 Ran RunProgram::wait() {
   const bool over = wait_until(120, [&] { return process_.ended().has_value(); });

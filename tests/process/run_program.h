@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// `trainyard-cli run` in the background, and what tests do to it: wait, look at its ranks, send signals.
+// `trainyard-cli run` in the background, and what tests do to it: wait, look at its ranks, send
+// signals.
 #pragma once
 
 #include <chrono>
@@ -17,14 +18,16 @@
 
 namespace trainyard::process {
 
-// Seconds in which whatever was asked to end, or lost a part that it cannot do without, is promised to be gone; sanitizers are slow.
+// Seconds in which whatever was asked to end, or lost a part that it cannot do without, is promised
+// to be gone; sanitizers are slow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double promised = 30;
 #else
 constexpr double promised = 5;
 #endif
 
-// Where a test's runs and sockets go, by XDG_DATA_HOME and XDG_RUNTIME_DIR of this process; the old values come back.
+// Where a test's runs and sockets go, by XDG_DATA_HOME and XDG_RUNTIME_DIR of this process; the old
+// values come back.
 class Home {
  public:
   Home();
@@ -43,16 +46,20 @@ class Home {
 };
 
 // Arguments of a short run of `example`, on few samples, with --json.
-std::vector<std::string> short_run(const std::string& experiment, int steps, const std::vector<std::string>& overrides = {});
+std::vector<std::string> short_run(const std::string& experiment, int steps,
+                                   const std::vector<std::string>& overrides = {});
 // Of one that goes on until it is stopped.
-std::vector<std::string> endless_run(const std::string& experiment, const std::vector<std::string>& overrides = {});
+std::vector<std::string> endless_run(const std::string& experiment,
+                                     const std::vector<std::string>& overrides = {});
 // The result of a run with these arguments; the test fails where it does not complete.
 base::Json completed(const std::vector<std::string>& arguments);
 // Of 12 steps in fp64, on so many samples: for weights that are compared.
-base::Json trained(const std::string& experiment, int samples, int held_out, const std::vector<std::string>& overrides);
+base::Json trained(const std::string& experiment, int samples, int held_out,
+                   const std::vector<std::string>& overrides);
 
-std::set<std::string> weights_of(const base::Json& result);  // their hashes: one where all ranks have the same
-void expect_all_end_alike(const base::Json& result);         // with weights, all the same
+std::set<std::string> weights_of(
+    const base::Json& result);  // their hashes: one where all ranks have the same
+void expect_all_end_alike(const base::Json& result);  // with weights, all the same
 
 struct RankProcess {
   int rank = -1;
@@ -62,7 +69,8 @@ struct RankProcess {
 class RunProgram {
  public:
   // `before` is shell that runs in the process before it becomes the program: limits, for instance.
-  RunProgram(const Home& home, const std::vector<std::string>& arguments, const std::string& before = "");
+  RunProgram(const Home& home, const std::vector<std::string>& arguments,
+             const std::string& before = "");
   ~RunProgram();
   RunProgram(const RunProgram&) = delete;
   RunProgram& operator=(const RunProgram&) = delete;
@@ -93,7 +101,8 @@ std::int64_t now_ns();
 
 template <class Done>
 bool wait_until(double seconds, const Done& done) {
-  for (const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9); now_ns() < end; std::this_thread::sleep_for(std::chrono::milliseconds(10)))
+  for (const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9); now_ns() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(10)))
     if (done()) return true;
   return done();
 }

@@ -36,7 +36,8 @@ TEST(Run, every_transport_trains_the_same_weights_on_every_rank) {
   const Home home;
   std::set<std::string> all;
   for (const char* transport : {"shm", "zmq", "inproc"}) {
-    const auto names = weights_of(completed(short_run(kMirrored, 25, {std::string("run.transport=") + transport})));
+    const auto names = weights_of(
+        completed(short_run(kMirrored, 25, {std::string("run.transport=") + transport})));
     EXPECT_EQ(names.size(), 1u) << transport;
     all.insert(names.begin(), names.end());
   }
@@ -50,13 +51,16 @@ TEST(Run, every_transport_trains_the_same_weights_on_every_rank) {
 TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
   const Home home;
   const auto charted = [](const Json& result) {
-    const auto history = telemetry::History::load(result["run_directory"].get<std::string>()).value();
+    const auto history =
+        telemetry::History::load(result["run_directory"].get<std::string>()).value();
     EXPECT_NE(history.find({telemetry::Metric::step_seconds, 3, 0}), nullptr);
     const auto* memory = history.find({telemetry::Metric::memory_bytes, 3, 0});
     return memory ? memory->values.front() : 0;
   };
-  const Json processes = completed(short_run(kMirrored, 3)), threads = completed(short_run(kMirrored, 3, {"run.transport=inproc"}));
-  for (const Json& rank : processes["ranks"]) EXPECT_GT(rank["peak_memory_bytes"].get<std::int64_t>(), 1'000'000);
+  const Json processes = completed(short_run(kMirrored, 3)),
+             threads = completed(short_run(kMirrored, 3, {"run.transport=inproc"}));
+  for (const Json& rank : processes["ranks"])
+    EXPECT_GT(rank["peak_memory_bytes"].get<std::int64_t>(), 1'000'000);
   for (const Json& rank : threads["ranks"]) EXPECT_TRUE(rank["peak_memory_bytes"].is_null());
   EXPECT_GT(charted(processes), 1e6);
   EXPECT_EQ(charted(threads), 0);
@@ -64,13 +68,17 @@ TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
 
 TEST(Run, of_convolutions_equals_one_device_whatever_the_transport) {
   const Home home;
-  const std::vector<std::string> settings{"training.precision=fp64", "data.train_samples=512", "data.held_out_samples=64"};
+  const std::vector<std::string> settings{"training.precision=fp64", "data.train_samples=512",
+                                          "data.held_out_samples=64"};
   const auto run_on = [&](int ranks, const std::string& transport) {
     std::vector<std::string> all = settings;
     all.push_back("training.batch_per_rank=" + std::to_string(32 / ranks));
     all.push_back("run.transport=" + transport);
-    for (int idle = ranks; idle < 4; ++idle) all.push_back("topology.hosts[0].devices[" + std::to_string(idle) + "].role=idle");
-    return completed(short_run(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_cnn_digits.json", 20, all));
+    for (int idle = ranks; idle < 4; ++idle)
+      all.push_back("topology.hosts[0].devices[" + std::to_string(idle) + "].role=idle");
+    return completed(short_run(TRAINYARD_SOURCE_DIR
+                               "/resources/experiments/four_devices_mirrored_cnn_digits.json",
+                               20, all));
   };
   const auto one = trained_weights(run_on(1, "auto"));
   for (const char* transport : {"shm", "zmq"}) {
@@ -82,34 +90,41 @@ TEST(Run, of_convolutions_equals_one_device_whatever_the_transport) {
 
 TEST(Run, of_a_slowed_down_rank_says_so_in_its_result) {
   const Home home;
-  const Json result = completed(short_run(kMirrored, 10, {"topology.hosts[0].devices[1].slow_down=3"}));
+  const Json result =
+      completed(short_run(kMirrored, 10, {"topology.hosts[0].devices[1].slow_down=3"}));
   EXPECT_FALSE(result["ranks"][0].contains("slowed_down"));
   EXPECT_EQ(result["ranks"][1]["slowed_down"], 3);
 }
 
 TEST(Run, the_direct_algorithm_trains_equal_replicas_too) {
   const Home home;
-  EXPECT_EQ(weights_of(completed(short_run(kMirrored, 25, {"strategy.algorithm=direct"}))).size(), 1u);
+  EXPECT_EQ(weights_of(completed(short_run(kMirrored, 25, {"strategy.algorithm=direct"}))).size(),
+            1u);
 }
 
 TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
   const Home home;
-  const Json one = completed(short_run(kOne, 100, {"training.precision=fp64", "training.batch_per_rank=128"}));
-  const Json four = completed(short_run(kMirrored, 100, {"training.precision=fp64", "training.batch_per_rank=32"}));
+  const Json one =
+      completed(short_run(kOne, 100, {"training.precision=fp64", "training.batch_per_rank=128"}));
+  const Json four = completed(
+      short_run(kMirrored, 100, {"training.precision=fp64", "training.batch_per_rank=32"}));
   EXPECT_LE(distance(trained_weights(four), trained_weights(one)), 1e-10);
   EXPECT_EQ(one["samples"], four["samples"]);
   EXPECT_NEAR(one["train_loss"].get<double>(), four["train_loss"].get<double>(), 1e-9);
   EXPECT_EQ(one["wire_bytes"]["payload"], 0);
 }
 
-// A step of plain descent at the rate 1 is the gradient, and one at the rate 0 leaves what it began with.
+// A step of plain descent at the rate 1 is the gradient, and one at the rate 0 leaves what it began
+// with.
 TEST(Run, gradients_of_four_ranks_equal_those_of_one_device_in_single_precision_too) {
   const Home home;
   const auto after_a_step = [](const std::string& experiment, int batch, double rate) {
-    return trained_weights(completed(
-        short_run(experiment, 1,
-                  {"training.precision=fp32", "training.optimizer.kind=sgd", "training.optimizer.momentum=0", "training.optimizer.weight_decay=0",
-                   "training.clip_norm=0", "training.optimizer.learning_rate=" + std::to_string(rate), "training.batch_per_rank=" + std::to_string(batch)})));
+    return trained_weights(completed(short_run(
+        experiment, 1,
+        {"training.precision=fp32", "training.optimizer.kind=sgd", "training.optimizer.momentum=0",
+         "training.optimizer.weight_decay=0", "training.clip_norm=0",
+         "training.optimizer.learning_rate=" + std::to_string(rate),
+         "training.batch_per_rank=" + std::to_string(batch)})));
   };
   const auto gradient = [&](const std::string& experiment, int batch) {
     std::vector<double> values = after_a_step(experiment, batch, 1);
@@ -126,7 +141,8 @@ std::string drawing_of(const Scratch& scratch, std::int64_t n) {
   Json& devices = e["topology"]["hosts"][0]["devices"];
   const Json pattern = devices[0];
   devices = Json::array();
-  for (std::int64_t r = 0; r < n; ++r) devices.push_back(pattern), devices.back()["name"] = "cpu" + std::to_string(r);
+  for (std::int64_t r = 0; r < n; ++r)
+    devices.push_back(pattern), devices.back()["name"] = "cpu" + std::to_string(r);
   return scratch.write("drawing.json", e.dump());
 }
 
@@ -137,19 +153,25 @@ TEST_P(WireBytes, of_every_rank_follow_the_formula_whatever_carries_them) {
   const Home home;
   const std::int64_t n = GetParam(), steps = 3, elements = 235'146;
   const std::string drawing = drawing_of(home.scratch(), n);
-  const auto chunk = [&](std::int64_t c) { return 4 * (elements / n + (c % n < elements % n ? 1 : 0)); };
+  const auto chunk = [&](std::int64_t c) {
+    return 4 * (elements / n + (c % n < elements % n ? 1 : 0));
+  };
   const auto ring = [&](std::int64_t r) { return 2 * 4 * elements - chunk(r) - chunk(r + 1); };
   const auto direct = [&](std::int64_t r) { return 4 * elements - chunk(r) + (n - 1) * chunk(r); };
   for (const std::string transport : {"shm", "zmq"})
     for (const std::string algorithm : {"ring", "direct"}) {
-      const Json result = completed(
-          short_run(drawing, static_cast<int>(steps), {"run.transport=" + transport, "strategy.algorithm=" + algorithm, "strategy.bucket_bytes=1e9"}));
-      EXPECT_EQ(result["wire_bytes"]["payload"], steps * 2 * (n - 1) * 4 * elements) << transport << algorithm;
+      const Json result =
+          completed(short_run(drawing, static_cast<int>(steps),
+                              {"run.transport=" + transport, "strategy.algorithm=" + algorithm,
+                               "strategy.bucket_bytes=1e9"}));
+      EXPECT_EQ(result["wire_bytes"]["payload"], steps * 2 * (n - 1) * 4 * elements)
+          << transport << algorithm;
       EXPECT_GT(result["wire_bytes"]["header"], 0) << transport << algorithm;
       std::int64_t received = 0;
       for (std::int64_t r = 0; r < n; ++r) {
         const Json& rank = result["ranks"][static_cast<std::size_t>(r)];
-        EXPECT_EQ(rank["sent_bytes"], steps * (algorithm == "ring" ? ring(r) : direct(r))) << transport << algorithm << r;
+        EXPECT_EQ(rank["sent_bytes"], steps * (algorithm == "ring" ? ring(r) : direct(r)))
+            << transport << algorithm << r;
         received += rank["received_bytes"].get<std::int64_t>();
       }
       EXPECT_EQ(received, result["wire_bytes"]["payload"]) << transport << algorithm;
@@ -165,8 +187,9 @@ TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
   arguments.insert(arguments.end(), {"--out", out.string()});
   const Json result = completed(arguments);
   EXPECT_EQ(result["run_directory"], out.string());
-  for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try", "checkpoints/step-30/manifest.json",
-                           "logs/rank-0.log", "logs/rank-3.log"})
+  for (const char* file :
+       {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json", "recording.try",
+        "checkpoints/step-30/manifest.json", "logs/rank-0.log", "logs/rank-3.log"})
     EXPECT_TRUE(std::filesystem::exists(out / file)) << file;
   EXPECT_FALSE(std::filesystem::exists(out / "control"));
   EXPECT_TRUE(std::filesystem::is_empty(home.sockets()));
@@ -184,7 +207,8 @@ TEST(Run, the_recording_has_the_loss_of_every_step) {
   EXPECT_EQ(history->ranks(), 4);
   EXPECT_EQ(history->result(), result);
   ASSERT_EQ(history->train_loss().size(), 30u);
-  for (std::int32_t step = 0; step < 30; ++step) EXPECT_EQ(history->train_loss()[static_cast<std::size_t>(step)].step, step);
+  for (std::int32_t step = 0; step < 30; ++step)
+    EXPECT_EQ(history->train_loss()[static_cast<std::size_t>(step)].step, step);
   EXPECT_EQ(history->train_loss().back().value, result["train_loss"].get<double>());
 }
 
@@ -192,21 +216,29 @@ TEST(Run, the_result_says_which_devices_were_emulated) {
   const Home home;
   const Json result = completed(short_run(kMirrored, 3, {"topology.hosts[0].devices[2].kind=gpu"}));
   for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["emulated"], rank["rank"] == 2) << rank;
-  EXPECT_THAT(cli({"run", kMirrored, "--steps", "2", "--set", "topology.hosts[0].devices[2].kind=tpu"}).out, HasSubstr("EMULATED            1 of 4 devices"));
+  EXPECT_THAT(
+      cli({"run", kMirrored, "--steps", "2", "--set", "topology.hosts[0].devices[2].kind=tpu"}).out,
+      HasSubstr("EMULATED            1 of 4 devices"));
 }
 
 TEST(Run, the_simulated_step_stands_beside_the_measured_one) {
   const Home home;
-  const Json result = completed(short_run(kMirrored, 5)), simulated = cli({"simulate", kMirrored, "--steps", "3", "--json"}).result();
+  const Json result = completed(short_run(kMirrored, 5)),
+             simulated = cli({"simulate", kMirrored, "--steps", "3", "--json"}).result();
   EXPECT_EQ(result["simulated_step_seconds"], simulated["step_seconds"]);
-  EXPECT_THAT(cli({"run", kMirrored, "--steps", "2"}).out, HasSubstr("simulated from the drawn speeds: "));
+  EXPECT_THAT(cli({"run", kMirrored, "--steps", "2"}).out,
+              HasSubstr("simulated from the drawn speeds: "));
 }
 
 TEST(Run, that_diverges_is_said_to) {
   const Home home;
-  const Ran ran = cli({"run", kOne, "--steps", "20", "--set", "training.optimizer.learning_rate=1e6", "--set", "training.clip_norm=0"});
+  const Ran ran = cli({"run", kOne, "--steps", "20", "--set",
+                       "training.optimizer.learning_rate=1e6", "--set", "training.clip_norm=0"});
   EXPECT_EQ(ran.exit_code, 0) << "it did what it was told";
-  EXPECT_THAT(ran.err, ContainsRegex("warning: training diverged: from step [0-9]+ on the loss is not a finite number"));
+  EXPECT_THAT(
+      ran.err,
+      ContainsRegex(
+          "warning: training diverged: from step [0-9]+ on the loss is not a finite number"));
   EXPECT_THAT(ran.out, HasSubstr("train loss          not a number"));
   EXPECT_THAT(ran.err + ran.out, testing::Not(HasSubstr("nan")));
 }
@@ -214,31 +246,41 @@ TEST(Run, that_diverges_is_said_to) {
 TEST(Run, whose_gradients_are_not_finite_says_so_stops_or_skips_them) {
   const Home home;
   const auto with = [](const std::string& policy) {
-    return cli({"run", kMirrored, "--steps", "20", "--json", "--set", "training.optimizer.learning_rate=1e6", "--set", "training.non_finite=" + policy});
+    return cli({"run", kMirrored, "--steps", "20", "--json", "--set",
+                "training.optimizer.learning_rate=1e6", "--set", "training.non_finite=" + policy});
   };
   const Ran goes_on = with("go_on");
   EXPECT_EQ(goes_on.exit_code, 0);
-  EXPECT_THAT(goes_on.err, ContainsRegex("warning: a gradient holds NaN or infinite numbers: first of rank 0, step [0-9]+, segment [0-9]+ linear"));
+  EXPECT_THAT(goes_on.err, ContainsRegex("warning: a gradient holds NaN or infinite numbers: first "
+                                         "of rank 0, step [0-9]+, segment [0-9]+ linear"));
   const Ran stops = with("stop");
   EXPECT_EQ(stops.exit_code, 3);
-  EXPECT_THAT(stops.err, ContainsRegex("error: rank [0-3], step [0-9]+, op W.s[0-9]+.m0: segment [0-9]+ linear.* holds NaN or an infinite number"));
+  EXPECT_THAT(stops.err, ContainsRegex("error: rank [0-3], step [0-9]+, op W.s[0-9]+.m0: segment "
+                                       "[0-9]+ linear.* holds NaN or an infinite number"));
   const Ran skips = with("skip");
   EXPECT_EQ(skips.exit_code, 0);
-  EXPECT_THAT(skips.err, ContainsRegex("warning: [0-9]+ updates were skipped, as gradients held NaN or infinite numbers"));
+  EXPECT_THAT(
+      skips.err,
+      ContainsRegex(
+          "warning: [0-9]+ updates were skipped, as gradients held NaN or infinite numbers"));
   EXPECT_GT(skips.result()["bad_gradients"]["skipped_updates"], 10);
 }
 
 TEST(Run, ranks_that_share_cores_are_said_to_before_the_figures) {
   const Home home;
-  const Ran crowded = shell("exec taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') \"$CLI\" run " + kMirrored + " --steps 2");
-  EXPECT_THAT(crowded.err, HasSubstr("note: 4 ranks share 1 core: times include waiting for each other"));
+  const Ran crowded =
+      shell("exec taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') \"$CLI\" run " +
+            kMirrored + " --steps 2");
+  EXPECT_THAT(crowded.err,
+              HasSubstr("note: 4 ranks share 1 core: times include waiting for each other"));
   EXPECT_THAT(cli({"run", kOne, "--steps", "2"}).err, testing::Not(HasSubstr("share")));
 }
 
 TEST(Run, the_checkpoint_is_of_the_last_step) {
   const Home home;
   const Json result = completed(short_run(kOne, 9, {"training.precision=fp64"}));
-  const Json manifest = Json::parse(read(result["run_directory"].get<std::string>() + "/checkpoints/step-9/manifest.json"));
+  const Json manifest = Json::parse(
+      read(result["run_directory"].get<std::string>() + "/checkpoints/step-9/manifest.json"));
   EXPECT_EQ(manifest["step"], 9);
   EXPECT_GT(distance(trained_weights(result), std::vector<double>(235'146, 1.0)), 0.0);
 }
@@ -285,7 +327,8 @@ TEST(Run, of_data_in_a_folder_that_is_no_utf_8_is_refused_with_what_to_do) {
   for (int i = 0; i < 40; ++i) table << i << "," << i % 2 << "\n";
   table.close();
   const Ran ran = cli(with_set({"run", kOne, "--data-directory", folder.string()},
-                               {"data.kind=csv", "data.file=table.csv", "data.train_samples=0", "data.held_out_samples=8", "training.batch_per_rank=8"}));
+                               {"data.kind=csv", "data.file=table.csv", "data.train_samples=0",
+                                "data.held_out_samples=8", "training.batch_per_rank=8"}));
   EXPECT_EQ(ran.exit_code, 2) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("no UTF-8"));
   EXPECT_THAT(ran.err, HasSubstr("Rename the file"));

@@ -20,8 +20,10 @@ using testing::HasSubstr;
 std::vector<std::string> deep(std::vector<std::string> more) {
   std::string layers = R"([{"kind":"flatten"})";
   for (int i = 0; i < 9; ++i) layers += R"(,{"kind":"linear","units":200})";
-  std::vector<std::string> overrides{"model.layers=" + layers + R"(,{"kind":"linear","units":0}])", "training.optimizer.kind=adam",
-                                     "training.batch_per_rank=64", "topology.hosts[0].devices[2].role=idle", "topology.hosts[0].devices[3].role=idle"};
+  std::vector<std::string> overrides{"model.layers=" + layers + R"(,{"kind":"linear","units":0}])",
+                                     "training.optimizer.kind=adam", "training.batch_per_rank=64",
+                                     "topology.hosts[0].devices[2].role=idle",
+                                     "topology.hosts[0].devices[3].role=idle"};
   overrides.insert(overrides.end(), more.begin(), more.end());
   return overrides;
 }
@@ -37,8 +39,11 @@ TEST(Swap, trains_the_same_weights_in_real_processes_and_leaves_no_file) {
   fs::create_directories(aside);
   const Json kept = completed(short_run(kMirrored, 6, deep({})));
   const Json on_disk =
-      completed(short_run(kMirrored, 6, deep({"training.swap.activations=disk", "training.swap.optimizer=disk", "training.swap.directory=" + aside.string()})));
-  const Json on_host = completed(short_run(kMirrored, 6, deep({"training.swap.activations=host", "training.swap.optimizer=host"})));
+      completed(short_run(kMirrored, 6,
+                          deep({"training.swap.activations=disk", "training.swap.optimizer=disk",
+                                "training.swap.directory=" + aside.string()})));
+  const Json on_host = completed(short_run(
+      kMirrored, 6, deep({"training.swap.activations=host", "training.swap.optimizer=host"})));
   EXPECT_EQ(hashes(on_disk), hashes(kept));
   EXPECT_EQ(hashes(on_host), hashes(kept));
   EXPECT_TRUE(fs::is_empty(aside));
@@ -46,27 +51,39 @@ TEST(Swap, trains_the_same_weights_in_real_processes_and_leaves_no_file) {
 
 TEST(Swap, is_proved_and_told_apart_by_check) {
   std::vector<std::string> arguments{"check", kMirrored};
-  for (const std::string& value : deep({"training.swap.activations=host", "training.swap.optimizer=disk"})) arguments.insert(arguments.end(), {"--set", value});
+  for (const std::string& value :
+       deep({"training.swap.activations=host", "training.swap.optimizer=disk"}))
+    arguments.insert(arguments.end(), {"--set", value});
   const Ran ran = cli(arguments);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("proved: swapping"), HasSubstr(" in the host's memory; and "), HasSubstr(" on disk")));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("proved: swapping"),
+                             HasSubstr(" in the host's memory; and "), HasSubstr(" on disk")));
 }
 
 TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
-  std::vector<std::string> arguments{"validate", kMirrored, "--set", "training.swap.activations=host"};
-  EXPECT_THAT(cli(arguments).out, HasSubstr("note: nothing is put aside: no output is asked for again so late")) << "of two layers";
+  std::vector<std::string> arguments{"validate", kMirrored, "--set",
+                                     "training.swap.activations=host"};
+  EXPECT_THAT(cli(arguments).out,
+              HasSubstr("note: nothing is put aside: no output is asked for again so late"))
+      << "of two layers";
   for (const std::string& value : deep({})) arguments.insert(arguments.end(), {"--set", value});
-  EXPECT_THAT(cli(arguments).out, HasSubstr(" are put aside and come back in a step, of the rank with most"));
+  EXPECT_THAT(cli(arguments).out,
+              HasSubstr(" are put aside and come back in a step, of the rank with most"));
 }
 
 TEST(Swap, to_a_directory_that_is_not_there_is_refused_at_its_field) {
   const Home home;
-  const Ran ran = cli(short_run(kMirrored, 3, deep({"training.swap.optimizer=disk", "training.swap.directory=/no/such/directory"})));
+  const Ran ran = cli(short_run(
+      kMirrored, 3,
+      deep({"training.swap.optimizer=disk", "training.swap.directory=/no/such/directory"})));
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("training.swap.directory: no file can be made in /no/such/directory"), HasSubstr("put aside to host")));
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("training.swap.directory: no file can be made in /no/such/directory"),
+                    HasSubstr("put aside to host")));
 }
 
-// Whoever asks: a file in the place of a directory, and a file system that takes no files from anybody.
+// Whoever asks: a file in the place of a directory, and a file system that takes no files from
+// anybody.
 TEST(Swap, to_where_no_file_can_be_made_is_refused_before_a_run_is_made) {
   const Home home;
   const std::string file = home / "file";
@@ -76,14 +93,17 @@ TEST(Swap, to_where_no_file_can_be_made_is_refused_before_a_run_is_made) {
     for (const std::string verb : {"validate", "run"}) {
       SCOPED_TRACE(verb + " " + directory);
       std::vector<std::string> arguments{verb, kMirrored};
-      for (const std::string& value : deep({"training.swap.optimizer=disk", "training.swap.directory=" + directory}))
+      for (const std::string& value :
+           deep({"training.swap.optimizer=disk", "training.swap.directory=" + directory}))
         arguments.insert(arguments.end(), {"--set", value});
       const std::string out = home / "made";
       if (verb == "run") arguments.insert(arguments.end(), {"--out", out});
       const Ran ran = cli(arguments);
       EXPECT_EQ(ran.exit_code, 2);
-      EXPECT_THAT(ran.err, AllOf(HasSubstr("training.swap.directory: no file can be made in " + directory + ": "), HasSubstr("(accepted: "),
-                                 HasSubstr("name another one, or put aside to host")));
+      EXPECT_THAT(
+          ran.err,
+          AllOf(HasSubstr("training.swap.directory: no file can be made in " + directory + ": "),
+                HasSubstr("(accepted: "), HasSubstr("name another one, or put aside to host")));
       EXPECT_FALSE(fs::exists(out));
     }
   }
@@ -91,23 +111,32 @@ TEST(Swap, to_where_no_file_can_be_made_is_refused_before_a_run_is_made) {
 
 TEST(Swap, to_a_full_disk_fails_before_anything_is_computed_and_says_so) {
   const Home home;
-  if (shell("unshare --mount true").exit_code != 0) GTEST_SKIP() << "only root may mount a small disk";
+  if (shell("unshare --mount true").exit_code != 0)
+    GTEST_SKIP() << "only root may mount a small disk";
   const std::string disk = home / "disk";
-  std::string run = "mkdir -p " + disk + " && mount -t tmpfs -o size=500k none " + disk + " && $CLI";
-  for (const std::string& argument : short_run(kMirrored, 3, deep({"training.swap.optimizer=disk", "training.swap.directory=" + disk}))) {
+  std::string run =
+      "mkdir -p " + disk + " && mount -t tmpfs -o size=500k none " + disk + " && $CLI";
+  for (const std::string& argument :
+       short_run(kMirrored, 3,
+                 deep({"training.swap.optimizer=disk", "training.swap.directory=" + disk}))) {
     std::string quoted = argument;
-    for (std::size_t at = 0; (at = quoted.find('"', at)) != std::string::npos; at += 2) quoted.insert(at, "\\");
+    for (std::size_t at = 0; (at = quoted.find('"', at)) != std::string::npos; at += 2)
+      quoted.insert(at, "\\");
     run += " '" + quoted + "'";
   }
   const Ran ran = shell("unshare --mount bash -c \"" + run + "\"");
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank "), HasSubstr(" aside in a file in " + disk + ": No space left on device"), HasSubstr("training.swap.directory")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("rank "),
+                             HasSubstr(" aside in a file in " + disk + ": No space left on device"),
+                             HasSubstr("training.swap.directory")));
 }
 
 // As a disk quota says it.
 TEST(Swap, of_more_than_a_file_may_have_fails_before_anything_is_computed) {
   const Home home;
-  RunProgram run(home, short_run(kMirrored, 3, deep({"training.swap.optimizer=disk", "run.transport=zmq"})), "ulimit -f 1000;");  // KiB
+  RunProgram run(
+      home, short_run(kMirrored, 3, deep({"training.swap.optimizer=disk", "run.transport=zmq"})),
+      "ulimit -f 1000;");  // KiB
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("aside in a file in "), HasSubstr("File too large")));

@@ -20,7 +20,8 @@ using testing::HasSubstr;
 
 std::vector<std::string> short_sweep(const std::string& out, const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"sweep", kMirrored, "--json", "--out", out, "--steps", "10"};
-  for (const char* few : {"data.train_samples=2000", "data.held_out_samples=100"}) arguments.insert(arguments.end(), {"--set", few});
+  for (const char* few : {"data.train_samples=2000", "data.held_out_samples=100"})
+    arguments.insert(arguments.end(), {"--set", few});
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -36,7 +37,9 @@ class FinishedSweep : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     home_ = new Home;
-    ran_ = new Ran(cli(short_sweep((*home_ / "sweep").string(), {"--ranks", "1,2,3", "--algorithms", "ring,star", "--set", "strategy.kind=ddp"})));
+    ran_ = new Ran(
+        cli(short_sweep((*home_ / "sweep").string(), {"--ranks", "1,2,3", "--algorithms",
+                                                      "ring,star", "--set", "strategy.kind=ddp"})));
   }
   static void TearDownTestSuite() {
     delete ran_;
@@ -61,8 +64,11 @@ TEST_F(FinishedSweep, runs_every_variant_and_says_so_line_by_line) {
   EXPECT_EQ(result["warm_up_steps"], 2);
   std::vector<std::string> told;
   for (const Json& line : ran_->lines())
-    if (line["type"] == "progress") told.push_back(std::to_string(line["variant"].get<int>()) + " " + line["status"].get<std::string>());
-  EXPECT_THAT(told, ElementsAre("0 running", "0 done", "1 running", "1 done", "2 running", "2 done", "3 running", "3 done", "4 running", "4 done"));
+    if (line["type"] == "progress")
+      told.push_back(std::to_string(line["variant"].get<int>()) + " " +
+                     line["status"].get<std::string>());
+  EXPECT_THAT(told, ElementsAre("0 running", "0 done", "1 running", "1 done", "2 running", "2 done",
+                                "3 running", "3 done", "4 running", "4 done"));
 }
 
 TEST_F(FinishedSweep, measured_exactly_the_bytes_of_the_formula) {
@@ -77,23 +83,31 @@ TEST_F(FinishedSweep, measured_exactly_the_bytes_of_the_formula) {
 TEST_F(FinishedSweep, gives_figures_that_follow_from_the_recordings_of_its_runs) {
   for (std::size_t i = 0; i < 5; ++i) {
     const Json one = variant(i);
-    const auto history = telemetry::History::load(directory() / one["directory"].get<std::string>());
+    const auto history =
+        telemetry::History::load(directory() / one["directory"].get<std::string>());
     ASSERT_TRUE(history);
     EXPECT_EQ(history->train_loss().size(), 10u);
     EXPECT_EQ(one["measured_steps"], 8) << "ten without two of warm-up";
     std::vector<double> times;
     for (std::size_t step = 2; step < 10; ++step) {
       double slowest = 0;
-      for (int rank = 0; rank < history->ranks(); ++rank) slowest = std::max(slowest, history->find({telemetry::Metric::step_seconds, rank, 0})->values[step]);
+      for (int rank = 0; rank < history->ranks(); ++rank)
+        slowest = std::max(slowest,
+                           history->find({telemetry::Metric::step_seconds, rank, 0})->values[step]);
       times.push_back(slowest);
     }
     std::sort(times.begin(), times.end());
-    const double median = (times[3] + times[4]) / 2, rate = one["step_samples"].get<double>() / median;
+    const double median = (times[3] + times[4]) / 2,
+                 rate = one["step_samples"].get<double>() / median;
     EXPECT_DOUBLE_EQ(one["step_seconds"]["median"].get<double>(), median);
     EXPECT_DOUBLE_EQ(one["samples_per_second"].get<double>(), rate);
-    EXPECT_DOUBLE_EQ(one["speed_up"].get<double>(), rate / variant(0)["samples_per_second"].get<double>());
-    EXPECT_DOUBLE_EQ(one["efficiency"].get<double>(), one["speed_up"].get<double>() / one["ranks"].get<double>());
-    EXPECT_EQ(one["step_samples"].get<int>(), variant(0)["step_samples"].get<int>() * one["ranks"].get<int>()) << "weak scaling";
+    EXPECT_DOUBLE_EQ(one["speed_up"].get<double>(),
+                     rate / variant(0)["samples_per_second"].get<double>());
+    EXPECT_DOUBLE_EQ(one["efficiency"].get<double>(),
+                     one["speed_up"].get<double>() / one["ranks"].get<double>());
+    EXPECT_EQ(one["step_samples"].get<int>(),
+              variant(0)["step_samples"].get<int>() * one["ranks"].get<int>())
+        << "weak scaling";
     EXPECT_GT(one["simulated_step_seconds"].get<double>(), 0);
   }
 }
@@ -103,7 +117,9 @@ TEST_F(FinishedSweep, leaves_a_manifest_and_runs_that_open) {
   ASSERT_TRUE(sweep);
   EXPECT_EQ(sweep->state, session::SweepState::completed);
   EXPECT_FALSE(session::sweeping_process(directory()));
-  for (const auto& one : sweep->variants) EXPECT_EQ(cli({"replay", (directory() / one.directory).string()}).exit_code, 0) << one.directory;
+  for (const auto& one : sweep->variants)
+    EXPECT_EQ(cli({"replay", (directory() / one.directory).string()}).exit_code, 0)
+        << one.directory;
 }
 
 TEST_F(FinishedSweep, is_not_overwritten_by_another) {
@@ -114,23 +130,28 @@ TEST_F(FinishedSweep, is_not_overwritten_by_another) {
 
 TEST(Sweep, prints_a_table_with_what_belongs_beside_it) {
   const Home home;
-  auto arguments = short_sweep((home / "sweep").string(), {"--ranks", "1,2", "--scaling", "strong"});
+  auto arguments =
+      short_sweep((home / "sweep").string(), {"--ranks", "1,2", "--scaling", "strong"});
   std::erase(arguments, "--json");
   const Ran ran = cli(arguments);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  for (const char* words : {"ranks  algorithm", "speed-up against 1 rank", "strong scaling: the global batch stays",
-                            "after 2 of warm-up, of 10; evaluation off", "drawn, not imposed", "equal"})
+  for (const char* words :
+       {"ranks  algorithm", "speed-up against 1 rank", "strong scaling: the global batch stays",
+        "after 2 of warm-up, of 10; evaluation off", "drawn, not imposed", "equal"})
     EXPECT_THAT(ran.out, HasSubstr(words));
   EXPECT_THAT(ran.err, HasSubstr("1 of 2 over"));
 }
 
 TEST(Sweep, strong_scaling_keeps_the_global_batch_and_leaves_out_what_cannot_share_it) {
   const Home home;
-  const Ran ran = cli(short_sweep((home / "sweep").string(), {"--ranks", "2,3,4", "--scaling", "strong", "--set", "training.batch_per_rank=16"}));
+  const Ran ran =
+      cli(short_sweep((home / "sweep").string(), {"--ranks", "2,3,4", "--scaling", "strong",
+                                                  "--set", "training.batch_per_rank=16"}));
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const Json result = ran.result();
   EXPECT_THAT(states(result), ElementsAre("done", "left_out", "done"));
-  EXPECT_THAT(result["variants"][1]["reason"].get<std::string>(), HasSubstr("64 samples cannot be shared evenly by 3 ranks"));
+  EXPECT_THAT(result["variants"][1]["reason"].get<std::string>(),
+              HasSubstr("64 samples cannot be shared evenly by 3 ranks"));
   for (const int i : {0, 2}) EXPECT_EQ(result["variants"][i]["step_samples"], 64);
   EXPECT_EQ(result["baseline"]["ranks"], 2) << "1 rank was not measured";
 }
@@ -138,10 +159,12 @@ TEST(Sweep, strong_scaling_keeps_the_global_batch_and_leaves_out_what_cannot_sha
 // The data hold too few samples for four ranks.
 TEST(Sweep, leaves_out_what_the_data_do_not_allow_and_says_why) {
   const Home home;
-  const Ran ran = cli(short_sweep((home / "sweep").string(), {"--ranks", "1,4", "--set", "training.batch_per_rank=600"}));
+  const Ran ran = cli(short_sweep((home / "sweep").string(),
+                                  {"--ranks", "1,4", "--set", "training.batch_per_rank=600"}));
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(states(ran.result()), ElementsAre("done", "left_out"));
-  EXPECT_THAT(ran.result()["variants"][1]["reason"].get<std::string>(), HasSubstr("training.batch_per_rank: 600 samples on each of 4 ranks"));
+  EXPECT_THAT(ran.result()["variants"][1]["reason"].get<std::string>(),
+              HasSubstr("training.batch_per_rank: 600 samples on each of 4 ranks"));
 }
 
 // A directory stands where the second run would write its result.
@@ -155,13 +178,15 @@ TEST(Sweep, goes_on_after_a_run_failed_and_ends_with_3) {
   const Ran ran = program.wait();
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(states(ran.result()), ElementsAre("done", "failed", "done"));
-  EXPECT_THAT(ran.result()["variants"][1]["reason"].get<std::string>(), HasSubstr("holds mine.txt"));
+  EXPECT_THAT(ran.result()["variants"][1]["reason"].get<std::string>(),
+              HasSubstr("holds mine.txt"));
 }
 
 class EndlessSweep : public testing::Test {
  protected:
   EndlessSweep()
-      : program_(home_, {"sweep", kMirrored, "--json", "--out", directory(), "--ranks", "2,4", "--steps", "1000000", "--set", "run.record_ops=false", "--set",
+      : program_(home_, {"sweep", kMirrored, "--json", "--out", directory(), "--ranks", "2,4",
+                         "--steps", "1000000", "--set", "run.record_ops=false", "--set",
                          "data.held_out_samples=100"}) {}
   std::string directory() const { return (home_ / "sweep").string(); }
   std::string run() const { return directory() + "/01_ring-on-2-ranks"; }
@@ -172,7 +197,9 @@ class EndlessSweep : public testing::Test {
     });
   }
   // That have the directory of the sweep in their command line.
-  int processes() const { return std::stoi(shell("pgrep -fc -- '[-]-out " + directory() + "/' || true").out); }
+  int processes() const {
+    return std::stoi(shell("pgrep -fc -- '[-]-out " + directory() + "/' || true").out);
+  }
 
   Home home_;
   RunProgram program_;
@@ -199,20 +226,23 @@ TEST_F(EndlessSweep, that_is_killed_leaves_no_run_behind) {
   program_.wait();
   EXPECT_FALSE(session::sweeping_process(directory()));
   EXPECT_TRUE(wait_until(promised, [&] { return processes() == 0; }));
-  EXPECT_EQ(Json::parse(read(run() + "/result.json"))["status"], "cancelled") << "it ended in order";
-  EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::running) << "what the manifest said last";
+  EXPECT_EQ(Json::parse(read(run() + "/result.json"))["status"], "cancelled")
+      << "it ended in order";
+  EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::running)
+      << "what the manifest said last";
 }
 
 TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
   const Home home;
-  const std::vector<std::pair<std::vector<std::string>, const char*>> bad{{{"--ranks", "8"}, "ranks: cannot be 8: the drawing has 4 ranks"},
-                                                                          {{"--ranks", "1,zwei"}, "ranks: cannot be \"zwei\""},
-                                                                          {{"--algorithms", "rang"}, "algorithms: cannot be \"rang\""},
-                                                                          {{"--scaling", "medium"}, "medium"},
-                                                                          {{"--steps", "1"}, "1"},
-                                                                          {{"--set", "strategy.kind=one_device"}, "nothing to scale"},
-                                                                          {{"--set", "training.batch_per_rank=0"}, "training.batch_per_rank"},
-                                                                          {{"--set", "data.kind=csv", "--set", "data.file=nowhere.csv"}, "nowhere.csv"}};
+  const std::vector<std::pair<std::vector<std::string>, const char*>> bad{
+      {{"--ranks", "8"}, "ranks: cannot be 8: the drawing has 4 ranks"},
+      {{"--ranks", "1,zwei"}, "ranks: cannot be \"zwei\""},
+      {{"--algorithms", "rang"}, "algorithms: cannot be \"rang\""},
+      {{"--scaling", "medium"}, "medium"},
+      {{"--steps", "1"}, "1"},
+      {{"--set", "strategy.kind=one_device"}, "nothing to scale"},
+      {{"--set", "training.batch_per_rank=0"}, "training.batch_per_rank"},
+      {{"--set", "data.kind=csv", "--set", "data.file=nowhere.csv"}, "nowhere.csv"}};
   for (const auto& [arguments, words] : bad) {
     const Ran ran = cli(short_sweep((home / "sweep").string(), arguments));
     EXPECT_EQ(ran.exit_code, 2) << words;

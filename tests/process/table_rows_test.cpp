@@ -16,13 +16,15 @@ const std::string kClicks = example("four_devices_mirrored_clicks");
 
 // Two workers and two servers, which share the table's 20,000 rows.
 std::vector<std::string> served(const std::string& mode, std::vector<std::string> more = {}) {
-  more.insert(more.end(), {"strategy.kind=parameter_server", "strategy.servers.mode=" + mode, "topology.hosts[0].devices[0].role=parameter_server",
+  more.insert(more.end(), {"strategy.kind=parameter_server", "strategy.servers.mode=" + mode,
+                           "topology.hosts[0].devices[0].role=parameter_server",
                            "topology.hosts[0].devices[2].role=parameter_server"});
   return more;
 }
 
 std::string weights_made_again(const Json& result) {
-  const Ran again = cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
+  const Ran again =
+      cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   return again.exit_code == 0 ? again.result()["parameters_xxh64"] : "";
 }
@@ -33,16 +35,23 @@ INSTANTIATE_TEST_SUITE_P(Run, TableRows, testing::Values("shm", "zmq", "inproc")
 TEST_P(TableRows, train_as_whole_tables_do_with_a_part_of_their_bytes) {
   const Home home;
   const auto by = [&](const std::string& tables) {
-    return completed(short_run(kClicks, 60, served("synchronous", {"run.transport=" + GetParam(), "strategy.servers.tables=" + tables})));
+    return completed(short_run(kClicks, 60,
+                               served("synchronous", {"run.transport=" + GetParam(),
+                                                      "strategy.servers.tables=" + tables})));
   };
   const Json rows = by("rows"), whole = by("whole");
   EXPECT_EQ(rows["ranks"][0]["parameters_xxh64"], whole["ranks"][0]["parameters_xxh64"]);
   EXPECT_EQ(rows["ranks"][1]["parameters_xxh64"], rows["ranks"][0]["parameters_xxh64"]);
   EXPECT_EQ(rows["held_out_accuracy"], whole["held_out_accuracy"]);
-  EXPECT_LT(rows["wire_bytes"]["payload"].get<double>(), 0.2 * whole["wire_bytes"]["payload"].get<double>()) << "an evaluation, and the end, take all of it";
+  EXPECT_LT(rows["wire_bytes"]["payload"].get<double>(),
+            0.2 * whole["wire_bytes"]["payload"].get<double>())
+      << "an evaluation, and the end, take all of it";
   const double ratio = rows["tables"]["ratio"], rounds = 60.0 * 2, table = 20'000 * 16 * 4;
   EXPECT_GT(ratio, 30);
-  EXPECT_NEAR((whole["wire_bytes"]["payload"].get<double>() - rows["wire_bytes"]["payload"].get<double>()) / (rounds * 2 * table * (1 - 1 / ratio)), 1, 0.001)
+  EXPECT_NEAR(
+      (whole["wire_bytes"]["payload"].get<double>() - rows["wire_bytes"]["payload"].get<double>()) /
+          (rounds * 2 * table * (1 - 1 / ratio)),
+      1, 0.001)
       << "what was saved is what the ratio says";
   EXPECT_FALSE(whole.contains("tables"));
 }
@@ -51,7 +60,10 @@ TEST_P(TableRows, on_their_own_are_made_again_to_the_bit) {
   const Home home;
   for (const char* compensation : {"0", "0.4"}) {
     const Json result = completed(
-        short_run(kClicks, 120, served("asynchronous", {"run.transport=" + GetParam(), std::string("strategy.servers.delay_compensation=") + compensation})));
+        short_run(kClicks, 120,
+                  served("asynchronous",
+                         {"run.transport=" + GetParam(),
+                          std::string("strategy.servers.delay_compensation=") + compensation})));
     EXPECT_EQ(weights_made_again(result), result["ranks"][0]["parameters_xxh64"]);
     EXPECT_GT(result["staleness"]["mean"], 0);
   }
@@ -60,7 +72,9 @@ TEST_P(TableRows, on_their_own_are_made_again_to_the_bit) {
 TEST(TableRows, a_worker_that_is_lost_leaves_no_rows_behind) {
   for (const char* transport : {"shm", "zmq"}) {
     const Home home;
-    Watched run(home, kClicks, served("asynchronous", {std::string("run.transport=") + transport, "run.restarts=1"}));
+    Watched run(
+        home, kClicks,
+        served("asynchronous", {std::string("run.transport=") + transport, "run.restarts=1"}));
     ASSERT_TRUE(run.trains());
     const pid_t before = run.process(0);
     run.harm(0, SIGKILL);
@@ -75,11 +89,14 @@ TEST(TableRows, a_worker_that_is_lost_leaves_no_rows_behind) {
   }
 }
 
-// Both may have been answered and not have named their rows: no server waits for what will not come.
+// Both may have been answered and not have named their rows: no server waits for what will not
+// come.
 TEST(TableRows, two_workers_that_are_lost_at_once_keep_nobody_waiting) {
   for (int time = 0; time < 4; ++time) {
     const Home home;
-    Watched run(home, example("wide_and_deep_clicks"), {std::string("run.transport=") + (time % 2 == 0 ? "shm" : "zmq"), "run.hang_seconds=8"});
+    Watched run(
+        home, example("wide_and_deep_clicks"),
+        {std::string("run.transport=") + (time % 2 == 0 ? "shm" : "zmq"), "run.hang_seconds=8"});
     ASSERT_TRUE(run.trains());
     for (const int worker : {0, 1}) run.harm(worker, time < 2 ? SIGKILL : SIGSTOP);
     for (const int worker : {0, 1}) EXPECT_TRUE(run.becomes(worker, "lost", 2 * promised));
@@ -90,10 +107,12 @@ TEST(TableRows, two_workers_that_are_lost_at_once_keep_nobody_waiting) {
   }
 }
 
-// The clock counts what the samples name: the bytes are those of a real run that deals out the same rounds.
+// The clock counts what the samples name: the bytes are those of a real run that deals out the same
+// rounds.
 TEST(TableRows, of_a_virtual_run_are_counted_as_they_are_sent) {
   const Home home;
-  const Json drawn = completed(short_run(kClicks, 60, served("synchronous", {"run.clock=virtual"})));
+  const Json drawn =
+      completed(short_run(kClicks, 60, served("synchronous", {"run.clock=virtual"})));
   const Json real = completed(short_run(kClicks, 60, served("synchronous")));
   EXPECT_EQ(drawn["ranks"][0]["parameters_xxh64"], real["ranks"][0]["parameters_xxh64"]);
   EXPECT_NEAR(drawn["tables"]["ratio"].get<double>(), real["tables"]["ratio"].get<double>(), 1e-9);
@@ -105,7 +124,9 @@ TEST(TableRows, are_said_in_words) {
   std::erase(arguments, "--json");
   const Ran ran = cli(arguments);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("x fewer bytes than whole ones, as workers took the rows that their samples name"));
+  EXPECT_THAT(
+      ran.out,
+      HasSubstr("x fewer bytes than whole ones, as workers took the rows that their samples name"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks that have some rows or columns of each layer, in real processes: what they train to, the checkpoint that they write together, what is refused.
+// Ranks that have some rows or columns of each layer, in real processes: what they train to, the
+// checkpoint that they write together, what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,12 +17,15 @@ const std::string kSplit = example("four_devices_tensor_parallel_gpt_grammar");
 
 TEST(CliTensorParallel, trains_to_the_weights_of_mirrored_and_writes_one_checkpoint_of_all_parts) {
   const Home home;
-  const Json mirrored = trained(kSplit, 320, 50, {"strategy.kind=mirrored", "training.batch_per_rank=8"});
+  const Json mirrored =
+      trained(kSplit, 320, 50, {"strategy.kind=mirrored", "training.batch_per_rank=8"});
   for (const std::string transport : {"shm", "zmq", "inproc"}) {
     const Json result = trained(kSplit, 320, 50, {"run.transport=" + transport});
     EXPECT_LE(distance(trained_weights(result), trained_weights(mirrored)), 1e-10) << transport;
-    EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(), 1e-10);
-    EXPECT_EQ(result["samples"], mirrored["samples"]) << "each is taken once, whoever has a part in it";
+    EXPECT_NEAR(result["held_out_loss"].get<double>(), mirrored["held_out_loss"].get<double>(),
+                1e-10);
+    EXPECT_EQ(result["samples"], mirrored["samples"])
+        << "each is taken once, whoever has a part in it";
   }
 }
 
@@ -30,7 +34,9 @@ TEST(CliTensorParallel, of_a_tied_table_and_of_clipping_too) {
   const std::vector<std::string> changes = {"model.layers[3].tied=true", "training.clip_norm=0.1"};
   std::vector<std::string> of_mirrored = changes;
   of_mirrored.insert(of_mirrored.end(), {"strategy.kind=mirrored", "training.batch_per_rank=8"});
-  EXPECT_LE(distance(trained_weights(trained(kSplit, 320, 50, changes)), trained_weights(trained(kSplit, 320, 50, of_mirrored))), 1e-10);
+  EXPECT_LE(distance(trained_weights(trained(kSplit, 320, 50, changes)),
+                     trained_weights(trained(kSplit, 320, 50, of_mirrored))),
+            1e-10);
 }
 
 TEST(CliTensorParallel, is_proved_and_simulated) {
@@ -59,10 +65,14 @@ TEST(CliTensorParallel, refuses_what_cannot_be_split_and_says_why) {
     EXPECT_EQ(ran.exit_code, 2) << ran.out;
     return ran.err + ran.out;
   };
-  EXPECT_THAT(refused({"model.layers[1].heads=2"}), HasSubstr("model.layers[1].heads: 2 heads of attention are not shared out evenly by 4 workers"));
+  EXPECT_THAT(
+      refused({"model.layers[1].heads=2"}),
+      HasSubstr(
+          "model.layers[1].heads: 2 heads of attention are not shared out evenly by 4 workers"));
   EXPECT_THAT(refused({"strategy.engine=gloo"}), HasSubstr("tensor_parallel"));
   EXPECT_THAT(refused({"data.sharding.kind=contiguous"}), HasSubstr("nobody owns any"));
-  EXPECT_THAT(refused({"strategy.compression.kind=fp16"}), HasSubstr("tensor_parallel does not compress gradients"));
+  EXPECT_THAT(refused({"strategy.compression.kind=fp16"}),
+              HasSubstr("tensor_parallel does not compress gradients"));
 }
 
 }  // namespace

@@ -12,12 +12,15 @@ namespace trainyard::process {
 // A run, and a viewer who asks and commands.
 class Watched {
  public:
-  Watched(const Home& home, const std::string& experiment, const std::vector<std::string>& overrides) : run_(home, endless_run(experiment, overrides)) {
+  Watched(const Home& home, const std::string& experiment,
+          const std::vector<std::string>& overrides)
+      : run_(home, endless_run(experiment, overrides)) {
     if (run_.wait_for_step(20)) client_ = run_.client();
   }
   bool trains() const { return client_ != nullptr; }
 
-  std::optional<session::Status> ask(session::Command command = session::Command::ask, int rank = -1) {
+  std::optional<session::Status> ask(session::Command command = session::Command::ask,
+                                     int rank = -1) {
     session::Ask ask;
     ask.command = command, ask.rank = rank;
     return asked(ask);
@@ -45,7 +48,8 @@ class Watched {
   }
   pid_t process(int rank) {
     const auto status = ask();
-    return status ? static_cast<pid_t>(status->ranks.at(static_cast<std::size_t>(rank)).process) : -1;
+    return status ? static_cast<pid_t>(status->ranks.at(static_cast<std::size_t>(rank)).process)
+                  : -1;
   }
   void harm(int rank, int signal) {
     const pid_t victim = process(rank);
@@ -55,7 +59,8 @@ class Watched {
   bool becomes(int rank, const std::string& wanted, double seconds = promised) {
     return wait_until(seconds, [&] { return state(rank) == wanted; });
   }
-  // It trains again, and is not only let in: should the run stop before its first step, it comes too late.
+  // It trains again, and is not only let in: should the run stop before its first step, it comes
+  // too late.
   bool is_back(int rank) {
     return wait_until(4 * promised, [&] {
       const auto status = ask();
@@ -89,7 +94,8 @@ class Watched {
 inline std::vector<std::string> kinds(const base::Json& result) {
   std::vector<std::string> all;
   for (const base::Json& fault : result.value("faults", base::Json::array()))
-    all.push_back(fault["kind"].get<std::string>() + " " + std::to_string(fault["rank"].get<int>()));
+    all.push_back(fault["kind"].get<std::string>() + " " +
+                  std::to_string(fault["rank"].get<int>()));
   return all;
 }
 

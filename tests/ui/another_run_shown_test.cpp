@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run that trains while an old one is opened and looked at: it is watched, listed, steered and asked about all the same.
+// A run that trains while an old one is opened and looked at: it is watched, listed, steered and
+// asked about all the same.
 #include <QFile>
 #include <QLabel>
 #include <QPushButton>
@@ -18,13 +19,18 @@ class AnotherRunShown : public OpenedRun {
     EXPECT_TRUE(open_live(live_));
     name_ = window_->runs().current()->name();
     EXPECT_TRUE(open_whole(old_));
-    EXPECT_TRUE(wait([&] { return document().data.kind == data::DataKind::idx; })) << "its drawing comes too";
+    EXPECT_TRUE(wait([&] { return document().data.kind == data::DataKind::idx; }))
+        << "its drawing comes too";
     window_->workspace().raise("runs");
-    EXPECT_TRUE(wait([&] { return line_of(panel(), old_) && state_of(panel(), live_) == "running"; }));
+    EXPECT_TRUE(
+        wait([&] { return line_of(panel(), old_) && state_of(panel(), live_) == "running"; }));
   }
-  static bool wait(const std::function<bool()>& condition) { return QTest::qWaitFor(condition, 60'000); }
+  static bool wait(const std::function<bool()>& condition) {
+    return QTest::qWaitFor(condition, 60'000);
+  }
   RunsPanel& panel() { return window_->runs_panel(); }
-  const QString live_ = live_run_of("four_devices_mirrored_digits.json"), old_ = run_of("four_devices_mirrored_mnist.json");
+  const QString live_ = live_run_of("four_devices_mirrored_digits.json"),
+                old_ = run_of("four_devices_mirrored_mnist.json");
   QString name_;  // of the live one
 };
 
@@ -40,7 +46,10 @@ TEST_F(AnotherRunShown, the_live_one_goes_on_and_comes_back_where_it_is) {
   EXPECT_TRUE(wait([&] { return losses() == 40; }));
   ASSERT_TRUE(train_on(40, 45));
   EXPECT_TRUE(wait([&] { return losses() == 45; })) << "and its chart goes on";
-  EXPECT_TRUE(wait([&] { return document().data.kind == data::DataKind::digits && window_->canvas().topology_scene().live(); }));
+  EXPECT_TRUE(wait([&] {
+    return document().data.kind == data::DataKind::digits &&
+           window_->canvas().topology_scene().live();
+  }));
 }
 
 TEST_F(AnotherRunShown, closing_asks_about_the_live_one) {
@@ -51,9 +60,13 @@ TEST_F(AnotherRunShown, closing_asks_about_the_live_one) {
 
 TEST_F(AnotherRunShown, what_steers_is_of_the_live_one_and_so_is_the_line_that_tells_how_it_goes) {
   EXPECT_FALSE(window_->controls().run_action().isEnabled()) << "or two would train at once";
-  EXPECT_TRUE(wait([&] { return window_->controls().stop_action().isEnabled() && window_->controls().pause_action().isEnabled(); }));
+  EXPECT_TRUE(wait([&] {
+    return window_->controls().stop_action().isEnabled() &&
+           window_->controls().pause_action().isEnabled();
+  }));
   const auto* bar = window_->findChild<RunStateBar*>();
-  EXPECT_TRUE(wait([&] { return bar->state_text().startsWith("Running"); })) << bar->state_text().toStdString();
+  EXPECT_TRUE(wait([&] { return bar->state_text().startsWith("Running"); }))
+      << bar->state_text().toStdString();
   QStringList told;
   for (const QLabel* label : bar->findChildren<QLabel*>()) told << label->text();
   EXPECT_TRUE(told.contains(name_)) << told.join(" | ").toStdString();
@@ -77,7 +90,8 @@ TEST_F(AnotherRunShown, the_end_of_the_live_one_is_seen) {
   EXPECT_EQ(window_->statusBar()->currentMessage(), name_ + " has ended");
   EXPECT_TRUE(window_->controls().run_action().isEnabled());
   EXPECT_TRUE(wait([&] { return state_of(panel(), live_) == "completed"; }));
-  EXPECT_EQ(window_->runs().current()->directory(), old_) << "one goes on looking at what one looks at";
+  EXPECT_EQ(window_->runs().current()->directory(), old_)
+      << "one goes on looking at what one looks at";
   EXPECT_TRUE(window_->findChild<RunStateBar*>()->state_text().startsWith("completed"));
   EXPECT_EQ(may_be_trashed(panel(), live_), std::optional(true));
   EXPECT_TRUE(window_->close());
@@ -85,10 +99,14 @@ TEST_F(AnotherRunShown, the_end_of_the_live_one_is_seen) {
 }
 
 TEST_F(AnotherRunShown, a_failure_of_the_live_one_is_told_by_name_and_leads_to_its_log) {
-  const base::Json problem{{"code", "failed"}, {"where", "rank 2"}, {"what", "It died."}, {"advice", "Run again"}};
+  const base::Json problem{
+      {"code", "failed"}, {"where", "rank 2"}, {"what", "It died."}, {"advice", "Run again"}};
   ASSERT_TRUE(end_live("failed", {{"problem", problem}}));
-  ASSERT_TRUE(wait([&] { return window_->errors().isVisible() && window_->errors().text().contains("It died."); }));
-  EXPECT_TRUE(window_->errors().text().startsWith(name_ + " failed")) << window_->errors().text().toStdString();
+  ASSERT_TRUE(wait([&] {
+    return window_->errors().isVisible() && window_->errors().text().contains("It died.");
+  }));
+  EXPECT_TRUE(window_->errors().text().startsWith(name_ + " failed"))
+      << window_->errors().text().toStdString();
   window_->errors().findChild<QPushButton*>()->click();
   EXPECT_EQ(window_->runs().current()->directory(), live_);
   EXPECT_TRUE(wait([&] { return !window_->log().visibleRegion().isEmpty(); }));
@@ -107,13 +125,17 @@ class AnotherRealRunShown : public RealWindow {
 };
 
 TEST_F(AnotherRealRunShown, is_no_way_to_lose_the_one_that_trains) {
-  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json"));
+  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR
+                            "/resources/experiments/four_devices_mirrored_digits.json"));
   const QString over = run(10);
-  ASSERT_TRUE(wait([&] { return !window_->runs().live() && window_->controls().run_action().isEnabled(); }));
+  ASSERT_TRUE(wait(
+      [&] { return !window_->runs().live() && window_->controls().run_action().isEnabled(); }));
   const QString training = run(100'000);
   ASSERT_TRUE(wait([&] { return state() == session::RunState::running; }));
   ASSERT_TRUE(window_->open(over));
-  ASSERT_TRUE(wait([&] { return window_->runs().current()->directory() == over && window_->runs().current()->complete(); }));
+  ASSERT_TRUE(wait([&] {
+    return window_->runs().current()->directory() == over && window_->runs().current()->complete();
+  }));
   EXPECT_FALSE(window_->close());
   EXPECT_EQ(asked_, 1);
   EXPECT_TRUE(window_->isVisible() && window_->runs().live());
@@ -121,7 +143,8 @@ TEST_F(AnotherRealRunShown, is_no_way_to_lose_the_one_that_trains) {
   EXPECT_FALSE(window_->close()) << "not before it has ended";
   ASSERT_TRUE(wait([&] { return !window_->isVisible(); }));
   EXPECT_FALSE(window_->runs().live());
-  EXPECT_TRUE(wait([&] { return read_run(training).state == "stopped"; })) << "that one, and in order";
+  EXPECT_TRUE(wait([&] { return read_run(training).state == "stopped"; }))
+      << "that one, and in order";
 }
 
 }  // namespace

@@ -23,15 +23,17 @@ class AnsweredWindow : public testing::Test {
 
   ui::Setup setup() {
     ui::Setup setup;
-    setup.services = {connect_to_answering, "/nowhere/trainyard-cli", directory_.filePath("runs"), kExamples};
+    setup.services = {connect_to_answering, "/nowhere/trainyard-cli", directory_.filePath("runs"),
+                      kExamples};
     setup.settings_file = directory_.filePath("settings.ini");
     setup.recovery = directory_.filePath("recovery");
-    setup.questions = Questions{[this](const QString&) { return ++asked_, save_answer_; },
-                                [this](const QString& run) { return asked_about_ << run, LiveRunAnswer::cancel; },
-                                [this] { return file_; },
-                                [this](const QString&) { return file_; },
-                                [](const QString&) { return QString(); },
-                                [](const QString&, const QString&, const QString&) { return false; }};
+    setup.questions =
+        Questions{[this](const QString&) { return ++asked_, save_answer_; },
+                  [this](const QString& run) { return asked_about_ << run, LiveRunAnswer::cancel; },
+                  [this] { return file_; },
+                  [this](const QString&) { return file_; },
+                  [](const QString&) { return QString(); },
+                  [](const QString&, const QString&, const QString&) { return false; }};
     return setup;
   }
   std::unique_ptr<MainWindow> make() { return make(setup()); }

@@ -34,7 +34,10 @@ class AnsweringCoordinator : public session::ControlClient {
   std::int64_t step_ = 122;
 };
 
-inline base::Result<std::unique_ptr<session::ControlClient>> connect_to_answering(const std::string&) { return std::make_unique<AnsweringCoordinator>(); }
+inline base::Result<std::unique_ptr<session::ControlClient>> connect_to_answering(
+    const std::string&) {
+  return std::make_unique<AnsweringCoordinator>();
+}
 
 // The run in this directory is said to have a coordinator.
 inline bool give_coordinator(const QString& directory) {

@@ -16,7 +16,9 @@ class BesideALiveRun : public test::OpenedRun {
     window_->activateWindow();
     EXPECT_TRUE(QTest::qWaitForWindowActive(window_.get())) << "shortcuts need an active window";
   }
-  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(window_.get(), key, modifiers); }
+  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(window_.get(), key, modifiers);
+  }
   QAction* action(const QString& text) const {
     for (QAction* one : window_->findChildren<QAction*>())
       if (one->text().remove('&') == text) return one;
@@ -24,7 +26,8 @@ class BesideALiveRun : public test::OpenedRun {
   }
   // The window shows what it trains.
   bool open_live_run() {
-    return open_live(live_run_of("four_devices_mirrored_digits.json")) && QTest::qWaitFor([&] { return window_->document().has_devices(); });
+    return open_live(live_run_of("four_devices_mirrored_digits.json")) &&
+           QTest::qWaitFor([&] { return window_->document().has_devices(); });
   }
   // The words on the welcome page.
   QString said() const {
@@ -42,7 +45,8 @@ TEST_F(BesideALiveRun, an_example_is_not_run_and_it_is_said_why) {
   const QString words = window_->runs().current()->name() + " is still training";
   window_->show_welcome(true);
   ASSERT_TRUE(QTest::qWaitFor([&] { return !run.isEnabled(); }));
-  EXPECT_TRUE(run.toolTip().contains("stop it before you run an example")) << run.toolTip().toStdString();
+  EXPECT_TRUE(run.toolTip().contains("stop it before you run an example"))
+      << run.toolTip().toStdString();
   EXPECT_TRUE(said().contains(words)) << said().toStdString();
   EXPECT_TRUE(window_->welcome().cards().at(0)->open_button().isEnabled());
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
@@ -63,8 +67,10 @@ TEST_F(BesideALiveRun, an_example_that_is_opened_is_not_taken_for_what_trains) {
   window_->welcome().cards().at(0)->open_button().click();
   EXPECT_FALSE(window_->shows_welcome());
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }));
-  EXPECT_TRUE(window_->offers().text().startsWith("This run trained another experiment")) << window_->offers().text().toStdString();
-  EXPECT_FALSE(window_->canvas().topology_scene().overlay()) << "nothing is shown on a drawing that was not measured";
+  EXPECT_TRUE(window_->offers().text().startsWith("This run trained another experiment"))
+      << window_->offers().text().toStdString();
+  EXPECT_FALSE(window_->canvas().topology_scene().overlay())
+      << "nothing is shown on a drawing that was not measured";
   EXPECT_TRUE(window_->runs().live()) << "and the run goes on";
   window_->offers().findChild<QPushButton*>()->click();
   EXPECT_TRUE(QTest::qWaitFor([&] { return window_->canvas().topology_scene().live(); }));
@@ -82,7 +88,8 @@ TEST_F(BesideALiveRun, every_way_that_leads_to_the_welcome_page_leads_back) {
   }
   EXPECT_TRUE(window_->workspace().dock("runs").isVisible()) << "as it was chosen";
   EXPECT_FALSE(window_->workspace().dock("inspector").isVisible());
-  for (const auto& [back, modifiers] : {std::pair(Qt::Key_Escape, Qt::KeyboardModifiers()), {Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier}}) {
+  for (const auto& [back, modifiers] : {std::pair(Qt::Key_Escape, Qt::KeyboardModifiers()),
+                                        {Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier}}) {
     window_->show_welcome(true);
     key(back, modifiers);
     EXPECT_FALSE(window_->shows_welcome()) << back;
@@ -104,8 +111,10 @@ TEST_F(BesideALiveRun, a_small_window_says_which_run_it_is_how_far_and_how_long_
   ASSERT_TRUE(open_live_run());
   window_->workspace().set_perspective(Workspace::Perspective::build);
   const auto* bar = window_->findChild<RunStateBar*>();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return bar->shown_state().contains("/1,000") && bar->shown_state().contains(" left"); }))
-      << bar->shown_state().toStdString() << " in " << bar->width();
+  EXPECT_TRUE(QTest::qWaitFor([&] {
+    return bar->shown_state().contains("/1,000") && bar->shown_state().contains(" left");
+  })) << bar->shown_state().toStdString()
+      << " in " << bar->width();
   const auto shows = [&](const QString& text) {
     for (const QLabel* label : bar->findChildren<QLabel*>())
       if (label->isVisible() && label->text() == text) return true;

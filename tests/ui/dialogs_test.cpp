@@ -20,9 +20,13 @@ namespace {
 class Dialogs : public testing::Test {
  protected:
   Dialogs() {
-    test::SyntheticRun().record(directory_.filePath("runs/2026-01-02_03-04-05_synthetic").toStdString(), 20);
+    test::SyntheticRun().record(
+        directory_.filePath("runs/2026-01-02_03-04-05_synthetic").toStdString(), 20);
     ui::Setup setup;
-    setup.services = {{}, "/nowhere/trainyard-cli", directory_.filePath("runs"), TRAINYARD_SOURCE_DIR "/resources/experiments"};
+    setup.services = {{},
+                      "/nowhere/trainyard-cli",
+                      directory_.filePath("runs"),
+                      TRAINYARD_SOURCE_DIR "/resources/experiments"};
     setup.settings_file = directory_.filePath("settings.ini");
     setup.recovery = directory_.filePath("recovery");
     window_ = std::make_unique<MainWindow>(setup);  // with its real dialogs
@@ -56,7 +60,8 @@ class Dialogs : public testing::Test {
   }
   QStringList dialogs_of(const QString& menu_text) {
     for (const QAction* menu : window_->menuBar()->actions())
-      if (QAction* action = find(*menu->menu(), menu_text)) return dialogs_of([action] { action->trigger(); });
+      if (QAction* action = find(*menu->menu(), menu_text))
+        return dialogs_of([action] { action->trigger(); });
     ADD_FAILURE() << "no action " << menu_text.toStdString();
     return {};
   }
@@ -100,7 +105,8 @@ TEST_F(Dialogs, of_a_run_that_goes_to_the_trash_ask_first) {
   window_->workspace().raise("runs");
   RunsPanel& panel = window_->runs_panel();
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries().size() == 1; }));
-  EXPECT_EQ(dialogs_of([&] { panel.ask_delete(panel.entries().front().directory); }), QStringList("Move run to trash"));
+  EXPECT_EQ(dialogs_of([&] { panel.ask_delete(panel.entries().front().directory); }),
+            QStringList("Move run to trash"));
   EXPECT_TRUE(QFile::exists(panel.entries().front().directory));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The main job, end to end: draw a topology with mouse and keys, choose a strategy, press Run, and watch real processes train.
+// The main job, end to end: draw a topology with mouse and keys, choose a strategy, press Run, and
+// watch real processes train.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -45,20 +46,28 @@ class DrawAndRun : public RealWindow {
     choose("strategy", "algorithm", "direct");
     type("training", "steps", steps);
     type("training", "batch_per_rank", "16");
-    ASSERT_TRUE(wait([&] { return window_->document().problems().empty(); })) << base::to_string(window_->document().problems());
+    ASSERT_TRUE(wait([&] { return window_->document().problems().empty(); }))
+        << base::to_string(window_->document().problems());
   }
 
   void run() {
     press("Run");
-    ASSERT_TRUE(wait([&] { return state() == RunState::running || points(ChartKind::loss, "train") > 0; })) << window_->errors().text().toStdString();
+    ASSERT_TRUE(wait([&] {
+      return state() == RunState::running || points(ChartKind::loss, "train") > 0;
+    })) << window_->errors().text().toStdString();
   }
 
-  // By what they were started with: all processes of a run have the test's own places in their environment.
+  // By what they were started with: all processes of a run have the test's own places in their
+  // environment.
   bool any_process_of_it(const char* program = "trainyard") {
     for (const QString& process : QDir("/proc").entryList({"[1-9]*"}, QDir::Dirs)) {
       QFile environment("/proc/" + process + "/environ"), command("/proc/" + process + "/cmdline");
-      if (process.toLongLong() == ::getpid() || !environment.open(QFile::ReadOnly) || !command.open(QFile::ReadOnly)) continue;
-      if (environment.readAll().contains(directory_.path().toUtf8()) && command.readAll().contains(program)) return true;
+      if (process.toLongLong() == ::getpid() || !environment.open(QFile::ReadOnly) ||
+          !command.open(QFile::ReadOnly))
+        continue;
+      if (environment.readAll().contains(directory_.path().toUtf8()) &&
+          command.readAll().contains(program))
+        return true;
     }
     return false;
   }
@@ -66,21 +75,27 @@ class DrawAndRun : public RealWindow {
   // Run is pressed, and whoever asks something now is ahead of the coordinator.
   void begin_to_run() {
     press("Run");
-    ASSERT_TRUE(wait([&] { return window_->runs().live(); })) << window_->errors().text().toStdString();
+    ASSERT_TRUE(wait([&] { return window_->runs().live(); }))
+        << window_->errors().text().toStdString();
     EXPECT_TRUE(wait([&] { return any_process_of_it(); })) << "or its end would not be seen either";
   }
 
   // No process of it, no socket, and the next may come.
   void expect_nothing_left() {
     EXPECT_FALSE(any_process_of_it("trainyard-rank"));
-    if (const auto& status = window_->runs().current()->status()) {  // of a run that is stopped at once none may have come
+    if (const auto& status = window_->runs().current()->status()) {  // of a run that is stopped at
+                                                                     // once none may have come
       EXPECT_EQ(status->ranks.size(), 2u);
       for (const session::RankStatus& rank : status->ranks)
-        EXPECT_TRUE(rank.process > 0 && ::kill(static_cast<pid_t>(rank.process), 0) != 0 && errno == ESRCH) << "rank " << rank.rank;
+        EXPECT_TRUE(rank.process > 0 && ::kill(static_cast<pid_t>(rank.process), 0) != 0 &&
+                    errno == ESRCH)
+            << "rank " << rank.rank;
     }
     EXPECT_TRUE(wait([&] { return !any_process_of_it(); }));
     const QDir sockets(directory_.filePath("trainyard"));
-    EXPECT_TRUE(wait([&] { return sockets.entryList({"run-*"}, QDir::AllEntries | QDir::Hidden | QDir::System).isEmpty(); }));
+    EXPECT_TRUE(wait([&] {
+      return sockets.entryList({"run-*"}, QDir::AllEntries | QDir::Hidden | QDir::System).isEmpty();
+    }));
     EXPECT_TRUE(window_->controls().run_action().isEnabled());
   }
 
@@ -110,21 +125,27 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   EXPECT_EQ(window_->document().experiment().strategy.algorithm, collective::Algorithm::direct);
   run();
 
-  ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") > 20 && points(ChartKind::rank_bytes, "received1") > 2; }));
+  ASSERT_TRUE(wait([&] {
+    return points(ChartKind::loss, "train") > 20 && points(ChartKind::rank_bytes, "received1") > 2;
+  }));
   expect_every_step(*series(ChartKind::loss, "train"), 20);
   for (const char* id : {"sent0", "sent1", "received0", "received1"}) {
     const PlotSeries* bytes = series(ChartKind::rank_bytes, id);
     ASSERT_TRUE(bytes) << id;
     EXPECT_GT(bytes->points.value(bytes->points.size() - 1), 0) << id;
   }
-  EXPECT_TRUE(series(ChartKind::link_bytes, "left to right") && series(ChartKind::link_bytes, "right to left"));
-  EXPECT_TRUE(series(ChartKind::gradient_norm, "local1") && series(ChartKind::gradient_norm, "reduced0"));
+  EXPECT_TRUE(series(ChartKind::link_bytes, "left to right") &&
+              series(ChartKind::link_bytes, "right to left"));
+  EXPECT_TRUE(series(ChartKind::gradient_norm, "local1") &&
+              series(ChartKind::gradient_norm, "reduced0"));
 
   ASSERT_TRUE(wait([&] { return window_->controls().pause_action().isEnabled(); }));
   press(window_->controls().pause_action());
   ASSERT_TRUE(wait([&] { return state() == RunState::paused; }));
   const std::int64_t paused = step();
-  ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused); })) << "all of it is on the charts";
+  ASSERT_TRUE(wait([&] {
+    return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused);
+  })) << "all of it is on the charts";
   const auto put_aside = [&](std::int64_t step) {
     std::set<int> ranks;
     for (const auto& [key, values] : window_->runs().current()->history().chunk_values())
@@ -134,8 +155,11 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   for (int once = 1; once <= 3; ++once) {
     press(window_->controls().step_action());
     ASSERT_TRUE(wait([&] { return state() == RunState::paused && step() == paused + once; }));
-    ASSERT_TRUE(wait([&] { return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused + once); }));
-    EXPECT_TRUE(wait([&] { return put_aside(paused + once - 1); })) << "who steps looks at what the chunks hold";
+    ASSERT_TRUE(wait([&] {
+      return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused + once);
+    }));
+    EXPECT_TRUE(wait([&] { return put_aside(paused + once - 1); }))
+        << "who steps looks at what the chunks hold";
   }
   press(window_->controls().pause_action());  // which now resumes
   ASSERT_TRUE(wait([&] { return step() > paused + 20; }));
@@ -151,21 +175,27 @@ TEST_F(DrawAndRun, a_rank_is_slowed_down_from_the_menu_of_its_device) {
   configure("100000");
   run();
   const std::string device = drawn().hosts[1].devices[0].name;
-  ASSERT_TRUE(wait([&] { return canvas().topology_scene().overlay() && canvas().topology_scene().overlay()->devices.contains(device) && step() > 3; }));
+  ASSERT_TRUE(wait([&] {
+    return canvas().topology_scene().overlay() &&
+           canvas().topology_scene().overlay()->devices.contains(device) && step() > 3;
+  }));
   bool chosen = false;
   QTimer menu;  // which holds up who opened it
   QObject::connect(&menu, &QTimer::timeout, [&] {
     QWidget* popup = QApplication::activePopupWidget();
-    if (auto* action = popup ? popup->findChild<QAction*>("slow_5") : nullptr) action->trigger(), chosen = true;
+    if (auto* action = popup ? popup->findChild<QAction*>("slow_5") : nullptr)
+      action->trigger(), chosen = true;
     if (popup) popup->close();
   });
   menu.start(10);
-  QContextMenuEvent asked(QContextMenuEvent::Mouse, pixel(device), canvas().viewport()->mapToGlobal(pixel(device)));
+  QContextMenuEvent asked(QContextMenuEvent::Mouse, pixel(device),
+                          canvas().viewport()->mapToGlobal(pixel(device)));
   QApplication::sendEvent(canvas().viewport(), &asked);
   menu.stop();
   ASSERT_TRUE(chosen);
   const auto last = [&](int rank) {
-    const auto* factors = window_->runs().current()->history().find({telemetry::Metric::slow_down, rank, 0});
+    const auto* factors =
+        window_->runs().current()->history().find({telemetry::Metric::slow_down, rank, 0});
     return factors ? factors->values.back() : 1;
   };
   ASSERT_TRUE(wait([&] { return last(1) == 5; })) << "the rank that trains on it says so itself";
@@ -190,7 +220,8 @@ TEST_F(DrawAndRun, undo_goes_to_the_start_and_back_while_a_run_goes_on_untouched
   EXPECT_EQ(window_->document().experiment(), experiment::Experiment{});
   EXPECT_TRUE(window_->isWindowModified());
   const std::int64_t before = window_->runs().current()->status() ? step() : 0;
-  ASSERT_TRUE(wait([&] { return state() == RunState::running && step() > before; })) << "the run is not the document's";
+  ASSERT_TRUE(wait([&] { return state() == RunState::running && step() > before; }))
+      << "the run is not the document's";
   for (int i = 0; i < edits; ++i) press("Redo");
   EXPECT_EQ(window_->document().experiment(), whole);
   EXPECT_FALSE(window_->isWindowModified()) << "back at what was saved";
@@ -206,8 +237,10 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
   run();
   ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->charts().reading(); }));
   const ui::Run& ran = *window_->runs().current();
-  ASSERT_EQ(ran.history().result().value("status", ""), "completed") << window_->errors().text().toStdString();
-  EXPECT_TRUE(ran.name().startsWith("drawn ")) << ran.name().toStdString() << ": nothing but the file has a name";
+  ASSERT_EQ(ran.history().result().value("status", ""), "completed")
+      << window_->errors().text().toStdString();
+  EXPECT_TRUE(ran.name().startsWith("drawn "))
+      << ran.name().toStdString() << ": nothing but the file has a name";
   expect_every_step(*series(ChartKind::loss, "train"), 60);
   EXPECT_EQ(points(ChartKind::loss, "train"), 60u);
   EXPECT_GE(points(ChartKind::accuracy, "held_out"), 1u);
@@ -216,17 +249,22 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
   const QString directory = ran.directory();
   window_ = make_window();
   ASSERT_TRUE(window_->open(directory));
-  ASSERT_TRUE(wait([&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
+  ASSERT_TRUE(
+      wait([&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
   for (const ChartKind kind : kChartKinds) {
-    const auto &before = first->charts().plot(kind).model().series(), &after = window_->charts().plot(kind).model().series();
+    const auto &before = first->charts().plot(kind).model().series(),
+               &after = window_->charts().plot(kind).model().series();
     ASSERT_EQ(before.size(), after.size()) << chart_title(kind).name;
     for (std::size_t line = 0; line < before.size(); ++line) {
       EXPECT_EQ(before[line]->id, after[line]->id);
-      ASSERT_EQ(before[line]->points.size(), after[line]->points.size()) << chart_title(kind).name << before[line]->id.toStdString();
-      for (std::size_t i = 0; i < before[line]->points.size(); ++i) ASSERT_EQ(before[line]->points.value(i), after[line]->points.value(i));
+      ASSERT_EQ(before[line]->points.size(), after[line]->points.size())
+          << chart_title(kind).name << before[line]->id.toStdString();
+      for (std::size_t i = 0; i < before[line]->points.size(); ++i)
+        ASSERT_EQ(before[line]->points.value(i), after[line]->points.value(i));
     }
   }
-  EXPECT_TRUE(wait([&] { return window_->document().experiment() == saved; })) << "the run brings its experiment, as it was given";
+  EXPECT_TRUE(wait([&] { return window_->document().experiment() == saved; }))
+      << "the run brings its experiment, as it was given";
   EXPECT_FALSE(window_->isWindowModified());
   EXPECT_TRUE(window_->files().open(file_));
   EXPECT_EQ(window_->document().experiment(), saved);
@@ -264,7 +302,10 @@ TEST_F(DrawAndRun, a_pace_that_is_chosen_while_the_run_starts_is_its_pace) {
   begin_to_run();
   QTest::keyClick(window_->controls().pace(), Qt::Key_Home);
   EXPECT_EQ(window_->controls().pace()->currentText(), "1 step/s");
-  ASSERT_TRUE(wait([&] { return state() == RunState::running && window_->runs().current()->status()->seconds_per_step == 1; }));
+  ASSERT_TRUE(wait([&] {
+    return state() == RunState::running &&
+           window_->runs().current()->status()->seconds_per_step == 1;
+  }));
   EXPECT_EQ(window_->controls().pace()->currentText(), "1 step/s");
 }
 

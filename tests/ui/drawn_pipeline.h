@@ -12,20 +12,23 @@
 namespace trainyard::ui::test {
 
 // One host with `ranks` devices on a bus that takes no time.
-inline experiment::Experiment drawn_pipeline(experiment::PipelineSchedule schedule, int ranks, int micro_batches, int chunks = 1) {
+inline experiment::Experiment drawn_pipeline(experiment::PipelineSchedule schedule, int ranks,
+                                             int micro_batches, int chunks = 1) {
   using model::LayerKind;
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(1, ranks);
   topology::Host& host = e.topology.hosts[0];
   host.bus_bandwidth_bits_per_second = 1e15, host.bus_latency_seconds = 0;
-  for (topology::Device& device : host.devices) device.peak_flops = 1e9, device.memory_bandwidth_bytes_per_second = 1e15;
+  for (topology::Device& device : host.devices)
+    device.peak_flops = 1e9, device.memory_bandwidth_bytes_per_second = 1e15;
   e.data.kind = data::DataKind::blobs;
   e.data.features = 6;
   e.data.classes = 6;
   e.data.train_samples = 10 * micro_batches;
   e.data.held_out_samples = 0;
   e.model.layers.clear();
-  for (int s = 1; s < ranks * chunks; ++s) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 6}, {LayerKind::tanh, 0}});
+  for (int s = 1; s < ranks * chunks; ++s)
+    e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 6}, {LayerKind::tanh, 0}});
   e.model.layers.push_back({LayerKind::linear, 0});
   e.strategy.kind = experiment::StrategyKind::pipeline;
   e.strategy.stages.schedule = schedule;

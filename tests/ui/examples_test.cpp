@@ -16,7 +16,8 @@ class Examples : public test::AnsweredWindow {
  protected:
   Examples() {
     QDir().mkpath(examples());
-    for (const QFileInfo& file : QDir(test::kExamples).entryInfoList({"*.json"}, QDir::Files)) QFile::copy(file.filePath(), path(file.fileName()));
+    for (const QFileInfo& file : QDir(test::kExamples).entryInfoList({"*.json"}, QDir::Files))
+      QFile::copy(file.filePath(), path(file.fileName()));
     ui::Setup setup = this->setup();
     setup.services.examples_directory = examples();
     window_ = make(setup);
@@ -33,11 +34,17 @@ TEST_F(Examples, one_that_is_opened_in_any_way_is_changed_and_saved_elsewhere) {
   const QString four = path("four_devices_mirrored_digits.json");
   const QByteArray before = bytes(four);
   ASSERT_FALSE(before.isEmpty());
-  const auto by_card = [&] { return window_->welcome().cards().at(1)->open_button().click(), true; };
+  const auto by_card = [&] {
+    return window_->welcome().cards().at(1)->open_button().click(), true;
+  };
   const auto by_command_line = [&] { return window_->open(four); };
-  const auto by_another_path = [&] { return window_->open(examples() + "/../experiments/four_devices_mirrored_digits.json"); };
+  const auto by_another_path = [&] {
+    return window_->open(examples() + "/../experiments/four_devices_mirrored_digits.json");
+  };
   int way = 0;
-  for (const std::function<bool()>& open : {std::function<bool()>(by_card), std::function<bool()>(by_command_line), std::function<bool()>(by_another_path)}) {
+  for (const std::function<bool()>& open :
+       {std::function<bool()>(by_card), std::function<bool()>(by_command_line),
+        std::function<bool()>(by_another_path)}) {
     save_answer_ = SaveAnswer::discard;
     ASSERT_TRUE(open());
     EXPECT_EQ(window_->document().file(), "") << way;
@@ -68,7 +75,8 @@ TEST_F(Examples, all_are_in_the_menu_by_name_and_open_from_there) {
   }
   ASSERT_TRUE(central);
   central->trigger();
-  EXPECT_EQ(window_->document().experiment().strategy.kind, experiment::StrategyKind::central_storage);
+  EXPECT_EQ(window_->document().experiment().strategy.kind,
+            experiment::StrategyKind::central_storage);
   EXPECT_EQ(window_->document().file(), "") << "as a new document";
 }
 
@@ -85,8 +93,10 @@ TEST_F(Examples, files_beside_one_are_found_although_it_is_a_new_document) {
   const auto given = *experiment::load(path("four_devices_mirrored_mnist.json").toStdString());
   const data::DataSpec& data = window_->document().experiment().data;
   ASSERT_FALSE(QFileInfo(QString::fromStdString(given.data.images)).isAbsolute());
-  EXPECT_EQ(QString::fromStdString(data.images), QDir::cleanPath(path(QString::fromStdString(given.data.images))));
-  EXPECT_EQ(QString::fromStdString(data.labels), QDir::cleanPath(path(QString::fromStdString(given.data.labels))));
+  EXPECT_EQ(QString::fromStdString(data.images),
+            QDir::cleanPath(path(QString::fromStdString(given.data.images))));
+  EXPECT_EQ(QString::fromStdString(data.labels),
+            QDir::cleanPath(path(QString::fromStdString(given.data.labels))));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank that dies is marked on the drawing, and stays so until another run; a coordinator that dies is told of.
+// A rank that dies is marked on the drawing, and stays so until another run; a coordinator that
+// dies is told of.
 #include <signal.h>
 
 #include <QFile>
@@ -16,11 +17,14 @@ namespace {
 using FailedRank = RealWindow;
 
 TEST_F(FailedRank, the_device_of_a_killed_rank_is_marked_until_the_next_run) {
-  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json"));
+  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR
+                            "/resources/experiments/four_devices_mirrored_digits.json"));
   type("training", "steps", "100000");
   press("Run");
   ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 5; }));
-  ASSERT_EQ(::kill(static_cast<pid_t>(window_->runs().current()->status()->ranks[2].process), SIGKILL), 0);
+  ASSERT_EQ(
+      ::kill(static_cast<pid_t>(window_->runs().current()->status()->ranks[2].process), SIGKILL),
+      0);
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
   const auto failed = [&] {
     const auto& overlay = canvas().topology_scene().overlay();
@@ -29,23 +33,35 @@ TEST_F(FailedRank, the_device_of_a_killed_rank_is_marked_until_the_next_run) {
   ASSERT_TRUE(wait(failed));
   QTest::qWait(500);  // nothing that is still on its way takes it back
   EXPECT_TRUE(failed());
-  EXPECT_EQ(canvas().topology_scene().overlay()->devices.size(), 1u) << "the others were told to stop";
+  EXPECT_EQ(canvas().topology_scene().overlay()->devices.size(), 1u)
+      << "the others were told to stop";
   press("Run");
-  ASSERT_TRUE(wait([&] { return window_->runs().live() && state() == session::RunState::running; }));
+  ASSERT_TRUE(
+      wait([&] { return window_->runs().live() && state() == session::RunState::running; }));
   EXPECT_FALSE(failed());
 }
 
 // What servers have written is whole: one click, and the same experiment goes on from it.
 TEST_F(FailedRank, a_run_that_lost_its_server_goes_on_from_its_checkpoint_at_a_click) {
-  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_workers_parameter_server_digits.json"));
+  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR
+                            "/resources/experiments/four_workers_parameter_server_digits.json"));
   ASSERT_TRUE(window_->document().set_value("run.checkpoint_every_steps", 20).empty());
   type("training", "steps", "100000");
   press("Run");
   ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 60; }));
-  ASSERT_TRUE(wait([&] { return session::committed_step(window_->runs().current()->directory().toStdString() + "/checkpoints").has_value(); }));
-  ASSERT_EQ(::kill(static_cast<pid_t>(window_->runs().current()->status()->ranks[4].process), SIGKILL), 0);
-  ASSERT_TRUE(wait([&] { return !window_->runs().live() && window_->runs().current()->history().result().is_object(); }));
-  const std::int64_t committed = window_->runs().current()->history().result().value("committed_step", std::int64_t{-1});
+  ASSERT_TRUE(wait([&] {
+    return session::committed_step(window_->runs().current()->directory().toStdString() +
+                                   "/checkpoints")
+        .has_value();
+  }));
+  ASSERT_EQ(
+      ::kill(static_cast<pid_t>(window_->runs().current()->status()->ranks[4].process), SIGKILL),
+      0);
+  ASSERT_TRUE(wait([&] {
+    return !window_->runs().live() && window_->runs().current()->history().result().is_object();
+  }));
+  const std::int64_t committed =
+      window_->runs().current()->history().result().value("committed_step", std::int64_t{-1});
   ASSERT_GT(committed, 0);
   QPushButton* go_on = nullptr;
   ASSERT_TRUE(wait([&] {
@@ -56,7 +72,10 @@ TEST_F(FailedRank, a_run_that_lost_its_server_goes_on_from_its_checkpoint_at_a_c
   EXPECT_EQ(go_on->text().toStdString(), "Go on from step " + std::to_string(committed));
   const QString before = window_->runs().current()->directory();
   go_on->click();
-  ASSERT_TRUE(wait([&] { return window_->runs().live() && window_->runs().current()->directory() != before && step() > committed + 5; }));
+  ASSERT_TRUE(wait([&] {
+    return window_->runs().live() && window_->runs().current()->directory() != before &&
+           step() > committed + 5;
+  }));
   EXPECT_EQ(window_->runs().current()->history().header().value("first_step", -1), committed);
   EXPECT_TRUE(window_->errors().isHidden());
 }
@@ -71,7 +90,8 @@ pid_t parent_of(std::int64_t process) {
 }
 
 TEST_F(FailedRank, a_coordinator_that_is_killed_is_said_to_be_with_the_steps_that_are_kept) {
-  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json"));
+  ASSERT_TRUE(window_->open(TRAINYARD_SOURCE_DIR
+                            "/resources/experiments/four_devices_mirrored_digits.json"));
   type("training", "steps", "100000");
   press("Run");
   ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 5; }));
@@ -82,9 +102,13 @@ TEST_F(FailedRank, a_coordinator_that_is_killed_is_said_to_be_with_the_steps_tha
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
   const QString said = window_->errors().text();
   EXPECT_TRUE(said.startsWith("The run broke off")) << said.toStdString();
-  const QString steps = counted(static_cast<std::int64_t>(window_->runs().current()->history().train_loss().size()), "steps");
-  EXPECT_TRUE(said.contains("ended without a word (killed?) after " + steps + ". What was recorded is kept. Run again.")) << said.toStdString();
-  EXPECT_FALSE(said.contains("of 100,000") || said.contains("starting")) << "how far it was is said once";
+  const QString steps = counted(
+      static_cast<std::int64_t>(window_->runs().current()->history().train_loss().size()), "steps");
+  EXPECT_TRUE(said.contains("ended without a word (killed?) after " + steps +
+                            ". What was recorded is kept. Run again."))
+      << said.toStdString();
+  EXPECT_FALSE(said.contains("of 100,000") || said.contains("starting"))
+      << "how far it was is said once";
   auto* show = window_->errors().findChild<QPushButton*>();
   ASSERT_EQ(show->text(), "Show log");
   show->click();

@@ -30,8 +30,16 @@ class FaultMenu : public testing::Test {
 };
 
 TEST_F(FaultMenu, asks_for_what_is_chosen) {
-  offer({.kill = true, .stall = true, .wake = true, .restart = true, .spared = true, .outcome = "goes on"});
-  const std::pair<const char*, Command> all[] = {{"kill", Command::kill}, {"stall", Command::stall}, {"wake", Command::wake}, {"restart", Command::restart}};
+  offer({.kill = true,
+         .stall = true,
+         .wake = true,
+         .restart = true,
+         .spared = true,
+         .outcome = "goes on"});
+  const std::pair<const char*, Command> all[] = {{"kill", Command::kill},
+                                                 {"stall", Command::stall},
+                                                 {"wake", Command::wake},
+                                                 {"restart", Command::restart}};
   for (const auto& [name, command] : all) {
     action(name).trigger();
     EXPECT_EQ(asked_, command) << name;
@@ -52,18 +60,22 @@ TEST_F(FaultMenu, enables_what_does_something_and_says_what_comes_of_it) {
 TEST(LinkMenu, asks_for_what_is_chosen_and_offers_what_changes_something) {
   QMenu menu;
   std::optional<double> asked;
-  add_link_menu(menu, {.link = 0, .possible = true, .why_not = {}, .part = 0.1}, [&](double part) { asked = part; });
+  add_link_menu(menu, {.link = 0, .possible = true, .why_not = {}, .part = 0.1},
+                [&](double part) { asked = part; });
   const auto action = [&](const char* name) { return menu.findChild<QAction*>(name); };
-  for (const auto& [name, part] : {std::pair("cut", 0.0), std::pair("slow_50", 0.5), std::pair("slow_1", 0.01), std::pair("restore", 1.0)}) {
+  for (const auto& [name, part] : {std::pair("cut", 0.0), std::pair("slow_50", 0.5),
+                                   std::pair("slow_1", 0.01), std::pair("restore", 1.0)}) {
     ASSERT_TRUE(action(name)->isEnabled()) << name;
     action(name)->trigger();
     EXPECT_EQ(asked, part) << name;
   }
   EXPECT_FALSE(action("slow_10")->isEnabled()) << "it is so slow";
   QMenu other;
-  add_link_menu(other, {.link = 0, .possible = false, .why_not = "links are drawn only", .part = 1}, [](double) {});
+  add_link_menu(other, {.link = 0, .possible = false, .why_not = "links are drawn only", .part = 1},
+                [](double) {});
   EXPECT_FALSE(other.findChild<QAction*>("cut")->isEnabled());
-  EXPECT_EQ(other.findChild<QAction*>("cut")->toolTip().toStdString(), "Not now: links are drawn only");
+  EXPECT_EQ(other.findChild<QAction*>("cut")->toolTip().toStdString(),
+            "Not now: links are drawn only");
 }
 
 TEST(LinkMenu, a_link_can_be_harmed_where_it_is_imposed_and_something_trains) {
@@ -87,15 +99,22 @@ TEST(LinkMenu, a_link_can_be_harmed_where_it_is_imposed_and_something_trains) {
 // In the window, with real processes: from the context menu of the device.
 class FaultsOfARun : public RealWindow {
  protected:
-  void train(const char* example, const std::vector<std::pair<const char*, const char*>>& values = {}, const char* checkpoint_every_steps = "0") {
+  void train(const char* example,
+             const std::vector<std::pair<const char*, const char*>>& values = {},
+             const char* checkpoint_every_steps = "0") {
     ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR "/resources/experiments/") + example));
-    for (const auto& [path, value] : values) ASSERT_TRUE(window_->document().set_value(path, value).empty());
+    for (const auto& [path, value] : values)
+      ASSERT_TRUE(window_->document().set_value(path, value).empty());
     type("run", "checkpoint_every_steps", checkpoint_every_steps);
     type("training", "steps", "1000000");
     press("Run");
-    ASSERT_TRUE(wait([&] { return state() == session::RunState::running && step() > 20 && canvas().topology_scene().overlay(); }));
+    ASSERT_TRUE(wait([&] {
+      return state() == session::RunState::running && step() > 20 &&
+             canvas().topology_scene().overlay();
+    }));
   }
-  // By the context menu of the device; false: it is not there, or not enabled. Whoever asks first is answered with yes.
+  // By the context menu of the device; false: it is not there, or not enabled. Whoever asks first
+  // is answered with yes.
   bool choose_at(QPoint at, const char* name) {
     bool chosen = false;
     QTimer menu;  // which holds up who opened it
@@ -110,9 +129,14 @@ class FaultsOfARun : public RealWindow {
     QApplication::sendEvent(canvas().viewport(), &asked);
     return chosen;
   }
-  bool choose_for(const std::string& device, const char* name) { return choose_at(pixel(device), name); }
+  bool choose_for(const std::string& device, const char* name) {
+    return choose_at(pixel(device), name);
+  }
   // In the middle of the first link.
-  QPoint on_link() { return canvas().mapFromScene(canvas().topology_scene().layout().links.front().path.pointAtPercent(0.5)); }
+  QPoint on_link() {
+    return canvas().mapFromScene(
+        canvas().topology_scene().layout().links.front().path.pointAtPercent(0.5));
+  }
   std::optional<double> part_of_first_link() {
     const auto& overlay = canvas().topology_scene().overlay();
     if (!overlay) return std::nullopt;
@@ -120,7 +144,8 @@ class FaultsOfARun : public RealWindow {
   }
   Absence absence(const char* device) {
     const auto& overlay = canvas().topology_scene().overlay();
-    return overlay && overlay->devices.contains(device) ? overlay->devices.at(device).absence : Absence::none;
+    return overlay && overlay->devices.contains(device) ? overlay->devices.at(device).absence
+                                                        : Absence::none;
   }
   bool becomes(const char* device, Absence wanted) {
     return wait([&] { return absence(device) == wanted; });
@@ -144,7 +169,8 @@ TEST_F(FaultsOfARun, a_worker_of_servers_is_lost_and_comes_back_and_stands_still
   EXPECT_TRUE(window_->runs().live());
   std::string kinds;
   ASSERT_TRUE(wait([&] { return window_->runs().current()->history().faults().size() >= 5; }));
-  for (const telemetry::Fault& fault : window_->runs().current()->history().faults()) kinds += fault.kind + std::to_string(fault.rank) + " ";
+  for (const telemetry::Fault& fault : window_->runs().current()->history().faults())
+    kinds += fault.kind + std::to_string(fault.rank) + " ";
   EXPECT_EQ(kinds, "killed1 lost1 back1 stalled2 awake2 ");
 }
 
@@ -153,22 +179,30 @@ TEST_F(FaultsOfARun, a_rank_without_which_training_ends_is_killed_only_when_that
   confirm_ = false;
   ASSERT_TRUE(choose_for("cpu2", "kill"));
   EXPECT_EQ(confirmed_, 1);
-  EXPECT_TRUE(meant_.contains("without rank 2 (worker)") && meant_.contains("no checkpoint")) << meant_.toStdString();
+  EXPECT_TRUE(meant_.contains("without rank 2 (worker)") && meant_.contains("no checkpoint"))
+      << meant_.toStdString();
   const std::int64_t before = step();
   ASSERT_TRUE(wait([&] { return step() > before + 5; })) << "it was not meant";
   confirm_ = true;
   ASSERT_TRUE(choose_for("cpu2", "kill"));
   EXPECT_EQ(confirmed_, 2);
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
-  EXPECT_EQ(window_->runs().current()->history().result()["problem"]["where"], "rank 2 (cpu2 on host0)");
+  EXPECT_EQ(window_->runs().current()->history().result()["problem"]["where"],
+            "rank 2 (cpu2 on host0)");
 }
 
 TEST_F(FaultsOfARun, of_a_server_it_is_said_from_which_checkpoint_another_run_can_go_on) {
   confirm_ = false;
   train("four_workers_parameter_server_digits.json", {}, "10");
-  ASSERT_TRUE(wait([&] { return session::committed_step(window_->runs().current()->directory().toStdString() + "/checkpoints").has_value(); }));
+  ASSERT_TRUE(wait([&] {
+    return session::committed_step(window_->runs().current()->directory().toStdString() +
+                                   "/checkpoints")
+        .has_value();
+  }));
   ASSERT_TRUE(choose_for("server", "kill"));
-  EXPECT_TRUE(meant_.contains("without rank 4 (parameter server)") && meant_.contains("go on from its checkpoint of step ")) << meant_.toStdString();
+  EXPECT_TRUE(meant_.contains("without rank 4 (parameter server)") &&
+              meant_.contains("go on from its checkpoint of step "))
+      << meant_.toStdString();
   EXPECT_TRUE(window_->runs().live());
 }
 

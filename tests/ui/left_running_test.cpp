@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A workbench that is killed loses no run: the coordinator was started detached, and the next start finds it and attaches.
+// A workbench that is killed loses no run: the coordinator was started detached, and the next start
+// finds it and attaches.
 #include <gtest/gtest.h>
 
 #include <QDir>
@@ -22,7 +23,8 @@ class LeftRunning : public RealWindow {
  protected:
   // Never ends by itself, and leaves the machine room to breathe.
   QString write_experiment() {
-    auto experiment = *experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json");
+    auto experiment = *experiment::load(TRAINYARD_SOURCE_DIR
+                                        "/resources/experiments/four_devices_mirrored_digits.json");
     experiment.training.steps = 100'000;
     experiment.run.seconds_per_step = 0.02;
     const QString file = directory_.filePath("long.json");
@@ -30,13 +32,18 @@ class LeftRunning : public RealWindow {
     return file;
   }
 
-  // The program itself, with a run; killed without a word once that has trained `steps`. Gives the run as another viewer sees it.
+  // The program itself, with a run; killed without a word once that has trained `steps`. Gives the
+  // run as another viewer sees it.
   std::unique_ptr<ui::Run> run_and_kill(std::size_t steps) {
     QProcess workbench;
     workbench.setProcessChannelMode(QProcess::ForwardedChannels);
-    workbench.start(TRAINYARD_BIN_DIR "/trainyard", {"--settings", directory_.filePath("killed.ini"), "--run", write_experiment()});
+    workbench.start(TRAINYARD_BIN_DIR "/trainyard",
+                    {"--settings", directory_.filePath("killed.ini"), "--run", write_experiment()});
     QStringList runs;
-    EXPECT_TRUE(wait([&] { return !(runs = run_directories(services().runs_directory)).isEmpty() && QFile::exists(runs.first() + "/" + kControlFile); }));
+    EXPECT_TRUE(wait([&] {
+      return !(runs = run_directories(services().runs_directory)).isEmpty() &&
+             QFile::exists(runs.first() + "/" + kControlFile);
+    }));
     if (runs.isEmpty()) return nullptr;
     auto run = ui::Run::open(services(), runs.first());
     EXPECT_TRUE(wait([&] { return run->live() && run->history().train_loss().size() >= steps; }));
@@ -48,11 +55,13 @@ class LeftRunning : public RealWindow {
   }
 };
 
-TEST_F(LeftRunning, a_killed_workbench_leaves_its_run_and_the_next_attaches_with_the_whole_history) {
+TEST_F(LeftRunning,
+       a_killed_workbench_leaves_its_run_and_the_next_attaches_with_the_whole_history) {
   const auto seen = run_and_kill(10);
   ASSERT_TRUE(seen);
   const std::size_t before = seen->history().train_loss().size();
-  ASSERT_TRUE(wait([&] { return seen->history().train_loss().size() > before + 20; })) << "it goes on without the window";
+  ASSERT_TRUE(wait([&] { return seen->history().train_loss().size() > before + 20; }))
+      << "it goes on without the window";
 
   window_ = make_window();
   Document lost;
@@ -64,15 +73,20 @@ TEST_F(LeftRunning, a_killed_workbench_leaves_its_run_and_the_next_attaches_with
   window_->offer_what_was_left();
   ASSERT_TRUE(wait([&] { return window_->offers().isVisible(); }));
   EXPECT_TRUE(window_->left_unsaved().isVisible()) << "one offer does not hide the other";
-  EXPECT_TRUE(window_->offers().text().contains("still alive")) << window_->offers().text().toStdString();
+  EXPECT_TRUE(window_->offers().text().contains("still alive"))
+      << window_->offers().text().toStdString();
   const std::size_t known = seen->history().train_loss().size();
   QTest::mouseClick(window_->offers().findChild<QPushButton*>(), Qt::LeftButton);
-  ASSERT_TRUE(wait([&] { return state() == session::RunState::running && points(ChartKind::loss, "train") >= known; }));
+  ASSERT_TRUE(wait([&] {
+    return state() == session::RunState::running && points(ChartKind::loss, "train") >= known;
+  }));
 
   const PointSeries& loss = series(ChartKind::loss, "train")->points;
-  for (std::size_t i = 0; i < loss.size(); ++i) ASSERT_EQ(loss.at(i).step, static_cast<double>(i)) << "nothing is missing";
+  for (std::size_t i = 0; i < loss.size(); ++i)
+    ASSERT_EQ(loss.at(i).step, static_cast<double>(i)) << "nothing is missing";
   const auto given = *experiment::load(directory_.filePath("long.json").toStdString());
-  EXPECT_TRUE(wait([&] { return window_->document().experiment() == given; })) << "as given, not as resolved";
+  EXPECT_TRUE(wait([&] { return window_->document().experiment() == given; }))
+      << "as given, not as resolved";
   EXPECT_FALSE(window_->controls().run_action().isEnabled()) << "a run is live";
   EXPECT_TRUE(window_->controls().pause_action().isEnabled());
   press(window_->controls().stop_action());
@@ -88,10 +102,12 @@ struct Search {
   std::atomic<bool> closed_before_the_answer{false};
 };
 
-// A real connection that tells what is done with it, and does not close before the search has answered.
+// A real connection that tells what is done with it, and does not close before the search has
+// answered.
 class WatchedClient final : public session::ControlClient {
  public:
-  WatchedClient(std::unique_ptr<session::ControlClient> client, std::shared_ptr<Search> search) : client_(std::move(client)), search_(std::move(search)) {}
+  WatchedClient(std::unique_ptr<session::ControlClient> client, std::shared_ptr<Search> search)
+      : client_(std::move(client)), search_(std::move(search)) {}
   ~WatchedClient() override {
     if (!search_->answered.tryAcquire(1, kPatience / 4)) search_->closed_before_the_answer = true;
   }
@@ -111,7 +127,9 @@ class WatchedClient final : public session::ControlClient {
 };
 
 Services watched(Services services, const std::shared_ptr<Search>& search) {
-  services.connect = [connect = services.connect, search](const std::string& endpoint) -> base::Result<std::unique_ptr<session::ControlClient>> {
+  services.connect =
+      [connect = services.connect, search](
+          const std::string& endpoint) -> base::Result<std::unique_ptr<session::ControlClient>> {
     auto client = connect(endpoint);
     if (!client) return base::fail(client.error());
     return std::make_unique<WatchedClient>(std::move(*client), search);
@@ -119,7 +137,8 @@ Services watched(Services services, const std::shared_ptr<Search>& search) {
   return services;
 }
 
-// Patience with one dead run is enough for all, and closing what leads nowhere, which takes seconds, is nobody's business.
+// Patience with one dead run is enough for all, and closing what leads nowhere, which takes
+// seconds, is nobody's business.
 TEST_F(LeftRunning, runs_whose_coordinator_died_too_are_not_offered_and_are_asked_at_once) {
   for (int i = 0; i < Search::kRuns; ++i) {
     const QDir run(services().runs_directory + QString("/2026-01-0%1_00-00-00_dead").arg(i + 1));
@@ -132,12 +151,15 @@ TEST_F(LeftRunning, runs_whose_coordinator_died_too_are_not_offered_and_are_aske
   }
   const auto search = std::make_shared<Search>();
   std::optional<QStringList> found;
-  find_live_runs_later(watched(services(), search), window_.get(), [&](const QStringList& live) { found = live; });
+  find_live_runs_later(watched(services(), search), window_.get(),
+                       [&](const QStringList& live) { found = live; });
   ASSERT_TRUE(wait([&] { return found.has_value(); }));
-  EXPECT_FALSE(search->closed_before_the_answer.load()) << "the answer waited for connections to close";
+  EXPECT_FALSE(search->closed_before_the_answer.load())
+      << "the answer waited for connections to close";
   search->answered.release(Search::kRuns);
   EXPECT_TRUE(found->isEmpty());
-  EXPECT_EQ(search->asked_before_listening.load(), Search::kRuns) << "they were asked one after the other";
+  EXPECT_EQ(search->asked_before_listening.load(), Search::kRuns)
+      << "they were asked one after the other";
 }
 
 }  // namespace

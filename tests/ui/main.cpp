@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tests of the workbench: a QApplication without a screen, in the light theme, with settings of its own.
+// Tests of the workbench: a QApplication without a screen, in the light theme, with settings of its
+// own.
 #include <gtest/gtest.h>
 
 #include <QApplication>

@@ -31,7 +31,8 @@ TEST_F(MainWindowTest, starts_with_the_welcome_page_and_no_run) {
 TEST_F(MainWindowTest, opening_an_example_shows_it_and_runs_nothing) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   EXPECT_FALSE(window_->shows_welcome());
-  EXPECT_TRUE(window_->windowTitle().startsWith("Four devices, mirrored, digits[*] — Trainyard")) << window_->windowTitle().toStdString();
+  EXPECT_TRUE(window_->windowTitle().startsWith("Four devices, mirrored, digits[*] — Trainyard"))
+      << window_->windowTitle().toStdString();
   EXPECT_FALSE(window_->isWindowModified());
   EXPECT_EQ(window_->runs().current(), nullptr);
 }
@@ -50,23 +51,30 @@ TEST_F(MainWindowTest, a_bad_file_is_an_error_that_names_it_and_changes_nothing)
   bad.write("{ \"version\": 1, \"trainig\": {} }");
   bad.close();
   EXPECT_FALSE(window_->open(bad.fileName()));
-  EXPECT_TRUE(window_->errors().text().contains("trainig")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("trainig"))
+      << window_->errors().text().toStdString();
   EXPECT_TRUE(window_->shows_welcome());
 }
 
-TEST_F(MainWindowTest, a_file_with_a_value_that_is_refused_is_not_opened_and_every_problem_says_what_to_do) {
-  experiment::Experiment broken = *experiment::load(example("four_devices_mirrored_digits.json").toStdString());
+TEST_F(MainWindowTest,
+       a_file_with_a_value_that_is_refused_is_not_opened_and_every_problem_says_what_to_do) {
+  experiment::Experiment broken =
+      *experiment::load(example("four_devices_mirrored_digits.json").toStdString());
   broken.training.batch_per_rank = 0;
   const std::string file = directory_.filePath("broken.json").toStdString();
   ASSERT_TRUE(experiment::save(broken, file));
   EXPECT_FALSE(window_->open(QString::fromStdString(file)));
-  EXPECT_TRUE(window_->errors().text().contains("Change it in a text editor, and open it again.")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("Change it in a text editor, and open it again."))
+      << window_->errors().text().toStdString();
   broken.strategy.kind = experiment::StrategyKind::one_device;
   ASSERT_TRUE(experiment::save(broken, file));
   EXPECT_FALSE(window_->open(QString::fromStdString(file)));
   const QString said = window_->errors().text();
-  EXPECT_TRUE(said.contains("training.batch_per_rank") && said.contains("Change it in a text editor, and open it again.")) << said.toStdString();
-  EXPECT_TRUE(said.contains("strategy.kind") && said.contains("use mirrored")) << said.toStdString();
+  EXPECT_TRUE(said.contains("training.batch_per_rank") &&
+              said.contains("Change it in a text editor, and open it again."))
+      << said.toStdString();
+  EXPECT_TRUE(said.contains("strategy.kind") && said.contains("use mirrored"))
+      << said.toStdString();
   EXPECT_TRUE(window_->shows_welcome());
 }
 
@@ -121,8 +129,10 @@ TEST_F(MainWindowTest, neither_run_nor_save_takes_an_old_value_for_a_text_that_w
   QTest::keyClicks(batch->focusProxy(), "0");
   window_->start_run();
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
-  EXPECT_TRUE(window_->errors().text().startsWith("This experiment cannot run yet")) << window_->errors().text().toStdString();
-  EXPECT_TRUE(window_->errors().text().contains("Training: Batch per rank")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().startsWith("This experiment cannot run yet"))
+      << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("Training: Batch per rank"))
+      << window_->errors().text().toStdString();
   EXPECT_EQ(window_->runs().current(), nullptr);
   EXPECT_EQ(text->text(), "0");
   EXPECT_TRUE(batch->focusProxy()->hasFocus());
@@ -135,15 +145,20 @@ TEST_F(MainWindowTest, neither_run_nor_save_takes_an_old_value_for_a_text_that_w
 
 TEST_F(MainWindowTest, what_devices_have_no_room_for_is_not_run_and_it_is_said_what_would_fit) {
   ASSERT_TRUE(window_->open(example("two_devices_gpt_grammar.json")));
-  window_->document().edit("Small", [](experiment::Experiment& e) { e.topology.hosts[0].devices[0].memory_bytes = 1'000'000; });
+  window_->document().edit("Small", [](experiment::Experiment& e) {
+    e.topology.hosts[0].devices[0].memory_bytes = 1'000'000;
+  });
   ASSERT_TRUE(QTest::qWaitFor([&] { return !window_->inspector().cost().room().empty(); }, 20'000));
   window_->start_run();
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
-  EXPECT_TRUE(window_->errors().text().startsWith("This experiment cannot run yet")) << window_->errors().text().toStdString();
-  EXPECT_TRUE(window_->errors().text().contains("would be out of memory")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().startsWith("This experiment cannot run yet"))
+      << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("would be out of memory"))
+      << window_->errors().text().toStdString();
   EXPECT_EQ(window_->runs().current(), nullptr);
   window_->document().undo_stack().undo();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !window_->errors().isVisible(); })) << "it has room again";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !window_->errors().isVisible(); }))
+      << "it has room again";
 }
 
 // The lines of a table are many, and the last one is wrong.
@@ -164,19 +179,23 @@ TEST_F(MainWindowTest, run_looks_through_a_large_file_without_keeping_the_window
   });
   window_->start_run();
   EXPECT_FALSE(window_->controls().run_action().isEnabled()) << "it is wanted already";
-  EXPECT_TRUE(window_->statusBar()->currentMessage().startsWith("Looking at")) << "and the window goes on meanwhile";
+  EXPECT_TRUE(window_->statusBar()->currentMessage().startsWith("Looking at"))
+      << "and the window goes on meanwhile";
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }, 60'000));
-  EXPECT_TRUE(window_->errors().text().contains("line 100002")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("line 100002"))
+      << window_->errors().text().toStdString();
   EXPECT_TRUE(window_->controls().run_action().isEnabled());
   EXPECT_TRUE(window_->statusBar()->currentMessage().isEmpty());
 }
 
 TEST_F(MainWindowTest, an_empty_canvas_says_what_to_do_and_scolds_nobody) {
   ASSERT_TRUE(window_->files().new_document());
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window_->document().problems().empty(); })) << "it cannot run, and the document knows";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !window_->document().problems().empty(); }))
+      << "it cannot run, and the document knows";
   EXPECT_TRUE(window_->document().shown_problems().empty());
   EXPECT_EQ(window_->workspace().dock("problems").windowTitle(), "Problems");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->inspector().cost().cost_text().contains("Place a device"); }));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return window_->inspector().cost().cost_text().contains("Place a device"); }));
   window_->start_run();
   EXPECT_TRUE(window_->errors().text().contains("Drag a device from the palette"));
   window_->errors().findChild<QPushButton*>()->click();
@@ -197,19 +216,29 @@ TEST_F(MainWindowTest, what_was_said_of_an_empty_canvas_goes_when_a_device_is_dr
 TEST_F(MainWindowTest, a_failed_run_leads_to_the_log_of_the_rank_that_failed) {
   const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_failed");
   base::Json header = test::SyntheticRun{.ranks = 2}.header();
-  header["experiment"] = {{"document", experiment::to_json(*experiment::load(example("four_devices_mirrored_digits.json").toStdString()))}};
+  header["experiment"] = {
+      {"document", experiment::to_json(*experiment::load(
+                       example("four_devices_mirrored_digits.json").toStdString()))}};
   ASSERT_TRUE(QDir().mkpath(directory));
-  auto writer = *telemetry::RecordingWriter::create(directory.toStdString() + "/" + telemetry::kRecordingFile, header);
+  auto writer = *telemetry::RecordingWriter::create(
+      directory.toStdString() + "/" + telemetry::kRecordingFile, header);
   for (const int rank : {0, 1}) {
-    const base::Json line{{"level", "info"}, {"time_ns", 1}, {"text", "rank " + std::to_string(rank) + " is ready"}};
+    const base::Json line{
+        {"level", "info"}, {"time_ns", 1}, {"text", "rank " + std::to_string(rank) + " is ready"}};
     ASSERT_TRUE(writer.append_json(telemetry::FrameType::log, rank, line));
   }
-  const base::Json problem{{"code", "failed"}, {"where", "rank 1 (cpu1 on host0)"}, {"what", "ended by signal 9"}, {"accepted", ""}, {"advice", "see its log"}};
-  ASSERT_TRUE(writer.append_json(telemetry::FrameType::result, -1, {{"status", "failed"}, {"problem", problem}}));
+  const base::Json problem{{"code", "failed"},
+                           {"where", "rank 1 (cpu1 on host0)"},
+                           {"what", "ended by signal 9"},
+                           {"accepted", ""},
+                           {"advice", "see its log"}};
+  ASSERT_TRUE(writer.append_json(telemetry::FrameType::result, -1,
+                                 {{"status", "failed"}, {"problem", problem}}));
   ASSERT_TRUE(writer.close());
   ASSERT_TRUE(window_->open(directory));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().text().contains("see its log"); }));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); })) << "the run brings its drawing";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); }))
+      << "the run brings its drawing";
   EXPECT_FALSE(window_->errors().isHidden()) << "which hides nothing that was said of the run";
   const auto marked = [&] {
     const auto& overlay = window_->canvas().topology_scene().overlay();
@@ -228,7 +257,8 @@ TEST_F(MainWindowTest, a_program_that_is_missing_is_said_so) {
   ASSERT_TRUE(window_->open(example("one_device_digits.json")));
   window_->start_run();
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->errors().isVisible(); }));
-  EXPECT_TRUE(window_->errors().text().contains("trainyard-cli")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("trainyard-cli"))
+      << window_->errors().text().toStdString();
 }
 
 TEST_F(MainWindowTest, selecting_on_the_canvas_shows_it_in_the_inspector) {
@@ -269,7 +299,8 @@ void leave_unsaved(const std::string& name, const QTemporaryDir& directory) {
   lost.set_value("name", name);
   Autosave autosave(lost, directory.filePath("other"), 1);
   autosave.write_now();
-  ASSERT_TRUE(QFile::copy(autosave.copy(), recovery + "/" + QString::fromStdString(name) + ".json"));
+  ASSERT_TRUE(
+      QFile::copy(autosave.copy(), recovery + "/" + QString::fromStdString(name) + ".json"));
 }
 
 TEST_F(MainWindowTest, work_that_a_crash_left_is_offered_and_recovered) {
@@ -280,7 +311,8 @@ TEST_F(MainWindowTest, work_that_a_crash_left_is_offered_and_recovered) {
   window_->left_unsaved().findChild<QPushButton*>()->click();
   EXPECT_EQ(window_->document().experiment().name, "lost work");
   EXPECT_TRUE(window_->isWindowModified());
-  EXPECT_FALSE(QFile::exists(directory_.filePath("recovery/lost work.json"))) << "it is this window's now";
+  EXPECT_FALSE(QFile::exists(directory_.filePath("recovery/lost work.json")))
+      << "it is this window's now";
   EXPECT_TRUE(window_->left_unsaved().isHidden());
 }
 
@@ -290,10 +322,12 @@ TEST_F(MainWindowTest, of_several_crashes_all_work_is_offered_one_after_the_othe
     QTest::qWait(20);
   }
   window_->offer_what_was_left();
-  EXPECT_TRUE(window_->left_unsaved().text().contains("newer")) << window_->left_unsaved().text().toStdString();
+  EXPECT_TRUE(window_->left_unsaved().text().contains("newer"))
+      << window_->left_unsaved().text().toStdString();
   QTest::mouseClick(window_->left_unsaved().findChildren<QToolButton*>().last(), Qt::LeftButton);
   ASSERT_TRUE(window_->left_unsaved().isVisible());
-  EXPECT_TRUE(window_->left_unsaved().text().contains("older")) << window_->left_unsaved().text().toStdString();
+  EXPECT_TRUE(window_->left_unsaved().text().contains("older"))
+      << window_->left_unsaved().text().toStdString();
   window_->left_unsaved().findChild<QPushButton*>()->click();
   EXPECT_EQ(window_->document().experiment().name, "older");
   EXPECT_TRUE(window_->left_unsaved().isHidden());

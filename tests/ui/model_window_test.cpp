@@ -54,7 +54,9 @@ TEST_F(ModelWindow, what_is_selected_is_marked_on_the_drawing_while_it_is_looked
     QCoreApplication::processEvents();
     return window_->canvas().grab().toImage();
   };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window_->canvas().topology_scene().logical().arrows().empty(); })) << "its tiles name their layers";
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return !window_->canvas().topology_scene().logical().arrows().empty();
+  })) << "its tiles name their layers";
   const QImage plain = drawn();
   panel().view().select({0}, 0);
   EXPECT_NE(drawn(), plain);

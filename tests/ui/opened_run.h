@@ -19,10 +19,15 @@ class OpenedRun : public AnsweredWindow {
   QString live_run_of(const char* name) { return run_of(name, true); }
   QString run_of(const char* name, bool live) {
     const auto given = *experiment::load(example(name).toStdString());
-    const base::Json data{{"sample_shape", {28, 28}}, {"classes", 10}, {"train_samples", 8000}, {"held_out_samples", 2000}};
-    const auto resolved =
-        experiment::resolved_from_json({{"document", experiment::to_json(experiment::located(given, kExamples.toStdString()))}, {"data", data}});
-    const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_" + QString(name).left(30));
+    const base::Json data{{"sample_shape", {28, 28}},
+                          {"classes", 10},
+                          {"train_samples", 8000},
+                          {"held_out_samples", 2000}};
+    const auto resolved = experiment::resolved_from_json(
+        {{"document", experiment::to_json(experiment::located(given, kExamples.toStdString()))},
+         {"data", data}});
+    const QString directory =
+        directory_.filePath("runs/2026-01-01_00-00-00_" + QString(name).left(30));
     const test::SyntheticRun synthetic{.experiment = experiment::to_json(*resolved)};
     if (live) {
       live_run_.emplace(synthetic.create(directory.toStdString()));
@@ -33,7 +38,9 @@ class OpenedRun : public AnsweredWindow {
     EXPECT_TRUE(experiment::save(given, (directory + "/experiment.json").toStdString()));
     return directory;
   }
-  bool train_on(int begin, int end) { return static_cast<bool>(test::SyntheticRun{}.append(*live_run_, begin, end)); }
+  bool train_on(int begin, int end) {
+    return static_cast<bool>(test::SyntheticRun{}.append(*live_run_, begin, end));
+  }
   bool end_live(const char* status, const base::Json& more = base::Json::object()) {
     base::Json result{{"type", "result"}, {"status", status}, {"steps", 20}};
     result.update(more);
@@ -41,11 +48,14 @@ class OpenedRun : public AnsweredWindow {
   }
   bool open_whole(const QString& directory) {
     return window_->open(directory) && QTest::qWaitFor([&] {
-             return window_->runs().current()->directory() == directory && window_->runs().current()->complete() && !window_->charts().reading();
+             return window_->runs().current()->directory() == directory &&
+                    window_->runs().current()->complete() && !window_->charts().reading();
            });
   }
   bool open_live(const QString& directory) {
-    return window_->open(directory) && QTest::qWaitFor([&] { return window_->runs().live() && window_->runs().current()->history().ranks() > 0; });
+    return window_->open(directory) && QTest::qWaitFor([&] {
+             return window_->runs().live() && window_->runs().current()->history().ranks() > 0;
+           });
   }
   std::size_t losses() {  // on the chart, of the run that is shown
     const PlotSeries* line = window_->charts().plot(ChartKind::loss).model().find("1/train");
@@ -53,7 +63,8 @@ class OpenedRun : public AnsweredWindow {
   }
   void after_a_look() { QTest::qWait(500); }  // the window looks at the run a few times a second
   const experiment::Experiment& document() { return window_->document().experiment(); }
-  experiment::Experiment mnist_ = *experiment::load(example("four_devices_mirrored_mnist.json").toStdString());
+  experiment::Experiment mnist_ =
+      *experiment::load(example("four_devices_mirrored_mnist.json").toStdString());
   std::optional<telemetry::RecordingWriter> live_run_;
 };
 

@@ -9,13 +9,16 @@ namespace {
 
 using test::OpenedRun;
 
-TEST_F(OpenedRun, of_another_experiment_on_a_drawing_of_the_same_names_is_said_to_be_and_offers_it) {
+TEST_F(OpenedRun,
+       of_another_experiment_on_a_drawing_of_the_same_names_is_said_to_be_and_offers_it) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   change();
   const experiment::Experiment mine = document();
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); })) << "digits on the canvas, beside charts of MNIST";
-  EXPECT_TRUE(window_->offers().text().startsWith("This run trained another experiment")) << window_->offers().text().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }))
+      << "digits on the canvas, beside charts of MNIST";
+  EXPECT_TRUE(window_->offers().text().startsWith("This run trained another experiment"))
+      << window_->offers().text().toStdString();
   EXPECT_TRUE(window_->offers().in_one_line());
   EXPECT_EQ(document(), mine) << "unsaved work stays";
   EXPECT_TRUE(window_->isWindowModified());
@@ -31,7 +34,8 @@ TEST_F(OpenedRun, of_another_experiment_on_a_drawing_of_the_same_names_is_said_t
 
 TEST_F(OpenedRun, of_what_is_on_the_canvas_says_nothing_wherever_its_parts_stand) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
-  window_->document().edit("Move", [](experiment::Experiment& moved) { moved.topology.hosts[0].x += 96; });
+  window_->document().edit("Move",
+                           [](experiment::Experiment& moved) { moved.topology.hosts[0].x += 96; });
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
   after_a_look();
   EXPECT_TRUE(window_->offers().isHidden()) << window_->offers().text().toStdString();
@@ -40,16 +44,20 @@ TEST_F(OpenedRun, of_what_is_on_the_canvas_says_nothing_wherever_its_parts_stand
 
 TEST_F(OpenedRun, takes_the_place_of_what_the_run_before_it_brought) {
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return document().data.kind == data::DataKind::digits && document().topology.hosts.size() == 1; }));
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return document().data.kind == data::DataKind::digits && document().topology.hosts.size() == 1;
+  }));
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
-  EXPECT_TRUE(QTest::qWaitFor([&] { return document().data.kind == data::DataKind::idx; })) << "nothing of it would be lost";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return document().data.kind == data::DataKind::idx; }))
+      << "nothing of it would be lost";
   EXPECT_TRUE(window_->offers().isHidden());
   EXPECT_EQ(asked_, 0);
 }
 
 TEST_F(OpenedRun, an_offer_goes_when_another_run_is_opened_or_the_document_is_its_own) {
   file_ = directory_.filePath("mine.json");
-  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")) && window_->files().save_as());
+  ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")) &&
+              window_->files().save_as());
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->offers().isVisible(); }));
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
@@ -78,7 +86,8 @@ TEST_F(OpenedRun, is_still_offered_when_a_person_cancels) {
 }
 
 TEST_F(OpenedRun, is_on_the_charts_as_the_ticks_in_the_list_say) {
-  const QString first = run_of("four_devices_mirrored_digits.json"), second = run_of("four_devices_mirrored_mnist.json");
+  const QString first = run_of("four_devices_mirrored_digits.json"),
+                second = run_of("four_devices_mirrored_mnist.json");
   const QString third = run_of("four_hosts_ring_digits.json");
   const auto on_charts = [&] {
     QStringList directories;

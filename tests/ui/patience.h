@@ -4,6 +4,7 @@
 
 namespace trainyard::ui::test {
 
-inline constexpr int kPatience = 60'000;  // milliseconds; for busy machines, never for what goes well
+inline constexpr int kPatience =
+    60'000;  // milliseconds; for busy machines, never for what goes well
 
 }  // namespace trainyard::ui::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real runs of split models, in the window: a pipeline's cells as planned and as run, and what is seen to travel.
+// Real runs of split models, in the window: a pipeline's cells as planned and as run, and what is
+// seen to travel.
 #include <QPlainTextEdit>
 #include <QTest>
 
@@ -12,7 +13,9 @@ class PipelineWindow : public RealWindow {
  protected:
   const PipelinePicture& picture() { return window_->timeline().pipeline().picture(); }
   const std::optional<Overlay>& overlay() { return canvas().topology_scene().overlay(); }
-  const topology::Device& device(std::size_t number) { return window_->document().experiment().topology.hosts[0].devices[number]; }
+  const topology::Device& device(std::size_t number) {
+    return window_->document().experiment().topology.hosts[0].devices[number];
+  }
 
   void open(const char* example) {
     ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments/" + example));
@@ -20,15 +23,22 @@ class PipelineWindow : public RealWindow {
   }
   void run_until(std::size_t steps) {
     window_->start_run();
-    ASSERT_TRUE(wait([&] { return window_->runs().current() && window_->runs().current()->history().train_loss().size() >= steps; }));
+    ASSERT_TRUE(wait([&] {
+      return window_->runs().current() &&
+             window_->runs().current()->history().train_loss().size() >= steps;
+    }));
     window_->workspace().raise("timeline");
   }
   void stop() {
     window_->runs().current()->stop();
-    ASSERT_TRUE(wait([&] { return !window_->runs().live() && window_->runs().current()->complete(); }));
+    ASSERT_TRUE(
+        wait([&] { return !window_->runs().live() && window_->runs().current()->complete(); }));
   }
   bool travels_on_bus() {
-    return wait([&] { return overlay() && overlay()->buses.contains("host0") && overlay()->buses.at("host0").total() > 0; });
+    return wait([&] {
+      return overlay() && overlay()->buses.contains("host0") &&
+             overlay()->buses.at("host0").total() > 0;
+    });
   }
 };
 
@@ -36,10 +46,13 @@ TEST_F(PipelineWindow, the_plan_is_seen_before_it_runs_and_then_what_happened_be
   open("four_devices_pipeline_gpt_grammar.json");
   TimelinePanel& timeline = window_->timeline();
   ASSERT_TRUE(wait([&] { return timeline.shows_pipeline() && picture().planned(); }));
-  EXPECT_TRUE(timeline.figures().contains("(p-1)/(m+p-1) = 3/11")) << timeline.figures().toStdString();
+  EXPECT_TRUE(timeline.figures().contains("(p-1)/(m+p-1) = 3/11"))
+      << timeline.figures().toStdString();
   run_until(8);
   EXPECT_TRUE(travels_on_bus()) << "activations and gradients";
-  EXPECT_TRUE(wait([&] { return canvas().topology_scene().holding_on(device(1)).startsWith("has layers"); })) << "also while it runs";
+  EXPECT_TRUE(wait([&] {
+    return canvas().topology_scene().holding_on(device(1)).startsWith("has layers");
+  })) << "also while it runs";
   ASSERT_TRUE(wait([&] { return picture().ran && picture().ran->step >= 5; })) << "it follows";
   stop();
   ASSERT_TRUE(wait([&] { return picture().alike() && picture().whole(); }));
@@ -48,23 +61,34 @@ TEST_F(PipelineWindow, the_plan_is_seen_before_it_runs_and_then_what_happened_be
   for (std::size_t rank = 0; rank < 4; ++rank) {
     std::vector<experiment::Cell> cells;
     for (const PassCell& cell : ran.ranks[rank]) cells.push_back(cell.of);
-    EXPECT_EQ(cells, experiment::cells_of(experiment::PipelineSchedule::one_f_one_b, {0, 1, 2, 3}, static_cast<int>(rank), 8)) << "rank " << rank;
+    EXPECT_EQ(cells, experiment::cells_of(experiment::PipelineSchedule::one_f_one_b, {0, 1, 2, 3},
+                                          static_cast<int>(rank), 8))
+        << "rank " << rank;
   }
   EXPECT_GT(ran.bubble(), 0);
   EXPECT_LT(ran.bubble(), 1);
   timeline.pipeline().select(CellPlace{CellBlock::run, 2, 3});
   QTest::keyClick(&timeline.pipeline(), Qt::Key_Return);
   QPlainTextEdit& plan = window_->plan().view();
-  ASSERT_TRUE(wait([&] { return plan.textCursor().selectedText().startsWith("F.s"); })) << plan.textCursor().selectedText().toStdString();
-  EXPECT_TRUE(plan.textCursor().selectedText().contains(".m" + QString::number(ran.ranks[2][3].of.micro) + " "));
+  ASSERT_TRUE(wait([&] { return plan.textCursor().selectedText().startsWith("F.s"); }))
+      << plan.textCursor().selectedText().toStdString();
+  EXPECT_TRUE(plan.textCursor().selectedText().contains(
+      ".m" + QString::number(ran.ranks[2][3].of.micro) + " "));
 }
 
-TEST_F(PipelineWindow, of_fully_sharded_data_parallelism_tiles_tell_the_shard_and_gathered_ones_are_seen_to_travel) {
+TEST_F(
+    PipelineWindow,
+    of_fully_sharded_data_parallelism_tiles_tell_the_shard_and_gathered_ones_are_seen_to_travel) {
   open("four_devices_fsdp_gpt_grammar.json");
-  ASSERT_TRUE(wait([&] { return canvas().topology_scene().holding_on(device(3)) == "keeps 1/4 of parameters, gradients and moments"; }));
+  ASSERT_TRUE(wait([&] {
+    return canvas().topology_scene().holding_on(device(3)) ==
+           "keeps 1/4 of parameters, gradients and moments";
+  }));
   run_until(3);
   EXPECT_TRUE(travels_on_bus());
-  EXPECT_TRUE(wait([&] { return canvas().topology_scene().holding_on(device(3)).startsWith("keeps 1/4"); })) << "also while it runs";
+  EXPECT_TRUE(wait([&] {
+    return canvas().topology_scene().holding_on(device(3)).startsWith("keeps 1/4");
+  })) << "also while it runs";
   EXPECT_FALSE(window_->timeline().shows_pipeline());
   stop();
 }

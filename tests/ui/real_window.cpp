@@ -19,7 +19,8 @@
 namespace trainyard::ui::test {
 
 RealWindow::RealWindow() {
-  for (const char* place : {"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"}) qputenv(place, directory_.path().toUtf8());
+  for (const char* place : {"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"})
+    qputenv(place, directory_.path().toUtf8());
   window_ = make_window();
 }
 
@@ -30,7 +31,8 @@ RealWindow::~RealWindow() {
 }
 
 Services RealWindow::services() const {
-  return {zmq::connect, TRAINYARD_BIN_DIR "/trainyard-cli", directory_.filePath("trainyard/runs"), TRAINYARD_SOURCE_DIR "/resources/experiments"};
+  return {zmq::connect, TRAINYARD_BIN_DIR "/trainyard-cli", directory_.filePath("trainyard/runs"),
+          TRAINYARD_SOURCE_DIR "/resources/experiments"};
 }
 
 ui::Setup RealWindow::setup() {
@@ -43,7 +45,9 @@ ui::Setup RealWindow::setup() {
                               [this] { return file_; },
                               [this](const QString&) { return file_; },
                               [](const QString& start) { return start; },
-                              [this](const QString&, const QString& text, const QString&) { return meant_ = text, ++confirmed_, confirm_; }};
+                              [this](const QString&, const QString& text, const QString&) {
+                                return meant_ = text, ++confirmed_, confirm_;
+                              }};
   return setup;
 }
 
@@ -56,7 +60,9 @@ std::unique_ptr<MainWindow> RealWindow::make_window() {
   return window;
 }
 
-bool RealWindow::wait(const std::function<bool()>& condition) { return QTest::qWaitFor(condition, kPatience); }
+bool RealWindow::wait(const std::function<bool()>& condition) {
+  return QTest::qWaitFor(condition, kPatience);
+}
 
 void RealWindow::press(QAction& action) {
   QToolButton* button = nullptr;
@@ -84,14 +90,17 @@ void RealWindow::key(int key, Qt::KeyboardModifiers modifiers) {
   QTest::keyClick(&canvas(), static_cast<Qt::Key>(key), modifiers);
 }
 
-// With the mouse from the palette's own row. Qt carries nothing where there is no display: what the row gives it is brought to the canvas.
+// With the mouse from the palette's own row. Qt carries nothing where there is no display: what the
+// row gives it is brought to the canvas.
 void RealWindow::drag_part(PartKind kind, QPoint at) {
   auto* palette = window_->findChild<QListWidget*>("palette");
   ASSERT_TRUE(palette);
-  const QPoint from = palette->visualItemRect(palette->item(static_cast<int>(kind))).center(), away(2 * QApplication::startDragDistance(), 0);
+  const QPoint from = palette->visualItemRect(palette->item(static_cast<int>(kind))).center(),
+               away(2 * QApplication::startDragDistance(), 0);
   QTest::mousePress(palette->viewport(), Qt::LeftButton, {}, from);
   for (const QPoint& place : {from + away / 2, from + away}) {
-    QMouseEvent move(QEvent::MouseMove, place, palette->viewport()->mapToGlobal(place), Qt::NoButton, Qt::LeftButton, {});
+    QMouseEvent move(QEvent::MouseMove, place, palette->viewport()->mapToGlobal(place),
+                     Qt::NoButton, Qt::LeftButton, {});
     QApplication::sendEvent(palette->viewport(), &move);
   }
   const auto* carried = palette->findChild<QDrag*>();
@@ -113,7 +122,8 @@ void RealWindow::drag(QPoint from, QPoint to) {
   QTest::mousePress(port, Qt::LeftButton, {}, from);
   for (int step = 1; step <= 10; ++step) {
     const QPoint at = from + (to - from) * step / 10;
-    QMouseEvent move(QEvent::MouseMove, at, port->mapToGlobal(at), Qt::LeftButton, Qt::LeftButton, {});
+    QMouseEvent move(QEvent::MouseMove, at, port->mapToGlobal(at), Qt::LeftButton, Qt::LeftButton,
+                     {});
     QApplication::sendEvent(port, &move);
   }
   QTest::mouseRelease(port, Qt::LeftButton, {}, to);
@@ -130,7 +140,8 @@ void RealWindow::rename(const std::string& name, const QString& to) {
 }
 
 void RealWindow::choose(const QString& section, const QString& field, const QString& choice) {
-  auto* box = qobject_cast<QComboBox*>(window_->inspector().form(section).editor(field)->focusProxy());
+  auto* box =
+      qobject_cast<QComboBox*>(window_->inspector().form(section).editor(field)->focusProxy());
   ASSERT_TRUE(box && box->isVisible()) << field.toStdString();
   box->setFocus();
   QTest::keyClicks(box, choice);
@@ -146,7 +157,9 @@ void RealWindow::type(const QString& section, const QString& field, const QStrin
   QTest::keyClick(editor, Qt::Key_Return);
 }
 
-const PlotSeries* RealWindow::series(ChartKind kind, const QString& id) { return window_->charts().plot(kind).model().find("1/" + id); }
+const PlotSeries* RealWindow::series(ChartKind kind, const QString& id) {
+  return window_->charts().plot(kind).model().find("1/" + id);
+}
 
 std::size_t RealWindow::points(ChartKind kind, const QString& id) {
   const PlotSeries* found = series(kind, id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The real window with the real programs of this build behind it, driven as a person does: by mouse and keys on its widgets.
-// Nothing sleeps: what takes time is waited for.
+// The real window with the real programs of this build behind it, driven as a person does: by mouse
+// and keys on its widgets. Nothing sleeps: what takes time is waited for.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ class RealWindow : public testing::Test {
   void press(const char* text);  // that the action begins with
   // On the canvas.
   TopologyView& canvas() { return window_->canvas(); }
-  QPoint pixel(const std::string& name, QPointF off = {});  // the middle of a thing, or `off` from its corner
+  QPoint pixel(const std::string& name,
+               QPointF off = {});  // the middle of a thing, or `off` from its corner
   void key(int key, Qt::KeyboardModifiers modifiers = {});
   void drag_part(PartKind kind, QPoint at);  // from the palette
   void drag(QPoint from, QPoint to);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Histories of ops by hand: a plan of two lanes of computing and two of communication, and when its ops ran.
+// Histories of ops by hand: a plan of two lanes of computing and two of communication, and when its
+// ops ran.
 #pragma once
 
 #include <string>
@@ -11,14 +12,25 @@
 namespace trainyard::ui::test {
 
 // Numbers of the ops of the plan below.
-enum PlannedOp : int { kLoad, kForward, kBackward, kSend, kReduce, kUpdate, kSecondSend, kThirdSend };
+enum PlannedOp : int {
+  kLoad,
+  kForward,
+  kBackward,
+  kSend,
+  kReduce,
+  kUpdate,
+  kSecondSend,
+  kThirdSend
+};
 
 inline std::string planned(int rank, const std::string& more = {}) {
   const std::string peer = std::to_string(1 - rank % 2);
   return "rank " + std::to_string(rank) +
          "\nlane input input\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 recv g0\n"
-         "program train samples 8 of 16\nLOAD.m0 @input\nF.s0.m0 @compute\nB.s0.m0 @compute\nSEND.b0.t0.c0>r" +
-         peer + " @send.g0 group g0\nRED.b0.t0.c1<r" + peer + " @recv.g0 group g0\nUPD.s0 @compute\nSEND.b0.t0.c1>r" + peer +
+         "program train samples 8 of 16\nLOAD.m0 @input\nF.s0.m0 @compute\nB.s0.m0 "
+         "@compute\nSEND.b0.t0.c0>r" +
+         peer + " @send.g0 group g0\nRED.b0.t0.c1<r" + peer +
+         " @recv.g0 group g0\nUPD.s0 @compute\nSEND.b0.t0.c1>r" + peer +
          " @send.g0 group g0\nSEND.b0.t0.c2>r" + peer + " @send.g0 group g0\n" + more;
 }
 
@@ -30,16 +42,21 @@ struct Ran {
   double bytes = 0;
   std::int64_t held = 0;  // back, before the end
 };
-inline Ran ran(int op, std::int64_t begin, std::int64_t end, int step = 0) { return {op, begin, begin, end, step, 0, 0}; }
+inline Ran ran(int op, std::int64_t begin, std::int64_t end, int step = 0) {
+  return {op, begin, begin, end, step, 0, 0};
+}
 
 class RecordedOps {
  public:
   explicit RecordedOps(int ranks = 1, const base::Json& experiment = base::Json::object()) {
-    json(telemetry::FrameType::header, {{"ranks", ranks}, {"run", "by hand"}, {"experiment", experiment}});
+    json(telemetry::FrameType::header,
+         {{"ranks", ranks}, {"run", "by hand"}, {"experiment", experiment}});
     json(telemetry::FrameType::state, {{"state", "running"}, {"time_ns", kStart}});
     for (int rank = 0; rank < ranks; ++rank) plan(rank, planned(rank));
   }
-  void plan(int rank, const std::string& text) { take(telemetry::FrameType::plan, rank, text.data(), text.size()); }
+  void plan(int rank, const std::string& text) {
+    take(telemetry::FrameType::plan, rank, text.data(), text.size());
+  }
   void add(int rank, const std::vector<Ran>& ops) {
     std::vector<telemetry::Event> events;
     for (const Ran& one : ops)
@@ -53,7 +70,8 @@ class RecordedOps {
                         telemetry::EventKind::op,
                         {},
                         static_cast<float>(static_cast<double>(one.held) * 1e-9)});
-    take(telemetry::FrameType::events, rank, events.data(), events.size() * sizeof(telemetry::Event));
+    take(telemetry::FrameType::events, rank, events.data(),
+         events.size() * sizeof(telemetry::Event));
     store_.read(history_);
   }
   // As it is reported: when it ends.
@@ -69,7 +87,10 @@ class RecordedOps {
     take(telemetry::FrameType::events, rank, &event, sizeof event);
   }
   void befall(int rank, const char* kind, std::int64_t at) {
-    json(telemetry::FrameType::state, {{"state", "running"}, {"time_ns", kStart + at}, {"fault", {{"kind", kind}, {"rank", rank}, {"text", "somehow"}}}});
+    json(telemetry::FrameType::state,
+         {{"state", "running"},
+          {"time_ns", kStart + at},
+          {"fault", {{"kind", kind}, {"rank", rank}, {"text", "somehow"}}}});
   }
   const telemetry::History& history() const { return history_; }
   SpanStore& store() { return store_; }

@@ -24,8 +24,12 @@ class RunOverlayTest : public testing::Test {
  protected:
   RunOverlayTest() {
     experiment_.topology.hosts.push_back(tests::drawn_host("host0", 3));
-    take(FrameType::header, {{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"experiment", {{"document", experiment::to_json(experiment_)}}}});
-    for (int rank = 0; rank < 3; ++rank) status_.ranks.push_back({rank, "running", 7, "F.s0", -1, 1});
+    take(FrameType::header, {{"schema", 1},
+                             {"ranks", 3},
+                             {"segments", Json::array()},
+                             {"experiment", {{"document", experiment::to_json(experiment_)}}}});
+    for (int rank = 0; rank < 3; ++rank)
+      status_.ranks.push_back({rank, "running", 7, "F.s0", -1, 1});
     status_.state = session::RunState::running;
   }
   void take(FrameType type, const Json& json) {
@@ -33,9 +37,13 @@ class RunOverlayTest : public testing::Test {
     EXPECT_TRUE(history_.take({type, -1, std::as_bytes(std::span(text))}));
   }
   void record_problem(const std::string& where) {
-    take(FrameType::state, {{"state", "failed"}, {"time_ns", 1}, {"problem", {{"code", "failed"}, {"where", where}, {"what", "ended by signal 9"}}}});
+    take(FrameType::state,
+         {{"state", "failed"},
+          {"time_ns", 1},
+          {"problem", {{"code", "failed"}, {"where", where}, {"what", "ended by signal 9"}}}});
   }
-  void record(telemetry::Metric metric, int rank, int step, std::int64_t time_ns, double value, int index = 0) {
+  void record(telemetry::Metric metric, int rank, int step, std::int64_t time_ns, double value,
+              int index = 0) {
     telemetry::Event event;
     event.begin_ns = time_ns;
     event.value = value;
@@ -44,7 +52,9 @@ class RunOverlayTest : public testing::Test {
     event.index = static_cast<std::uint16_t>(index);
     EXPECT_TRUE(history_.take({FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
   }
-  void record_plan(int rank, const std::string& text) { EXPECT_TRUE(history_.take({FrameType::plan, rank, std::as_bytes(std::span(text))})); }
+  void record_plan(int rank, const std::string& text) {
+    EXPECT_TRUE(history_.take({FrameType::plan, rank, std::as_bytes(std::span(text))}));
+  }
   // The first op of the first program.
   void record_op(int rank, int step, std::int64_t time_ns, double bytes) {
     telemetry::Event event;
@@ -74,8 +84,11 @@ TEST_F(RunOverlayTest, links_say_whether_their_drawn_speed_holds) {
   EXPECT_EQ(overlay_.overlay(history_, &status_, true).link_speeds, "drawn, not imposed");
   experiment_.run.links = experiment::LinkSpeed::imposed;
   telemetry::History imposed;
-  const std::string header =
-      Json{{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"experiment", {{"document", experiment::to_json(experiment_)}}}}.dump();
+  const std::string header = Json{{"schema", 1},
+                                  {"ranks", 3},
+                                  {"segments", Json::array()},
+                                  {"experiment", {{"document", experiment::to_json(experiment_)}}}}
+                                 .dump();
   ASSERT_TRUE(imposed.take({FrameType::header, -1, std::as_bytes(std::span(header))}));
   EXPECT_EQ(overlay_.overlay(imposed, &status_, true).link_speeds, "imposed");
 }
@@ -89,7 +102,8 @@ TEST_F(RunOverlayTest, nothing_is_marked_while_all_is_well) {
 
 TEST_F(RunOverlayTest, the_rank_that_the_problem_names_failed_and_those_told_to_stop_did_not) {
   status_.ranks[1].state = status_.ranks[2].state = "lost";
-  status_.problem = base::Problem{base::ProblemCode::failed, "rank 1 (cpu1 on host0)", "ended by signal 9, waiting for rank 2", "", ""};
+  status_.problem = base::Problem{base::ProblemCode::failed, "rank 1 (cpu1 on host0)",
+                                  "ended by signal 9, waiting for rank 2", "", ""};
   const Overlay overlay = overlay_.overlay(history_, &status_, false);
   EXPECT_THAT(failed(overlay), ElementsAre("cpu1"));
   EXPECT_EQ(overlay.devices.at("cpu1").state, "failed");
@@ -106,13 +120,19 @@ TEST_F(RunOverlayTest, a_rank_that_the_others_do_without_is_absent_and_has_not_f
   experiment_.strategy.kind = experiment::StrategyKind::parameter_server;
   experiment_.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
   telemetry::History served;
-  const std::string header =
-      Json{{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"experiment", {{"document", experiment::to_json(experiment_)}}}}.dump();
+  const std::string header = Json{{"schema", 1},
+                                  {"ranks", 3},
+                                  {"segments", Json::array()},
+                                  {"experiment", {{"document", experiment::to_json(experiment_)}}}}
+                                 .dump();
   ASSERT_TRUE(served.take({FrameType::header, -1, std::as_bytes(std::span(header))}));
   RunOverlay overlay(experiment_.topology);
-  const auto shown = [&](int rank) { return overlay.overlay(served, &status_, true).devices.at("cpu" + std::to_string(rank)); };
+  const auto shown = [&](int rank) {
+    return overlay.overlay(served, &status_, true).devices.at("cpu" + std::to_string(rank));
+  };
   EXPECT_EQ(shown(1).absence, Absence::none);
-  const std::pair<const char*, Absence> states[] = {{"stalled", Absence::stalled}, {"lost", Absence::lost}, {"returning", Absence::returning}};
+  const std::pair<const char*, Absence> states[] = {
+      {"stalled", Absence::stalled}, {"lost", Absence::lost}, {"returning", Absence::returning}};
   for (const auto& [state, absence] : states) {
     status_.ranks[1].state = state;
     EXPECT_EQ(shown(1).absence, absence) << state;
@@ -128,14 +148,23 @@ TEST_F(RunOverlayTest, an_evaluator_is_at_the_step_that_it_has_measured) {
   topology::Topology drawing = experiment_.topology;
   drawing.hosts[0].devices[2].role = topology::Role::evaluator;
   telemetry::History measured;
-  const auto take = [&](FrameType type, int rank, const auto& bytes) { ASSERT_TRUE(measured.take({type, rank, std::as_bytes(std::span(bytes))})); };
-  const std::string header =
-      Json{{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"reports_of_evaluation", 1}, {"steps_apart", 1}, {"evaluator", 2}}.dump();
+  const auto take = [&](FrameType type, int rank, const auto& bytes) {
+    ASSERT_TRUE(measured.take({type, rank, std::as_bytes(std::span(bytes))}));
+  };
+  const std::string header = Json{
+      {"schema", 1},
+      {"ranks", 3},
+      {"segments", Json::array()},
+      {"reports_of_evaluation", 1},
+      {"steps_apart", 1},
+      {"evaluator", 2}}.dump();
   take(FrameType::header, -1, header);
   RunOverlay overlay(drawing);
-  EXPECT_EQ(overlay.overlay(measured, &status_, true).devices.at("cpu2").step, 0) << "nothing is measured yet";
+  EXPECT_EQ(overlay.overlay(measured, &status_, true).devices.at("cpu2").step, 0)
+      << "nothing is measured yet";
   std::vector<telemetry::Event> events;
-  for (const auto& [metric, value] : {std::pair(telemetry::Metric::held_out_loss_sum, 5.0), std::pair(telemetry::Metric::held_out_correct, 9.0),
+  for (const auto& [metric, value] : {std::pair(telemetry::Metric::held_out_loss_sum, 5.0),
+                                      std::pair(telemetry::Metric::held_out_correct, 9.0),
                                       std::pair(telemetry::Metric::held_out_samples, 10.0)}) {
     telemetry::Event& event = events.emplace_back();
     event.value = value, event.step = 4, event.subject = static_cast<std::uint16_t>(metric);
@@ -148,7 +177,8 @@ TEST_F(RunOverlayTest, an_evaluator_is_at_the_step_that_it_has_measured) {
 
 TEST_F(RunOverlayTest, who_was_lost_before_the_end_is_told_from_those_that_were_stopped_by_it) {
   const auto befell = [&](const char* kind, int rank) {
-    take(FrameType::state, {{"state", "running"}, {"time_ns", 1}, {"fault", {{"kind", kind}, {"rank", rank}}}});
+    take(FrameType::state,
+         {{"state", "running"}, {"time_ns", 1}, {"fault", {{"kind", kind}, {"rank", rank}}}});
   };
   befell("lost", 0), befell("lost", 2), befell("back", 2);
   for (session::RankStatus& rank : status_.ranks) rank.state = "lost";
@@ -175,12 +205,16 @@ TEST_F(RunOverlayTest, a_device_is_not_marked_where_the_drawing_would_make_it_an
   drawing.hosts[0].devices[0].kind = topology::DeviceKind::gpu;
   EXPECT_THAT(overlay_.on(drawing, measured).devices, ElementsAre(Key("cpu1"), Key("cpu2")));
   drawing.hosts[0].devices[1].role = topology::Role::idle;
-  EXPECT_THAT(overlay_.on(drawing, measured).devices, ElementsAre(Pair("cpu2", Field(&DeviceOverlay::rank, 2)))) << "as it was measured";
+  EXPECT_THAT(overlay_.on(drawing, measured).devices,
+              ElementsAre(Pair("cpu2", Field(&DeviceOverlay::rank, 2))))
+      << "as it was measured";
 }
 
 TEST_F(RunOverlayTest, a_bus_carries_what_ranks_sent_over_it) {
   for (int step = 0; step < 3; ++step)
-    for (const int rank : {0, 1}) record(telemetry::Metric::sent_payload_bytes, rank, step, step * 100'000'000, 5e6 * step, rank + 1);
+    for (const int rank : {0, 1})
+      record(telemetry::Metric::sent_payload_bytes, rank, step, step * 100'000'000, 5e6 * step,
+             rank + 1);
   const Overlay overlay = overlay_.overlay(history_, &status_, true);
   EXPECT_NEAR(overlay.buses.at("host0").total(), 2 * 5e6 / 0.1, 1);
 }
@@ -195,7 +229,8 @@ class TrafficOfRun : public RunOverlayTest {
     take(FrameType::header, {{"schema", 1}, {"ranks", 4}, {"segments", Json::array()}});
   }
   static topology::Topology two_hosts() {
-    topology::Topology drawing{{tests::drawn_host("host0", 2), tests::drawn_host("host1", 2)}, {}, {}};
+    topology::Topology drawing{
+        {tests::drawn_host("host0", 2), tests::drawn_host("host1", 2)}, {}, {}};
     for (topology::Device& device : drawing.hosts[1].devices) device.name = "far_" + device.name;
     drawing.links.push_back({.from = "host0", .to = "host1"});
     return drawing;
@@ -236,7 +271,8 @@ TEST_F(TrafficOfRun, where_all_are_silent_time_goes_on) {
 }
 
 TEST_F(TrafficOfRun, of_slow_steps_the_last_one_holds_until_two_are_missed) {
-  for (int step = 0; step < 3; ++step) record(telemetry::Metric::sent_payload_bytes, 1, step, step * 4'000'000'000LL, 4e6 * step, 2);
+  for (int step = 0; step < 3; ++step)
+    record(telemetry::Metric::sent_payload_bytes, 1, step, step * 4'000'000'000LL, 4e6 * step, 2);
   EXPECT_NEAR(across(), 1e6, 1);
   clock_ = 7.9;
   EXPECT_NEAR(across(), 1e6, 1);
@@ -255,15 +291,20 @@ TEST_F(TrafficOfRun, nothing_of_a_rank_that_is_lost_is_in_any_sum) {
   }
 }
 
-// Rank 1 sends rank 2, over the link, 400 bytes of activations in each tenth of a second, and rank 2 it back 300 of their gradients.
+// Rank 1 sends rank 2, over the link, 400 bytes of activations in each tenth of a second, and rank
+// 2 it back 300 of their gradients.
 TEST_F(TrafficOfRun, what_crosses_is_told_by_kind_and_way_as_ops_moved_it) {
-  const auto stage = [](const std::string& rank, const std::string& buffer, const std::string& peer) {
-    return "rank " + rank + "\nlane send.g0 send g0\nbuffer " + buffer + " fp32 100 shared\nprogram train samples 8 of 16\nbucket BCAST.b0<r" + rank +
-           " group g0 writes " + buffer + "\nSEND.b0.t0.c0>r" + peer + " @send.g0 group g0 reads " + buffer + "\n";
+  const auto stage = [](const std::string& rank, const std::string& buffer,
+                        const std::string& peer) {
+    return "rank " + rank + "\nlane send.g0 send g0\nbuffer " + buffer +
+           " fp32 100 shared\nprogram train samples 8 of 16\nbucket BCAST.b0<r" + rank +
+           " group g0 writes " + buffer + "\nSEND.b0.t0.c0>r" + peer + " @send.g0 group g0 reads " +
+           buffer + "\n";
   };
   record_plan(1, stage("1", "act.s0", "2")), record_plan(2, stage("2", "grad.s0", "1"));
   send(1, 2, 2), send(2, 1, 2), send(0, 1, 2);
-  for (int i = 0; i <= 20; ++i) record_op(1, i, i * 100'000'000LL, 400), record_op(2, i, i * 100'000'000LL, 300);
+  for (int i = 0; i <= 20; ++i)
+    record_op(1, i, i * 100'000'000LL, 400), record_op(2, i, i * 100'000'000LL, 300);
   SpanStore names;
   names.read(history_);
   CargoMeter cargo;
@@ -277,8 +318,10 @@ TEST_F(TrafficOfRun, what_crosses_is_told_by_kind_and_way_as_ops_moved_it) {
   EXPECT_EQ(link.cargo[1].cargo, Cargo::activation_gradients);
   EXPECT_NEAR(link.cargo[1].backward, 3000, 1);
   EXPECT_EQ(shown.buses.at("host0").cargo.size(), 2U) << "it crosses the bus, too";
-  EXPECT_NEAR(shown.buses.at("host0").total(), 3e7, 1) << "what the counters say stays what is said of all";
-  EXPECT_TRUE(overlay_.overlay(history_, &status_, true).links.at({"host0", "host1"}).cargo.empty());
+  EXPECT_NEAR(shown.buses.at("host0").total(), 3e7, 1)
+      << "what the counters say stays what is said of all";
+  EXPECT_TRUE(
+      overlay_.overlay(history_, &status_, true).links.at({"host0", "host1"}).cargo.empty());
 }
 
 TEST_F(TrafficOfRun, what_would_cross_a_cut_link_is_in_no_bus_either) {
@@ -292,36 +335,44 @@ TEST_F(TrafficOfRun, what_would_cross_a_cut_link_is_in_no_bus_either) {
   EXPECT_EQ(shown().buses["host1"].total(), 0);
 }
 
-TEST_F(RunOverlayTest, a_device_is_busy_for_its_share_of_the_time_from_step_to_step_however_long_it_is_held) {
+TEST_F(RunOverlayTest,
+       a_device_is_busy_for_its_share_of_the_time_from_step_to_step_however_long_it_is_held) {
   for (const auto& [rank, at] : {std::pair(0, 0LL), std::pair(1, 2'400'000'000LL)})
-    record(telemetry::Metric::step_seconds, rank, 0, at, 0.02), record(telemetry::Metric::compute_seconds, rank, 0, at, 0.01);
-  EXPECT_LT(overlay_.overlay(history_, &status_, true).devices.at("cpu0").utilisation, 0) << "not known from one step";
+    record(telemetry::Metric::step_seconds, rank, 0, at, 0.02),
+        record(telemetry::Metric::compute_seconds, rank, 0, at, 0.01);
+  EXPECT_LT(overlay_.overlay(history_, &status_, true).devices.at("cpu0").utilisation, 0)
+      << "not known from one step";
   for (int step = 1; step < 6; ++step) {
     record(telemetry::Metric::step_seconds, 0, step, step * 500'000'000LL, 0.02);
     record(telemetry::Metric::compute_seconds, 0, step, step * 500'000'000LL, 0.01);
     record(telemetry::Metric::step_seconds, 1, step, 2'400'000'000LL + step * 20'000'000LL, 0.02);
-    record(telemetry::Metric::compute_seconds, 1, step, 2'400'000'000LL + step * 20'000'000LL, 0.01);
+    record(telemetry::Metric::compute_seconds, 1, step, 2'400'000'000LL + step * 20'000'000LL,
+           0.01);
   }
   const Overlay overlay = overlay_.overlay(history_, &status_, true);
   EXPECT_NEAR(overlay.devices.at("cpu0").utilisation, 0.01 / 0.5, 1e-9);
   EXPECT_NEAR(overlay.devices.at("cpu1").utilisation, 0.01 / 0.02, 1e-9);
-  EXPECT_LT(overlay_.overlay(history_, &status_, false).devices.at("cpu0").utilisation, 0) << "it stands still";
+  EXPECT_LT(overlay_.overlay(history_, &status_, false).devices.at("cpu0").utilisation, 0)
+      << "it stands still";
 }
 
 TEST_F(RunOverlayTest, a_rank_is_held_where_the_pace_dial_lets_it_go_no_further) {
   status_.steps = 100, status_.horizon = 7;
   const auto states = [&] {
     std::vector<std::string> all;
-    for (const auto& [name, device] : overlay_.overlay(history_, &status_, true).devices) all.push_back(device.state.toStdString());
+    for (const auto& [name, device] : overlay_.overlay(history_, &status_, true).devices)
+      all.push_back(device.state.toStdString());
     return all;
   };
-  EXPECT_THAT(states(), ElementsAre("running", "running", "running")) << "at full speed no rank waits for a grant";
+  EXPECT_THAT(states(), ElementsAre("running", "running", "running"))
+      << "at full speed no rank waits for a grant";
   status_.seconds_per_step = 2;
   status_.ranks[1].step = 6;
   status_.ranks[2].state = "paused";
   EXPECT_THAT(states(), ElementsAre("held", "running", "paused"));
   status_.steps = 7;
-  EXPECT_THAT(states(), ElementsAre("running", "running", "paused")) << "after the last step nothing is held";
+  EXPECT_THAT(states(), ElementsAre("running", "running", "paused"))
+      << "after the last step nothing is held";
 }
 
 TEST_F(RunOverlayTest, a_problem_of_no_rank_marks_none) {
@@ -332,8 +383,11 @@ TEST_F(RunOverlayTest, a_problem_of_no_rank_marks_none) {
 TEST_F(RunOverlayTest, marks_ranks_with_what_holds_them_back) {
   experiment_.run.devices = experiment::DeviceSpeed::paced;
   telemetry::History paced;
-  const std::string header =
-      Json{{"schema", 1}, {"ranks", 3}, {"segments", Json::array()}, {"experiment", {{"document", experiment::to_json(experiment_)}}}}.dump();
+  const std::string header = Json{{"schema", 1},
+                                  {"ranks", 3},
+                                  {"segments", Json::array()},
+                                  {"experiment", {{"document", experiment::to_json(experiment_)}}}}
+                                 .dump();
   EXPECT_TRUE(paced.take({FrameType::header, -1, std::as_bytes(std::span(header))}));
   status_.ranks[1].slow_down = 2.5;
   status_.ranks[2].jitter = 0.5;

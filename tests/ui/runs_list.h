@@ -19,7 +19,8 @@ namespace trainyard::ui::test {
 inline QTreeWidgetItem* line_of(const ui::RunsPanel& panel, const QString& directory) {
   const auto* list = panel.findChild<QTreeWidget*>();
   for (int row = 0; row < list->topLevelItemCount(); ++row)
-    if (list->topLevelItem(row)->data(0, Qt::UserRole).toString() == directory) return list->topLevelItem(row);
+    if (list->topLevelItem(row)->data(0, Qt::UserRole).toString() == directory)
+      return list->topLevelItem(row);
   return nullptr;
 }
 
@@ -29,7 +30,8 @@ inline QString state_of(const ui::RunsPanel& panel, const QString& directory) {
 }
 
 // Does it while the run's menu stands open. The list must be seen.
-inline void with_menu(ui::RunsPanel& panel, const QString& directory, const std::function<void(QMenu&)>& act) {
+inline void with_menu(ui::RunsPanel& panel, const QString& directory,
+                      const std::function<void(QMenu&)>& act) {
   auto* list = panel.findChild<QTreeWidget*>();
   const QTreeWidgetItem* line = line_of(panel, directory);
   ASSERT_TRUE(line) << directory.toStdString() << " is not listed";

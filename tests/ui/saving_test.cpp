@@ -32,7 +32,9 @@ TEST_F(Saving, a_file_that_cannot_be_saved_is_said_with_what_to_do) {
 }
 
 TEST_F(Saving, what_was_said_of_a_save_that_failed_goes_when_one_works_and_not_before) {
-  const auto said = [&] { return window_->errors().isVisible() && window_->errors().text().contains("cannot be saved"); };
+  const auto said = [&] {
+    return window_->errors().isVisible() && window_->errors().text().contains("cannot be saved");
+  };
   change();
   file_ = "/proc/nothing/mine.json";
   EXPECT_FALSE(window_->files().save());
@@ -49,7 +51,8 @@ TEST_F(Saving, what_was_said_of_a_save_that_failed_goes_when_one_works_and_not_b
 
 TEST_F(Saving, what_was_said_of_a_refused_text_goes_when_that_is_mended) {
   change();
-  window_->document().set_refused(base::Problem{base::ProblemCode::bad_input, "training.batch_per_rank", "0 is out of range", "", ""});
+  window_->document().set_refused(base::Problem{
+      base::ProblemCode::bad_input, "training.batch_per_rank", "0 is out of range", "", ""});
   EXPECT_FALSE(window_->files().save());
   ASSERT_TRUE(window_->errors().isVisible());
   ASSERT_TRUE(window_->errors().text().contains("cannot be saved"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sweep in the window, with the real programs: started, followed, cancelled, its runs opened; and what waits for what.
+// A sweep in the window, with the real programs: started, followed, cancelled, its runs opened; and
+// what waits for what.
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
@@ -22,9 +23,12 @@ class ScalingWindow : public RealWindow {
     wait([&] { return !panel().sweeping(); });
   }
   ScalingPanel& panel() { return window_->scaling(); }
-  const session::Sweep* sweep() { return panel().follower().sweep() ? &*panel().follower().sweep() : nullptr; }
+  const session::Sweep* sweep() {
+    return panel().follower().sweep() ? &*panel().follower().sweep() : nullptr;
+  }
   void open_example() {
-    ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments/four_devices_mirrored_digits.json"));
+    ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) +
+                              "/resources/experiments/four_devices_mirrored_digits.json"));
     window_->workspace().raise("scaling");
   }
   void start(const char* ranks, int steps) {
@@ -54,9 +58,11 @@ TEST_F(ScalingWindow, runs_a_sweep_shows_it_and_opens_one_of_its_runs) {
   panel().table().setFocus();
   panel().table().setCurrentItem(panel().table().topLevelItem(1));
   QTest::keyClick(&panel().table(), Qt::Key_Return);
-  ASSERT_TRUE(wait([&] { return window_->runs().current() && window_->runs().current()->complete(); }));
+  ASSERT_TRUE(
+      wait([&] { return window_->runs().current() && window_->runs().current()->complete(); }));
   EXPECT_EQ(window_->runs().current()->history().train_loss().size(), 10u);
-  EXPECT_TRUE(window_->runs().current()->name().contains("ring on 2 ranks")) << window_->runs().current()->name().toStdString();
+  EXPECT_TRUE(window_->runs().current()->name().contains("ring on 2 ranks"))
+      << window_->runs().current()->name().toStdString();
 }
 
 TEST_F(ScalingWindow, cancels_a_sweep_and_keeps_what_is_finished) {
@@ -75,13 +81,15 @@ TEST_F(ScalingWindow, starts_no_run_beside_a_sweep_until_that_is_cancelled) {
   ASSERT_TRUE(wait([&] { return sweep() && sweep()->variants[0].state == VariantState::running; }));
   window_->start_run();
   EXPECT_FALSE(window_->run_wanted());
-  EXPECT_TRUE(window_->errors().text().contains("A sweep is being measured")) << window_->errors().text().toStdString();
+  EXPECT_TRUE(window_->errors().text().contains("A sweep is being measured"))
+      << window_->errors().text().toStdString();
   panel().cancel();
   ASSERT_TRUE(over());
   EXPECT_TRUE(wait([&] { return window_->errors().isHidden(); })) << "it is no longer so";
   window_->start_run();
   EXPECT_TRUE(wait([&] { return window_->runs().live(); }));
-  EXPECT_TRUE(wait([&] { return !panel().start_button().isEnabled(); })) << "and no sweep beside a run";
+  EXPECT_TRUE(wait([&] { return !panel().start_button().isEnabled(); }))
+      << "and no sweep beside a run";
 }
 
 TEST_F(ScalingWindow, that_is_lost_loses_nothing_of_a_sweep) {
@@ -92,16 +100,19 @@ TEST_F(ScalingWindow, that_is_lost_loses_nothing_of_a_sweep) {
   window_.reset();
   window_ = make_window();
   window_->offer_what_was_left();
-  ASSERT_TRUE(wait([&] { return panel().follower().directory() == directory && sweep(); })) << "the next window finds it";
+  ASSERT_TRUE(wait([&] { return panel().follower().directory() == directory && sweep(); }))
+      << "the next window finds it";
   EXPECT_TRUE(panel().sweeping()) << "which went on meanwhile";
   panel().cancel();
   ASSERT_TRUE(over());
   EXPECT_EQ(sweep()->state, session::SweepState::cancelled);
   ASSERT_TRUE(window_->open(directory)) << "by its directory, too";
   EXPECT_FALSE(window_->shows_welcome());
-  EXPECT_EQ(window_->document().experiment().topology.hosts.at(0).devices.size(), 4u) << "with its experiment, in place of an empty drawing";
+  EXPECT_EQ(window_->document().experiment().topology.hosts.at(0).devices.size(), 4u)
+      << "with its experiment, in place of an empty drawing";
   EXPECT_TRUE(window_->document().file().isEmpty());
-  EXPECT_TRUE(wait([&] { return panel().isVisible() && !panel().visibleRegion().isEmpty(); })) << "and in sight";
+  EXPECT_TRUE(wait([&] { return panel().isVisible() && !panel().visibleRegion().isEmpty(); }))
+      << "and in sight";
 }
 
 }  // namespace

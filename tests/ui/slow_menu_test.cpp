@@ -41,7 +41,8 @@ TEST_F(SlowMenu, what_holds_now_is_ticked_or_stands_as_a_number) {
   menu_.clear();
   QMenu other;
   add_slow_menu(other, {0, 3, 0.2}, [](const session::Slow&) {});
-  for (const QAction* one : other.findChild<QMenu*>("slow")->actions()) EXPECT_FALSE(one->isChecked()) << one->text().toStdString();
+  for (const QAction* one : other.findChild<QMenu*>("slow")->actions())
+    EXPECT_FALSE(one->isChecked()) << one->text().toStdString();
   EXPECT_EQ(other.findChild<QDoubleSpinBox*>("factor")->value(), 3);
   EXPECT_EQ(other.findChild<QDoubleSpinBox*>("jitter")->value(), 0.2);
 }

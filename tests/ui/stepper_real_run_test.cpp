@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Real runs, stepped through with the numbers that their ranks had: each step that was kept ends with the bits of the run.
+// Real runs, stepped through with the numbers that their ranks had: each step that was kept ends
+// with the bits of the run.
 #include <QComboBox>
 #include <QTest>
 
@@ -21,12 +22,17 @@ class StepperOfRealRun : public RealWindow {
     if (strategy) window_->document().set_value("strategy.kind", strategy);
     window_->document().set_value("training.steps", 5);
     window_->start_run();
-    ASSERT_TRUE(wait([&] { return window_->runs().current() && !window_->runs().live() && window_->runs().current()->complete(); }));
+    ASSERT_TRUE(wait([&] {
+      return window_->runs().current() && !window_->runs().live() &&
+             window_->runs().current()->complete();
+    }));
     look_at_run();
   }
   void look_at_run() {
     window_->workspace().raise("stepper");
-    const auto offered = [&] { return combo("ranks")->findData(static_cast<int>(ExerciseBar::Ranks::run)); };
+    const auto offered = [&] {
+      return combo("ranks")->findData(static_cast<int>(ExerciseBar::Ranks::run));
+    };
     ASSERT_TRUE(wait([&] { return offered() >= 0; }));
     choose("ranks", offered());
   }
@@ -37,13 +43,16 @@ class StepperOfRealRun : public RealWindow {
       choose("bucket", bucket);
       SCOPED_TRACE(combo("bucket")->currentText().toStdString());
       const bool before_steps = combo("bucket")->currentText().contains("before the first step");
-      ASSERT_EQ(combo("values_step")->count(), before_steps ? 2 : 5) << "steps 0, 1, 2 and 4, and an example";
+      ASSERT_EQ(combo("values_step")->count(), before_steps ? 2 : 5)
+          << "steps 0, 1, 2 and 4, and an example";
       for (int step = 0; step < combo("values_step")->count() - 1; ++step) {
         choose("values_step", step);
         choose("values_element", combo("values_element")->count() - 1);
-        EXPECT_TRUE(panel().foot().contains("The numbers are true")) << panel().foot().toStdString();
+        EXPECT_TRUE(panel().foot().contains("The numbers are true"))
+            << panel().foot().toStdString();
         panel().stepper().go_to_end();
-        EXPECT_TRUE(panel().sentence().endsWith("the run had, to the bit.")) << panel().sentence().toStdString();
+        EXPECT_TRUE(panel().sentence().endsWith("the run had, to the bit."))
+            << panel().sentence().toStdString();
       }
     }
   }
@@ -61,21 +70,27 @@ TEST_F(StepperOfRealRun, ends_with_the_bits_of_the_run_also_when_it_is_opened_ag
 
 TEST_F(StepperOfRealRun, sums_on_a_storage_and_what_it_sends_back_are_stepped_through_too) {
   run_few_steps("central_storage_digits.json");
-  EXPECT_TRUE(combo("bucket")->itemText(0).startsWith("REDUCE.b0>r")) << combo("bucket")->itemText(0).toStdString();
+  EXPECT_TRUE(combo("bucket")->itemText(0).startsWith("REDUCE.b0>r"))
+      << combo("bucket")->itemText(0).toStdString();
   expect_the_bits_of_the_run(4);
 }
 
 TEST_F(StepperOfRealRun, parameters_that_come_before_the_first_step_are_those_of_rank_0) {
   run_few_steps("four_devices_mirrored_digits.json", "ddp");
   const int last = combo("bucket")->count() - 1;
-  EXPECT_TRUE(combo("bucket")->itemText(last).startsWith("BCAST.b0<r0 params, before the first step")) << combo("bucket")->itemText(last).toStdString();
+  EXPECT_TRUE(
+      combo("bucket")->itemText(last).startsWith("BCAST.b0<r0 params, before the first step"))
+      << combo("bucket")->itemText(last).toStdString();
   expect_the_bits_of_the_run(3);
-  EXPECT_TRUE(panel().foot().contains("before the first step of training")) << panel().foot().toStdString();
+  EXPECT_TRUE(panel().foot().contains("before the first step of training"))
+      << panel().foot().toStdString();
 }
 
-TEST_F(StepperOfRealRun, sums_over_columns_and_gradients_of_rows_are_stepped_through_in_whole_rows) {
+TEST_F(StepperOfRealRun,
+       sums_over_columns_and_gradients_of_rows_are_stepped_through_in_whole_rows) {
   run_few_steps("four_devices_vertical_digits.json");
-  for (const char* token : {"RS.", "AG."}) EXPECT_GE(combo("bucket")->findText(token, Qt::MatchStartsWith), 0) << token;
+  for (const char* token : {"RS.", "AG."})
+    EXPECT_GE(combo("bucket")->findText(token, Qt::MatchStartsWith), 0) << token;
   expect_the_bits_of_the_run(4);
 }
 

@@ -23,16 +23,26 @@ class StepperWindow : public OpenedRun {
     combo.setCurrentIndex(index);
     emit combo.activated(index);
   }
-  QString cell(int rank, int chunk) { return panel().table().model()->index(rank, chunk).data().toString(); }
+  QString cell(int rank, int chunk) {
+    return panel().table().model()->index(rank, chunk).data().toString();
+  }
   // Rank r had `half` (r + 1) everywhere, and then all the sum: of the first bucket of gradients.
   void put_aside(int step, float half = 0.5F) {
     const auto resolved = reduced_run(live_header_["experiment"]).value();
     const RunBucket& bucket = resolved.buckets.front();
     for (int rank = 0; rank < 4; ++rank) {
-      telemetry::ChunkValues values{step, bucket.group, bucket.number, bucket.dtype, bucket.elements, run::sampled_places(resolved.exercise(bucket)), {}, {}};
+      telemetry::ChunkValues values{step,
+                                    bucket.group,
+                                    bucket.number,
+                                    bucket.dtype,
+                                    bucket.elements,
+                                    run::sampled_places(resolved.exercise(bucket)),
+                                    {},
+                                    {}};
       for (std::size_t i = 0; i < values.places.size(); ++i) {
         const float before = half * static_cast<float>(rank + 1), after = 10 * half;
-        for (const auto& [number, to] : {std::pair{before, &values.before}, std::pair{after, &values.after}}) {
+        for (const auto& [number, to] :
+             {std::pair{before, &values.before}, std::pair{after, &values.after}}) {
           const auto bytes = std::as_bytes(std::span(&number, 1));
           to->insert(to->end(), bytes.begin(), bytes.end());
         }
@@ -64,7 +74,8 @@ TEST_F(StepperWindow, its_steps_are_on_the_canvas_until_another_panel_is_looked_
 
 TEST_F(StepperWindow, offers_ranks_and_buckets_of_the_run_and_says_what_is_true_of_them) {
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); })) << "its experiment comes with it";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); }))
+      << "its experiment comes with it";
   look();
   const auto offered = [&] { return ranks().findData(static_cast<int>(ExerciseBar::Ranks::run)); };
   ASSERT_TRUE(QTest::qWaitFor([&] { return offered() >= 0; }));
@@ -78,26 +89,31 @@ TEST_F(StepperWindow, offers_ranks_and_buckets_of_the_run_and_says_what_is_true_
   EXPECT_EQ(exercise.bucket, 1);
   EXPECT_EQ(exercise.members(), 4);
   EXPECT_GT(exercise.elements, 1000);
-  EXPECT_TRUE(panel().foot().contains("The numbers are an example; bytes are those of bucket 1 of run ")) << panel().foot().toStdString();
+  EXPECT_TRUE(
+      panel().foot().contains("The numbers are an example; bytes are those of bucket 1 of run "))
+      << panel().foot().toStdString();
   EXPECT_FALSE(panel().foot().contains("and not so"));
   key(Qt::Key_Right);
   EXPECT_TRUE(transit()) << "it was drawn so";
   auto& algorithms = *panel().findChild<QComboBox*>("algorithm");
   algorithms.setCurrentIndex(algorithms.findText("star"));
   emit algorithms.activated(algorithms.currentIndex());
-  EXPECT_TRUE(panel().foot().contains("which the run reduced by ring and not so")) << panel().foot().toStdString();
+  EXPECT_TRUE(panel().foot().contains("which the run reduced by ring and not so"))
+      << panel().foot().toStdString();
 }
 
 TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_where_it_ends) {
   const QString directory = live_run_of("four_devices_mirrored_digits.json");
   live_header_ = telemetry::glance(directory.toStdString())->header;
   ASSERT_TRUE(open_live(directory));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); })) << "its experiment comes with it";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); }))
+      << "its experiment comes with it";
   look();
   const auto offered = [&] { return ranks().findData(static_cast<int>(ExerciseBar::Ranks::run)); };
   ASSERT_TRUE(QTest::qWaitFor([&] { return offered() >= 0; }));
   choose("ranks", offered());
-  EXPECT_TRUE(panel().foot().contains("The run has put none of its own numbers aside.")) << panel().foot().toStdString();
+  EXPECT_TRUE(panel().foot().contains("The run has put none of its own numbers aside."))
+      << panel().foot().toStdString();
   put_aside(0);
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel().stepper().is_true(); }));
   EXPECT_EQ(cell(2, 1), "1.5 (2)");
@@ -108,19 +124,27 @@ TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_
   for (int rank = 0; rank < 4; ++rank)
     for (int chunk = 0; chunk < 4; ++chunk) {
       EXPECT_TRUE(cell(rank, chunk).startsWith("5 (")) << cell(rank, chunk).toStdString();
-      EXPECT_TRUE(cell(rank, chunk).endsWith("), as the run had it")) << cell(rank, chunk).toStdString();
+      EXPECT_TRUE(cell(rank, chunk).endsWith("), as the run had it"))
+          << cell(rank, chunk).toStdString();
     }
-  EXPECT_TRUE(panel().sentence().endsWith("Done: every rank holds the sum of all. All 16 numbers are those that the run had, to the bit."));
+  EXPECT_TRUE(
+      panel().sentence().endsWith("Done: every rank holds the sum of all. All 16 numbers are those "
+                                  "that the run had, to the bit."));
   put_aside(1);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 3; }));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 3; }));
   EXPECT_EQ(panel().stepper().step(), panel().stepper().steps().count()) << "news move nothing";
   window_->runs().current()->single_step();
   put_aside(7, 0.25F);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().foot().contains("in step 7."); })) << panel().foot().toStdString();
-  EXPECT_TRUE(cell(2, 1).startsWith("2.5 (")) << "who steps looks at what comes: " << cell(2, 1).toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().foot().contains("in step 7."); }))
+      << panel().foot().toStdString();
+  EXPECT_TRUE(cell(2, 1).startsWith("2.5 ("))
+      << "who steps looks at what comes: " << cell(2, 1).toStdString();
   put_aside(8);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 5; }));
-  EXPECT_TRUE(panel().foot().contains("in step 7.")) << "and at no more: " << panel().foot().toStdString();
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 5; }));
+  EXPECT_TRUE(panel().foot().contains("in step 7."))
+      << "and at no more: " << panel().foot().toStdString();
 }
 
 TEST_F(StepperWindow, a_run_that_starts_has_the_canvas_for_itself) {

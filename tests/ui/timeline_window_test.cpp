@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The timeline of a real run, in the window: spans of every rank, an op that is found in the plan, and the charts' freeze.
+// The timeline of a real run, in the window: spans of every rank, an op that is found in the plan,
+// and the charts' freeze.
 #include <QPlainTextEdit>
 #include <QTest>
 #include <QTextBlock>
@@ -23,12 +24,16 @@ class TimelineWindow : public RealWindow {
   void run_until(std::size_t steps, const char* example = "four_devices_mirrored_digits.json") {
     ASSERT_TRUE(window_->open(QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments/" + example));
     window_->start_run();
-    ASSERT_TRUE(wait([&] { return window_->runs().current() && window_->runs().current()->history().train_loss().size() >= steps; }));
+    ASSERT_TRUE(wait([&] {
+      return window_->runs().current() &&
+             window_->runs().current()->history().train_loss().size() >= steps;
+    }));
     window_->workspace().raise("timeline");
   }
   void stop() {
     window_->runs().current()->stop();
-    ASSERT_TRUE(wait([&] { return !window_->runs().live() && window_->runs().current()->complete(); }));
+    ASSERT_TRUE(
+        wait([&] { return !window_->runs().live() && window_->runs().current()->complete(); }));
   }
   // The last op of that token that a rank ran.
   std::optional<SpanPlace> last(int rank, const std::string& token) {
@@ -36,16 +41,19 @@ class TimelineWindow : public RealWindow {
       for (std::size_t t = 0; t < spans().lane(rank, lane).tracks().size(); ++t) {
         const SpanTrack& track = *spans().lane(rank, lane).tracks()[t];
         for (std::size_t i = track.end(); i-- > track.first();)
-          if (spans().names(rank).token(track[i].program, track[i].op) == token) return SpanPlace{rank, lane, static_cast<int>(t), i};
+          if (spans().names(rank).token(track[i].program, track[i].op) == token)
+            return SpanPlace{rank, lane, static_cast<int>(t), i};
       }
     return {};
   }
 };
 
-// Compute, input, sends and receives of one rank lie in its steps, as the rank itself reported them.
+// Compute, input, sends and receives of one rank lie in its steps, as the rank itself reported
+// them.
 void expect_whole_steps(const SpanStore& spans, const telemetry::History& history, int rank) {
   int lanes = 0;
-  for (int lane = 1; lane < spans.lanes(rank); ++lane) lanes += spans.lane(rank, lane).empty() ? 0 : 1;
+  for (int lane = 1; lane < spans.lanes(rank); ++lane)
+    lanes += spans.lane(rank, lane).empty() ? 0 : 1;
   EXPECT_EQ(lanes, 5) << "input, compute, whole buckets, sends and receives of rank " << rank;
   const auto step = step_of_rank(history, rank, 10);
   ASSERT_TRUE(step);
@@ -55,43 +63,56 @@ void expect_whole_steps(const SpanStore& spans, const telemetry::History& histor
   EXPECT_LE(figures.compute, figures.looked_at);
   const auto* compute = history.find({telemetry::Metric::compute_seconds, rank, 0});
   ASSERT_TRUE(compute && compute->values.size() > 10);
-  EXPECT_NEAR(static_cast<double>(figures.compute) * 1e-9, compute->values[10], 0.2 * compute->values[10] + 2e-5) << "as the rank's own clock had it";
+  EXPECT_NEAR(static_cast<double>(figures.compute) * 1e-9, compute->values[10],
+              0.2 * compute->values[10] + 2e-5)
+      << "as the rank's own clock had it";
 }
 
 TEST_F(TimelineWindow, a_real_run_shows_the_spans_of_all_ranks_and_its_op_is_selected_in_the_plan) {
   run_until(60);
-  ASSERT_TRUE(wait([&] { return window_->timeline().figures().contains("hidden behind compute"); })) << window_->timeline().figures().toStdString();
+  ASSERT_TRUE(wait([&] { return window_->timeline().figures().contains("hidden behind compute"); }))
+      << window_->timeline().figures().toStdString();
   stop();
   ASSERT_EQ(spans().ranks(), 4);
   EXPECT_EQ(spans().lacking(), 0u);
-  for (int rank = 0; rank < 4; ++rank) expect_whole_steps(spans(), window_->runs().current()->history(), rank);
+  for (int rank = 0; rank < 4; ++rank)
+    expect_whole_steps(spans(), window_->runs().current()->history(), rank);
   const auto place = last(2, "RED.b0.t0.c0<r1");
   ASSERT_TRUE(place);
   view().select(place);
-  ASSERT_TRUE(window_->timeline().selected_text().startsWith("RED.b0.t0.c0<r1: transfer on rank 2"));
+  ASSERT_TRUE(
+      window_->timeline().selected_text().startsWith("RED.b0.t0.c0<r1: transfer on rank 2"));
   view().setFocus();
   QTest::keyClick(&view(), Qt::Key_Return);
   QPlainTextEdit& plan = window_->plan().view();
-  ASSERT_TRUE(wait([&] { return plan.textCursor().selectedText().startsWith("RED.b0.t0.c0<r1 @recv.g0"); })) << plan.textCursor().selectedText().toStdString();
+  ASSERT_TRUE(wait([&] {
+    return plan.textCursor().selectedText().startsWith("RED.b0.t0.c0<r1 @recv.g0");
+  })) << plan.textCursor().selectedText().toStdString();
   EXPECT_EQ(window_->plan().marked(), "RED.b0.t0.c0<r1");
   EXPECT_TRUE(plan.document()->findBlockByNumber(0).text().startsWith("rank 2"));
   EXPECT_TRUE(wait([&] { return !plan.visibleRegion().isEmpty(); }));
 }
 
-// By step and bucket: from the first begin of its chunks to their last end, of all that the rank recorded.
-std::map<std::pair<int, std::string>, TimeRange> ranges_by_hand(const SpanStore& spans, const telemetry::History& history, int rank) {
+// By step and bucket: from the first begin of its chunks to their last end, of all that the rank
+// recorded.
+std::map<std::pair<int, std::string>, TimeRange> ranges_by_hand(const SpanStore& spans,
+                                                                const telemetry::History& history,
+                                                                int rank) {
   std::map<std::pair<int, std::string>, TimeRange> ranges;
   for (const telemetry::OpRecord& op : history.ops()) {
-    const NamedBucket* bucket = op.rank == rank ? spans.names(rank).bucket(op.program, op.op) : nullptr;
+    const NamedBucket* bucket =
+        op.rank == rank ? spans.names(rank).bucket(op.program, op.op) : nullptr;
     if (!bucket) continue;
     const TimeRange range{std::llround(op.begin * 1e9), std::llround(op.end * 1e9)};
     const auto [at, fresh] = ranges.try_emplace({op.step, bucket->token}, range);
-    if (!fresh) at->second = {std::min(at->second.begin, range.begin), std::max(at->second.end, range.end)};
+    if (!fresh)
+      at->second = {std::min(at->second.begin, range.begin), std::max(at->second.end, range.end)};
   }
   return ranges;
 }
 
-TEST_F(TimelineWindow, every_bucket_of_a_real_run_is_one_span_that_a_click_finds_in_the_coarse_plan) {
+TEST_F(TimelineWindow,
+       every_bucket_of_a_real_run_is_one_span_that_a_click_finds_in_the_coarse_plan) {
   run_until(40);
   stop();
   const telemetry::History& history = window_->runs().current()->history();
@@ -102,9 +123,14 @@ TEST_F(TimelineWindow, every_bucket_of_a_real_run_is_one_span_that_a_click_finds
       for (std::size_t at = track->first(); at < track->end();) {
         const BucketSpan bucket = bucket_at(spans(), rank, *track, at);
         const OpSpan& piece = (*track)[at];
-        EXPECT_EQ(bucket.waiting + bucket.transfer + bucket.sending + bucket.nothing, bucket.range.width());
+        EXPECT_EQ(bucket.waiting + bucket.transfer + bucket.sending + bucket.nothing,
+                  bucket.range.width());
         EXPECT_LE(bucket.computing, bucket.range.width());
-        EXPECT_TRUE(shown.try_emplace({piece.step, spans().names(rank).bucket(piece.program, piece.op)->token}, bucket.range).second);
+        EXPECT_TRUE(shown
+                        .try_emplace({piece.step,
+                                      spans().names(rank).bucket(piece.program, piece.op)->token},
+                                     bucket.range)
+                        .second);
         at = bucket.end;
       }
     EXPECT_GT(shown.size(), 80u) << "two buckets a step at least";
@@ -117,7 +143,9 @@ TEST_F(TimelineWindow, every_bucket_of_a_real_run_is_one_span_that_a_click_finds
   view().setFocus();
   QTest::keyClick(&view(), Qt::Key_Return);
   QPlainTextEdit& plan = window_->plan().view();
-  ASSERT_TRUE(wait([&] { return plan.textCursor().selectedText().startsWith(token + " @comm.g0"); })) << plan.textCursor().selectedText().toStdString();
+  ASSERT_TRUE(wait([&] {
+    return plan.textCursor().selectedText().startsWith(token + " @comm.g0");
+  })) << plan.textCursor().selectedText().toStdString();
 }
 
 TEST_F(TimelineWindow, freezing_the_charts_freezes_it_too_while_training_goes_on) {
@@ -157,14 +185,18 @@ TEST_F(TimelineWindow, the_stalest_gradient_of_a_worker_is_found_as_it_was_pushe
   const SpanPlace push = *view().selected();
   const OpSpan& span = *span_at(spans(), push);
   EXPECT_EQ(push.rank, 2);
-  EXPECT_TRUE(QString::fromStdString(spans().names(2).token(span.program, span.op)).startsWith("PUSH.b"));
+  EXPECT_TRUE(
+      QString::fromStdString(spans().names(2).token(span.program, span.op)).startsWith("PUSH.b"));
   EXPECT_FALSE(view().rect_of(push).isEmpty()) << "it is in view";
-  const auto* gradients = window_->runs().current()->history().find({telemetry::Metric::staleness, 4, 2});
+  const auto* gradients =
+      window_->runs().current()->history().find({telemetry::Metric::staleness, 4, 2});
   ASSERT_NE(gradients, nullptr);
   const auto stalest = std::max_element(gradients->values.rbegin(), gradients->values.rend());
-  const double taken = gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1];
+  const double taken =
+      gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1];
   EXPECT_LE(static_cast<double>(span.begin) * 1e-9, taken);
-  EXPECT_EQ(push_before(spans(), 2, static_cast<Nanoseconds>(taken * 1e9)), push) << "and none of it came between";
+  EXPECT_EQ(push_before(spans(), 2, static_cast<Nanoseconds>(taken * 1e9)), push)
+      << "and none of it came between";
 }
 
 }  // namespace

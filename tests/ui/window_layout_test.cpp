@@ -27,13 +27,16 @@ TEST_F(WindowLayout, every_action_of_the_menus_has_a_shortcut_of_its_own) {
         if (action->text() != "Open &recent") visit(*action->menu());
       } else if (!action->isSeparator()) {
         EXPECT_FALSE(action->shortcut().isEmpty()) << action->text().toStdString();
-        EXPECT_TRUE(seen.insert(action->shortcut().toString()).second) << action->text().toStdString() << " " << action->shortcut().toString().toStdString();
+        EXPECT_TRUE(seen.insert(action->shortcut().toString()).second)
+            << action->text().toStdString() << " " << action->shortcut().toString().toStdString();
       }
     }
   };
   for (const QAction* action : window_->menuBar()->actions()) visit(*action->menu());
   EXPECT_GT(seen.size(), 40u);
-  for (const QString& keys : seen) EXPECT_FALSE(keys.startsWith("Ctrl+Alt+")) << keys.toStdString() << " belongs to window managers";
+  for (const QString& keys : seen)
+    EXPECT_FALSE(keys.startsWith("Ctrl+Alt+"))
+        << keys.toStdString() << " belongs to window managers";
 }
 
 TEST_F(WindowLayout, a_key_shows_each_panel) {
@@ -53,7 +56,8 @@ TEST_F(WindowLayout, the_welcome_page_has_the_window_for_itself) {
 
 TEST_F(WindowLayout, resetting_the_layout_leaves_the_welcome_page_the_window) {
   window_->workspace().reset();
-  for (const char* dock : {"inspector", "palette", "charts", "runs"}) EXPECT_FALSE(window_->workspace().dock(dock).isVisible()) << dock;
+  for (const char* dock : {"inspector", "palette", "charts", "runs"})
+    EXPECT_FALSE(window_->workspace().dock(dock).isVisible()) << dock;
   window_->show_welcome(false);
   EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
 }
@@ -65,7 +69,8 @@ TEST_F(WindowLayout, a_clicked_tab_gives_its_panel_the_keys) {
   const auto click = [&](const QString& title) {
     for (QTabBar* bar : window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
       for (int tab = 0; tab < bar->count(); ++tab)
-        if (bar->tabText(tab) == title) QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(tab).center());
+        if (bar->tabText(tab) == title)
+          QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(tab).center());
     QCoreApplication::processEvents();
     QCoreApplication::processEvents();
   };
@@ -79,9 +84,11 @@ TEST_F(WindowLayout, a_clicked_tab_gives_its_panel_the_keys) {
 
 TEST_F(WindowLayout, no_layout_leaves_a_stray_bar_of_tabs) {
   const auto stray = [&] {
-    const auto panels = 1 + window_->tabifiedDockWidgets(&window_->workspace().dock("charts")).size();
+    const auto panels =
+        1 + window_->tabifiedDockWidgets(&window_->workspace().dock("charts")).size();
     QStringList bars;
-    for (const QTabBar* bar : window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
+    for (const QTabBar* bar :
+         window_->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
       if (bar->isVisible() && bar->count() != panels && bar->geometry().intersects(window_->rect()))
         bars << QString("%1 tabs at %2").arg(bar->count()).arg(bar->y());
     return bars.join(", ").toStdString();
@@ -129,7 +136,8 @@ TEST_F(WindowLayout, perspectives_arrange_the_panels) {
   EXPECT_TRUE(window_->workspace().dock("runs").isVisible());
   EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
   const auto left_of = [&](const char* a, const char* b) {
-    const QRect first = window_->workspace().dock(a).geometry(), second = window_->workspace().dock(b).geometry();
+    const QRect first = window_->workspace().dock(a).geometry(),
+                second = window_->workspace().dock(b).geometry();
     return first.right() < second.left() && !window_->workspace().dock(a).visibleRegion().isEmpty();
   };
   EXPECT_TRUE(QTest::qWaitFor([&] { return left_of("runs", "charts"); })) << "side by side";
@@ -143,8 +151,10 @@ TEST_F(WindowLayout, charts_have_most_of_the_window_where_runs_are_compared) {
   window_->show_welcome(false);
   window_->workspace().set_perspective(Workspace::Perspective::compare);
   const QDockWidget& charts = window_->workspace().dock("charts");
-  EXPECT_TRUE(QTest::qWaitFor([&] { return charts.height() > 700 && charts.width() > 900; })) << charts.width() << " x " << charts.height();
-  EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height()) << "the drawing stays in sight";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return charts.height() > 700 && charts.width() > 900; }))
+      << charts.width() << " x " << charts.height();
+  EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height())
+      << "the drawing stays in sight";
 }
 
 // Columns without a mark at the left and at the right of what a widget shows.
@@ -157,18 +167,21 @@ std::pair<int, int> blank_columns(QWidget& widget) {
   };
   std::pair<int, int> columns{0, 0};
   while (columns.first < seen.width() && blank(columns.first)) ++columns.first;
-  while (columns.second < seen.width() && blank(seen.width() - 1 - columns.second)) ++columns.second;
+  while (columns.second < seen.width() && blank(seen.width() - 1 - columns.second))
+    ++columns.second;
   return columns;
 }
 
-TEST_F(WindowLayout, pausing_and_resuming_share_a_place_on_the_toolbar_that_neither_jumps_nor_has_a_hole) {
+TEST_F(WindowLayout,
+       pausing_and_resuming_share_a_place_on_the_toolbar_that_neither_jumps_nor_has_a_hole) {
   window_->resize(1600, 1000);
   window_->show_welcome(false);
   QCoreApplication::processEvents();
   QAction &pause = window_->controls().pause_action(), &step = window_->controls().step_action();
   QWidget *button = nullptr, *next = nullptr;
   for (const QToolBar* bar : window_->findChildren<QToolBar*>())
-    if (QWidget* found = bar->widgetForAction(&pause)) button = found, next = bar->widgetForAction(&step);
+    if (QWidget* found = bar->widgetForAction(&pause))
+      button = found, next = bar->widgetForAction(&step);
   ASSERT_TRUE(button && next);
   const QRect place = button->geometry(), place_of_next = next->geometry();
   for (const char* text : {"&Pause training", "&Resume training", "&Pause training"}) {
@@ -197,7 +210,9 @@ TEST_F(WindowLayout, four_charts_are_seen_whole_and_readable_as_the_window_comes
   for (const auto& [size, charts] : {std::pair(QSize(1600, 1000), 4), {QSize(1280, 800), 3}}) {
     window_->resize(size);
     window_->workspace().reset();
-    const auto seen = [&, size = size, charts = charts] { return window_->size() == size && whole_charts(*window_) >= charts; };
+    const auto seen = [&, size = size, charts = charts] {
+      return window_->size() == size && whole_charts(*window_) >= charts;
+    };
     ASSERT_TRUE(QTest::qWaitFor(seen)) << size.width() << ": " << whole_charts(*window_);
     const QSizeF area = window_->charts().plot(ChartKind::loss).canvas().plot_area().size();
     EXPECT_GT(area.width(), 220) << size.width();
@@ -210,11 +225,14 @@ TEST_F(WindowLayout, four_charts_are_seen_whole_and_readable_as_the_window_comes
 QStringList cut_texts(const QWidget& widget) {
   QStringList cut;
   for (const QLabel* label : widget.findChildren<QLabel*>())
-    if (label->isVisible() && label->fontMetrics().horizontalAdvance(label->text()) > label->width()) cut << label->text();
+    if (label->isVisible() &&
+        label->fontMetrics().horizontalAdvance(label->text()) > label->width())
+      cut << label->text();
   return cut;
 }
 
-class SmallWindow : public WindowLayout, public testing::WithParamInterface<std::tuple<QSize, double>> {
+class SmallWindow : public WindowLayout,
+                    public testing::WithParamInterface<std::tuple<QSize, double>> {
  protected:
   // A run that is over, in a window of that size, in type of that scale.
   void show_run() {
@@ -222,14 +240,16 @@ class SmallWindow : public WindowLayout, public testing::WithParamInterface<std:
     const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_long");
     test::SyntheticRun().record(directory.toStdString(), 300);
     ASSERT_TRUE(window_->open(directory));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] { return window_->runs().current()->complete() && !window_->charts().reading(); }));
     Theme::instance().apply(Theme::Kind::light, scale);
     window_->resize(size);
     for (int round = 0; round < 3; ++round) QCoreApplication::processEvents();
   }
   const QToolButton* button(QAction& action) const {
     for (const QToolBar* bar : window_->findChildren<QToolBar*>())
-      if (const QWidget* found = bar->widgetForAction(&action)) return qobject_cast<const QToolButton*>(found);
+      if (const QWidget* found = bar->widgetForAction(&action))
+        return qobject_cast<const QToolButton*>(found);
     return nullptr;
   }
 };
@@ -243,11 +263,12 @@ TEST_P(SmallWindow, holds_what_steers_and_tells_a_run) {
   cut.removeAll(window_->runs().current()->name());  // it is elided, in view of all
   EXPECT_TRUE(cut.isEmpty()) << cut.join(" | ").toStdString();
   RunControls& controls = window_->controls();
-  for (QAction* action :
-       {&controls.run_action(), &controls.pause_action(), &controls.step_action(), &controls.stop_action(), window_->charts().freeze_action()}) {
+  for (QAction* action : {&controls.run_action(), &controls.pause_action(), &controls.step_action(),
+                          &controls.stop_action(), window_->charts().freeze_action()}) {
     ASSERT_TRUE(button(*action)) << action->text().toStdString();
     EXPECT_TRUE(button(*action)->isVisible()) << action->text().toStdString();
-    EXPECT_GE(button(*action)->width(), button(*action)->sizeHint().width()) << action->text().toStdString();
+    EXPECT_GE(button(*action)->width(), button(*action)->sizeHint().width())
+        << action->text().toStdString();
   }
 }
 
@@ -257,23 +278,28 @@ std::vector<double> whole_plots(MainWindow& window) {
   for (const ChartKind kind : kChartKinds) {
     const PlotView& plot = window.charts().plot(kind);
     if (plot.visibleRegion().boundingRect() == plot.rect())
-      lines.push_back(window.charts().plot(kind).canvas().plot_area().height() / plot.fontMetrics().height());
+      lines.push_back(window.charts().plot(kind).canvas().plot_area().height() /
+                      plot.fontMetrics().height());
   }
   return lines;
 }
 
 TEST_P(SmallWindow, shows_a_chart_whole_and_readable_to_who_watches_a_run) {
   show_run();
-  const auto readable = [&] { return !whole_plots(*window_).empty() && std::ranges::max(whole_plots(*window_)) > 2; };
+  const auto readable = [&] {
+    return !whole_plots(*window_).empty() && std::ranges::max(whole_plots(*window_)) > 2;
+  };
   EXPECT_TRUE(QTest::qWaitFor(readable)) << "as the letters grow";
   window_->workspace().set_perspective(Workspace::Perspective::build);
   QCoreApplication::processEvents();
   window_->workspace().set_perspective(Workspace::Perspective::run);
   EXPECT_TRUE(QTest::qWaitFor(readable)) << "in the perspective for it";
   const QDockWidget& charts = window_->workspace().dock("charts");
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window_->height() < 1000 || charts.height() > 480; })) << charts.height() << ": large letters have half the window";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window_->height() < 1000 || charts.height() > 480; }))
+      << charts.height() << ": large letters have half the window";
   EXPECT_EQ(window_->size(), std::get<0>(GetParam())) << "the window does not grow for it";
-  EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height()) << "the drawing stays in sight";
+  EXPECT_GE(window_->canvas().height(), 2 * window_->fontMetrics().height())
+      << "the drawing stays in sight";
   window_->workspace().reset();
   ASSERT_TRUE(window_->open(window_->runs().current()->directory()));
   EXPECT_TRUE(QTest::qWaitFor(readable)) << "when a run is opened";
@@ -294,7 +320,8 @@ TEST_P(SmallWindow, shows_what_the_charts_can_be_told_when_it_is_asked_for) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return asks->isVisible() != choice()->isVisible(); }));
   if (!asks->isVisible()) return;  // there is room
   asks->click();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return choice()->isVisible() && !choice()->visibleRegion().isEmpty(); }));
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return choice()->isVisible() && !choice()->visibleRegion().isEmpty(); }));
   asks->click();
   EXPECT_TRUE(QTest::qWaitFor([&] { return asks->isVisible() != choice()->isVisible(); }));
 }
@@ -308,16 +335,20 @@ TEST_P(SmallWindow, spares_the_titles_of_docks_that_are_tabs_where_it_is_short) 
   EXPECT_EQ(window_->workspace().dock("palette").titleBarWidget(), nullptr);
   window_->resize(1600, 1000);
   Theme::instance().apply(Theme::Kind::light);
-  EXPECT_TRUE(QTest::qWaitFor([&] { return window_->workspace().dock("log").titleBarWidget() == nullptr; }));
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return window_->workspace().dock("log").titleBarWidget() == nullptr; }));
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<QSize, double>>& row) {
   const auto& [size, scale] = row.param;
-  return "of_" + std::to_string(size.width()) + "_at_" + std::to_string(static_cast<int>(100 * scale));
+  return "of_" + std::to_string(size.width()) + "_at_" +
+         std::to_string(static_cast<int>(100 * scale));
 }
 
 INSTANTIATE_TEST_SUITE_P(all, SmallWindow,
-                         testing::Values(std::tuple(QSize(900, 600), 1.0), std::tuple(QSize(1600, 1000), 2.0), std::tuple(QSize(1280, 800), 2.0),
+                         testing::Values(std::tuple(QSize(900, 600), 1.0),
+                                         std::tuple(QSize(1600, 1000), 2.0),
+                                         std::tuple(QSize(1280, 800), 2.0),
                                          std::tuple(QSize(900, 600), 2.0)),
                          name_of);
 

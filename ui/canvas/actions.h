@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything that can be done to the drawing, as actions with a shortcut: for menus, toolbars and the canvas itself.
+// Everything that can be done to the drawing, as actions with a shortcut: for menus, toolbars and
+// the canvas itself.
 #pragma once
 
 #include <QAction>
@@ -16,11 +17,14 @@ namespace trainyard::ui {
 class CanvasActions : public QObject {
   Q_OBJECT
  public:
-  CanvasActions(Document& document, Selection& selection, TopologyView& view, QObject* parent = nullptr);
+  CanvasActions(Document& document, Selection& selection, TopologyView& view,
+                QObject* parent = nullptr);
 
-  // By name: cut copy paste duplicate delete select_all rename | select_tool connect_tool | place_cpu place_gpu place_tpu
-  // place_host place_switch | toggle_chief toggle_server toggle_evaluator toggle_idle | align_left align_centre align_right align_top align_middle align_bottom
-  // distribute_horizontally distribute_vertically arrange | zoom_in zoom_out zoom_actual zoom_fit
+  // By name: cut copy paste duplicate delete select_all rename | select_tool connect_tool |
+  // place_cpu place_gpu place_tpu place_host place_switch | toggle_chief toggle_server
+  // toggle_evaluator toggle_idle | align_left align_centre align_right align_top align_middle
+  // align_bottom distribute_horizontally distribute_vertically arrange | zoom_in zoom_out
+  // zoom_actual zoom_fit
   QAction* action(const QString& name) const;
 
   void fill_edit_menu(QMenu& menu) const;  // undo and redo are the window's
@@ -29,7 +33,8 @@ class CanvasActions : public QObject {
   void fill_view_menu(QMenu& menu) const;
 
  private:
-  QAction* add(const QString& name, const QString& icon, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
+  QAction* add(const QString& name, const QString& icon, const QString& text,
+               const QKeySequence& keys, const std::function<void()>& run);
   void add_edits();
   void add_roles();
   void add_places();

@@ -90,10 +90,12 @@ std::size_t columns_for(const Nodes& nodes) {
   QSizeF largest;
   for (const Node& one : nodes) largest = largest.expandedTo(one.size);
   const double tall_to_wide = (largest.height() + kHostGap) / (largest.width() + kHostGap);
-  return static_cast<std::size_t>(std::max(2.0, std::round(std::sqrt(kAspect * static_cast<double>(nodes.size()) * tall_to_wide))));
+  return static_cast<std::size_t>(std::max(
+      2.0, std::round(std::sqrt(kAspect * static_cast<double>(nodes.size()) * tall_to_wide))));
 }
 
-// Few hosts stand left and right of their switch, many in rows above and below. Returns what the block covers.
+// Few hosts stand left and right of their switch, many in rows above and below. Returns what the
+// block covers.
 QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
   if (hosts.size() <= 2) {
     Nodes row{hosts.begin(), hosts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(hosts))};
@@ -104,11 +106,14 @@ QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
     return covered;
   }
   const std::size_t wide = columns_for(hosts);
-  const std::size_t full = std::max<std::size_t>(1, hosts.size() / 2 / wide) * wide;  // rows above are full: a short one would stand in the way
+  const std::size_t full = std::max<std::size_t>(1, hosts.size() / 2 / wide) *
+                           wide;  // rows above are full: a short one would stand in the way
   const std::size_t above = std::min(full, hosts.size());
-  const Nodes upper(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(above)), lower(hosts.begin() + static_cast<std::ptrdiff_t>(above), hosts.end());
+  const Nodes upper(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(above)),
+      lower(hosts.begin() + static_cast<std::ptrdiff_t>(above), hosts.end());
   const QRectF top = place_grid(upper, at, wide);
-  const QRectF bottom = place_grid(lower, QPointF(at.x(), top.bottom() + 2 * kSwitchGap + hub.size.height()), wide);
+  const QRectF bottom =
+      place_grid(lower, QPointF(at.x(), top.bottom() + 2 * kSwitchGap + hub.size.height()), wide);
   hub.put_centre(QPointF(top.united(bottom).center().x(), (top.bottom() + bottom.top()) / 2));
   centre_last_row(lower, wide, hub.rect().center().x());
   return top | bottom | hub.rect();
@@ -121,7 +126,9 @@ std::map<std::string, Nodes> hosts_by_switch(Topology& topology) {
     std::string hub;
     for (const topology::Link& link : topology.links) {
       const std::string& other = link.from == host.name ? link.to : link.from;
-      if (hub.empty() && (link.from == host.name || link.to == host.name) && find_switch(topology, other)) hub = other;
+      if (hub.empty() && (link.from == host.name || link.to == host.name) &&
+          find_switch(topology, other))
+        hub = other;
     }
     groups[hub].push_back(node(host));
   }
@@ -130,8 +137,10 @@ std::map<std::string, Nodes> hosts_by_switch(Topology& topology) {
 
 bool is_free(const Layout& layout, const QRectF& room) {
   const QRectF around = room.adjusted(-kCopyGap / 2, -kCopyGap / 2, kCopyGap / 2, kCopyGap / 2);
-  return std::ranges::none_of(layout.nodes, [&](const NodeBox& node) { return node.rect.intersects(around); }) &&
-         std::ranges::none_of(layout.links, [&](const LinkShape& link) { return link.path.intersects(room); });
+  return std::ranges::none_of(layout.nodes,
+                              [&](const NodeBox& node) { return node.rect.intersects(around); }) &&
+         std::ranges::none_of(layout.links,
+                              [&](const LinkShape& link) { return link.path.intersects(room); });
 }
 
 // Places `far` rooms away, to the right and below: straight ones first.
@@ -149,8 +158,10 @@ bool covers_any(const QRectF& room, const std::vector<QRectF>& cards) {
   return std::ranges::any_of(cards, [&](const QRectF& card) { return card.intersects(room); });
 }
 
-// What leads from a span to just before and just behind another, in steps of the grid; and not at all.
-void add_shifts(std::vector<double>& shifts, double low, double high, double other_low, double other_high) {
+// What leads from a span to just before and just behind another, in steps of the grid; and not at
+// all.
+void add_shifts(std::vector<double>& shifts, double low, double high, double other_low,
+                double other_high) {
   shifts.push_back(std::floor((other_low - kCopyGap / 2 - high) / kGridStep) * kGridStep);
   shifts.push_back(std::ceil((other_high + kCopyGap / 2 - low) / kGridStep) * kGridStep);
 }
@@ -173,7 +184,9 @@ QPointF way_out(const QRectF& room, const std::vector<QRectF>& cards) {
     for (const double y : down) ways.emplace_back(x, y);
   std::ranges::stable_sort(ways, {}, [](QPointF way) { return QPointF::dotProduct(way, way); });
   const QRectF around = room.adjusted(-kCopyGap / 2, -kCopyGap / 2, kCopyGap / 2, kCopyGap / 2);
-  return *std::ranges::find_if(ways, [&](QPointF way) { return !covers_any(around.translated(way), cards); });  // beyond the last card is one
+  return *std::ranges::find_if(ways, [&](QPointF way) {
+    return !covers_any(around.translated(way), cards);
+  });  // beyond the last card is one
 }
 
 }  // namespace
@@ -210,7 +223,9 @@ Place free_offset(const Topology& into, const Topology& copy) {
   const Place step = snapped({box.width() + kCopyGap, box.height() + kCopyGap});
   for (int far = 0;; ++far)  // the drawing ends somewhere
     for (const auto& [right, down] : ring(far))
-      if (const Place by{right * step.x, down * step.y}; is_free(layout, box.translated(by.x, by.y))) return by;
+      if (const Place by{right * step.x, down * step.y};
+          is_free(layout, box.translated(by.x, by.y)))
+        return by;
 }
 
 Place uncovered(const Topology& topology, Place corner, QSizeF size) {
@@ -226,7 +241,8 @@ void make_room(Topology& topology, const std::string& name, std::size_t devices)
   Host* host = find_host(topology, name);
   if (!host) return;
   const QPointF corner(host->x, host->y);
-  const QRectF now(corner, host_size(host->devices.size())), room(corner, host_size(host->devices.size() + devices));
+  const QRectF now(corner, host_size(host->devices.size())),
+      room(corner, host_size(host->devices.size() + devices));
   std::vector<QRectF> others;
   for (const NodeBox& other : lay_out(topology).nodes)
     if (other.name != name && !other.rect.intersects(now)) others.push_back(other.rect);
@@ -242,12 +258,20 @@ void arrange(Topology& topology) {
   for (Switch& one : topology.switches) {
     const auto hosts = groups.find(one.name);
     if (hosts == groups.end()) spines.push_back(node(one));
-    else covered |= place_around(node(one), hosts->second, QPointF(covered.isNull() ? 0 : covered.right() + kBlockGap, 0));
+    else
+      covered |= place_around(node(one), hosts->second,
+                              QPointF(covered.isNull() ? 0 : covered.right() + kBlockGap, 0));
   }
   const Nodes& alone = groups[""];
-  place_grid(alone, QPointF(0, covered.isNull() ? 0 : covered.bottom() + kBlockGap), columns_for(alone));
-  const double spines_width = static_cast<double>(spines.size()) * (switch_size().width() + kHostGap) - kHostGap;
-  if (!spines.empty()) place_grid(spines, QPointF(covered.center().x() - spines_width / 2, covered.top() - kBlockGap - switch_size().height()), spines.size());
+  place_grid(alone, QPointF(0, covered.isNull() ? 0 : covered.bottom() + kBlockGap),
+             columns_for(alone));
+  const double spines_width =
+      static_cast<double>(spines.size()) * (switch_size().width() + kHostGap) - kHostGap;
+  if (!spines.empty())
+    place_grid(spines,
+               QPointF(covered.center().x() - spines_width / 2,
+                       covered.top() - kBlockGap - switch_size().height()),
+               spines.size());
 }
 
 }  // namespace trainyard::ui

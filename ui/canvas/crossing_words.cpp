@@ -9,20 +9,24 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kWorthMention = 0.1;  // of all bytes: less may be messages between two steps, of which one is seen and the other is not yet
+constexpr double kWorthMention = 0.1;  // of all bytes: less may be messages between two steps, of
+                                       // which one is seen and the other is not yet
 
 // One kind, one way; `where`: " to host1".
 void add(QStringList& lines, Cargo cargo, double bytes_per_second, const QString& where) {
-  if (bytes_per_second > 0) lines << QObject::tr("%1 %2%3").arg(words(cargo), rate(bytes_per_second), where);
+  if (bytes_per_second > 0)
+    lines << QObject::tr("%1 %2%3").arg(words(cargo), rate(bytes_per_second), where);
 }
 
 void add_rest(QStringList& lines, const LinkOverlay& live) {
-  if (const double rest = live.total() - live.told(); !lines.empty() && rest > kWorthMention * live.total())
+  if (const double rest = live.total() - live.told();
+      !lines.empty() && rest > kWorthMention * live.total())
     lines << QObject::tr("%1 of what is not told").arg(rate(rest));
 }
 
 QStringList with_head(const QString& head, const LinkOverlay& live, const QStringList& lines) {
-  return live.total() > 0 && !lines.empty() ? QStringList(head.arg(rate(live.total()))) + lines : QStringList();
+  return live.total() > 0 && !lines.empty() ? QStringList(head.arg(rate(live.total()))) + lines
+                                            : QStringList();
 }
 
 }  // namespace
@@ -55,10 +59,13 @@ QStringList lines_of_picked(const Overlay& overlay, const Picked& picked) {
   if (!picked.links.empty()) {
     const auto at = overlay.links.find(*picked.links.begin());
     return at == overlay.links.end() ? QStringList()
-                                     : with_head(QObject::tr("%1 cross it, both ways together:"), at->second, lines_of_link(at->second, at->first));
+                                     : with_head(QObject::tr("%1 cross it, both ways together:"),
+                                                 at->second, lines_of_link(at->second, at->first));
   }
   const auto at = overlay.buses.find(*picked.names.begin());
-  return at == overlay.buses.end() ? QStringList() : with_head(QObject::tr("%1 cross its bus:"), at->second, lines_of_bus(at->second));
+  return at == overlay.buses.end()
+             ? QStringList()
+             : with_head(QObject::tr("%1 cross its bus:"), at->second, lines_of_bus(at->second));
 }
 
 }  // namespace trainyard::ui

@@ -73,7 +73,10 @@ void LinkItem::set(const LinkShape& shape, const LinkLook& look) {
 void LinkItem::advance_flow() {
   if (look_.live && look_.live->total() > 0) update();
 }
-QRectF LinkItem::boundingRect() const { return wider(shape_.path.boundingRect()).adjusted(-shape_.width, -shape_.width, shape_.width, shape_.width); }
+QRectF LinkItem::boundingRect() const {
+  return wider(shape_.path.boundingRect())
+      .adjusted(-shape_.width, -shape_.width, shape_.width, shape_.width);
+}
 void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
   painter->setRenderHint(QPainter::Antialiasing);
   paint_link(*painter, shape_, look_, clock_seconds_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The items of the scene: each keeps a place and a look, and calls the painting functions. They take no input; tools do.
+// The items of the scene: each keeps a place and a look, and calls the painting functions. They
+// take no input; tools do.
 #pragma once
 
 #include <QGraphicsItem>
@@ -58,7 +59,8 @@ class SwitchItem : public QGraphicsItem {
   SwitchLook look_;
 };
 
-// The line, under the nodes, or over the card when it joins two of its tiles; its label is an item of its own, above them.
+// The line, under the nodes, or over the card when it joins two of its tiles; its label is an item
+// of its own, above them.
 class LinkItem : public QGraphicsItem {
  public:
   explicit LinkItem(const double& clock_seconds) : clock_seconds_(clock_seconds) {}

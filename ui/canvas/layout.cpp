@@ -29,7 +29,9 @@ std::vector<TileBox> tiles_of(const topology::Host& host) {
 
 NodeBox box_of(const topology::Host& host) {
   const QRectF rect(QPointF(host.x, host.y), host_size(host.devices.size()));
-  const QRectF bus = host.devices.size() > 1 ? QRectF(rect.left() + kPad, rect.bottom() - kBus, rect.width() - 2 * kPad, kBus) : QRectF();
+  const QRectF bus = host.devices.size() > 1 ? QRectF(rect.left() + kPad, rect.bottom() - kBus,
+                                                      rect.width() - 2 * kPad, kBus)
+                                             : QRectF();
   return {Part::Kind::host, host.name, rect, bus, tiles_of(host)};
 }
 
@@ -38,9 +40,11 @@ QPointF round_border_point(const QRectF& rect, QPointF to) {
   const QLineF way(rect.center(), to);
   if (way.length() == 0) return to;
   const double radius = rect.height() / 2, straight = rect.width() / 2 - radius;  // half of it
-  const double across = std::fabs(way.dx()) / way.length(), along = std::fabs(way.dy()) / way.length();
+  const double across = std::fabs(way.dx()) / way.length(),
+               along = std::fabs(way.dy()) / way.length();
   double reach = along > 0 ? radius / along : INFINITY;
-  if (reach * across > straight) reach = straight * across + std::sqrt(radius * radius - straight * straight * along * along);
+  if (reach * across > straight)
+    reach = straight * across + std::sqrt(radius * radius - straight * straight * along * along);
   return way.pointAt(std::min(reach / way.length(), 1.0));
 }
 
@@ -49,23 +53,31 @@ struct End {
   Part::Kind kind;
 };
 
-QPointF border_of(const End& end, QPointF to) { return end.kind == Part::Kind::network_switch ? round_border_point(end.rect, to) : border_point(end.rect, to); }
+QPointF border_of(const End& end, QPointF to) {
+  return end.kind == Part::Kind::network_switch ? round_border_point(end.rect, to)
+                                                : border_point(end.rect, to);
+}
 
 QPainterPath line_between(const End& from, const End& to, double aside) {
   QLineF centre(from.rect.center(), to.rect.center());
-  if (centre.length() > 0) centre.translate(QPointF(-centre.dy(), centre.dx()) / centre.length() * aside);
+  if (centre.length() > 0)
+    centre.translate(QPointF(-centre.dy(), centre.dx()) / centre.length() * aside);
   const QPointF shift = centre.p1() - from.rect.center();
   QPainterPath path(border_of(from, to.rect.center()) + shift);
   path.lineTo(border_of(to, from.rect.center()) + shift);
   return path;
 }
 
-// Two devices of one host: a bow below the tiles, or between their sides when they stand one over the other.
+// Two devices of one host: a bow below the tiles, or between their sides when they stand one over
+// the other.
 QPainterPath bow_between(const QRectF& from, const QRectF& to) {
   const bool same_row = from.top() == to.top();
-  const double inward = (from.left() < to.left() ? 1 : -1) * (from.width() / 2 - 16);  // the corners that face each other
-  const QPointF a = same_row ? QPointF(from.center().x() + inward, from.bottom()) : border_point(from, to.center());
-  const QPointF b = same_row ? QPointF(to.center().x() - inward, to.bottom()) : border_point(to, from.center());
+  const double inward = (from.left() < to.left() ? 1 : -1) *
+                        (from.width() / 2 - 16);  // the corners that face each other
+  const QPointF a = same_row ? QPointF(from.center().x() + inward, from.bottom())
+                             : border_point(from, to.center());
+  const QPointF b =
+      same_row ? QPointF(to.center().x() - inward, to.bottom()) : border_point(to, from.center());
   QPainterPath path(a);
   path.quadTo((a + b) / 2 + (same_row ? QPointF(0, 22) : QPointF()), b);
   return path;
@@ -77,7 +89,8 @@ Ends ends_of(const std::vector<NodeBox>& nodes) {
   Ends ends;
   for (const NodeBox& node : nodes) {
     ends.try_emplace(node.name, End{node.rect, node.kind});
-    for (const TileBox& tile : node.tiles) ends.try_emplace(tile.name, End{tile.rect, Part::Kind::device});
+    for (const TileBox& tile : node.tiles)
+      ends.try_emplace(tile.name, End{tile.rect, Part::Kind::device});
   }
   return ends;
 }
@@ -92,8 +105,13 @@ std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& 
     const int before = parallel[std::minmax(link.from, link.to)]++;
     const End &a = from->second, &b = to->second;
     const bool within = a.kind == Part::Kind::device && b.kind == Part::Kind::device;
-    const QPainterPath path = within ? bow_between(a.rect, b.rect) : line_between(a, b, kBetweenParallelLinks * before);
-    shapes.push_back({{link.from, link.to}, path, path.pointAtPercent(0.5), link_width(link.bandwidth_bits_per_second), within});
+    const QPainterPath path =
+        within ? bow_between(a.rect, b.rect) : line_between(a, b, kBetweenParallelLinks * before);
+    shapes.push_back({{link.from, link.to},
+                      path,
+                      path.pointAtPercent(0.5),
+                      link_width(link.bandwidth_bits_per_second),
+                      within});
   }
   return shapes;
 }
@@ -102,7 +120,8 @@ std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& 
 
 QPointF border_point(const QRectF& rect, QPointF to) {
   const QPointF d = to - rect.center();
-  const double by_x = d.x() == 0 ? INFINITY : rect.width() / 2 / std::fabs(d.x()), by_y = d.y() == 0 ? INFINITY : rect.height() / 2 / std::fabs(d.y());
+  const double by_x = d.x() == 0 ? INFINITY : rect.width() / 2 / std::fabs(d.x()),
+               by_y = d.y() == 0 ? INFINITY : rect.height() / 2 / std::fabs(d.y());
   const double share = std::min({by_x, by_y, 1.0});
   return rect.center() + d * share;
 }
@@ -119,22 +138,35 @@ QSizeF switch_size() { return {128, 64}; }
 int columns(std::size_t devices) {
   if (devices <= 1) return 1;
   if (devices <= 4) return 2;
-  return devices <= 8 ? 4 : static_cast<int>(std::ceil(std::sqrt(1.5 * static_cast<double>(devices))));
+  return devices <= 8 ? 4
+                      : static_cast<int>(std::ceil(std::sqrt(1.5 * static_cast<double>(devices))));
 }
 
 QSizeF host_size(std::size_t devices) {
-  const std::size_t shown = std::max<std::size_t>(devices, 1), wide = static_cast<std::size_t>(columns(shown)), rows = (shown + wide - 1) / wide;
-  const double below = devices > 1 ? kBus : kPad + 8;  // halves of heights lie on the grid too, so that centred links are straight
-  return {2 * kPad + static_cast<double>(wide) * (kTileWidth + kGap) - kGap, kHeader + static_cast<double>(rows) * (kTileHeight + kGap) - kGap + below};
+  const std::size_t shown = std::max<std::size_t>(devices, 1),
+                    wide = static_cast<std::size_t>(columns(shown)),
+                    rows = (shown + wide - 1) / wide;
+  const double below =
+      devices > 1
+          ? kBus
+          : kPad + 8;  // halves of heights lie on the grid too, so that centred links are straight
+  return {2 * kPad + static_cast<double>(wide) * (kTileWidth + kGap) - kGap,
+          kHeader + static_cast<double>(rows) * (kTileHeight + kGap) - kGap + below};
 }
 
-double link_width(double bandwidth_bits_per_second) { return std::clamp(std::log10(std::max(bandwidth_bits_per_second, 1.0)) - 7, 1.0, 8.0); }
+double link_width(double bandwidth_bits_per_second) {
+  return std::clamp(std::log10(std::max(bandwidth_bits_per_second, 1.0)) - 7, 1.0, 8.0);
+}
 
 Layout lay_out(const topology::Topology& topology) {
   Layout layout;
   for (const topology::Host& host : topology.hosts) layout.nodes.push_back(box_of(host));
   for (const topology::Switch& one : topology.switches)
-    layout.nodes.push_back({Part::Kind::network_switch, one.name, QRectF(QPointF(one.x, one.y), switch_size()), {}, {}});
+    layout.nodes.push_back({Part::Kind::network_switch,
+                            one.name,
+                            QRectF(QPointF(one.x, one.y), switch_size()),
+                            {},
+                            {}});
   layout.links = links_of(topology, ends_of(layout.nodes));
   for (const NodeBox& node : layout.nodes) layout.bounds |= node.rect;
   return layout;
@@ -167,11 +199,15 @@ Part part_at(const Layout& layout, QPointF point, double tolerance) {
   };
   const auto holds_point = [&](const auto& box) { return box.rect.contains(point); };
   for (auto node = layout.nodes.rbegin(); node != layout.nodes.rend(); ++node)
-    if (const TileBox* tile = topmost(node->tiles, holds_point)) return {Part::Kind::device, tile->name, {}};
-  if (const LinkShape* bow = topmost(layout.links, [&](const LinkShape& link) { return link.within_host && device_link(link); }))
+    if (const TileBox* tile = topmost(node->tiles, holds_point))
+      return {Part::Kind::device, tile->name, {}};
+  if (const LinkShape* bow = topmost(layout.links, [&](const LinkShape& link) {
+        return link.within_host && device_link(link);
+      }))
     return {Part::Kind::link, {}, bow->name};  // bows lie on their card
   if (const NodeBox* node = topmost(layout.nodes, holds_point)) return {node->kind, node->name, {}};
-  if (const LinkShape* link = topmost(layout.links, device_link)) return {Part::Kind::link, {}, link->name};
+  if (const LinkShape* link = topmost(layout.links, device_link))
+    return {Part::Kind::link, {}, link->name};
   return {};
 }
 
@@ -180,7 +216,8 @@ Picked within(const Layout& layout, const QRectF& area) {
   for (const NodeBox& node : layout.nodes)
     if (node.rect.intersects(area)) picked.names.insert(node.name);
   for (const LinkShape& link : layout.links)
-    if (picked.names.contains(link.name.from) && picked.names.contains(link.name.to)) picked.links.insert(link.name);
+    if (picked.names.contains(link.name.from) && picked.names.contains(link.name.to))
+      picked.links.insert(link.name);
   return picked;
 }
 

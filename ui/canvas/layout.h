@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where things are drawn: plain rectangles and paths computed from a topology, in scene pixels at 100 %. Knows nothing of
-// items or painting. All sizes are multiples of 8.
+// Where things are drawn: plain rectangles and paths computed from a topology, in scene pixels at
+// 100 %. Knows nothing of items or painting. All sizes are multiples of 8.
 #pragma once
 
 #include <QPainterPath>
@@ -59,12 +59,15 @@ struct Layout {
 QSizeF tile_size();
 QSizeF host_size(std::size_t devices);
 QSizeF switch_size();
-int columns(std::size_t devices);                     // of tiles on a host
-double link_width(double bandwidth_bits_per_second);  // 1 at 100 Mbit/s, one more for each ten times
+int columns(std::size_t devices);  // of tiles on a host
+double link_width(
+    double bandwidth_bits_per_second);  // 1 at 100 Mbit/s, one more for each ten times
 
 Layout lay_out(const topology::Topology& topology);
 
-QPointF border_point(const QRectF& rect, QPointF to);  // where the line from the middle of `rect` to `to` leaves the rectangle
+QPointF border_point(
+    const QRectF& rect,
+    QPointF to);  // where the line from the middle of `rect` to `to` leaves the rectangle
 
 // The uppermost thing at a point; links count when within `tolerance`.
 Part part_at(const Layout& layout, QPointF point, double tolerance = 6);

@@ -17,13 +17,15 @@ constexpr double kLine = 15, kSeenOfLine = 24;
 // "CUT", "SLOWED to 10 %"; nothing of one that is as it is drawn.
 QString harm(const LinkLook& look) {
   if (look.part >= 1) return {};
-  return look.part > 0 ? QObject::tr("SLOWED to %1 %").arg(std::lround(look.part * 100)) : QObject::tr("CUT");
+  return look.part > 0 ? QObject::tr("SLOWED to %1 %").arg(std::lround(look.part * 100))
+                       : QObject::tr("CUT");
 }
 
 // What crosses it: each kind and way of one that is asked about, else just what they are.
 QStringList crossing(const LinkLook& look) {
   if (!look.live || look.live->cargo.empty()) return {};
-  if (look.marks.selected || look.marks.hovered) return lines_of_link(*look.live, {look.link.from, look.link.to});
+  if (look.marks.selected || look.marks.hovered)
+    return lines_of_link(*look.live, {look.link.from, look.link.to});
   return {kinds_crossing(*look.live)};
 }
 
@@ -39,15 +41,20 @@ QStringList everything(const LinkLook& look) {
 
 LinkLabel label_with(const QStringList& lines, const LinkShape& shape, const LinkLook& look) {
   double width = 0;
-  for (int i = 0; i < lines.size(); ++i) width = std::max(width, width_of(lines[i], kSmallSize, look.live && i == 0));
+  for (int i = 0; i < lines.size(); ++i)
+    width = std::max(width, width_of(lines[i], kSmallSize, look.live && i == 0));
   const QSizeF size(width + 16, kLine * static_cast<double>(lines.size()) + 6);
-  return {lines, look.live.has_value(), QRectF(shape.middle - QPointF(size.width() / 2, size.height() / 2), size)};
+  return {lines, look.live.has_value(),
+          QRectF(shape.middle - QPointF(size.width() / 2, size.height() / 2), size)};
 }
 
-QPointF along(const LinkShape& shape) { return shape.path.pointAtPercent(1) - shape.path.pointAtPercent(0); }
+QPointF along(const LinkShape& shape) {
+  return shape.path.pointAtPercent(1) - shape.path.pointAtPercent(0);
+}
 
 bool leaves_line_in_sight(const LinkShape& shape, const QRectF& label) {
-  return std::fabs(along(shape).x()) > label.width() + kSeenOfLine || std::fabs(along(shape).y()) > label.height() + kSeenOfLine;
+  return std::fabs(along(shape).x()) > label.width() + kSeenOfLine ||
+         std::fabs(along(shape).y()) > label.height() + kSeenOfLine;
 }
 
 }  // namespace
@@ -55,13 +62,16 @@ bool leaves_line_in_sight(const LinkShape& shape, const QRectF& label) {
 LinkLabel link_label(const LinkShape& shape, const LinkLook& look) {
   LinkLabel whole = label_with(everything(look), shape, look);
   if (look.marks.selected || look.marks.hovered) return whole;
-  if (const QString befell = harm(look); !befell.isEmpty() && (shape.within_host || !leaves_line_in_sight(shape, whole.rect)))
+  if (const QString befell = harm(look);
+      !befell.isEmpty() && (shape.within_host || !leaves_line_in_sight(shape, whole.rect)))
     return label_with({befell}, shape, look);
   if (shape.within_host) return {};
   if (leaves_line_in_sight(shape, whole.rect)) return whole;
   if (!look.live || !(look.live->total() > 0)) return {};
-  LinkLabel traffic = label_with({rate(look.live->total()), QObject::tr("two-way sum")}, shape, look);
-  return std::hypot(along(shape).x(), along(shape).y()) > traffic.rect.width() ? traffic : LinkLabel();
+  LinkLabel traffic =
+      label_with({rate(look.live->total()), QObject::tr("two-way sum")}, shape, look);
+  return std::hypot(along(shape).x(), along(shape).y()) > traffic.rect.width() ? traffic
+                                                                               : LinkLabel();
 }
 
 void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected) {
@@ -72,8 +82,10 @@ void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected) 
   painter.drawRoundedRect(label.rect, 4, 4);
   for (int i = 0; i < label.lines.size(); ++i) {
     const bool measured = label.measured && i == 0;
-    write(painter, QRectF(label.rect.left(), label.rect.top() + 3 + kLine * i, label.rect.width(), kLine), Qt::AlignHCenter, label.lines[i], kSmallSize,
-          measured ? colours.text : colours.dim, measured);
+    write(painter,
+          QRectF(label.rect.left(), label.rect.top() + 3 + kLine * i, label.rect.width(), kLine),
+          Qt::AlignHCenter, label.lines[i], kSmallSize, measured ? colours.text : colours.dim,
+          measured);
   }
 }
 

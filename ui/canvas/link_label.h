@@ -14,8 +14,9 @@ struct LinkLabel {
   QRectF rect;
 };
 
-// As much as the line has room for, so that it is still seen; everything where it is asked about. Bytes that flow are told on any line
-// that is longer than their words. What links two devices of a host has no room, and is told when asked about.
+// As much as the line has room for, so that it is still seen; everything where it is asked about.
+// Bytes that flow are told on any line that is longer than their words. What links two devices of a
+// host has no room, and is told when asked about.
 LinkLabel link_label(const LinkShape& shape, const LinkLook& look);
 void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected);
 

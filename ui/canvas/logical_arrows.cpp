@@ -13,13 +13,15 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kThinnest = 1.5, kWidest = 6;
-constexpr double kNeighbours = 160;                             // pixels between the middles of tiles beside each other
-constexpr double kLeastBend = 16, kMostBend = 64, kBend = 0.2;  // pixels; of what is longer than between neighbours
-constexpr std::size_t kFew = 150, kMany = 1000;                 // arrows: more have no rims; still more no heads
+constexpr double kNeighbours = 160;  // pixels between the middles of tiles beside each other
+constexpr double kLeastBend = 16, kMostBend = 64,
+                 kBend = 0.2;  // pixels; of what is longer than between neighbours
+constexpr std::size_t kFew = 150, kMany = 1000;  // arrows: more have no rims; still more no heads
 constexpr float kFaint = 0.35F;
 constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
 constexpr double kLineOfHead = 0.45;   // as wide is a line at most as its head is long
-constexpr double kHeadOfAll = 0.65;    // between neighbours, which are close, a head leaves so much of its arrow to the line
+constexpr double kHeadOfAll =
+    0.65;  // between neighbours, which are close, a head leaves so much of its arrow to the line
 
 std::map<std::string, QRectF> tiles_of(const Layout& layout) {
   std::map<std::string, QRectF> tiles;
@@ -31,24 +33,31 @@ std::map<std::string, QRectF> tiles_of(const Layout& layout) {
 // From border to border, a bow to the right of its direction, so that there and back are two.
 QPainterPath bow(const QRectF& from, const QRectF& to) {
   const QLineF way(from.center(), to.center());
-  const double bend = std::clamp(kLeastBend + (way.length() - kNeighbours) * kBend, kLeastBend, kMostBend);
-  const QPointF aside = QPointF(-way.dy(), way.dx()) / std::max(way.length(), 1.0) * bend, control = way.center() + 2 * aside;
+  const double bend =
+      std::clamp(kLeastBend + (way.length() - kNeighbours) * kBend, kLeastBend, kMostBend);
+  const QPointF aside = QPointF(-way.dy(), way.dx()) / std::max(way.length(), 1.0) * bend,
+                control = way.center() + 2 * aside;
   QPainterPath path(border_point(from, way.center() + aside));
   path.quadTo(control - aside, border_point(to, way.center() + aside));
   return path;
 }
 
 // From its begin to its end; asking for the length of the path takes a hundred times as long.
-double span_of(const QPainterPath& path) { return QLineF(path.elementAt(0), path.currentPosition()).length(); }
+double span_of(const QPainterPath& path) {
+  return QLineF(path.elementAt(0), path.currentPosition()).length();
+}
 
-double head_size(const LogicalArrow& arrow) { return std::min(kHead + 2 * arrow.width, kHeadOfAll * span_of(arrow.path)); }
+double head_size(const LogicalArrow& arrow) {
+  return std::min(kHead + 2 * arrow.width, kHeadOfAll * span_of(arrow.path));
+}
 
 // A triangle at its end. The line comes there from its last control point.
 QPolygonF head_of(const QPainterPath& path, double size) {
   const QPointF tip = path.currentPosition();
   const QLineF back(tip, path.elementAt(path.elementCount() - 2));
   if (back.length() == 0) return {};
-  const QPointF along = (back.p2() - tip) / back.length() * size, across = QPointF(-along.y(), along.x()) * 0.45;
+  const QPointF along = (back.p2() - tip) / back.length() * size,
+                across = QPointF(-along.y(), along.x()) * 0.45;
   return QPolygonF{tip, tip + along + across, tip + along - across};
 }
 
@@ -57,8 +66,10 @@ QPainterPath line_of(const LogicalArrow& arrow) {
   const QPainterPath& path = arrow.path;
   const double span = span_of(path), part = span > 0 ? 1 - 0.8 * head_size(arrow) / span : 1;
   const auto between = [part](QPointF a, QPointF b) { return a + (b - a) * part; };
-  const QPointF a = path.elementAt(0), b = path.elementAt(1), c = path.elementAt(2), d = path.elementAt(3);  // a cubic, of which de Casteljau makes two
-  const QPointF ab = between(a, b), bc = between(b, c), cd = between(c, d), abc = between(ab, bc), bcd = between(bc, cd);
+  const QPointF a = path.elementAt(0), b = path.elementAt(1), c = path.elementAt(2),
+                d = path.elementAt(3);  // a cubic, of which de Casteljau makes two
+  const QPointF ab = between(a, b), bc = between(b, c), cd = between(c, d), abc = between(ab, bc),
+                bcd = between(bc, cd);
   QPainterPath line(a);
   line.cubicTo(ab, abc, between(abc, bcd));
   return line;
@@ -71,7 +82,10 @@ struct Ink {
 
 void paint_line(QPainter& painter, const LogicalArrow& arrow, const Ink& ink) {
   painter.setBrush(Qt::NoBrush);
-  painter.strokePath(line_of(arrow), QPen(ink.colour, std::min(arrow.width, kLineOfHead * head_size(arrow)) + ink.rim, Qt::SolidLine, Qt::FlatCap));
+  painter.strokePath(
+      line_of(arrow),
+      QPen(ink.colour, std::min(arrow.width, kLineOfHead * head_size(arrow)) + ink.rim,
+           Qt::SolidLine, Qt::FlatCap));
 }
 
 // Its rim is along the two sides that meet at the tip: across the third its own line comes.
@@ -98,10 +112,12 @@ void paint_arrows(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
     }
 }
 
-// Where nearly all send to nearly all, heads would hide each other: straight lines, thin and faint, at a fraction of the time.
+// Where nearly all send to nearly all, heads would hide each other: straight lines, thin and faint,
+// at a fraction of the time.
 void paint_threads(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
   std::map<int, QList<QLineF>> by_sender;
-  for (const LogicalArrow& arrow : arrows) by_sender[arrow.from].emplace_back(arrow.path.elementAt(0), arrow.path.currentPosition());
+  for (const LogicalArrow& arrow : arrows)
+    by_sender[arrow.from].emplace_back(arrow.path.elementAt(0), arrow.path.currentPosition());
   painter.setRenderHint(QPainter::Antialiasing, false);
   for (const auto& [rank, lines] : by_sender) {
     QColor colour = Theme::instance().series_colour(rank);
@@ -117,13 +133,16 @@ std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalPict
   const std::map<std::string, QRectF> tiles = tiles_of(layout);
   std::int64_t most = 1;
   for (const collective::Flow& flow : picture.flows) most = std::max(most, flow.bytes);
-  const auto tile_of = [&](int rank) { return tiles.find(picture.devices[static_cast<std::size_t>(rank)]); };
+  const auto tile_of = [&](int rank) {
+    return tiles.find(picture.devices[static_cast<std::size_t>(rank)]);
+  };
   std::vector<LogicalArrow> arrows;
   for (const collective::Flow& flow : picture.flows) {
     const auto from = tile_of(flow.from), to = tile_of(flow.to);
     if (from == tiles.end() || to == tiles.end()) continue;
     const double share = static_cast<double>(flow.bytes) / static_cast<double>(most);
-    arrows.push_back({flow.from, flow.to, bow(from->second, to->second), kThinnest + share * (kWidest - kThinnest)});
+    arrows.push_back({flow.from, flow.to, bow(from->second, to->second),
+                      kThinnest + share * (kWidest - kThinnest)});
   }
   std::ranges::stable_sort(arrows, {}, &LogicalArrow::width);
   return arrows;
@@ -138,7 +157,8 @@ QPainterPath outside_tiles(const Layout& layout, const QRectF& area) {
   return outside;
 }
 
-void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows, const QPainterPath& outside) {
+void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows,
+                   const QPainterPath& outside) {
   if (arrows.size() > kMany) return paint_threads(painter, arrows);
   painter.setClipPath(outside, Qt::IntersectClip);
   paint_arrows(painter, arrows);

@@ -10,7 +10,8 @@ constexpr double kReach = 24;  // heads and rims reach over the lines
 
 LogicalItem::LogicalItem() {
   setZValue(0.75);
-  setCacheMode(DeviceCoordinateCache);  // many arrows take longer than a frame, and what moves below them moves often
+  setCacheMode(DeviceCoordinateCache);  // many arrows take longer than a frame, and what moves
+                                        // below them moves often
   setVisible(false);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The logical picture as an item of the scene: above links, below their labels, beside tiles. It takes no input.
+// The logical picture as an item of the scene: above links, below their labels, beside tiles. It
+// takes no input.
 #pragma once
 
 #include <QGraphicsItem>

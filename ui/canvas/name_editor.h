@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits a name where it stands. Return takes it, Escape does not; a refused name stays, with the reason under it.
+// Edits a name where it stands. Return takes it, Escape does not; a refused name stays, with the
+// reason under it.
 #pragma once
 
 #include <QLineEdit>
@@ -12,8 +13,9 @@ class NameEditor : public QLineEdit {
  public:
   using Commit = std::function<QString(const QString& name)>;  // why it was refused; empty: taken
 
-  NameEditor(QWidget* parent, const QRect& where, const QString& name, Commit commit);  // deletes itself when done
-  void leave();                                                                         // what was typed is forgotten
+  NameEditor(QWidget* parent, const QRect& where, const QString& name,
+             Commit commit);  // deletes itself when done
+  void leave();               // what was typed is forgotten
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

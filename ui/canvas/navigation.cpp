@@ -12,21 +12,28 @@ namespace trainyard::ui {
 namespace {
 
 QString describe_link(const topology::Topology& topology, const LinkName& name) {
-  const auto link = std::ranges::find_if(topology.links, [&](const topology::Link& l) { return l.from == name.from && l.to == name.to; });
+  const auto link = std::ranges::find_if(topology.links, [&](const topology::Link& l) {
+    return l.from == name.from && l.to == name.to;
+  });
   if (link == topology.links.end()) return {};
-  return QObject::tr("Link from %1 to %2: %3.").arg(words(link->from), words(link->to), speed_words(link->bandwidth_bits_per_second, link->latency_seconds));
+  return QObject::tr("Link from %1 to %2: %3.")
+      .arg(words(link->from), words(link->to),
+           speed_words(link->bandwidth_bits_per_second, link->latency_seconds));
 }
 
-QString describe_device(const topology::Topology& topology, const topology::Device& device, bool emulated, const QStringList& imposed, const QString& holding) {
+QString describe_device(const topology::Topology& topology, const topology::Device& device,
+                        bool emulated, const QStringList& imposed, const QString& holding) {
   const QString host = words(host_of(topology, device.name)->name);
   const QString what = QObject::tr("%1: %2, %3, on %4. %5.")
-                           .arg(words(device.name), kind_words(device.kind, emulated), role_words(topology, device), host, device_figures(device));
+                           .arg(words(device.name), kind_words(device.kind, emulated),
+                                role_words(topology, device), host, device_figures(device));
   const QString marked = imposed.empty() ? what : what + " " + imposed.join(", ") + ".";
   return holding.isEmpty() ? marked : marked + QObject::tr(" It %1.").arg(holding);
 }
 
 QString describe_host(const topology::Host& host) {
-  const QString devices = counted(static_cast<std::int64_t>(host.devices.size()), QObject::tr("devices"));
+  const QString devices =
+      counted(static_cast<std::int64_t>(host.devices.size()), QObject::tr("devices"));
   return QObject::tr("%1: host with %2, %3.").arg(words(host.name), devices, address_words(host));
 }
 
@@ -57,17 +64,23 @@ Part nearest_part(const Layout& layout, const Part& from, QPointF direction) {
   double least = INFINITY;
   for (const Part& part : reading_order(layout)) {
     const QPointF way = layout.rect_of(part).center() - start;
-    const double ahead = QPointF::dotProduct(way, direction), astray = std::fabs(way.x() * direction.y()) + std::fabs(way.y() * direction.x());
-    if ((part.kind == Part::Kind::device) != (from.kind == Part::Kind::device)) continue;  // tiles lead to tiles; Tab goes in and out
-    const double cost = ahead + 2 * astray + (part.kind == Part::Kind::link && from.is_node() ? 1000 : 0);
-    if (part != from && ahead > std::max(1.0, astray / 2) && cost < least) least = cost, best = part;
+    const double ahead = QPointF::dotProduct(way, direction),
+                 astray = std::fabs(way.x() * direction.y()) + std::fabs(way.y() * direction.x());
+    if ((part.kind == Part::Kind::device) != (from.kind == Part::Kind::device))
+      continue;  // tiles lead to tiles; Tab goes in and out
+    const double cost =
+        ahead + 2 * astray + (part.kind == Part::Kind::link && from.is_node() ? 1000 : 0);
+    if (part != from && ahead > std::max(1.0, astray / 2) && cost < least)
+      least = cost, best = part;
   }
   return best;
 }
 
-QString describe(const topology::Topology& topology, const Part& part, bool emulated, const QStringList& imposed, const QString& holding) {
+QString describe(const topology::Topology& topology, const Part& part, bool emulated,
+                 const QStringList& imposed, const QString& holding) {
   if (part.kind == Part::Kind::link) return describe_link(topology, part.link);
-  if (const topology::Device* device = find_device(topology, part.name)) return describe_device(topology, *device, emulated, imposed, holding);
+  if (const topology::Device* device = find_device(topology, part.name))
+    return describe_device(topology, *device, emulated, imposed, holding);
   if (const topology::Host* host = find_host(topology, part.name)) return describe_host(*host);
   return part ? QObject::tr("%1: switch.").arg(words(part.name)) : QString();
 }

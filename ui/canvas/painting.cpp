@@ -16,12 +16,15 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kNameSize = 13, kTinySize = 9;         // pixels at 100 %
-constexpr double kSmallestReadable = 5, kFarSize = 10;  // pixels on the screen, times the theme's scale
+constexpr double kNameSize = 13, kTinySize = 9;  // pixels at 100 %
+constexpr double kSmallestReadable = 5,
+                 kFarSize = 10;  // pixels on the screen, times the theme's scale
 
 bool far(const QPainter& painter) { return is_far(scale_of(painter)); }
 // Names and ranks grow with the distance, as far as there is room for them.
-double far_size(const QPainter& painter, double room) { return std::min(kFarSize * Theme::instance().scale() / scale_of(painter), room); }
+double far_size(const QPainter& painter, double room) {
+  return std::min(kFarSize * Theme::instance().scale() / scale_of(painter), room);
+}
 
 bool tiny(const QPainter& painter) { return is_tiny(scale_of(painter)); }
 
@@ -34,7 +37,8 @@ void tiny_box(QPainter& painter, const QRectF& rect, const QColor& inside, const
   painter.setRenderHint(QPainter::Antialiasing);
 }
 
-void box(QPainter& painter, const QRectF& rect, double radius, const QColor& inside, const QPen& pen) {
+void box(QPainter& painter, const QRectF& rect, double radius, const QColor& inside,
+         const QPen& pen) {
   if (tiny(painter) && pen.style() == Qt::SolidLine) return tiny_box(painter, rect, inside, pen);
   painter.setPen(pen);
   painter.setBrush(inside);
@@ -42,14 +46,20 @@ void box(QPainter& painter, const QRectF& rect, double radius, const QColor& ins
   painter.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), radius, radius);
 }
 
-void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill, const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
-  const double width = (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // never thinner than a pixel
-  const QPen pen(marks.selected ? colours().accent : marks.hovered ? colours().dim : colours().border, width, line);
+void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill,
+         const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
+  const double width =
+      (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // never thinner than a pixel
+  const QPen pen(marks.selected  ? colours().accent
+                 : marks.hovered ? colours().dim
+                                 : colours().border,
+                 width, line);
   box(painter, rect, radius, marks.selected ? colours().selection : fill, pen);
 }
 
 // A small rounded label; returns its rectangle.
-QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const QColor& fill, const QColor& ink) {
+QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const QColor& fill,
+            const QColor& ink) {
   const double width = width_of(text, kSmallSize, true) + 12;
   const QRectF rect(right_centre.x() - width, right_centre.y() - 9, width, 18);
   painter.setPen(Qt::NoPen);
@@ -59,7 +69,8 @@ QRectF pill(QPainter& painter, QPointF right_centre, const QString& text, const 
   return rect;
 }
 
-void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation, const QColor& colour) {
+void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation,
+                       const QColor& colour) {
   if (!(utilisation > 0)) return;
   QRectF filled = rect.adjusted(1, 1, -1, -1);
   filled.setTop(filled.bottom() - filled.height() * std::min(utilisation, 1.0));
@@ -76,12 +87,15 @@ void paint_utilisation(QPainter& painter, const QRectF& rect, double utilisation
 
 // What ended the run stands out at any distance.
 void paint_failed(QPainter& painter, const QRectF& tile, bool selected) {
-  const QColor inside = selected ? colours().selection : mixed(colours().tile, colours().error, 0.15);
+  const QColor inside =
+      selected ? colours().selection : mixed(colours().tile, colours().error, 0.15);
   box(painter, tile, 6, inside, QPen(colours().error, 2 / std::min(scale_of(painter), 1.0)));
 }
 
 // Who stands still may go on; who is lost is crossed out the more.
-Qt::BrushStyle hatch_of(Absence absence) { return absence == Absence::lost ? Qt::DiagCrossPattern : Qt::BDiagPattern; }
+Qt::BrushStyle hatch_of(Absence absence) {
+  return absence == Absence::lost ? Qt::DiagCrossPattern : Qt::BDiagPattern;
+}
 
 // Hatched, for no colour says it alone.
 void paint_absent(QPainter& painter, const QRectF& tile, const TileLook& look) {
@@ -132,42 +146,59 @@ void paint_tile_header(QPainter& painter, const QRectF& inner, const TileLook& l
   const std::optional<int> rank = look.shown_rank();
   if (rank) {
     const QColor ink = Theme::instance().dark() ? QColor("#14171c") : QColor("#ffffff");
-    right = pill(painter, {row.right(), row.center().y()}, QString::number(*rank), Theme::instance().series_colour(*rank), ink).left() - 4;
+    right = pill(painter, {row.right(), row.center().y()}, QString::number(*rank),
+                 Theme::instance().series_colour(*rank), ink)
+                .left() -
+            4;
   }
-  paint_icon(painter, words(look.device.kind), QRectF(row.left(), row.top() + 2, 16, 16), rank ? colours().text : colours().dim);
-  write(painter, QRectF(row.left() + 22, row.top(), right - row.left() - 22, row.height()), Qt::AlignLeft, words(look.device.name), kNameSize,
-        rank ? colours().text : colours().dim, true);
+  paint_icon(painter, words(look.device.kind), QRectF(row.left(), row.top() + 2, 16, 16),
+             rank ? colours().text : colours().dim);
+  write(painter, QRectF(row.left() + 22, row.top(), right - row.left() - 22, row.height()),
+        Qt::AlignLeft, words(look.device.name), kNameSize, rank ? colours().text : colours().dim,
+        true);
 }
 
 void paint_far_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   const std::optional<int> rank = look.shown_rank();
   if (!rank) return;
-  painter.fillRect(QRectF(rect.left() + 1, rect.top() + 8, 12, rect.height() - 16), Theme::instance().series_colour(*rank));
+  painter.fillRect(QRectF(rect.left() + 1, rect.top() + 8, 12, rect.height() - 16),
+                   Theme::instance().series_colour(*rank));
   const QColor& ink = look.failed() ? colours().error : colours().text;
   const double badge = look.badge.isEmpty() ? 0 : far_size(painter, 36);
-  if (badge > 0) paint_icon(painter, look.badge, QRectF(rect.right() - badge - 8, rect.center().y() - badge / 2, badge, badge), ink);
-  write(painter, rect.adjusted(16, 0, -4 - badge, 0), Qt::AlignHCenter, QString::number(*rank) + far_mark(look), far_size(painter, 48), ink, true);
+  if (badge > 0)
+    paint_icon(painter, look.badge,
+               QRectF(rect.right() - badge - 8, rect.center().y() - badge / 2, badge, badge), ink);
+  write(painter, rect.adjusted(16, 0, -4 - badge, 0), Qt::AlignHCenter,
+        QString::number(*rank) + far_mark(look), far_size(painter, 48), ink, true);
 }
 
-// "12 steps", "100,000" where there is no room for the word; of one whose step is not how many it made "at step 1,200", once there is one.
+// "12 steps", "100,000" where there is no room for the word; of one whose step is not how many it
+// made "at step 1,200", once there is one.
 QString steps_done(const DeviceOverlay& live, double room) {
   if (live.at_step && live.step == 0) return {};
-  const QString words = live.at_step ? QObject::tr("at step %1").arg(grouped(live.step)) : counted(live.step, QObject::tr("steps"));
+  const QString words = live.at_step ? QObject::tr("at step %1").arg(grouped(live.step))
+                                     : counted(live.step, QObject::tr("steps"));
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 
 // A bar as long as all there is, filled where the rank has it.
-void paint_part(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared, const QColor& colour) {
+void paint_part(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared,
+                const QColor& colour) {
   const double one = bar.width() / kept.parts;
   painter.fillRect(bar, mixed(colours().border, colours().tile, 0.5));
-  painter.fillRect(shared ? QRectF(bar.left() + one * kept.part, bar.top(), std::max(one, 1.5), bar.height()) : bar, colour);
+  painter.fillRect(
+      shared ? QRectF(bar.left() + one * kept.part, bar.top(), std::max(one, 1.5), bar.height())
+             : bar,
+      colour);
 }
 
 // With its letter before it.
-void paint_kept(QPainter& painter, const QRectF& where, const QString& letter, const KeptShard& kept, bool shared, const QColor& colour) {
+void paint_kept(QPainter& painter, const QRectF& where, const QString& letter,
+                const KeptShard& kept, bool shared, const QColor& colour) {
   const double size = where.height() / 2, left = where.left() + 12;
   write(painter, where, Qt::AlignLeft, letter, kSmallSize, colours().dim);
-  paint_part(painter, QRectF(left, where.center().y() - size / 2, where.right() - left - 6, size), kept, shared, colour);
+  paint_part(painter, QRectF(left, where.center().y() - size / 2, where.right() - left - 6, size),
+             kept, shared, colour);
 }
 
 // Of parameters, gradients and moments.
@@ -192,41 +223,56 @@ void paint_shard_small(QPainter& painter, const QRectF& row, const TileLook& loo
   if (kept.moments) paint_part(painter, first.translated(0, 2 * each), kept, true, colour);
 }
 
-// What the rank has of the model, if that is not all of it; else that. Where it runs, what it keeps of its layers stands beside them, if there is room.
-void paint_holding(QPainter& painter, const QRectF& row, const TileLook& look, const QString& otherwise) {
+// What the rank has of the model, if that is not all of it; else that. Where it runs, what it keeps
+// of its layers stands beside them, if there is room.
+void paint_holding(QPainter& painter, const QRectF& row, const TileLook& look,
+                   const QString& otherwise) {
   if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
   const double words = look.layers.isEmpty() ? 0 : width_of(look.layers, kSmallSize, false) + 10;
   constexpr double kNarrowest = 16;
   const bool beside = look.live && look.shard && row.width() - words >= kNarrowest;
-  write(painter, beside ? row.adjusted(0, 0, words - row.width(), 0) : row, Qt::AlignLeft, look.layers.isEmpty() ? otherwise : look.layers, kSmallSize,
+  write(painter, beside ? row.adjusted(0, 0, words - row.width(), 0) : row, Qt::AlignLeft,
+        look.layers.isEmpty() ? otherwise : look.layers, kSmallSize,
         look.live && !look.layers.isEmpty() ? colours().text : colours().dim);
   if (beside) paint_shard_small(painter, row.adjusted(words, 0, 0, 0), look);
 }
 
 void paint_tile_state(QPainter& painter, const QRectF& row, const TileLook& look) {
-  if (!look.live) return look.shard ? paint_shard(painter, row, look) : paint_holding(painter, row, look, look.duty);
+  if (!look.live)
+    return look.shard ? paint_shard(painter, row, look)
+                      : paint_holding(painter, row, look, look.duty);
   const bool strong = look.failed() || look.absence() != Absence::none;
   const double state = width_of(look.live->state, kSmallSize, strong) + 6;
   const QColor ink = look.failed() ? colours().error : colours().text;
-  write(painter, row, Qt::AlignRight, steps_done(*look.live, row.width() - state), kSmallSize, colours().text);
+  write(painter, row, Qt::AlignRight, steps_done(*look.live, row.width() - state), kSmallSize,
+        colours().text);
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, strong);
 }
 
 // How much, at what drawn speed, and below it of what.
-void write_crossing(QPainter& painter, const QRectF& bus, const LinkOverlay& live, const QString& speeds) {
+void write_crossing(QPainter& painter, const QRectF& bus, const LinkOverlay& live,
+                    const QString& speeds) {
   const QString kinds = kinds_crossing(live), bytes = rate(live.total());
   const QRectF row(bus.left(), bus.top() + 18, bus.width(), 16);
   write(painter, row, Qt::AlignLeft, bytes, kSmallSize, colours().text, true);
-  write(painter, row.adjusted(width_of(bytes, kSmallSize, true) + 12, 0, 0, 0), Qt::AlignRight, QObject::tr("speed %1").arg(speeds), kSmallSize, colours().dim);
-  if (!kinds.isEmpty()) write(painter, row.translated(0, 16), Qt::AlignLeft, kinds, kSmallSize, colours().text);
+  write(painter, row.adjusted(width_of(bytes, kSmallSize, true) + 12, 0, 0, 0), Qt::AlignRight,
+        QObject::tr("speed %1").arg(speeds), kSmallSize, colours().dim);
+  if (!kinds.isEmpty())
+    write(painter, row.translated(0, 16), Qt::AlignLeft, kinds, kSmallSize, colours().text);
 }
 
 void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, double clock_seconds) {
   QPainterPath line(QPointF(bus.left(), bus.top() + 12));
   line.lineTo(bus.right(), bus.top() + 12);
-  stroke(painter, line, QPen(colours().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine, Qt::FlatCap));
-  const QString drawn = QObject::tr("bus") + " " + speed_words(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
-  if (!look.live) return write(painter, QRectF(bus.left(), bus.top() + 18, bus.width(), 16), Qt::AlignLeft, drawn, kSmallSize, colours().dim);
+  stroke(painter, line,
+         QPen(colours().border, link_width(look.host.bus_bandwidth_bits_per_second), Qt::SolidLine,
+              Qt::FlatCap));
+  const QString drawn =
+      QObject::tr("bus") + " " +
+      speed_words(look.host.bus_bandwidth_bits_per_second, look.host.bus_latency_seconds);
+  if (!look.live)
+    return write(painter, QRectF(bus.left(), bus.top() + 18, bus.width(), 16), Qt::AlignLeft, drawn,
+                 kSmallSize, colours().dim);
   paint_flow(painter, line, look.live->total(), true, clock_seconds);
   write_crossing(painter, bus, *look.live, look.speeds);
 }
@@ -235,23 +281,35 @@ void paint_bus(QPainter& painter, const QRectF& bus, const HostLook& look, doubl
 
 QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
 
-bool is_far(double scale) { return kSmallSize * scale < std::min(kSmallestReadable * Theme::instance().scale(), kSmallSize); }
+bool is_far(double scale) {
+  return kSmallSize * scale < std::min(kSmallestReadable * Theme::instance().scale(), kSmallSize);
+}
 bool is_tiny(double scale) { return kSmallSize * scale < kSmallestReadable; }
 
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look) {
   const bool idle = look.device.role == topology::Role::idle && !look.live;
   if (look.failed()) paint_failed(painter, rect, look.marks.selected);
   else if (look.absence() != Absence::none) paint_absent(painter, rect, look);
-  else box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks, look.emulated || idle ? Qt::DashLine : Qt::SolidLine);
-  if (look.live) paint_utilisation(painter, rect, look.live->utilisation, Theme::instance().series_colour(look.live->rank));
+  else
+    box(painter, rect, 6, idle ? colours().card : colours().tile, look.marks,
+        look.emulated || idle ? Qt::DashLine : Qt::SolidLine);
+  if (look.live)
+    paint_utilisation(painter, rect, look.live->utilisation,
+                      Theme::instance().series_colour(look.live->rank));
   if (far(painter)) return paint_far_tile(painter, rect, look);
   const QRectF inner = rect.adjusted(10, 8, -10, -8);
   paint_tile_header(painter, inner, look);
-  const QRectF figures(inner.left(), inner.top() + 26, inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
-  const bool stage_of_shards = look.shard && !look.layers.isEmpty();  // until it runs one below the other
-  if (look.live || stage_of_shards) paint_holding(painter, figures, look, device_figures(look.device));
-  else write(painter, figures, Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
-  if (!look.badge.isEmpty()) paint_icon(painter, look.badge, QRectF(inner.right() - 16, figures.top(), 16, 16), colours().text);
+  const QRectF figures(inner.left(), inner.top() + 26,
+                       inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
+  const bool stage_of_shards =
+      look.shard && !look.layers.isEmpty();  // until it runs one below the other
+  if (look.live || stage_of_shards)
+    paint_holding(painter, figures, look, device_figures(look.device));
+  else
+    write(painter, figures, Qt::AlignLeft, device_figures(look.device), kSmallSize, colours().dim);
+  if (!look.badge.isEmpty())
+    paint_icon(painter, look.badge, QRectF(inner.right() - 16, figures.top(), 16, 16),
+               colours().text);
   paint_tile_state(painter, QRectF(inner.left(), inner.top() + 44, inner.width(), 16), look);
 }
 
@@ -260,46 +318,64 @@ void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags
   if (far(painter)) return;
   if (tags.emulated) paint_tag(painter, tile.left() + 6, tile.bottom(), "EMULATED");
   double left = tile.left() + 6;
-  if (tags.absence != Absence::none) left = paint_tag(painter, left, tile.top(), absence_words(tags.absence));
+  if (tags.absence != Absence::none)
+    left = paint_tag(painter, left, tile.top(), absence_words(tags.absence));
   for (const QString& mark : tags.imposed) left = paint_tag(painter, left, tile.top(), mark);
 }
 
-void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds) {
+void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look,
+                double clock_seconds) {
   box(painter, rect, 8, colours().card, look.marks);
   if (!bus.isEmpty()) paint_bus(painter, bus, look, clock_seconds);
   if (far(painter))
-    return write(painter, QRectF(rect.left() + 16, rect.top(), rect.width() - 32, 40), Qt::AlignLeft, words(look.host.name), far_size(painter, 30),
-                 colours().text, true);
+    return write(painter, QRectF(rect.left() + 16, rect.top(), rect.width() - 32, 40),
+                 Qt::AlignLeft, words(look.host.name), far_size(painter, 30), colours().text, true);
   const QRectF header(rect.left() + 16, rect.top() + 8, rect.width() - 32, 24);
   paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colours().text);
   const QString name = words(look.host.name), address = address_words(look.host);
   const double name_width = std::min(width_of(name, kNameSize, true) + 2, header.width() - 22);
-  write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()), Qt::AlignLeft, name, kNameSize, colours().text, true);
-  write(painter, header.adjusted(22 + name_width + 8, 0, 0, 0), Qt::AlignRight, address, kSmallSize, colours().dim);
+  write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()),
+        Qt::AlignLeft, name, kNameSize, colours().text, true);
+  write(painter, header.adjusted(22 + name_width + 8, 0, 0, 0), Qt::AlignRight, address, kSmallSize,
+        colours().dim);
   if (look.host.devices.empty())
-    write(painter, rect.adjusted(16, 40, -16, -16), Qt::AlignHCenter, QObject::tr("Drop a device here"), kSmallSize, colours().dim);
+    write(painter, rect.adjusted(16, 40, -16, -16), Qt::AlignHCenter,
+          QObject::tr("Drop a device here"), kSmallSize, colours().dim);
 }
 
 void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look) {
   box(painter, rect, rect.height() / 2, colours().card, look.marks);
-  if (far(painter)) return write(painter, rect.adjusted(4, 0, -4, 0), Qt::AlignHCenter, words(look.name), far_size(painter, 24), colours().text, true);
-  paint_icon(painter, "switch", QRectF(rect.left() + 16, rect.center().y() - 10, 20, 20), colours().text);
-  write(painter, rect.adjusted(42, 0, -14, 0), Qt::AlignLeft, words(look.name), kNameSize, colours().text, true);
+  if (far(painter))
+    return write(painter, rect.adjusted(4, 0, -4, 0), Qt::AlignHCenter, words(look.name),
+                 far_size(painter, 24), colours().text, true);
+  paint_icon(painter, "switch", QRectF(rect.left() + 16, rect.center().y() - 10, 20, 20),
+             colours().text);
+  write(painter, rect.adjusted(42, 0, -14, 0), Qt::AlignLeft, words(look.name), kNameSize,
+        colours().text, true);
 }
 
-void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds) {
+void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look,
+                double clock_seconds) {
   const bool harmed = look.part < 1;
-  const QColor colour = look.marks.selected ? colours().accent : harmed ? colours().warning : look.marks.hovered ? colours().dim : colours().link;
+  const QColor colour = look.marks.selected  ? colours().accent
+                        : harmed             ? colours().warning
+                        : look.marks.hovered ? colours().dim
+                                             : colours().link;
   painter.setBrush(Qt::NoBrush);
-  const Qt::PenCapStyle cap = shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // the others end under their cards
-  if (look.marks.selected) stroke(painter, shape.path, QPen(colours().selection, shape.width + 6, Qt::SolidLine, cap));
-  stroke(painter, shape.path, QPen(colour, shape.width, harmed ? Qt::DashLine : Qt::SolidLine, cap));
+  const Qt::PenCapStyle cap =
+      shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // the others end under their cards
+  if (look.marks.selected)
+    stroke(painter, shape.path, QPen(colours().selection, shape.width + 6, Qt::SolidLine, cap));
+  stroke(painter, shape.path,
+         QPen(colour, shape.width, harmed ? Qt::DashLine : Qt::SolidLine, cap));
   if (!look.live) return;
   const double away = shape.within_host ? 2 : shape.width / 2 + 3;
   for (const bool forward : {true, false}) {
     painter.save();
     painter.translate(aside(shape.path, forward ? -away : away));
-    paint_flow(painter, shape.path, forward ? look.live->bytes_per_second_forward : look.live->bytes_per_second_backward, forward, clock_seconds);
+    paint_flow(painter, shape.path,
+               forward ? look.live->bytes_per_second_forward : look.live->bytes_per_second_backward,
+               forward, clock_seconds);
     painter.restore();
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the things of a drawing look. Plain functions of values: the items only call them. Detail follows the scale of the
-// painter: where text would be too small to read (the larger the theme's scale, the sooner) only names and ranks are left,
-// and grow.
+// How the things of a drawing look. Plain functions of values: the items only call them. Detail
+// follows the scale of the painter: where text would be too small to read (the larger the theme's
+// scale, the sooner) only names and ranks are left, and grow.
 #pragma once
 
 #include <QPainter>
@@ -21,10 +21,12 @@ struct Marks {
 struct TileLook {
   topology::Device device;
   std::optional<int> rank;
-  QString duty = {};                    // of its rank: "worker", or what else it does; "idle" without one
-  QString layers = {};                  // that it has, of a model that is split: in a run instead of the figures of the device, else of the duty
-  std::optional<KeptShard> shard = {};  // of a model that is shared out: likewise; of one that is both the layers come first
-  QString badge = {};                   // the icon of what it does, where it is no mere worker
+  QString duty = {};    // of its rank: "worker", or what else it does; "idle" without one
+  QString layers = {};  // that it has, of a model that is split: in a run instead of the figures of
+                        // the device, else of the duty
+  std::optional<KeptShard> shard =
+      {};  // of a model that is shared out: likewise; of one that is both the layers come first
+  QString badge = {};  // the icon of what it does, where it is no mere worker
   std::optional<DeviceOverlay> live;
   bool emulated = false;  // its rank runs, or would run, on a CPU
   Marks marks;
@@ -78,8 +80,10 @@ bool is_tiny(double scale);
 // `clock_seconds` moves the flow along links; it stands still under reduced motion.
 void paint_tile(QPainter& painter, const QRectF& rect, const TileLook& look);
 void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags);
-void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look, double clock_seconds);
+void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus, const HostLook& look,
+                double clock_seconds);
 void paint_switch(QPainter& painter, const QRectF& rect, const SwitchLook& look);
-void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look, double clock_seconds);
+void paint_link(QPainter& painter, const LinkShape& shape, const LinkLook& look,
+                double clock_seconds);
 
 }  // namespace trainyard::ui

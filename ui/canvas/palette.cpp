@@ -14,7 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr const char *kPartMime = "application/x-trainyard-part", *kRoleMime = "application/x-trainyard-role";
+constexpr const char *kPartMime = "application/x-trainyard-part",
+                     *kRoleMime = "application/x-trainyard-role";
 constexpr int kRoleRole = Qt::UserRole + 1;  // of an item: the role that it gives
 constexpr int kGpuRole = Qt::UserRole + 2;   // or which of this machine's GPUs it is, from 0
 
@@ -25,11 +26,16 @@ struct Entry {
   const char* help;
 };
 constexpr std::array<Entry, 5> kEntries{{
-    {PartKind::cpu, "cpu", QT_TR_NOOP("CPU"), QT_TR_NOOP("A device that trains on processor cores")},
-    {PartKind::gpu, "gpu", QT_TR_NOOP("GPU"), QT_TR_NOOP("A graphics device; until its field gpu names one of this machine it runs emulated on the CPU")},
-    {PartKind::tpu, "tpu", QT_TR_NOOP("TPU"), QT_TR_NOOP("A tensor device; runs emulated on the CPU")},
+    {PartKind::cpu, "cpu", QT_TR_NOOP("CPU"),
+     QT_TR_NOOP("A device that trains on processor cores")},
+    {PartKind::gpu, "gpu", QT_TR_NOOP("GPU"),
+     QT_TR_NOOP("A graphics device; until its field gpu names one of this machine it runs emulated "
+                "on the CPU")},
+    {PartKind::tpu, "tpu", QT_TR_NOOP("TPU"),
+     QT_TR_NOOP("A tensor device; runs emulated on the CPU")},
     {PartKind::host, "host", QT_TR_NOOP("Host"), QT_TR_NOOP("A machine that holds devices")},
-    {PartKind::network_switch, "switch", QT_TR_NOOP("Switch"), QT_TR_NOOP("Joins the links of hosts")},
+    {PartKind::network_switch, "switch", QT_TR_NOOP("Switch"),
+     QT_TR_NOOP("Joins the links of hosts")},
 }};
 
 struct RoleEntry {
@@ -38,12 +44,17 @@ struct RoleEntry {
   const char* help;
 };
 constexpr std::array<RoleEntry, 5> kRoles{{
-    {topology::Role::worker, QT_TR_NOOP("Worker"), QT_TR_NOOP("Trains: what a device does unless it is given another role")},
-    {topology::Role::chief, QT_TR_NOOP("Chief"), QT_TR_NOOP("The worker that writes checkpoints. There is one at most; without one, the first worker is it")},
+    {topology::Role::worker, QT_TR_NOOP("Worker"),
+     QT_TR_NOOP("Trains: what a device does unless it is given another role")},
+    {topology::Role::chief, QT_TR_NOOP("Chief"),
+     QT_TR_NOOP("The worker that writes checkpoints. There is one at most; without one, the first "
+                "worker is it")},
     {topology::Role::parameter_server, QT_TR_NOOP("Parameter server"),
-     QT_TR_NOOP("Keeps variables, which workers pull and push gradients to, or layers, which they call")},
+     QT_TR_NOOP(
+         "Keeps variables, which workers pull and push gradients to, or layers, which they call")},
     {topology::Role::evaluator, QT_TR_NOOP("Evaluator"),
-     QT_TR_NOOP("Trains nothing: reads checkpoints, and measures held-out samples by them. There is one at most")},
+     QT_TR_NOOP("Trains nothing: reads checkpoints, and measures held-out samples by them. There "
+                "is one at most")},
     {topology::Role::idle, QT_TR_NOOP("Idle"), QT_TR_NOOP("Takes no part")},
 }};
 
@@ -67,7 +78,8 @@ std::optional<topology::Role> role_of_mime(const QMimeData* data) {
   if (!data || !data->hasFormat(kRoleMime)) return std::nullopt;
   bool number = false;
   const int value = data->data(kRoleMime).toInt(&number);
-  const auto known = std::ranges::find(kRoles, static_cast<topology::Role>(value), &RoleEntry::role);
+  const auto known =
+      std::ranges::find(kRoles, static_cast<topology::Role>(value), &RoleEntry::role);
   return number && known != kRoles.end() ? std::optional(known->role) : std::nullopt;
 }
 
@@ -81,13 +93,17 @@ std::optional<PartKind> part_of_mime(const QMimeData* data) {
   if (!data || !data->hasFormat(kPartMime)) return std::nullopt;
   bool number = false;
   const int kind = data->data(kPartMime).toInt(&number);
-  return number && kind >= 0 && kind < static_cast<int>(kEntries.size()) ? std::optional(static_cast<PartKind>(kind)) : std::nullopt;
+  return number && kind >= 0 && kind < static_cast<int>(kEntries.size())
+             ? std::optional(static_cast<PartKind>(kind))
+             : std::nullopt;
 }
 
 Palette::Palette(QWidget* parent) : QListWidget(parent) {
   setObjectName("palette");
   setAccessibleName(tr("Palette"));
-  setAccessibleDescription(tr("Devices, hosts and switches: Enter places one on the canvas. Roles: Enter gives one to the selected devices."));
+  setAccessibleDescription(
+      tr("Devices, hosts and switches: Enter places one on the canvas. Roles: Enter gives one to "
+         "the selected devices."));
   setDragEnabled(true);
   setDragDropMode(DragOnly);
   setFrameShape(NoFrame);
@@ -101,7 +117,8 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
   add_heading(*this, tr("Roles"));
   for (const RoleEntry& entry : kRoles) {
     auto* item = new QListWidgetItem(icon(role_icon(entry.role)), tr(entry.label), this);
-    item->setToolTip(tr(entry.help) + "\n" + tr("Drag it onto a device, or select devices and press Enter here."));
+    item->setToolTip(tr(entry.help) + "\n" +
+                     tr("Drag it onto a device, or select devices and press Enter here."));
     item->setData(kRoleRole, static_cast<int>(entry.role));
   }
   const auto fit = [this] {
@@ -116,13 +133,15 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
 }
 
 QString Palette::help_of(int entry, const QString& note) {
-  return tr(kEntries[static_cast<std::size_t>(entry)].help) + "\n" + (note.isEmpty() ? "" : note + "\n") + tr("Drag it onto the canvas, or press Enter.");
+  return tr(kEntries[static_cast<std::size_t>(entry)].help) + "\n" +
+         (note.isEmpty() ? "" : note + "\n") + tr("Drag it onto the canvas, or press Enter.");
 }
 
 // Beside what can be drawn on any machine. "NVIDIA H200" is "H200 (GPU 0)".
 void Palette::offer(const std::vector<MachineGpu>& gpus, const QString& note) {
   for (int e = 0; e < static_cast<int>(kEntries.size()); ++e)
-    if (kEntries[static_cast<std::size_t>(e)].kind == PartKind::gpu) item(e)->setToolTip(help_of(e, note));
+    if (kEntries[static_cast<std::size_t>(e)].kind == PartKind::gpu)
+      item(e)->setToolTip(help_of(e, note));
   for (int row = count() - 1; row >= 0; --row)
     if (item(row)->data(kGpuRole).isValid()) delete takeItem(row);
   gpus_ = gpus;
@@ -132,8 +151,10 @@ void Palette::offer(const std::vector<MachineGpu>& gpus, const QString& note) {
     auto* item = new QListWidgetItem(icon("gpu"), tr("%1 (GPU %2)").arg(name).arg(gpu.device.gpu));
     item->setToolTip(tr("GPU %1 of this machine, %2: what is placed trains there.")
                          .arg(gpu.device.gpu)
-                         .arg(QString::fromStdString(base::format_bytes(static_cast<double>(gpu.device.memory_bytes)))) +
-                     "\n" + (gpu.links.isEmpty() ? "" : gpu.links + "\n") + tr("Drag it onto the canvas, or press Enter."));
+                         .arg(QString::fromStdString(
+                             base::format_bytes(static_cast<double>(gpu.device.memory_bytes)))) +
+                     "\n" + (gpu.links.isEmpty() ? "" : gpu.links + "\n") +
+                     tr("Drag it onto the canvas, or press Enter."));
     item->setData(kGpuRole, i);
     insertItem(static_cast<int>(kEntries.size()) + i, item);
   }
@@ -146,8 +167,10 @@ const topology::Device* Palette::gpu_of(const QListWidgetItem& item) const {
 
 void Palette::choose(const QListWidgetItem* item) {
   if (const topology::Device* gpu = gpu_of(*item)) emit gpu_chosen(*gpu);
-  else if (const QVariant role = item->data(kRoleRole); role.isValid()) emit role_chosen(static_cast<topology::Role>(role.toInt()));
-  else if (const QVariant kind = item->data(Qt::UserRole); kind.isValid()) emit chosen(static_cast<PartKind>(kind.toInt()));
+  else if (const QVariant role = item->data(kRoleRole); role.isValid())
+    emit role_chosen(static_cast<topology::Role>(role.toInt()));
+  else if (const QVariant kind = item->data(Qt::UserRole); kind.isValid())
+    emit chosen(static_cast<PartKind>(kind.toInt()));
 }
 
 QStringList Palette::mimeTypes() const { return {kPartMime, kRoleMime, kTopologyMime}; }
@@ -159,7 +182,8 @@ QMimeData* Palette::mimeData(const QList<QListWidgetItem*>& items) const {
     alone.devices.front().name = "gpu";
     return to_mime(alone).release();
   }
-  if (const QVariant role = items.front()->data(kRoleRole); role.isValid()) return to_mime(static_cast<topology::Role>(role.toInt())).release();
+  if (const QVariant role = items.front()->data(kRoleRole); role.isValid())
+    return to_mime(static_cast<topology::Role>(role.toInt())).release();
   return to_mime(static_cast<PartKind>(items.front()->data(Qt::UserRole).toInt())).release();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What can be placed, and the GPUs of this machine: drag it onto the canvas, or press Enter (or click twice) to place it in the middle. And roles: drag one
-// onto a device, or press Enter to give it to those that are selected.
+// What can be placed, and the GPUs of this machine: drag it onto the canvas, or press Enter (or
+// click twice) to place it in the middle. And roles: drag one onto a device, or press Enter to give
+// it to those that are selected.
 #pragma once
 
 #include <QListWidget>
@@ -23,7 +24,9 @@ class Palette : public QListWidget {
   Q_OBJECT
  public:
   explicit Palette(QWidget* parent = nullptr);
-  void offer(const std::vector<MachineGpu>& gpus, const QString& note = {});  // of this machine, in the place of those before; why there are none
+  void offer(const std::vector<MachineGpu>& gpus,
+             const QString& note =
+                 {});  // of this machine, in the place of those before; why there are none
 
  signals:
   void gpu_chosen(const topology::Device& gpu);
@@ -38,7 +41,8 @@ class Palette : public QListWidget {
  private:
   void choose(const QListWidgetItem* item);
   static QString help_of(int entry, const QString& note = {});
-  const topology::Device* gpu_of(const QListWidgetItem& item) const;  // null: it stands for none of this machine
+  const topology::Device* gpu_of(
+      const QListWidgetItem& item) const;  // null: it stands for none of this machine
   std::vector<MachineGpu> gpus_;
 };
 

@@ -15,7 +15,9 @@ namespace {
 
 constexpr double kPortRadius = 5;
 
-bool far_enough(QPointF from, QPointF to) { return QLineF(from, to).length() >= QGuiApplication::styleHints()->startDragDistance() / 2.0; }
+bool far_enough(QPointF from, QPointF to) {
+  return QLineF(from, to).length() >= QGuiApplication::styleHints()->startDragDistance() / 2.0;
+}
 
 // A number for each gesture: two drags of the same thing are two steps of undo.
 QString fresh_key(const char* what) {
@@ -26,7 +28,10 @@ QString fresh_key(const char* what) {
 class MoveNodes : public Gesture {
  public:
   MoveNodes(Workplace& workplace, QPointF from)
-      : workplace_(workplace), from_(from), start_(workplace.document.experiment().topology), key_(fresh_key("move")) {}
+      : workplace_(workplace),
+        from_(from),
+        start_(workplace.document.experiment().topology),
+        key_(fresh_key("move")) {}
 
   void move(QPointF at, Qt::KeyboardModifiers modifiers) override {
     moving_ = moving_ || far_enough(from_, at);
@@ -40,14 +45,20 @@ class MoveNodes : public Gesture {
   void place(QPointF by, double grid) {
     const auto put = [&](auto& now, const auto& before) {
       for (auto& one : now) {
-        const auto at = std::ranges::find(before, one.name, &std::remove_reference_t<decltype(one)>::name);
+        const auto at =
+            std::ranges::find(before, one.name, &std::remove_reference_t<decltype(one)>::name);
         if (at == before.end() || !workplace_.selection.contains(one.name)) continue;
-        const Place to = by.isNull() ? Place{at->x, at->y} : snapped({at->x + by.x(), at->y + by.y()}, grid);
+        const Place to =
+            by.isNull() ? Place{at->x, at->y} : snapped({at->x + by.x(), at->y + by.y()}, grid);
         one.x = to.x, one.y = to.y;
       }
     };
     workplace_.document.edit(
-        QObject::tr("Move"), [&](experiment::Experiment& e) { put(e.topology.hosts, start_.hosts), put(e.topology.switches, start_.switches); }, key_);
+        QObject::tr("Move"),
+        [&](experiment::Experiment& e) {
+          put(e.topology.hosts, start_.hosts), put(e.topology.switches, start_.switches);
+        },
+        key_);
   }
 
   Workplace& workplace_;
@@ -59,7 +70,8 @@ class MoveNodes : public Gesture {
 
 class CarryDevice : public Gesture {
  public:
-  CarryDevice(Workplace& workplace, std::string device, QPointF from) : workplace_(workplace), device_(std::move(device)), from_(from), at_(from) {}
+  CarryDevice(Workplace& workplace, std::string device, QPointF from)
+      : workplace_(workplace), device_(std::move(device)), from_(from), at_(from) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
     carrying_ = carrying_ || far_enough(from_, at);
@@ -72,22 +84,32 @@ class CarryDevice : public Gesture {
     if (target == host_of(topology, device_)->name) return;
     const bool lonely = target.empty() && host_of(topology, device_)->devices.size() == 1;
     if (lonely || under(at).kind == Part::Kind::network_switch) return;
-    workplace_.document.edit(QObject::tr("Move %1").arg(words(device_)), [&](experiment::Experiment& e) {
-      const QPointF corner = at - QPointF(tile_size().width() / 2 + 16, tile_size().height() / 2 + 40);
-      make_room(e.topology, target, 1);
-      move_to_host(e.topology, device_, target.empty() ? add_host(e.topology, snapped({corner.x(), corner.y()})) : target);
-    });
+    workplace_.document.edit(
+        QObject::tr("Move %1").arg(words(device_)), [&](experiment::Experiment& e) {
+          const QPointF corner =
+              at - QPointF(tile_size().width() / 2 + 16, tile_size().height() / 2 + 40);
+          make_room(e.topology, target, 1);
+          move_to_host(
+              e.topology, device_,
+              target.empty() ? add_host(e.topology, snapped({corner.x(), corner.y()})) : target);
+        });
   }
   void paint(QPainter& painter) const override {
-    const topology::Device* device = find_device(workplace_.document.experiment().topology, device_);
+    const topology::Device* device =
+        find_device(workplace_.document.experiment().topology, device_);
     if (!carrying_ || !device) return;  // it may be deleted meanwhile
-    const QRectF ghost(at_ - QPointF(tile_size().width() / 2, tile_size().height() / 2), tile_size());
+    const QRectF ghost(at_ - QPointF(tile_size().width() / 2, tile_size().height() / 2),
+                       tile_size());
     painter.setOpacity(0.75);
-    paint_tile(painter, ghost, {.device = *device, .rank = {}, .live = {}, .marks = {.selected = true, .hovered = false}});
+    paint_tile(
+        painter, ghost,
+        {.device = *device, .rank = {}, .live = {}, .marks = {.selected = true, .hovered = false}});
     painter.setOpacity(1);
     painter.setPen(QPen(colours().accent, 2, Qt::DashLine));
     painter.setBrush(Qt::NoBrush);
-    if (const std::string host = host_at(at_); !host.empty()) painter.drawRoundedRect(workplace_.scene.layout().rect_of(host).adjusted(-3, -3, 3, 3), 10, 10);
+    if (const std::string host = host_at(at_); !host.empty())
+      painter.drawRoundedRect(workplace_.scene.layout().rect_of(host).adjusted(-3, -3, 3, 3), 10,
+                              10);
   }
 
  private:
@@ -95,7 +117,9 @@ class CarryDevice : public Gesture {
   std::string host_at(QPointF at) const {
     const Part part = under(at);
     if (part.kind == Part::Kind::host) return part.name;
-    return part.kind == Part::Kind::device ? host_of(workplace_.document.experiment().topology, part.name)->name : std::string();
+    return part.kind == Part::Kind::device
+               ? host_of(workplace_.document.experiment().topology, part.name)->name
+               : std::string();
   }
 
   Workplace& workplace_;
@@ -107,12 +131,17 @@ class CarryDevice : public Gesture {
 class RubberBand : public Gesture {
  public:
   RubberBand(Workplace& workplace, QPointF from, bool adding)
-      : workplace_(workplace), area_(from, from), before_(workplace.selection.picked()), adding_(adding) {}
+      : workplace_(workplace),
+        area_(from, from),
+        before_(workplace.selection.picked()),
+        adding_(adding) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
     area_.setBottomRight(at);
     Picked picked = within(workplace_.scene.layout(), area_.normalized());
-    if (adding_) picked.names.insert(before_.names.begin(), before_.names.end()), picked.links.insert(before_.links.begin(), before_.links.end());
+    if (adding_)
+      picked.names.insert(before_.names.begin(), before_.names.end()),
+          picked.links.insert(before_.links.begin(), before_.links.end());
     workplace_.selection.set(std::move(picked));
   }
   void release(QPointF) override {}
@@ -136,7 +165,8 @@ class RubberBand : public Gesture {
 
 class PullLink : public Gesture {
  public:
-  PullLink(Workplace& workplace, Part from, QPointF at) : workplace_(workplace), from_(std::move(from)), at_(at) {}
+  PullLink(Workplace& workplace, Part from, QPointF at)
+      : workplace_(workplace), from_(std::move(from)), at_(at) {}
 
   void move(QPointF at, Qt::KeyboardModifiers) override {
     at_ = at;
@@ -146,10 +176,13 @@ class PullLink : public Gesture {
     const Part to = target(at);
     if (!to || to == from_) return;
     base::Result<LinkName> made = LinkName{};
-    workplace_.document.edit(QObject::tr("Connect %1 and %2").arg(words(from_.name), words(to.name)),
-                             [&](experiment::Experiment& e) { made = connect(e.topology, from_.name, to.name); });
+    workplace_.document.edit(
+        QObject::tr("Connect %1 and %2").arg(words(from_.name), words(to.name)),
+        [&](experiment::Experiment& e) { made = connect(e.topology, from_.name, to.name); });
     if (made) workplace_.selection.set({.names = {}, .links = {*made}});
-    else workplace_.say(words(made.error().what + (made.error().advice.empty() ? "" : ". " + made.error().advice)));
+    else
+      workplace_.say(words(made.error().what +
+                           (made.error().advice.empty() ? "" : ". " + made.error().advice)));
   }
   void paint(QPainter& painter) const override {
     const QRectF start = workplace_.scene.layout().rect_of(from_);
@@ -178,24 +211,37 @@ std::vector<QPointF> ports_of(const Layout& layout, const Part& part) {
   const QRectF r = layout.rect_of(part);
   if (r.isNull() || part.kind == Part::Kind::link) return {};
   if (part.kind == Part::Kind::device) return {{r.center().x(), r.bottom()}};
-  return {{r.center().x(), r.top()}, {r.right(), r.center().y()}, {r.center().x(), r.bottom()}, {r.left(), r.center().y()}};
+  return {{r.center().x(), r.top()},
+          {r.right(), r.center().y()},
+          {r.center().x(), r.bottom()},
+          {r.left(), r.center().y()}};
 }
 
 bool on_port(const Layout& layout, const Part& part, QPointF at) {
-  return std::ranges::any_of(ports_of(layout, part), [&](QPointF port) { return QLineF(port, at).length() <= kPortRadius + 3; });
+  return std::ranges::any_of(ports_of(layout, part), [&](QPointF port) {
+    return QLineF(port, at).length() <= kPortRadius + 3;
+  });
 }
 
 void paint_ports(QPainter& painter, const Layout& layout, const Part& part) {
   painter.setPen(QPen(colours().accent, 1.5));
   painter.setBrush(colours().card);
-  for (const QPointF& port : ports_of(layout, part)) painter.drawEllipse(port, kPortRadius, kPortRadius);
+  for (const QPointF& port : ports_of(layout, part))
+    painter.drawEllipse(port, kPortRadius, kPortRadius);
 }
 
-std::unique_ptr<Gesture> move_nodes(Workplace& workplace, QPointF from) { return std::make_unique<MoveNodes>(workplace, from); }
-std::unique_ptr<Gesture> carry_device(Workplace& workplace, const std::string& device, QPointF from) {
+std::unique_ptr<Gesture> move_nodes(Workplace& workplace, QPointF from) {
+  return std::make_unique<MoveNodes>(workplace, from);
+}
+std::unique_ptr<Gesture> carry_device(Workplace& workplace, const std::string& device,
+                                      QPointF from) {
   return std::make_unique<CarryDevice>(workplace, device, from);
 }
-std::unique_ptr<Gesture> rubber_band(Workplace& workplace, QPointF from, bool adding) { return std::make_unique<RubberBand>(workplace, from, adding); }
-std::unique_ptr<Gesture> pull_link(Workplace& workplace, const Part& from, QPointF at) { return std::make_unique<PullLink>(workplace, from, at); }
+std::unique_ptr<Gesture> rubber_band(Workplace& workplace, QPointF from, bool adding) {
+  return std::make_unique<RubberBand>(workplace, from, adding);
+}
+std::unique_ptr<Gesture> pull_link(Workplace& workplace, const Part& from, QPointF at) {
+  return std::make_unique<PullLink>(workplace, from, at);
+}
 
 }  // namespace trainyard::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the mouse does on the canvas. One gesture runs from press to release; Escape takes it back. A gesture edits the
-// document as it goes, under one merge key, so that it is one step of undo.
+// What the mouse does on the canvas. One gesture runs from press to release; Escape takes it back.
+// A gesture edits the document as it goes, under one merge key, so that it is one step of undo.
 #pragma once
 
 #include <QMouseEvent>
@@ -35,7 +35,8 @@ bool on_port(const Layout& layout, const Part& part, QPointF at);
 void paint_ports(QPainter& painter, const Layout& layout, const Part& part);
 
 std::unique_ptr<Gesture> move_nodes(Workplace& workplace, QPointF from);
-std::unique_ptr<Gesture> carry_device(Workplace& workplace, const std::string& device, QPointF from);  // to another host
+std::unique_ptr<Gesture> carry_device(Workplace& workplace, const std::string& device,
+                                      QPointF from);  // to another host
 std::unique_ptr<Gesture> rubber_band(Workplace& workplace, QPointF from, bool adding);
 std::unique_ptr<Gesture> pull_link(Workplace& workplace, const Part& from, QPointF at);
 

@@ -33,22 +33,30 @@ std::optional<Value> value_at(const std::map<Key, Value>& map, const Key& key) {
   return at == map.end() ? std::nullopt : std::optional(at->second);
 }
 
-// In a run, of what it does there. That of workers and of idle ones would say nothing: they are what a device is, or say so by their looks.
+// In a run, of what it does there. That of workers and of idle ones would say nothing: they are
+// what a device is, or say so by their looks.
 QString badge_of(const TileLook& look) {
   const topology::Role role = look.live ? look.live->role : look.device.role;
-  if (role == topology::Role::worker && look.duty == "storage") return role_icon(topology::Role::parameter_server);
-  return role == topology::Role::worker || role == topology::Role::idle ? QString() : role_icon(role);
+  if (role == topology::Role::worker && look.duty == "storage")
+    return role_icon(topology::Role::parameter_server);
+  return role == topology::Role::worker || role == topology::Role::idle ? QString()
+                                                                        : role_icon(role);
 }
 
 bool flows(const Overlay& overlay) {
-  const auto any = [](const auto& map) { return std::ranges::any_of(map, [](const auto& entry) { return entry.second.total() > 0; }); };
+  const auto any = [](const auto& map) {
+    return std::ranges::any_of(map, [](const auto& entry) { return entry.second.total() > 0; });
+  };
   return any(overlay.links) || any(overlay.buses);
 }
 
 }  // namespace
 
 TopologyScene::TopologyScene(Document& document, Selection& selection, QObject* parent)
-    : QGraphicsScene(parent), document_(document), selection_(selection), logical_(new LogicalItem) {
+    : QGraphicsScene(parent),
+      document_(document),
+      selection_(selection),
+      logical_(new LogicalItem) {
   addItem(logical_);
   setItemIndexMethod(NoIndex);  // items move; an index would be rebuilt with every step
   clock_.setInterval(kFrameMilliseconds);
@@ -78,7 +86,8 @@ void TopologyScene::theme_changed() {
 }
 
 void TopologyScene::set_scale(double scale) {
-  const auto caching = is_tiny(scale) ? QGraphicsItem::NoCache : QGraphicsItem::DeviceCoordinateCache;
+  const auto caching =
+      is_tiny(scale) ? QGraphicsItem::NoCache : QGraphicsItem::DeviceCoordinateCache;
   if (caching == caching_) return;
   caching_ = caching;
   const auto set = [caching](const auto& items) {
@@ -146,7 +155,9 @@ void TopologyScene::place_logical() {
   show_logical();
 }
 
-void TopologyScene::show_logical() { logical_->setVisible(!logical_->arrows().empty() && (logical_picture_.pointed || !live())); }
+void TopologyScene::show_logical() {
+  logical_->setVisible(!logical_->arrows().empty() && (logical_picture_.pointed || !live()));
+}
 
 void TopologyScene::set_transit(const std::optional<Transit>& transit) {
   if (transit == transit_) return;
@@ -168,16 +179,19 @@ void TopologyScene::show_transit() {
 }
 
 void TopologyScene::advance_transit() {
-  transit_item_->set_progress(transit_moves() ? (clock_seconds_ - transit_began_seconds_) / kTransitSeconds : 1);
+  transit_item_->set_progress(
+      transit_moves() ? (clock_seconds_ - transit_began_seconds_) / kTransitSeconds : 1);
   start_or_stop_clock();
 }
 
 bool TopologyScene::transit_moves() const {
-  return transit_item_ && !Theme::instance().reduced_motion() && clock_seconds_ < transit_began_seconds_ + kTransitSeconds;
+  return transit_item_ && !Theme::instance().reduced_motion() &&
+         clock_seconds_ < transit_began_seconds_ + kTransitSeconds;
 }
 
 Marks TopologyScene::marks_of(const Part& part) const {
-  const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link) : selection_.contains(part.name);
+  const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link)
+                                                      : selection_.contains(part.name);
   return {selected, part == hovered_};
 }
 
@@ -198,10 +212,15 @@ void TopologyScene::sync_hosts() {
   for (const topology::Host& host : document_.experiment().topology.hosts) {
     HostItem*& item = hosts_[host.name];
     if (!item) addItem(item = make_node<HostItem>(clock_seconds_));
-    HostLook look{.host = host, .live = {}, .speeds = overlay_ ? overlay_->link_speeds : QString(), .marks = marks_of({Part::Kind::host, host.name, {}})};
+    HostLook look{.host = host,
+                  .live = {},
+                  .speeds = overlay_ ? overlay_->link_speeds : QString(),
+                  .marks = marks_of({Part::Kind::host, host.name, {}})};
     if (overlay_) look.live = value_at(overlay_->buses, host.name);
     look.host.x = look.host.y = 0;  // a moved card looks the same, and its picture is kept
-    const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) { return node.kind == Part::Kind::host && node.name == host.name; });
+    const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) {
+      return node.kind == Part::Kind::host && node.name == host.name;
+    });
     item->set(*box, look);
   }
 }
@@ -216,14 +235,19 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
   if (overlay_)
     if (const auto live = value_at(overlay_->devices, device.name)) return live->imposed;
   if (device.role == topology::Role::idle) return {};
-  return imposed_marks(device.slow_down, device.jitter, document_.experiment().run.devices == experiment::DeviceSpeed::paced);
+  return imposed_marks(device.slow_down, device.jitter,
+                       document_.experiment().run.devices == experiment::DeviceSpeed::paced);
 }
 
 // In a run of another experiment it may have others.
-bool TopologyScene::shows_holding(const topology::Device& device) const { return !overlay_ || overlay_->as_drawn || !overlay_->devices.contains(device.name); }
+bool TopologyScene::shows_holding(const topology::Device& device) const {
+  return !overlay_ || overlay_->as_drawn || !overlay_->devices.contains(device.name);
+}
 
 QString TopologyScene::layers_of(int rank) const {
-  return static_cast<std::size_t>(rank) < layers_.size() ? held_words(layers_[static_cast<std::size_t>(rank)]) : QString();
+  return static_cast<std::size_t>(rank) < layers_.size()
+             ? held_words(layers_[static_cast<std::size_t>(rank)])
+             : QString();
 }
 
 QString TopologyScene::holding_on(const topology::Device& device) const {
@@ -231,7 +255,8 @@ QString TopologyScene::holding_on(const topology::Device& device) const {
   if (!rank || !shows_holding(device)) return {};
   QStringList said;
   if (const QString layers = layers_of(*rank); !layers.isEmpty()) said << tr("has %1").arg(layers);
-  if (static_cast<std::size_t>(*rank) < shards_.size()) said << kept_words(shards_[static_cast<std::size_t>(*rank)]);
+  if (static_cast<std::size_t>(*rank) < shards_.size())
+    said << kept_words(shards_[static_cast<std::size_t>(*rank)]);
   return said.join(tr(", and "));
 }
 
@@ -244,12 +269,18 @@ void TopologyScene::sync_tiles() {
       TileItem*& item = tiles_[device.name];
       if (!item) item = make_node<TileItem>(hosts_[host.name]);
       if (item->parentItem() != hosts_[host.name]) item->setParentItem(hosts_[host.name]);
-      TileLook look{.device = device, .rank = {}, .duty = tr("idle"), .live = {}, .emulated = false, .marks = marks_of({Part::Kind::device, device.name, {}})};
+      TileLook look{.device = device,
+                    .rank = {},
+                    .duty = tr("idle"),
+                    .live = {},
+                    .emulated = false,
+                    .marks = marks_of({Part::Kind::device, device.name, {}})};
       if (const auto rank = rank_of(topology, device.name)) {
         look.duty = duty_words(experiment::duty_of(document_.experiment(), *rank));
         look.rank = *rank;
         if (shows_holding(device)) look.layers = layers_of(*rank);
-        if (shows_holding(device) && static_cast<std::size_t>(*rank) < shards_.size()) look.shard = shards_[static_cast<std::size_t>(*rank)];
+        if (shows_holding(device) && static_cast<std::size_t>(*rank) < shards_.size())
+          look.shard = shards_[static_cast<std::size_t>(*rank)];
       }
       if (overlay_) look.live = value_at(overlay_->devices, device.name);
       look.badge = badge_of(look);
@@ -292,7 +323,10 @@ void TopologyScene::sync_links() {
       items.emplace_back(new LinkItem(clock_seconds_), new LinkLabelItem);
       addItem(items[n].first), addItem(items[n].second);
     }
-    LinkLook look{.link = link, .live = {}, .speeds = live() ? overlay_->link_speeds : QString(), .marks = marks_of({Part::Kind::link, {}, name})};
+    LinkLook look{.link = link,
+                  .live = {},
+                  .speeds = live() ? overlay_->link_speeds : QString(),
+                  .marks = marks_of({Part::Kind::link, {}, name})};
     if (overlay_) look.live = value_at(overlay_->links, name);
     if (overlay_) look.part = value_at(overlay_->link_parts, name).value_or(1);
     items[n].first->set(*shape, look), items[n].second->set(*shape, look);
@@ -300,14 +334,16 @@ void TopologyScene::sync_links() {
   }
   for (auto at = links_.begin(); at != links_.end();) {
     auto& items = at->second;
-    for (std::size_t n = used[at->first]; n < items.size(); ++n) delete items[n].first, delete items[n].second;
+    for (std::size_t n = used[at->first]; n < items.size(); ++n)
+      delete items[n].first, delete items[n].second;
     items.resize(used[at->first]);
     at = items.empty() ? links_.erase(at) : std::next(at);
   }
 }
 
 void TopologyScene::start_or_stop_clock() {
-  const bool moving = transit_moves() || (overlay_ && flows(*overlay_) && !Theme::instance().reduced_motion());
+  const bool moving =
+      transit_moves() || (overlay_ && flows(*overlay_) && !Theme::instance().reduced_motion());
   if (moving == clock_.isActive()) return;
   moving ? clock_.start() : clock_.stop();
   elapsed_.start();

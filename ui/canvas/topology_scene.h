@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing on a graphics scene: keeps items equal to document, selection and live overlay. Edits go to the document,
-// never to items, and items are known by name, so undo cannot leave a stale one.
+// The drawing on a graphics scene: keeps items equal to document, selection and live overlay. Edits
+// go to the document, never to items, and items are known by name, so undo cannot leave a stale
+// one.
 #pragma once
 
 #include <QElapsedTimer>
@@ -27,29 +28,36 @@ class TopologyScene : public QGraphicsScene {
   const Part& current() const { return current_; }  // has the keyboard focus
   void set_current(const Part& part);
 
-  // Of a live run; cheap when little has changed. That of a run that ended goes when another thing is drawn.
+  // Of a live run; cheap when little has changed. That of a run that ended goes when another thing
+  // is drawn.
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
   const std::optional<Overlay>& overlay() const { return overlay_; }
   bool live() const { return overlay_ && !overlay_->ended; }
 
-  // Who sends to whom, above the drawing; without flows: nothing. What is but kept in sight gives way to what a live run measures.
+  // Who sends to whom, above the drawing; without flows: nothing. What is but kept in sight gives
+  // way to what a live run measures.
   void set_logical(const LogicalPicture& picture);
   const LogicalItem& logical() const { return *logical_; }
 
   // By rank, what it keeps of a model that is shared out; none: nothing is.
   void set_layers(std::vector<std::string> layers);
   void set_shards(std::vector<KeptShard> shards);
-  // What a rank has of the drawn model, where that is not all of it, on the drawing and in a run of it: "has layers 0–1.3".
+  // What a rank has of the drawn model, where that is not all of it, on the drawing and in a run of
+  // it: "has layers 0–1.3".
   QString holding_on(const topology::Device& device) const;
 
-  // Of a collective that is stepped through; nothing: none. It goes where the drawing no longer has a part of its route.
+  // Of a collective that is stepped through; nothing: none. It goes where the drawing no longer has
+  // a part of its route.
   void set_transit(const std::optional<Transit>& transit);
-  const TransitItem* transit() const { return transit_item_; }    // null where none is drawn
-  bool is_marked_emulated(const topology::Device& device) const;  // its rank runs, or would run, on a CPU: tile and description say so
-  QStringList imposed_on(const topology::Device& device) const;   // on its rank now, or in a run of the drawing: as said on the tile
+  const TransitItem* transit() const { return transit_item_; }  // null where none is drawn
+  bool is_marked_emulated(const topology::Device& device)
+      const;  // its rank runs, or would run, on a CPU: tile and description say so
+  QStringList imposed_on(const topology::Device& device)
+      const;  // on its rank now, or in a run of the drawing: as said on the tile
 
-  // Pictures of nodes are kept between paintings, except at scales where painting them anew is faster.
+  // Pictures of nodes are kept between paintings, except at scales where painting them anew is
+  // faster.
   void set_scale(double scale);
 
  signals:
@@ -93,7 +101,8 @@ class TopologyScene : public QGraphicsScene {
   std::map<std::string, TileItem*> tiles_;     // children of their host
   std::map<std::string, TileTagsItem*> tags_;  // of tiles that have some
   std::map<std::string, SwitchItem*> switches_;
-  std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>> links_;  // parallel links share a name
+  std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>>
+      links_;  // parallel links share a name
   LogicalPicture logical_picture_;
   LogicalItem* logical_;
   std::vector<std::string> layers_;  // by rank, as the next

@@ -14,7 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-// The kind of a thing is an icon before its name: as a word it would take the room of the details. Screen readers are told the word.
+// The kind of a thing is an icon before its name: as a word it would take the room of the details.
+// Screen readers are told the word.
 class KindIcons : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -53,15 +54,20 @@ TopologyTree::TopologyTree(Document& document, Selection& selection, QWidget* pa
   connect(&items_, &QAbstractItemModel::dataChanged, this, &TopologyTree::fit_columns);
   connect(&items_, &TopologyItems::refused, this, &TopologyTree::message);
   connect(&selection, &Selection::selection_changed, this, &TopologyTree::show_selection);
-  connect(selectionModel(), &QItemSelectionModel::selectionChanged, this, &TopologyTree::take_selection);
+  connect(selectionModel(), &QItemSelectionModel::selectionChanged, this,
+          &TopologyTree::take_selection);
   show_selection();
 }
 
-// The name has what it needs, but leaves the details two fifths of the width where they need it: the inspector has them too.
+// The name has what it needs, but leaves the details two fifths of the width where they need it:
+// the inspector has them too.
 void TopologyTree::fit_columns() {
-  const auto wanted = [this](int column) { return std::max(sizeHintForColumn(column), header()->sectionSizeHint(column)); };
+  const auto wanted = [this](int column) {
+    return std::max(sizeHintForColumn(column), header()->sectionSizeHint(column));
+  };
   const int whole = viewport()->width();
-  const int name = std::min(wanted(TopologyItems::name_column), std::max(whole - wanted(TopologyItems::details_column), 3 * whole / 5));
+  const int name = std::min(wanted(TopologyItems::name_column),
+                            std::max(whole - wanted(TopologyItems::details_column), 3 * whole / 5));
   header()->resizeSection(TopologyItems::name_column, name);
   header()->resizeSection(TopologyItems::details_column, whole - name);
 }

@@ -34,7 +34,8 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setTransformationAnchor(NoAnchor);
-  setViewportUpdateMode(BoundingRectViewportUpdate);  // one rectangle: a clip of hundreds costs more than what it saves
+  setViewportUpdateMode(BoundingRectViewportUpdate);  // one rectangle: a clip of hundreds costs
+                                                      // more than what it saves
   setOptimizationFlag(DontSavePainterState);
   setOptimizationFlag(DontAdjustForAntialiasing);
   connect(&scene_, &TopologyScene::layout_changed, this, &TopologyView::grow_scene);
@@ -48,7 +49,9 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
 TopologyView::~TopologyView() = default;
 
 // A strip, where charts need the room.
-QSize TopologyView::minimumSizeHint() const { return {6 * fontMetrics().height(), 2 * fontMetrics().height()}; }
+QSize TopologyView::minimumSizeHint() const {
+  return {6 * fontMetrics().height(), 2 * fontMetrics().height()};
+}
 
 void TopologyView::theme_changed() {
   const double before = zoom();
@@ -71,18 +74,24 @@ void TopologyView::rename_current() {
   if (!part || part.kind == Part::Kind::link) return;
   ensureVisible(scene_.layout().rect_of(part), 24, 24);
   const QRect shown = mapFromScene(scene_.layout().rect_of(part)).boundingRect();
-  const int height = std::max(fontMetrics().height() + 8, 24), width = std::max(shown.width() - 8, 120);
-  const int top = part.kind == Part::Kind::network_switch ? shown.center().y() - height / 2 : shown.top() + 4;
-  auto* editor = new NameEditor(viewport(), QRect(shown.left() + 4, top, width, height), words(part.name), [this, part](const QString& name) {
-    base::Result<void> renamed;
-    Picked picked = selection_.picked();
-    document_.edit(tr("Rename %1").arg(words(part.name)), [&](experiment::Experiment& e) { renamed = rename(e.topology, part.name, name.toStdString()); });
-    if (!renamed) return words(renamed.error().what);
-    if (picked.names.erase(part.name) > 0) picked.names.insert(name.toStdString());
-    selection_.set(still_there(picked, document_.experiment().topology));
-    scene_.set_current({part.kind, name.toStdString(), {}});
-    return QString();
-  });
+  const int height = std::max(fontMetrics().height() + 8, 24),
+            width = std::max(shown.width() - 8, 120);
+  const int top =
+      part.kind == Part::Kind::network_switch ? shown.center().y() - height / 2 : shown.top() + 4;
+  auto* editor = new NameEditor(
+      viewport(), QRect(shown.left() + 4, top, width, height), words(part.name),
+      [this, part](const QString& name) {
+        base::Result<void> renamed;
+        Picked picked = selection_.picked();
+        document_.edit(tr("Rename %1").arg(words(part.name)), [&](experiment::Experiment& e) {
+          renamed = rename(e.topology, part.name, name.toStdString());
+        });
+        if (!renamed) return words(renamed.error().what);
+        if (picked.names.erase(part.name) > 0) picked.names.insert(name.toStdString());
+        selection_.set(still_there(picked, document_.experiment().topology));
+        scene_.set_current({part.kind, name.toStdString(), {}});
+        return QString();
+      });
   connect(&document_, &Document::about_to_be_reset, editor, &NameEditor::leave);
 }
 
@@ -127,8 +136,10 @@ void TopologyView::show_shards(const std::vector<KeptShard>& shards) {
 void TopologyView::describe_current() {
   const topology::Topology& topology = document_.experiment().topology;
   const topology::Device* device = find_device(topology, scene_.current().name);
-  const QString description = describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device),
-                                       device ? scene_.imposed_on(*device) : QStringList(), device ? scene_.holding_on(*device) : QString());
+  const QString description =
+      describe(topology, scene_.current(), device && scene_.is_marked_emulated(*device),
+               device ? scene_.imposed_on(*device) : QStringList(),
+               device ? scene_.holding_on(*device) : QString());
   if (description == accessibleDescription()) return;
   setAccessibleDescription(description);  // screen readers speak it
   emit message(description);
@@ -156,11 +167,14 @@ void TopologyView::escape() {
 void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
   const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
   const Part part = by_key ? scene_.current() : part_at(scene_.layout(), mapToScene(event->pos()));
-  if (!by_key && !std::ranges::includes(selection_.picked().names, picked_of(part).names)) go_to(part);
+  if (!by_key && !std::ranges::includes(selection_.picked().names, picked_of(part).names))
+    go_to(part);
   if (!by_key && (part.kind == Part::Kind::link || !part)) go_to(part);
   QMenu menu(this);
   for (const auto& fill : fill_menu_) fill(menu, part);
-  const QPoint at = by_key && part ? viewport()->mapToGlobal(mapFromScene(scene_.layout().rect_of(part).center())) : event->globalPos();
+  const QPoint at =
+      by_key && part ? viewport()->mapToGlobal(mapFromScene(scene_.layout().rect_of(part).center()))
+                     : event->globalPos();
   if (!menu.isEmpty()) menu.exec(at);
 }
 
@@ -170,9 +184,12 @@ void TopologyView::drawBackground(QPainter* painter, const QRectF& rect) {
   if (transform().m11() < 0.5) return;
   const QTransform to_pixels = painter->worldTransform();
   painter->resetTransform();
-  for (double y = std::floor(rect.top() / kDotDistance) * kDotDistance; y <= rect.bottom(); y += kDotDistance)
-    for (double x = std::floor(rect.left() / kDotDistance) * kDotDistance; x <= rect.right(); x += kDotDistance)
-      painter->fillRect(QRect(to_pixels.map(QPointF(x, y)).toPoint(), QSize(2, 2)).translated(-1, -1), c.grid);
+  for (double y = std::floor(rect.top() / kDotDistance) * kDotDistance; y <= rect.bottom();
+       y += kDotDistance)
+    for (double x = std::floor(rect.left() / kDotDistance) * kDotDistance; x <= rect.right();
+         x += kDotDistance)
+      painter->fillRect(
+          QRect(to_pixels.map(QPointF(x, y)).toPoint(), QSize(2, 2)).translated(-1, -1), c.grid);
   painter->setWorldTransform(to_pixels);
 }
 
@@ -211,12 +228,14 @@ void TopologyView::paint_empty(QPainter& painter) const {
   const Theme& theme = Theme::instance();
   const QString title = tr("Draw what should train");
   const QString hint =
-      tr("Drag a device from the palette to here, or press Ctrl+1 to place a CPU.\nA device brings its host with it; more devices join by "
+      tr("Drag a device from the palette to here, or press Ctrl+1 to place a CPU.\nA device brings "
+         "its host with it; more devices join by "
          "dropping them on that host. Connect (C) links hosts.");
   const QRectF room = QRectF(viewport()->rect()).adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid);
   const QRectF large = QFontMetricsF(theme.font(1.5, true)).boundingRect(room, kLines, title);
   const QRectF small = QFontMetricsF(theme.font()).boundingRect(room, kLines, hint);
-  const double top = std::max(room.top(), room.center().y() - (large.height() + kGrid + small.height()) / 2);
+  const double top =
+      std::max(room.top(), room.center().y() - (large.height() + kGrid + small.height()) / 2);
   painter.save();
   painter.resetTransform();
   painter.setFont(theme.font(1.5, true));
@@ -224,7 +243,8 @@ void TopologyView::paint_empty(QPainter& painter) const {
   painter.drawText(QRectF(room.left(), top, room.width(), large.height()), kLines, title);
   painter.setFont(theme.font());
   painter.setPen(theme.colours().dim);
-  painter.drawText(QRectF(room.left(), top + large.height() + kGrid, room.width(), small.height()), kLines, hint);
+  painter.drawText(QRectF(room.left(), top + large.height() + kGrid, room.width(), small.height()),
+                   kLines, hint);
   painter.restore();
 }
 

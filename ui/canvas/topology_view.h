@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The canvas: shows the scene, and turns mouse, keys, wheel and drops into edits of the document. Everything can be done
-// with the keyboard alone. A live run changes nothing here: the document is apart from it.
+// The canvas: shows the scene, and turns mouse, keys, wheel and drops into edits of the document.
+// Everything can be done with the keyboard alone. A live run changes nothing here: the document is
+// apart from it.
 #pragma once
 
 #include <QGraphicsView>
@@ -34,25 +35,31 @@ class TopologyView : public QGraphicsView {
   double zoom() const;          // 1 is 100 %: one scene pixel is one pixel, times the theme's scale
   void zoom_by(double factor);  // about the middle
   void zoom_actual();
-  void zoom_to_fit();  // never above 100 %; under a projector's scale never so small that a reader at 100 % could not read it
+  void zoom_to_fit();  // never above 100 %; under a projector's scale never so small that a reader
+                       // at 100 % could not read it
   void reveal(const Picked& picked);
 
-  void place(PartKind kind, QPointF at);                   // a device joins the host there, or brings a new one
+  void place(PartKind kind, QPointF at);  // a device joins the host there, or brings a new one
   void place(const topology::Device& device, QPointF at);  // under a name by its kind
   void place_in_middle(PartKind kind);                     // a device joins the selected host
   void place_in_middle(const topology::Device& device);
-  void give_role(topology::Role role);                  // to the selected devices; where that cannot be, says why
-  void point_at(const std::set<std::string>& devices);  // marks those that another panel speaks of, until it speaks of others
+  void give_role(topology::Role role);  // to the selected devices; where that cannot be, says why
+  void point_at(const std::set<std::string>& devices);  // marks those that another panel speaks of,
+                                                        // until it speaks of others
   void rename_current();                                // in place
-  void add_to_context_menu(std::function<void(QMenu&, const Part&)> fill) { fill_menu_.push_back(std::move(fill)); }
+  void add_to_context_menu(std::function<void(QMenu&, const Part&)> fill) {
+    fill_menu_.push_back(std::move(fill));
+  }
   QPointF middle() const;  // of what is visible, in the scene
   QSize minimumSizeHint() const override;
 
  signals:
   void zoom_changed(double zoom);
   void tool_changed();
-  void layers_dropped(const QStringList& layers, const std::string& device);  // that takes some; for who knows the model
-  void message(const QString& text);                                          // for the status bar: what is current, why something was refused
+  void layers_dropped(const QStringList& layers,
+                      const std::string& device);  // that takes some; for who knows the model
+  void message(
+      const QString& text);  // for the status bar: what is current, why something was refused
 
  protected:
   bool event(QEvent* event) override;
@@ -75,7 +82,9 @@ class TopologyView : public QGraphicsView {
   void drawForeground(QPainter* painter, const QRectF& rect) override;
 
  private:
-  QPointF scene_point(const QMouseEvent& event) const { return mapToScene(event.position().toPoint()); }
+  QPointF scene_point(const QMouseEvent& event) const {
+    return mapToScene(event.position().toPoint());
+  }
   void begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers);
   void click(const Part& part, Qt::KeyboardModifiers modifiers);
   void go_to(const Part& part, bool extend = false);
@@ -109,7 +118,8 @@ class TopologyView : public QGraphicsView {
   Tool tool_ = Tool::select;
   std::unique_ptr<Gesture> gesture_;
   std::vector<std::function<void(QMenu&, const Part&)>> fill_menu_;
-  std::string taker_;              // the device that a role or layers which are dragged would be given to; empty: none
+  std::string
+      taker_;  // the device that a role or layers which are dragged would be given to; empty: none
   std::set<std::string> pointed_;  // devices that another panel speaks of
   QPoint pan_from_;
   double scale_ = 1;  // of the theme, when it was last applied

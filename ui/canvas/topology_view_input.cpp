@@ -38,7 +38,8 @@ void TopologyView::mousePressEvent(QMouseEvent* event) {
 // Chooses the gesture by what is under the mouse.
 void TopologyView::begin(const Part& part, QPointF at, Qt::KeyboardModifiers modifiers) {
   const bool linkable = part && part.kind != Part::Kind::link;
-  if (on_port(scene_.layout(), scene_.hovered(), at)) gesture_ = pull_link(workplace_, scene_.hovered(), at);
+  if (on_port(scene_.layout(), scene_.hovered(), at))
+    gesture_ = pull_link(workplace_, scene_.hovered(), at);
   else if (tool_ == Tool::connect && linkable) gesture_ = pull_link(workplace_, part, at);
   else if (!part) {
     const bool adding = modifiers & (Qt::ShiftModifier | Qt::ControlModifier);
@@ -56,7 +57,8 @@ void TopologyView::begin(const Part& part, QPointF at, Qt::KeyboardModifiers mod
 // Pressing on what is selected keeps the selection, so that all of it can be dragged.
 void TopologyView::click(const Part& part, Qt::KeyboardModifiers modifiers) {
   scene_.set_current(part);
-  const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link) : selection_.contains(part.name);
+  const bool selected = part.kind == Part::Kind::link ? selection_.contains(part.link)
+                                                      : selection_.contains(part.name);
   if (modifiers & (Qt::ShiftModifier | Qt::ControlModifier)) selection_.toggle(picked_of(part));
   else if (!selected) selection_.set(picked_of(part));
 }
@@ -81,10 +83,13 @@ void TopologyView::mouseMoveEvent(QMouseEvent* event) {
 void TopologyView::mouseReleaseEvent(QMouseEvent* event) {
   if (panning_) {
     panning_ = false;
-    viewport()->setCursor(space_ ? Qt::OpenHandCursor : tool_ == Tool::connect ? Qt::CrossCursor : Qt::ArrowCursor);
+    viewport()->setCursor(space_                   ? Qt::OpenHandCursor
+                          : tool_ == Tool::connect ? Qt::CrossCursor
+                                                   : Qt::ArrowCursor);
   }
   if (!gesture_ || event->button() != Qt::LeftButton) return;
-  const std::unique_ptr<Gesture> gesture = std::move(gesture_);  // what it edits may ask the view to paint
+  const std::unique_ptr<Gesture> gesture =
+      std::move(gesture_);  // what it edits may ask the view to paint
   gesture->release(scene_point(*event));
   viewport()->update();
 }
@@ -108,7 +113,8 @@ void TopologyView::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-// Tab goes from thing to thing, and on to the next widget after the last; Escape lets Tab leave at once.
+// Tab goes from thing to thing, and on to the next widget after the last; Escape lets Tab leave at
+// once.
 bool TopologyView::event(QEvent* event) {
   if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) viewport()->update();
   if (event->type() == QEvent::KeyPress) {
@@ -123,7 +129,8 @@ bool TopologyView::event(QEvent* event) {
 
 void TopologyView::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Space && !event->isAutoRepeat() && !panning_) {
-    if (event->modifiers() & Qt::ControlModifier && scene_.current()) return selection_.toggle(picked_of(scene_.current()));
+    if (event->modifiers() & Qt::ControlModifier && scene_.current())
+      return selection_.toggle(picked_of(scene_.current()));
     space_ = true;
     viewport()->setCursor(Qt::OpenHandCursor);
   } else if (event->key() == Qt::Key_Escape) {
@@ -136,7 +143,8 @@ void TopologyView::keyPressEvent(QKeyEvent* event) {
 }
 
 void TopologyView::keyReleaseEvent(QKeyEvent* event) {
-  if (event->key() != Qt::Key_Space || event->isAutoRepeat()) return QGraphicsView::keyReleaseEvent(event);
+  if (event->key() != Qt::Key_Space || event->isAutoRepeat())
+    return QGraphicsView::keyReleaseEvent(event);
   space_ = false;
   viewport()->setCursor(tool_ == Tool::connect ? Qt::CrossCursor : Qt::ArrowCursor);
 }
@@ -150,18 +158,25 @@ bool TopologyView::go_by_key(const QKeyEvent& event) {
   else if (direction.isNull()) return false;
   else if (event.modifiers() & Qt::ControlModifier) move_by_key(direction);
   else if (!scene_.current()) go_to(next_part(layout, {}, 1));
-  else if (const Part next = nearest_part(layout, scene_.current(), direction); next != scene_.current()) go_to(next, extend);
+  else if (const Part next = nearest_part(layout, scene_.current(), direction);
+           next != scene_.current())
+    go_to(next, extend);
   return true;
 }
 
-// Hosts and switches move by one step of the grid; a device alone changes its place among its neighbours, and so its rank.
+// Hosts and switches move by one step of the grid; a device alone changes its place among its
+// neighbours, and so its rank.
 void TopologyView::move_by_key(QPointF direction) {
   const std::set<std::string>& names = selection_.picked().names;
   const Part& current = scene_.current();
   if (current.kind == Part::Kind::device && names == std::set{current.name}) {
-    const int wide = columns(host_of(document_.experiment().topology, current.name)->devices.size());
+    const int wide =
+        columns(host_of(document_.experiment().topology, current.name)->devices.size());
     document_.edit(tr("Move %1").arg(QString::fromStdString(current.name)),
-                   [&](experiment::Experiment& e) { shift_device(e.topology, current.name, static_cast<int>(direction.x() + direction.y() * wide)); });
+                   [&](experiment::Experiment& e) {
+                     shift_device(e.topology, current.name,
+                                  static_cast<int>(direction.x() + direction.y() * wide));
+                   });
     return;
   }
   QString key = "nudge";

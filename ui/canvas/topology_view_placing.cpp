@@ -24,49 +24,68 @@ std::optional<topology::Device> device_of(PartKind kind) {
 // One device alone, as the palette has those of this machine.
 std::optional<topology::Device> device_of_mime(const QMimeData* data) {
   const auto fragment = from_mime(data);
-  if (!fragment || fragment->devices.size() != 1 || !fragment->topology.hosts.empty() || !fragment->topology.switches.empty()) return std::nullopt;
+  if (!fragment || fragment->devices.size() != 1 || !fragment->topology.hosts.empty() ||
+      !fragment->topology.switches.empty())
+    return std::nullopt;
   return fragment->devices.front();
 }
 
 // A host for what hangs on one: itself, or a device's.
 std::string host_under(const topology::Topology& topology, const Part& part) {
   if (part.kind == Part::Kind::host) return part.name;
-  const topology::Host* host = part.kind == Part::Kind::device ? host_of(topology, part.name) : nullptr;
+  const topology::Host* host =
+      part.kind == Part::Kind::device ? host_of(topology, part.name) : nullptr;
   return host ? host->name : "";
 }
 
 }  // namespace
 
 void TopologyView::place(PartKind kind, QPointF at) { place(kind, device_of(kind), at); }
-void TopologyView::place(const topology::Device& device, QPointF at) { place(PartKind::gpu, device, at); }
+void TopologyView::place(const topology::Device& device, QPointF at) {
+  place(PartKind::gpu, device, at);
+}
 
 void TopologyView::place(PartKind kind, const std::optional<topology::Device>& device, QPointF at) {
-  const std::string host = host_under(document_.experiment().topology, part_at(scene_.layout(), at, 0));
+  const std::string host =
+      host_under(document_.experiment().topology, part_at(scene_.layout(), at, 0));
   const QSizeF size = kind == PartKind::network_switch ? switch_size() : host_size(device ? 1 : 0);
   const bool joins = device && !host.empty();
   const Place wanted = snapped({at.x() - size.width() / 2, at.y() - size.height() / 2});
   const Place corner = joins ? wanted : uncovered(document_.experiment().topology, wanted, size);
-  Part added{kind == PartKind::host ? Part::Kind::host : device ? Part::Kind::device : Part::Kind::network_switch, {}, {}};
-  document_.edit(tr("Place %1")
-                     .arg(kind == PartKind::host ? tr("host")
-                          : device               ? QString::fromStdString(std::string(base::name_of(device->kind)))
-                                                 : tr("switch")),
-                 [&](experiment::Experiment& e) {
-                   if (joins) make_room(e.topology, host, 1);
-                   if (device) added.name = add_device(e.topology, joins ? host : add_host(e.topology, corner), *device);
-                   else added.name = kind == PartKind::host ? add_host(e.topology, corner) : add_switch(e.topology, corner);
-                 });
+  Part added{kind == PartKind::host ? Part::Kind::host
+             : device               ? Part::Kind::device
+                                    : Part::Kind::network_switch,
+             {},
+             {}};
+  document_.edit(
+      tr("Place %1")
+          .arg(kind == PartKind::host ? tr("host")
+               : device ? QString::fromStdString(std::string(base::name_of(device->kind)))
+                        : tr("switch")),
+      [&](experiment::Experiment& e) {
+        if (joins) make_room(e.topology, host, 1);
+        if (device)
+          added.name = add_device(e.topology, joins ? host : add_host(e.topology, corner), *device);
+        else
+          added.name = kind == PartKind::host ? add_host(e.topology, corner)
+                                              : add_switch(e.topology, corner);
+      });
   go_to(added);
 }
 
 void TopologyView::place_in_middle(PartKind kind) { place_in_middle(kind, device_of(kind)); }
-void TopologyView::place_in_middle(const topology::Device& device) { place_in_middle(PartKind::gpu, device); }
+void TopologyView::place_in_middle(const topology::Device& device) {
+  place_in_middle(PartKind::gpu, device);
+}
 
 void TopologyView::place_in_middle(PartKind kind, const std::optional<topology::Device>& device) {
   const std::string host = host_under(document_.experiment().topology, scene_.current());
-  if (device && !host.empty()) return place(kind, device, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
+  if (device && !host.empty())
+    return place(kind, device, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
   QPointF at = middle();  // the first free place to the right: new things must not hide each other
-  for (QRectF room(at - QPointF(88, 72), QSizeF(176, 144)); !within(scene_.layout(), room).names.empty(); room.moveCenter(at)) at += QPointF(208, 0);
+  for (QRectF room(at - QPointF(88, 72), QSizeF(176, 144));
+       !within(scene_.layout(), room).names.empty(); room.moveCenter(at))
+    at += QPointF(208, 0);
   place(kind, device, at);
   ensureVisible(scene_.layout().rect_of(scene_.current()), 24, 24);
 }
@@ -76,7 +95,8 @@ void TopologyView::give_role(topology::Role role) {
   for (const std::string& name : selection_.picked().names)
     if (find_device(document_.experiment().topology, name)) devices.insert(name);
   if (devices.empty()) emit message(tr("Select a device first: it is given the role."));
-  else if (is_for_one(role) && devices.size() > 1) emit message(tr("Select one device: there is one %1 at most.").arg(words(role)));
+  else if (is_for_one(role) && devices.size() > 1)
+    emit message(tr("Select one device: there is one %1 at most.").arg(words(role)));
   else give_role(devices, role);
 }
 
@@ -88,11 +108,14 @@ void TopologyView::give_role(const std::set<std::string>& devices, topology::Rol
 
 void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
   const QMimeData* given = event->mimeData();
-  if (part_of_mime(given) || device_of_mime(given) || role_of_mime(given) || !layers_of_mime(given).isEmpty()) event->acceptProposedAction();
+  if (part_of_mime(given) || device_of_mime(given) || role_of_mime(given) ||
+      !layers_of_mime(given).isEmpty())
+    event->acceptProposedAction();
   else event->ignore();  // files are for the window
 }
 
-// The device that would be given the role is marked; elsewhere the cursor says that nothing would be.
+// The device that would be given the role is marked; elsewhere the cursor says that nothing would
+// be.
 void TopologyView::drag_role(topology::Role role, QDragMoveEvent& event) {
   mark_taker(device_at(mapToScene(event.position().toPoint())), role);
   if (taker_.empty()) event.ignore();
@@ -116,8 +139,10 @@ void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event)
   const std::string name = device_at(mapToScene(event.position().toPoint()));
   const topology::Device* device = find_device(document_.experiment().topology, name);
   const bool calls = document_.experiment().strategy.kind == experiment::StrategyKind::rpc;
-  const bool takes = device && (topology::works(*device) || (calls && device->role == topology::Role::parameter_server));
-  if (set_taker(takes ? name : "") && takes) emit message(tr("%1 is given %2").arg(words(name), layers_in_words(layers)));
+  const bool takes = device && (topology::works(*device) ||
+                                (calls && device->role == topology::Role::parameter_server));
+  if (set_taker(takes ? name : "") && takes)
+    emit message(tr("%1 is given %2").arg(words(name), layers_in_words(layers)));
   if (takes) event.acceptProposedAction();
   else event.ignore();
 }
@@ -134,16 +159,20 @@ void TopologyView::mark_taker(const std::string& device, topology::Role role) {
   if (!set_taker(device) || taker_.empty()) return;
   const std::string holder = holder_of(document_.experiment().topology, role);
   const QString becomes = tr("%1 becomes: %2").arg(words(device), words(role));
-  emit message(holder.empty() || holder == device ? becomes : becomes + tr("; %1 is a worker again").arg(words(holder)));
+  emit message(holder.empty() || holder == device
+                   ? becomes
+                   : becomes + tr("; %1 is a worker again").arg(words(holder)));
 }
 
 void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   if (const auto role = role_of_mime(event->mimeData())) return drag_role(*role, *event);
-  if (const QStringList layers = layers_of_mime(event->mimeData()); !layers.isEmpty()) return drag_layers(layers, *event);
+  if (const QStringList layers = layers_of_mime(event->mimeData()); !layers.isEmpty())
+    return drag_layers(layers, *event);
   const auto kind = part_of_mime(event->mimeData());
   const bool device = device_of_mime(event->mimeData()) || (kind && device_of(*kind));
   if (!kind && !device) return event->ignore();
-  const Part under = device ? part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
+  const Part under =
+      device ? part_at(scene_.layout(), mapToScene(event->position().toPoint()), 0) : Part{};
   const std::string host = host_under(document_.experiment().topology, under);
   scene_.set_hovered(host.empty() ? Part{} : Part{Part::Kind::host, host, {}});
   event->acceptProposedAction();
@@ -170,7 +199,8 @@ void TopologyView::drop_role(topology::Role role, QDropEvent& event) {
 
 void TopologyView::dropEvent(QDropEvent* event) {
   if (const auto role = role_of_mime(event->mimeData())) return drop_role(*role, *event);
-  if (const QStringList layers = layers_of_mime(event->mimeData()); !layers.isEmpty()) return drop_layers(layers, *event);
+  if (const QStringList layers = layers_of_mime(event->mimeData()); !layers.isEmpty())
+    return drop_layers(layers, *event);
   const QPointF at = mapToScene(event->position().toPoint());
   if (const auto kind = part_of_mime(event->mimeData())) place(*kind, at);
   else if (const auto device = device_of_mime(event->mimeData())) place(*device, at);

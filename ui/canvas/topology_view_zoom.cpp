@@ -30,11 +30,14 @@ void TopologyView::set_zoom(double zoom, QPoint keep) {
   emit zoom_changed(this->zoom());
 }
 
-void TopologyView::zoom_by(double factor) { set_zoom(zoom() * factor, viewport()->rect().center()); }
+void TopologyView::zoom_by(double factor) {
+  set_zoom(zoom() * factor, viewport()->rect().center());
+}
 void TopologyView::zoom_actual() { set_zoom(1, viewport()->rect().center()); }
 
-// The whole drawing, under any scale of the theme: what gets too small to be read grows by itself, or is left out. Only the smallest zoom
-// keeps a drawing from fitting: one twenty times as large as what is seen of it at 100 %.
+// The whole drawing, under any scale of the theme: what gets too small to be read grows by itself,
+// or is left out. Only the smallest zoom keeps a drawing from fitting: one twenty times as large as
+// what is seen of it at 100 %.
 double TopologyView::fitting_zoom(QSizeF drawing) const {
   const QSizeF room = QSizeF(viewport()->size()) / scale_;
   return std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
@@ -53,7 +56,8 @@ void TopologyView::zoom_to_fit() {
 
 QPointF TopologyView::middle() const { return mapToScene(viewport()->rect().center()); }
 
-// The canvas has no end: there is always room around the drawing. It never shrinks under the user's hand.
+// The canvas has no end: there is always room around the drawing. It never shrinks under the user's
+// hand.
 void TopologyView::grow_scene() {
   setSceneRect(sceneRect().united(scene_.layout().bounds.adjusted(-4000, -4000, 4000, 4000)));
   viewport()->update();
@@ -73,11 +77,14 @@ QRectF TopologyView::seen() const { return mapToScene(viewport()->rect()).boundi
 
 // What was zoomed to fit, or was seen whole, stays so; else the middle stays.
 void TopologyView::resizeEvent(QResizeEvent* event) {
-  const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(), bounds = scene_.layout().bounds;
+  const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(),
+               bounds = scene_.layout().bounds;
   QGraphicsView::resizeEvent(event);
   if (!isVisible()) return;
-  const bool untouched = fits_ && QLineF(before.center(), fit_middle_).length() * transform().m11() < 3;
-  if (!fitted_ || untouched || (before.contains(bounds) && (fits_ || !seen().contains(bounds)))) zoom_to_fit();
+  const bool untouched =
+      fits_ && QLineF(before.center(), fit_middle_).length() * transform().m11() < 3;
+  if (!fitted_ || untouched || (before.contains(bounds) && (fits_ || !seen().contains(bounds))))
+    zoom_to_fit();
   else centerOn(before.center());
   fitted_ = true;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Something that is said to go from one device to another: a chunk of a collective that is stepped through. No measurement.
+// Something that is said to go from one device to another: a chunk of a collective that is stepped
+// through. No measurement.
 #pragma once
 
 #include <QString>

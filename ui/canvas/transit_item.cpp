@@ -16,18 +16,25 @@ constexpr double kBusLine = 12;  // below the top of a bus, where its line is pa
 
 // Tiles are left and reached at their lower edges: what they say stays to be read.
 QPointF foot(const QRectF& tile) { return {tile.center().x(), tile.bottom()}; }
-QPointF nearest(const QRectF& tile, QPointF to) { return {std::clamp(to.x(), tile.left(), tile.right()), std::clamp(to.y(), tile.top(), tile.bottom())}; }
+QPointF nearest(const QRectF& tile, QPointF to) {
+  return {std::clamp(to.x(), tile.left(), tile.right()),
+          std::clamp(to.y(), tile.top(), tile.bottom())};
+}
 
 // Null where the host has none, for it has but one device.
 const NodeBox* host_with_bus(const Layout& layout, const std::string& name) {
-  const auto at = std::ranges::find_if(layout.nodes, [&](const NodeBox& node) { return node.kind == Part::Kind::host && node.name == name; });
+  const auto at = std::ranges::find_if(layout.nodes, [&](const NodeBox& node) {
+    return node.kind == Part::Kind::host && node.name == name;
+  });
   return at == layout.nodes.end() || at->bus.isEmpty() ? nullptr : &*at;
 }
 
 // From the foot of a tile to the bus; beside the tiles that stand below it.
 std::vector<QPointF> down_to_bus(const NodeBox& host, const QRectF& tile) {
   const double bus = host.bus.top() + kBusLine;
-  const auto below = [&](const TileBox& other) { return other.rect.left() == tile.left() && other.rect.top() > tile.top(); };
+  const auto below = [&](const TileBox& other) {
+    return other.rect.left() == tile.left() && other.rect.top() > tile.top();
+  };
   if (std::ranges::none_of(host.tiles, below)) return {foot(tile), {tile.center().x(), bus}};
   const double gap = kGrid, aside = tile.right() + gap, under = tile.bottom() + gap;
   return {foot(tile), {tile.center().x(), under}, {aside, under}, {aside, bus}};
@@ -44,13 +51,16 @@ void along_bus(QPainterPath& path, const NodeBox& host, const QRectF& from, cons
 
 // The way over a link; empty where it is not drawn.
 QPainterPath way_over(const Layout& layout, const Crossing& crossing) {
-  const auto at = std::ranges::find_if(layout.links, [&](const LinkShape& link) { return link.name == *crossing.link; });
+  const auto at = std::ranges::find_if(
+      layout.links, [&](const LinkShape& link) { return link.name == *crossing.link; });
   if (at == layout.links.end()) return {};
   return crossing.forward ? at->path : at->path.toReversed();
 }
 
-// Where a device is left or reached: at its foot where that is done over a bus, else where it is nearest to the link.
-QPointF end_at(const QRectF& tile, const Layout& layout, const Crossing& outer, const Crossing* link, double at) {
+// Where a device is left or reached: at its foot where that is done over a bus, else where it is
+// nearest to the link.
+QPointF end_at(const QRectF& tile, const Layout& layout, const Crossing& outer,
+               const Crossing* link, double at) {
   if (!link || (!outer.link && host_with_bus(layout, outer.host))) return foot(tile);
   const QPainterPath way = way_over(layout, *link);
   return way.isEmpty() ? foot(tile) : nearest(tile, way.pointAtPercent(at));
@@ -74,7 +84,8 @@ std::optional<QPainterPath> transit_path(const Layout& layout, const Transit& tr
   const auto is_link = [](const Crossing& crossing) { return crossing.link.has_value(); };
   const auto first = std::ranges::find_if(route, is_link);
   const auto last = std::find_if(route.rbegin(), route.rend(), is_link);
-  QPainterPath path(end_at(from, layout, route.front(), first == route.end() ? nullptr : &*first, 0));
+  QPainterPath path(
+      end_at(from, layout, route.front(), first == route.end() ? nullptr : &*first, 0));
   for (const Crossing& crossing : route) {
     const NodeBox* host = crossing.link ? nullptr : host_with_bus(layout, crossing.host);
     if (host) along_bus(path, *host, from, to);
@@ -102,7 +113,8 @@ void TransitItem::set_progress(double progress) {
 }
 
 QRectF TransitItem::label_rect() const {
-  const QPointF at = path_.length() > 0 ? path_.pointAtPercent(std::clamp(progress_, 0.0, 1.0)) : path_.currentPosition();
+  const QPointF at = path_.length() > 0 ? path_.pointAtPercent(std::clamp(progress_, 0.0, 1.0))
+                                        : path_.currentPosition();
   const QSizeF size(width_of(label_, kLabelSize, true) + 16, kLabelHeight);
   return {at + QPointF(kArrow / 2 + 2, 0), size};
 }
@@ -110,20 +122,24 @@ QRectF TransitItem::label_rect() const {
 // Of all places of the label.
 QRectF TransitItem::boundingRect() const {
   const QSizeF label = label_rect().size();
-  return path_.boundingRect().adjusted(-kArrow, -kArrow, kArrow + label.width(), kArrow + label.height());
+  return path_.boundingRect().adjusted(-kArrow, -kArrow, kArrow + label.width(),
+                                       kArrow + label.height());
 }
 
 void TransitItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
   const Colours& colours = Theme::instance().colours();
   painter->setRenderHint(QPainter::Antialiasing);
   const QRectF label = label_rect();
-  const double away = path_.length() > 0 ? path_.percentAtLength(std::max(0.0, path_.length() - kArrow)) : 1;
+  const double away =
+      path_.length() > 0 ? path_.percentAtLength(std::max(0.0, path_.length() - kArrow)) : 1;
   painter->setBrush(Qt::NoBrush);
-  painter->setPen(QPen(colours.accent, kWidth / std::min(scale_of(*painter), 1.0), Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+  painter->setPen(QPen(colours.accent, kWidth / std::min(scale_of(*painter), 1.0), Qt::SolidLine,
+                       Qt::RoundCap, Qt::RoundJoin));
   painter->drawPath(path_);
   painter->setPen(Qt::NoPen);
   painter->setBrush(colours.accent);
-  if (path_.length() > 0) paint_head(*painter, path_.currentPosition(), -path_.angleAtPercent(away));
+  if (path_.length() > 0)
+    paint_head(*painter, path_.currentPosition(), -path_.angleAtPercent(away));
   painter->drawRoundedRect(label, label.height() / 2, label.height() / 2);
   write(*painter, label, Qt::AlignHCenter, label_, kLabelSize, colours.on_accent, true);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transit on the drawing: its route as an arrow over links and busses, and a label that travels along it once and stays at its end.
+// A transit on the drawing: its route as an arrow over links and busses, and a label that travels
+// along it once and stays at its end.
 #pragma once
 
 #include <QGraphicsItem>

@@ -42,8 +42,12 @@ Writing* lay_out(const QString& text, int pixels, bool strong, int room) {
   auto* made = new Writing{font(pixels, strong), {}};
   const QString line = QString(text).replace('\n', ' ');
   made->text.setTextFormat(Qt::PlainText);
-  const Qt::TextElideMode cut = line.contains(' ') ? Qt::ElideRight : Qt::ElideMiddle;  // of names both ends tell them apart; words begin with what matters
-  made->text.setText(room == kAnyWidth ? line : QFontMetricsF(made->font).elidedText(line, cut, room));
+  const Qt::TextElideMode cut =
+      line.contains(' ')
+          ? Qt::ElideRight
+          : Qt::ElideMiddle;  // of names both ends tell them apart; words begin with what matters
+  made->text.setText(room == kAnyWidth ? line
+                                       : QFontMetricsF(made->font).elidedText(line, cut, room));
   made->text.prepare({}, made->font);
   return made;
 }
@@ -59,19 +63,26 @@ const Writing& writing(const QString& text, double size, bool strong, int room) 
 
 }  // namespace
 
-double scale_of(const QPainter& painter) { return std::sqrt(std::fabs(painter.worldTransform().determinant())); }
+double scale_of(const QPainter& painter) {
+  return std::sqrt(std::fabs(painter.worldTransform().determinant()));
+}
 
-double width_of(const QString& text, double size, bool strong) { return writing(text, size, strong, kAnyWidth).text.size().width(); }
+double width_of(const QString& text, double size, bool strong) {
+  return writing(text, size, strong, kAnyWidth).text.size().width();
+}
 
-void write(QPainter& painter, const QRectF& where, Qt::Alignment align, const QString& text, double size, const QColor& colour, bool strong) {
+void write(QPainter& painter, const QRectF& where, Qt::Alignment align, const QString& text,
+           double size, const QColor& colour, bool strong) {
   if (size * scale_of(painter) < kSmallest || where.width() < 1 || text.isEmpty()) return;
-  const Writing& known = writing(text, size, strong, static_cast<int>(std::ceil(std::min(where.width(), kAnyWidth - 1.0))));
+  const Writing& known = writing(
+      text, size, strong, static_cast<int>(std::ceil(std::min(where.width(), kAnyWidth - 1.0))));
   const QSizeF needed = known.text.size();
   const double room = where.width() - needed.width();
   const double indent = align & Qt::AlignHCenter ? room / 2 : align & Qt::AlignRight ? room : 0;
   painter.setFont(known.font);
   painter.setPen(colour);
-  painter.drawStaticText(QPointF(where.left() + indent, where.center().y() - needed.height() / 2), known.text);
+  painter.drawStaticText(QPointF(where.left() + indent, where.center().y() - needed.height() / 2),
+                         known.text);
 }
 
 }  // namespace trainyard::ui

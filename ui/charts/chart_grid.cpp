@@ -12,7 +12,10 @@
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
-ChartGrid::ChartGrid(QWidget* parent) : QWidget(parent), target_(QRubberBand::Rectangle, this), layout_(new FlowLayout(this, kGrid)) { fit(); }
+ChartGrid::ChartGrid(QWidget* parent)
+    : QWidget(parent), target_(QRubberBand::Rectangle, this), layout_(new FlowLayout(this, kGrid)) {
+  fit();
+}
 
 PlotView* ChartGrid::add(const QString& name) {
   auto* plot = new PlotView(this);
@@ -29,7 +32,9 @@ PlotView* ChartGrid::add(const QString& name) {
   return plot;
 }
 
-int ChartGrid::index_of(const QString& name) const { return static_cast<int>(std::ranges::find(cards_, name, &Card::name) - cards_.begin()); }
+int ChartGrid::index_of(const QString& name) const {
+  return static_cast<int>(std::ranges::find(cards_, name, &Card::name) - cards_.begin());
+}
 
 void ChartGrid::move(const QString& name, int to) {
   const int from = index_of(name), count = static_cast<int>(cards_.size());
@@ -46,7 +51,9 @@ void ChartGrid::move(const QString& name, int to) {
 // Over hidden cards, so that something is seen to move.
 void ChartGrid::move_by(const QString& name, int by) {
   int to = index_of(name) + by;
-  while (to > 0 && to + 1 < static_cast<int>(cards_.size()) && !cards_[static_cast<std::size_t>(to)].seen()) to += by;
+  while (to > 0 && to + 1 < static_cast<int>(cards_.size()) &&
+         !cards_[static_cast<std::size_t>(to)].seen())
+    to += by;
   move(name, to);
 }
 
@@ -67,7 +74,9 @@ bool ChartGrid::shown(const QString& name) const {
 
 void ChartGrid::set_there(const QString& name, bool there) {
   const int index = index_of(name);
-  if (index == static_cast<int>(cards_.size()) || cards_[static_cast<std::size_t>(index)].there == there) return;
+  if (index == static_cast<int>(cards_.size()) ||
+      cards_[static_cast<std::size_t>(index)].there == there)
+    return;
   Card& card = cards_[static_cast<std::size_t>(index)];
   card.there = there;
   card.plot->setVisible(card.seen());
@@ -119,12 +128,15 @@ void ChartGrid::changeEvent(QEvent* event) {
 
 bool ChartGrid::eventFilter(QObject* watched, QEvent* event) {
   const auto type = event->type();
-  if (type != QEvent::MouseButtonPress && type != QEvent::MouseMove && type != QEvent::MouseButtonRelease) return QWidget::eventFilter(watched, event);
+  if (type != QEvent::MouseButtonPress && type != QEvent::MouseMove &&
+      type != QEvent::MouseButtonRelease)
+    return QWidget::eventFilter(watched, event);
   const auto* mouse = static_cast<QMouseEvent*>(event);
   const QPoint at = mapFromGlobal(mouse->globalPosition().toPoint());
   if (type == QEvent::MouseButtonPress && mouse->button() == Qt::LeftButton) pressed_ = at;
   if (type == QEvent::MouseMove && mouse->buttons() & Qt::LeftButton) drag_to(at);
-  if (type == QEvent::MouseButtonRelease && mouse->button() == Qt::LeftButton && target_.isVisible()) {
+  if (type == QEvent::MouseButtonRelease && mouse->button() == Qt::LeftButton &&
+      target_.isVisible()) {
     target_.hide();
     move(watched->property("chart").toString(), place_at(at));
   }
@@ -133,12 +145,14 @@ bool ChartGrid::eventFilter(QObject* watched, QEvent* event) {
 
 // Marks the card whose place would be taken.
 void ChartGrid::drag_to(QPoint at) {
-  if (!target_.isVisible() && (at - pressed_).manhattanLength() < QApplication::startDragDistance()) return;
+  if (!target_.isVisible() && (at - pressed_).manhattanLength() < QApplication::startDragDistance())
+    return;
   target_.setGeometry(cards_[static_cast<std::size_t>(place_at(at))].plot->geometry());
   target_.show();
   target_.raise();
   for (QWidget* above = parentWidget(); above; above = above->parentWidget())
-    if (auto* area = qobject_cast<QScrollArea*>(above)) area->ensureVisible(at.x(), at.y(), 0, fontMetrics().height() * 2);
+    if (auto* area = qobject_cast<QScrollArea*>(above))
+      area->ensureVisible(at.x(), at.y(), 0, fontMetrics().height() * 2);
 }
 
 // Of the card that is nearest.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Charts as cards in a grid: as many a row as fit, and as many rows as fill the page that a scroll area shows. A card is dragged by its title, or moved and
-// hidden from its menu.
+// Charts as cards in a grid: as many a row as fit, and as many rows as fill the page that a scroll
+// area shows. A card is dragged by its title, or moved and hidden from its menu.
 #pragma once
 
 #include <QRubberBand>
@@ -23,7 +23,8 @@ class ChartGrid : public QWidget {
   void move(const QString& name, int to);
   void set_shown(const QString& name, bool shown);
   bool shown(const QString& name) const;
-  // A chart that has nothing to say is not there, whether it is to be shown or not. No part of the arrangement.
+  // A chart that has nothing to say is not there, whether it is to be shown or not. No part of the
+  // arrangement.
   void set_there(const QString& name, bool there);
   bool there(const QString& name) const;
   // Names in order; a hidden one begins with "-". For settings; unknown names are passed over.

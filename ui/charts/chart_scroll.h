@@ -10,7 +10,8 @@ namespace trainyard::ui {
 // Scrolls charts, and tells them how high a page of them is.
 class ChartScroll : public QScrollArea {
  public:
-  explicit ChartScroll(ChartGrid* grid, QWidget* parent = nullptr) : QScrollArea(parent), grid_(grid) {
+  explicit ChartScroll(ChartGrid* grid, QWidget* parent = nullptr)
+      : QScrollArea(parent), grid_(grid) {
     setWidget(grid);
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);

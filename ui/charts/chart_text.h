@@ -6,6 +6,8 @@
 
 namespace trainyard::ui {
 
-inline QString chart_text(const char* source) { return QCoreApplication::translate("charts", source); }
+inline QString chart_text(const char* source) {
+  return QCoreApplication::translate("charts", source);
+}
 
 }  // namespace trainyard::ui

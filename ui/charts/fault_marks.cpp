@@ -10,8 +10,9 @@
 namespace trainyard::ui {
 namespace {
 
-// Steps that a fault may be ahead of those that all ranks have reported: out of step, who stands still keeps others waiting in the count alone. Where more of
-// them are missing, the charts have not come so far yet.
+// Steps that a fault may be ahead of those that all ranks have reported: out of step, who stands
+// still keeps others waiting in the count alone. Where more of them are missing, the charts have
+// not come so far yet.
 constexpr double kAhead = 300;
 
 Marker glyph_of(const std::string& kind) {
@@ -26,21 +27,27 @@ Marker glyph_of(const std::string& kind) {
 QString words_of(const telemetry::Fault& fault, const std::optional<RunLook>& run) {
   const QString who = run ? run->name + " · " : QString();
   const QString time = QString::fromStdString(base::format_seconds(fault.seconds));
-  if (fault.link >= 0) return chart_text("%1at %2, step %3: %4").arg(who, time, grouped(fault.step), QString::fromStdString(fault.text));
+  if (fault.link >= 0)
+    return chart_text("%1at %2, step %3: %4")
+        .arg(who, time, grouped(fault.step), QString::fromStdString(fault.text));
   return chart_text("%1rank %2 %3 at %4, step %5: %6")
-      .arg(who, QString::number(fault.rank), QString::fromStdString(fault.kind), time, grouped(fault.step), QString::fromStdString(fault.text));
+      .arg(who, QString::number(fault.rank), QString::fromStdString(fault.kind), time,
+           grouped(fault.step), QString::fromStdString(fault.text));
 }
 
 }  // namespace
 
-std::vector<PlotMark> fault_marks(const telemetry::History& history, const ProgressCounter& progress, const std::optional<RunLook>& run) {
+std::vector<PlotMark> fault_marks(const telemetry::History& history,
+                                  const ProgressCounter& progress,
+                                  const std::optional<RunLook>& run) {
   std::vector<PlotMark> marks;
   for (const telemetry::Fault& fault : history.faults()) {
     const auto step = static_cast<double>(fault.step);
     if (!progress.knows(std::max(0.0, step - kAhead))) continue;
     SeriesPoint at{step, 0, fault.seconds, 0};
     progress.at(step).put_into(at);
-    marks.push_back({at, glyph_of(fault.kind), run ? run->colour : fault.rank, words_of(fault, run)});
+    marks.push_back(
+        {at, glyph_of(fault.kind), run ? run->colour : fault.rank, words_of(fault, run)});
   }
   return marks;
 }

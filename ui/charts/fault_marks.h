@@ -7,8 +7,10 @@
 
 namespace trainyard::ui {
 
-// Of those to which the lines have come. Each at the step and the time in which it befell, and by what all ranks had done then, as far as they have
-// said; in the colour of its rank, or of the run.
-std::vector<PlotMark> fault_marks(const telemetry::History& history, const ProgressCounter& progress, const std::optional<RunLook>& run);
+// Of those to which the lines have come. Each at the step and the time in which it befell, and by
+// what all ranks had done then, as far as they have said; in the colour of its rank, or of the run.
+std::vector<PlotMark> fault_marks(const telemetry::History& history,
+                                  const ProgressCounter& progress,
+                                  const std::optional<RunLook>& run);
 
 }  // namespace trainyard::ui

@@ -17,7 +17,8 @@ bool same(const QLineF& a, const QLineF& b) { return same(a.p1(), b.p1()) && sam
 bool same(const QRect& a, const QRect& b) { return a == b; }
 bool same(double a, double b) { return a == b; }
 bool same_look(const DrawnSeries& a, const DrawnSeries& b) {
-  return a.pen == b.pen && a.fill == b.fill && a.dot_size == b.dot_size && a.marker == b.marker && a.hollow == b.hollow;
+  return a.pen == b.pen && a.fill == b.fill && a.dot_size == b.dot_size && a.marker == b.marker &&
+         a.hollow == b.hollow;
 }
 
 void widen(Span& x, double to) { x = {std::min(x.low, to), std::max(x.high, to)}; }
@@ -25,7 +26,8 @@ void widen(Span& x, double to) { x = {std::min(x.low, to), std::max(x.high, to)}
 // From the first part that is another one to the end.
 template <class Parts>
 void widen(Span& x, const Parts& old, const Parts& now) {
-  const auto [a, b] = std::mismatch(old.begin(), old.end(), now.begin(), now.end(), [](const auto& p, const auto& q) { return same(p, q); });
+  const auto [a, b] = std::mismatch(old.begin(), old.end(), now.begin(), now.end(),
+                                    [](const auto& p, const auto& q) { return same(p, q); });
   if (a != old.end()) widen(x, left(*a)), widen(x, right(old.back()));
   if (b != now.end()) widen(x, left(*b)), widen(x, right(now.back()));
 }
@@ -33,15 +35,19 @@ void widen(Span& x, const Parts& old, const Parts& now) {
 // An edge before the first corner that is another one changes too.
 void widen_by_areas(Span& x, const std::vector<QPolygonF>& old, const std::vector<QPolygonF>& now) {
   const auto same_area = [](const QPolygonF& p, const QPolygonF& q) {
-    return std::equal(p.begin(), p.end(), q.begin(), q.end(), [](const QPointF& a, const QPointF& b) { return same(a, b); });
+    return std::equal(p.begin(), p.end(), q.begin(), q.end(),
+                      [](const QPointF& a, const QPointF& b) { return same(a, b); });
   };
   const auto [a, b] = std::mismatch(old.begin(), old.end(), now.begin(), now.end(), same_area);
   if (a == old.end() && b == now.end()) return;
   for (const auto* areas : {&old, &now})
     if (!areas->empty()) widen(x, areas->back().back().x());
   if (a == old.end() || b == now.end()) return widen(x, (a == old.end() ? *b : *a).front().x());
-  const auto corner = std::mismatch(a->begin(), a->end(), b->begin(), b->end(), [](const QPointF& p, const QPointF& q) { return same(p, q); }).first;
-  widen(x, corner == a->begin() ? std::min(a->front().x(), b->front().x()) : std::prev(corner)->x());
+  const auto corner = std::mismatch(a->begin(), a->end(), b->begin(), b->end(),
+                                    [](const QPointF& p, const QPointF& q) { return same(p, q); })
+                          .first;
+  widen(x,
+        corner == a->begin() ? std::min(a->front().x(), b->front().x()) : std::prev(corner)->x());
 }
 
 Span difference(const DrawnSeries& old, const DrawnSeries& now) {
@@ -58,14 +64,16 @@ Span difference(const DrawnSeries& old, const DrawnSeries& now) {
 
 }  // namespace
 
-QRectF difference(const std::vector<DrawnSeries>& old, const std::vector<DrawnSeries>& now, const QRectF& area) {
+QRectF difference(const std::vector<DrawnSeries>& old, const std::vector<DrawnSeries>& now,
+                  const QRectF& area) {
   if (!std::equal(old.begin(), old.end(), now.begin(), now.end(), same_look)) return area;
   Span x{kInfinity, -kInfinity};
   for (std::size_t i = 0; i < old.size(); ++i) {
     const Span own = difference(old[i], now[i]);
     if (own.low <= own.high) widen(x, own.low), widen(x, own.high);
   }
-  return x.low > x.high ? QRectF() : QRectF(QPointF(x.low, area.top()), QPointF(x.high, area.bottom())) & area;
+  return x.low > x.high ? QRectF()
+                        : QRectF(QPointF(x.low, area.top()), QPointF(x.high, area.bottom())) & area;
 }
 
 }  // namespace trainyard::ui

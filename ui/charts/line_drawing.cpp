@@ -10,7 +10,8 @@ namespace trainyard::ui {
 QPointF PlotMap::at(double x_value, double value, Side side) const {
   const Span& own = y[side == Side::left ? 0 : 1];
   const double shown = log ? std::log10(value) : value;
-  return {area.left() + (x_value - x.low) / x.width() * area.width(), area.bottom() - (shown - own.low) / own.width() * area.height()};
+  return {area.left() + (x_value - x.low) / x.width() * area.width(),
+          area.bottom() - (shown - own.low) / own.width() * area.height()};
 }
 
 // Liang and Barsky, 1984.
@@ -24,23 +25,28 @@ std::optional<QLineF> clipped(const QLineF& line, const QRectF& area) {
     else to = std::min(to, at);
     return from <= to;
   };
-  const bool meets =
-      cut(-dx, line.x1() - area.left()) && cut(dx, area.right() - line.x1()) && cut(-dy, line.y1() - area.top()) && cut(dy, area.bottom() - line.y1());
+  const bool meets = cut(-dx, line.x1() - area.left()) && cut(dx, area.right() - line.x1()) &&
+                     cut(-dy, line.y1() - area.top()) && cut(dy, area.bottom() - line.y1());
   if (!meets) return {};
   return QLineF(line.pointAt(from), line.pointAt(to));
 }
 
 namespace {
 
-// A line that is about as short as a pixel is wide: what it covers of each column. Thousands of them take 40 ms to stroke.
+// A line that is about as short as a pixel is wide: what it covers of each column. Thousands of
+// them take 40 ms to stroke.
 void add_columns(DrawnSeries& drawn, const QLineF& line) {
   const double half = drawn.pen.widthF() / 2, slope = line.dx() == 0 ? 0 : line.dy() / line.dx();
   for (double x = std::floor(line.x1()); x <= line.x2(); ++x) {
     const double enters = line.y1() + slope * (std::max(x, line.x1()) - line.x1());
-    const double leaves = line.dx() == 0 ? line.y2() : line.y1() + slope * (std::min(x + 1, line.x2()) - line.x1());
-    const QRect column(QPoint(static_cast<int>(x), static_cast<int>(std::lround(std::min(enters, leaves) - half))),
-                       QPoint(static_cast<int>(x), static_cast<int>(std::lround(std::max(enters, leaves) + half)) - 1));
-    if (!drawn.columns.empty() && drawn.columns.back().left() == column.left()) drawn.columns.back() |= column;
+    const double leaves =
+        line.dx() == 0 ? line.y2() : line.y1() + slope * (std::min(x + 1, line.x2()) - line.x1());
+    const QRect column(
+        QPoint(static_cast<int>(x), static_cast<int>(std::lround(std::min(enters, leaves) - half))),
+        QPoint(static_cast<int>(x),
+               static_cast<int>(std::lround(std::max(enters, leaves) + half)) - 1));
+    if (!drawn.columns.empty() && drawn.columns.back().left() == column.left())
+      drawn.columns.back() |= column;
     else drawn.columns.push_back(column);
   }
 }
@@ -48,7 +54,8 @@ void add_columns(DrawnSeries& drawn, const QLineF& line) {
 // Draws thinned points one after the other.
 class Pencil {
  public:
-  Pencil(const PointSeries& points, const Thinned& thinned, const PlotMap& map, Side side) : points_(points), thinned_(thinned), map_(map), side_(side) {}
+  Pencil(const PointSeries& points, const Thinned& thinned, const PlotMap& map, Side side)
+      : points_(points), thinned_(thinned), map_(map), side_(side) {}
 
   void draw(std::size_t begin, std::size_t end, DrawnSeries& drawn) const {
     QPointF before = begin > 0 ? at(begin - 1) : QPointF();
@@ -67,7 +74,8 @@ class Pencil {
     if (joined) add_line(drawn, {before, here});
     const bool joined_on = i + 1 < thinned_.points.size() && thinned_.points[i + 1].joined;
     if (!joined && !joined_on && map_.area.contains(here)) drawn.dots.push_back(here);
-    if (drawn.marks_beyond && here.y() < map_.area.top() && here.x() >= map_.area.left() && here.x() <= map_.area.right())
+    if (drawn.marks_beyond && here.y() < map_.area.top() && here.x() >= map_.area.left() &&
+        here.x() <= map_.area.right())
       drawn.beyond.emplace_back(here.x(), map_.area.top());
     return here;
   }
@@ -81,9 +89,12 @@ class Pencil {
 
   // Lines that touch, from zero to zero.
   static void add_to_area(DrawnSeries& drawn, const QLineF& line) {
-    const bool touches = !drawn.areas.empty() && drawn.areas.back().at(drawn.areas.back().size() - 2) == line.p1();
+    const bool touches =
+        !drawn.areas.empty() && drawn.areas.back().at(drawn.areas.back().size() - 2) == line.p1();
     if (touches) drawn.areas.back().insert(drawn.areas.back().size() - 1, line.p2());
-    else drawn.areas.push_back(QPolygonF({QPointF(line.x1(), drawn.zero), line.p1(), line.p2(), QPointF(line.x2(), drawn.zero)}));
+    else
+      drawn.areas.push_back(QPolygonF(
+          {QPointF(line.x1(), drawn.zero), line.p1(), line.p2(), QPointF(line.x2(), drawn.zero)}));
     drawn.areas.back().back().setX(line.x2());
   }
 
@@ -95,25 +106,35 @@ class Pencil {
 
 }  // namespace
 
-DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side, const DrawnSeries& look) {
+DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
+                      const DrawnSeries& look) {
   constexpr double kLeast = 1;  // pixels, of what is not nothing
   DrawnSeries drawn = look;
   drawn.zero = std::min(map.at(map.x.low, 0, side).y(), map.area.bottom());
   const double half = std::max(kLeast / 2, kHalfBar * map.area.width() / map.x.width());
-  for (std::size_t i = tops.first_at_or_after(map.axis, map.x.low - kHalfBar); i < tops.size() && tops.x(map.axis, i) <= map.x.high + kHalfBar; ++i) {
+  for (std::size_t i = tops.first_at_or_after(map.axis, map.x.low - kHalfBar);
+       i < tops.size() && tops.x(map.axis, i) <= map.x.high + kHalfBar; ++i) {
     if (!(tops.value(i) > 0)) continue;
     const QPointF top = map.at(tops.x(map.axis, i), tops.value(i), side);
-    const QRectF bar = QRectF(QPointF(top.x() - half, std::min(top.y(), drawn.zero - kLeast)), QPointF(top.x() + half, drawn.zero)) & map.area;
-    if (!bar.isEmpty()) drawn.areas.push_back(QPolygonF({bar.bottomLeft(), bar.topLeft(), bar.topRight(), bar.bottomRight()}));
+    const QRectF bar = QRectF(QPointF(top.x() - half, std::min(top.y(), drawn.zero - kLeast)),
+                              QPointF(top.x() + half, drawn.zero)) &
+                       map.area;
+    if (!bar.isEmpty())
+      drawn.areas.push_back(
+          QPolygonF({bar.bottomLeft(), bar.topLeft(), bar.topRight(), bar.bottomRight()}));
   }
   return drawn;
 }
 
-// A point is drawn for good when the one after it has settled too: where no line reaches it, it is a dot.
-DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map, Side side, int pixels, const DrawnSeries& look) {
+// A point is drawn for good when the one after it has settled too: where no line reaches it, it is
+// a dot.
+DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map,
+                              Side side, int pixels, const DrawnSeries& look) {
   if (revision != drawn_.revision) thinner_ = {};
   const Thinned& thinned = thinner_.update(points, map.axis, map.x, pixels, map.log);
-  const Drawn wanted{revision, map, side, pixels, look.pen.widthF(), look.fill.isValid(), look.marks_beyond, thinned.thinned};
+  const Drawn wanted{
+      revision,       map, side, pixels, look.pen.widthF(), look.fill.isValid(), look.marks_beyond,
+      thinned.thinned};
   if (wanted != drawn_ || thinner_.kept() == 0) next_ = 0, settled_ = look;
   drawn_ = wanted;
   settled_.zero = std::min(map.at(map.x.low, 0, side).y(), map.area.bottom() + 1);

@@ -12,20 +12,24 @@
 namespace trainyard::ui {
 namespace {
 
-// Qt hands a fill of 96 spans or more to other threads and waits for them: for tall lines, 30 to 90 microseconds each, and more beside
-// processes that train. What is painted in bands of so many rows stays below, with three spans a row.
+// Qt hands a fill of 96 spans or more to other threads and waits for them: for tall lines, 30 to 90
+// microseconds each, and more beside processes that train. What is painted in bands of so many rows
+// stays below, with three spans a row.
 constexpr double kBandRows = 30;
 
-// From one edge of a band to the next there are whole rows of the device, however it is scaled. Dashes go on over all of a line: so
-// those, which are few, are painted as a whole.
+// From one edge of a band to the next there are whole rows of the device, however it is scaled.
+// Dashes go on over all of a line: so those, which are few, are painted as a whole.
 std::vector<QRectF> bands(const QPainter& painter, const QRectF& exposed, const QPen& pen) {
-  if (painter.paintEngine()->type() != QPaintEngine::Raster || pen.style() != Qt::SolidLine) return {exposed};
+  if (painter.paintEngine()->type() != QPaintEngine::Raster || pen.style() != Qt::SolidLine)
+    return {exposed};
   const QTransform to_device = painter.deviceTransform();
-  const double rows = std::max(to_device.m22(), 1e-3), first = std::floor(to_device.m22() * exposed.top() + to_device.dy());
+  const double rows = std::max(to_device.m22(), 1e-3),
+               first = std::floor(to_device.m22() * exposed.top() + to_device.dy());
   std::vector<QRectF> cut;
   double top = exposed.top();
   for (int i = 1; top < exposed.bottom(); ++i) {
-    const double bottom = std::min((first + i * kBandRows - to_device.dy()) / rows, exposed.bottom());
+    const double bottom =
+        std::min((first + i * kBandRows - to_device.dy()) / rows, exposed.bottom());
     cut.emplace_back(exposed.left(), top, exposed.width(), bottom - top);
     top = bottom;
   }
@@ -35,23 +39,29 @@ std::vector<QRectF> bands(const QPainter& painter, const QRectF& exposed, const 
 // SVG knows no clip: there, what is beyond is cut off.
 bool clips(const QPainter& painter) { return painter.paintEngine()->type() != QPaintEngine::SVG; }
 
-QRectF grown(const QRectF& part, double margin) { return part.adjusted(-margin, -margin, margin, margin); }
+QRectF grown(const QRectF& part, double margin) {
+  return part.adjusted(-margin, -margin, margin, margin);
+}
 
 Span span_across(const QRectF& part) { return {part.left(), part.right()}; }
 
 // The parts that reach into `x`.
 template <class Part>
 std::span<const Part> within(const std::vector<Part>& parts, Span x) {
-  const auto begin = std::partition_point(parts.begin(), parts.end(), [&](const Part& part) { return right(part) < x.low; });
-  const auto end = std::partition_point(begin, parts.end(), [&](const Part& part) { return left(part) <= x.high; });
+  const auto begin = std::partition_point(parts.begin(), parts.end(),
+                                          [&](const Part& part) { return right(part) < x.low; });
+  const auto end = std::partition_point(begin, parts.end(),
+                                        [&](const Part& part) { return left(part) <= x.high; });
   return {begin, end};
 }
 
 // Cut off to the left and to the right of `x`, at corners.
 QPolygonF within(const QPolygonF& area, Span x) {
   const auto first = area.begin() + 1, last = area.end() - 1;  // the others are its feet
-  auto begin = std::partition_point(first, last, [&](const QPointF& corner) { return corner.x() < x.low; });
-  auto end = std::partition_point(begin, last, [&](const QPointF& corner) { return corner.x() <= x.high; });
+  auto begin =
+      std::partition_point(first, last, [&](const QPointF& corner) { return corner.x() < x.low; });
+  auto end = std::partition_point(begin, last,
+                                  [&](const QPointF& corner) { return corner.x() <= x.high; });
   if (begin != first) --begin;
   if (end != last) ++end;
   QPolygonF part;
@@ -64,7 +74,8 @@ QPolygonF within(const QPolygonF& area, Span x) {
 }
 
 // Whole pixels: rectangles that Qt had to scale would take a hundred times as long.
-void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& colour, const Ground& ground) {
+void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& colour,
+                 const Ground& ground) {
   if (rects.empty()) return;
   if (!ground.lines.isIdentity())
     for (QRect& rect : rects) rect = ground.lines.mapRect(QRectF(rect)).toRect();
@@ -80,7 +91,8 @@ void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& colo
 std::vector<QRect> columns_within(const DrawnSeries& drawn, const QRectF& part) {
   std::vector<QRect> columns;
   for (const QRect& column : within(drawn.columns, span_across(part)))
-    if (column.top() <= part.bottom() && column.bottom() + 1 >= part.top()) columns.push_back(column);
+    if (column.top() <= part.bottom() && column.bottom() + 1 >= part.top())
+      columns.push_back(column);
   return columns;
 }
 
@@ -89,11 +101,13 @@ std::vector<QRect> filled_within(const DrawnSeries& drawn, const QRectF& part) {
   std::vector<QRect> filled;
   const int zero = static_cast<int>(std::lround(drawn.zero));
   for (const QRect& column : within(drawn.columns, span_across(part)))
-    if (column.bottom() < part.bottom() && zero >= part.top()) filled.emplace_back(column.bottomLeft() + QPoint(0, 1), QPoint(column.right(), zero));
+    if (column.bottom() < part.bottom() && zero >= part.top())
+      filled.emplace_back(column.bottomLeft() + QPoint(0, 1), QPoint(column.right(), zero));
   return filled;
 }
 
-void paint_areas(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, const QRectF& part, const Ground& ground) {
+void paint_areas(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed,
+                 const QRectF& part, const Ground& ground) {
   painter.setPen(Qt::NoPen);
   painter.setBrush(drawn.fill);
   for (const QPolygonF& area : drawn.areas) {
@@ -106,11 +120,14 @@ void paint_areas(QPainter& painter, const DrawnSeries& drawn, const QRectF& expo
 std::vector<QLineF> lines_within(const DrawnSeries& drawn, const QRectF& part) {
   std::vector<QLineF> lines;
   for (const QLineF& line : within(drawn.lines, span_across(part)))
-    if (std::min(line.y1(), line.y2()) <= part.bottom() && std::max(line.y1(), line.y2()) >= part.top()) lines.push_back(line);
+    if (std::min(line.y1(), line.y2()) <= part.bottom() &&
+        std::max(line.y1(), line.y2()) >= part.top())
+      lines.push_back(line);
   return lines;
 }
 
-void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double margin, const Ground& ground) {
+void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double margin,
+                 const Ground& ground) {
   painter.save();
   for (const QRectF& band : bands(painter, exposed, drawn.pen)) {
     const QRectF part = grown(band, margin);
@@ -123,12 +140,16 @@ void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& expo
   painter.restore();
 }
 
-// In the colour of the line that is broken there. Where it is for long they stay marks, low and apart: a bar would look like values.
+// In the colour of the line that is broken there. Where it is for long they stay marks, low and
+// apart: a bar would look like values.
 void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot) {
   QColor colour = drawn.pen.color();
   colour.setAlpha(255);
-  const double width = 2, apart = 2 * width, height = std::round(std::max(5.0, 3 * drawn.pen.widthF()));
-  for (const double at : within(drawn.gaps, x)) painter.fillRect(QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), colour);
+  const double width = 2, apart = 2 * width,
+               height = std::round(std::max(5.0, 3 * drawn.pen.widthF()));
+  for (const double at : within(drawn.gaps, x))
+    painter.fillRect(
+        QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), colour);
 }
 
 // Arrowheads, one beside the other where there are many: how many there are is not theirs to say.
@@ -144,19 +165,22 @@ void paint_beyond(QPainter& painter, const DrawnSeries& drawn, Span x) {
     if (middle == last) continue;
     last = middle;
     painter.drawPolygon(
-        QPolygonF({QPointF(middle, at.y()), QPointF(middle + kWidth / 2 - 1, at.y() + kHeight), QPointF(middle - kWidth / 2 + 1, at.y() + kHeight)}));
+        QPolygonF({QPointF(middle, at.y()), QPointF(middle + kWidth / 2 - 1, at.y() + kHeight),
+                   QPointF(middle - kWidth / 2 + 1, at.y() + kHeight)}));
   }
 }
 
 void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
   painter.setPen(drawn.hollow ? QPen(drawn.pen.color(), drawn.pen.widthF()) : QPen(Qt::NoPen));
   painter.setBrush(drawn.hollow ? QBrush() : QBrush(drawn.pen.color()));
-  for (const QPointF& dot : within(drawn.dots, x)) paint_marker(painter, drawn.marker, dot, drawn.dot_size);
+  for (const QPointF& dot : within(drawn.dots, x))
+    paint_marker(painter, drawn.marker, dot, drawn.dot_size);
 }
 
 }  // namespace
 
-void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot, const Ground& ground) {
+void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
+                  const Ground& ground) {
   const double margin = drawn.pen.widthF() + drawn.dot_size + 1;  // what stands beside may reach in
   const QRectF part = grown(exposed, margin);
   if (drawn.fill.isValid()) paint_areas(painter, drawn, exposed, part, ground);

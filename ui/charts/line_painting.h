@@ -14,8 +14,9 @@ struct Ground {
   QTransform own, lines;
 };
 
-// What of a series lies in `exposed`, a part of the area that its lines were made for and that ends at `foot`. The painter stands on the
-// ground of lines, and smooths.
-void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot, const Ground& ground);
+// What of a series lies in `exposed`, a part of the area that its lines were made for and that ends
+// at `foot`. The painter stands on the ground of lines, and smooths.
+void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
+                  const Ground& ground);
 
 }  // namespace trainyard::ui

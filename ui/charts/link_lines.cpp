@@ -26,17 +26,21 @@ QString medium(TransportKind transport) {
 
 class Gatherer {
  public:
-  Gatherer(const telemetry::History& history, const topology::Topology& topology) : traffic_(topology) {
-    traffic_.visit(history, [this](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
-      for (const Crossing& one : route) {
-        crossed_[one].push_back(sent);
-        if (!one.link && traffic_.on_one_host(sent.rank, sent.index)) inner_.insert(one.host);
-      }
-    });
+  Gatherer(const telemetry::History& history, const topology::Topology& topology)
+      : traffic_(topology) {
+    traffic_.visit(history,
+                   [this](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
+                     for (const Crossing& one : route) {
+                       crossed_[one].push_back(sent);
+                       if (!one.link && traffic_.on_one_host(sent.rank, sent.index))
+                         inner_.insert(one.host);
+                     }
+                   });
   }
 
   std::vector<LinkLine> lines(TransportKind transport) {
-    for (const topology::Link& link : traffic_.topology().links) add_link(LinkName{link.from, link.to});
+    for (const topology::Link& link : traffic_.topology().links)
+      add_link(LinkName{link.from, link.to});
     for (const topology::Host& host : traffic_.topology().hosts)
       if (inner_.contains(host.name)) add_bus(host.name, transport);
     return std::move(lines_);
@@ -54,10 +58,14 @@ class Gatherer {
   // Its medium only where all of it stays on the host.
   void add_bus(const std::string& host, TransportKind transport) {
     const Crossing bus{std::nullopt, host, true};
-    const auto stays = [this](const telemetry::SeriesKey& sent) { return traffic_.on_one_host(sent.rank, sent.index); };
+    const auto stays = [this](const telemetry::SeriesKey& sent) {
+      return traffic_.on_one_host(sent.rank, sent.index);
+    };
     const QString name = chart_text("%1 bus").arg(QString::fromStdString(host));
     const bool all_stay = std::ranges::all_of(crossed_.at(bus), stays);
-    add(bus, {"bus " + QString::fromStdString(host), all_stay ? chart_text("%1 (%2)").arg(name, medium(transport)) : name, colours_++, false});
+    add(bus,
+        {"bus " + QString::fromStdString(host),
+         all_stay ? chart_text("%1 (%2)").arg(name, medium(transport)) : name, colours_++, false});
   }
 
   void add(const Crossing& crossing, LinkLine line) {
@@ -79,7 +87,8 @@ class Gatherer {
 
 std::vector<LinkLine> link_lines(const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);
-  return recorded ? Gatherer(history, recorded->topology).lines(recorded->run.transport) : std::vector<LinkLine>();
+  return recorded ? Gatherer(history, recorded->topology).lines(recorded->run.transport)
+                  : std::vector<LinkLine>();
 }
 
 }  // namespace trainyard::ui

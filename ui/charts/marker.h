@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The marks of points that no line joins. Shapes tell apart what has one colour, and what a colour-blind eye takes for one.
+// The marks of points that no line joins. Shapes tell apart what has one colour, and what a
+// colour-blind eye takes for one.
 #pragma once
 
 #include <QPointF>

@@ -13,7 +13,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Of Qt Charts: an axis has at most this part of the chart, and 10 pixels around its labels and its title; 4 more, for heights are rounded.
+// Of Qt Charts: an axis has at most this part of the chart, and 10 pixels around its labels and its
+// title; 4 more, for heights are rounded.
 constexpr double kAxisPortion = 0.4;
 constexpr int kAxisPadding = 14;
 
@@ -37,9 +38,11 @@ void style_axis(QCategoryAxis& axis, const PlotStyle& style) {
 }
 
 bool same(const AxisState& a, const AxisState& b) {
-  const auto same_tick = [](const Tick& p, const Tick& q) { return p.at == q.at && p.label == q.label; };
-  return a.range.low == b.range.low && a.range.high == b.range.high && a.title == b.title && a.visible == b.visible &&
-         std::ranges::equal(a.ticks, b.ticks, same_tick);
+  const auto same_tick = [](const Tick& p, const Tick& q) {
+    return p.at == q.at && p.label == q.label;
+  };
+  return a.range.low == b.range.low && a.range.high == b.range.high && a.title == b.title &&
+         a.visible == b.visible && std::ranges::equal(a.ticks, b.ticks, same_tick);
 }
 
 }  // namespace
@@ -75,7 +78,8 @@ void PlotCanvas::follow_area(const QRectF& area) {
 void PlotCanvas::apply_style(const PlotStyle& style) {
   chart_->setBackgroundBrush(style.background);
   chart_->setBackgroundPen(Qt::NoPen);
-  chart_->setMargins(QMargins(0, static_cast<int>(badge_strip(style)), 3 * QFontMetrics(style.font).averageCharWidth(), 0));
+  chart_->setMargins(QMargins(0, static_cast<int>(badge_strip(style)),
+                              3 * QFontMetrics(style.font).averageCharWidth(), 0));
   setBackgroundBrush(style.background);
   for (QCategoryAxis* axis : {x_, left_, right_}) style_axis(*axis, style);
 }
@@ -114,7 +118,8 @@ bool PlotCanvas::x_title_fits(const QString& title) const {
   const QFontMetricsF labels(x_->labelsFont()), words(x_->titleFont());
   const QMargins margins = chart_->margins();
   const double room = kAxisPortion * (height() - margins.top() - margins.bottom());
-  const bool too_wide = !plot_area().isEmpty() && words.horizontalAdvance(title) >= plot_area().width();
+  const bool too_wide =
+      !plot_area().isEmpty() && words.horizontalAdvance(title) >= plot_area().width();
   return !too_wide && labels.lineSpacing() + words.lineSpacing() + kAxisPadding <= room;
 }
 
@@ -141,7 +146,8 @@ bool PlotCanvas::viewportEvent(QEvent* event) {
 
 void PlotCanvas::mousePressEvent(QMouseEvent* event) {
   if (!plot_area().contains(event->position())) return QChartView::mousePressEvent(event);
-  const bool pan = event->button() == Qt::MiddleButton || (event->button() == Qt::LeftButton && event->modifiers() & Qt::ShiftModifier);
+  const bool pan = event->button() == Qt::MiddleButton ||
+                   (event->button() == Qt::LeftButton && event->modifiers() & Qt::ShiftModifier);
   if (event->button() != Qt::LeftButton && !pan) return QChartView::mousePressEvent(event);
   drag_ = pan ? Drag::pan : Drag::box;
   pressed_ = last_ = event->position();
@@ -193,7 +199,8 @@ void PlotCanvas::leaveEvent(QEvent* event) {
 void PlotCanvas::wheelEvent(QWheelEvent* event) {
   if (!(event->modifiers() & Qt::ControlModifier)) return event->ignore();
   const int turn = event->angleDelta().y() != 0 ? event->angleDelta().y() : event->angleDelta().x();
-  emit wheeled(fraction(event->position()), std::pow(1.0015, -turn), event->modifiers() & Qt::ShiftModifier);
+  emit wheeled(fraction(event->position()), std::pow(1.0015, -turn),
+               event->modifiers() & Qt::ShiftModifier);
   event->accept();
 }
 

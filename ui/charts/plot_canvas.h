@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The chart itself: axes and grid by Qt Charts, lines by plot_lines, overlay by plot_painter, and the gestures, told as fractions of
-// the plot area (0,0 at the lower left) so that both y axes follow alike.
+// The chart itself: axes and grid by Qt Charts, lines by plot_lines, overlay by plot_painter, and
+// the gestures, told as fractions of the plot area (0,0 at the lower left) so that both y axes
+// follow alike.
 #pragma once
 
 #include <QtCharts/QCategoryAxis>
@@ -28,11 +29,13 @@ class PlotCanvas : public QChartView {
   explicit PlotCanvas(QWidget* parent = nullptr);
 
   void apply_style(const PlotStyle& style);
-  void show_axes(const AxisState& x, const AxisState& left, const AxisState& right);  // cheap when nothing changed
+  void show_axes(const AxisState& x, const AxisState& left,
+                 const AxisState& right);  // cheap when nothing changed
   QRectF plot_area() const { return chart_->plotArea(); }
   int ticks_across() const;  // how many tick labels fit
   int ticks_up() const;
-  bool x_title_fits(const QString& title) const;  // else it is better left out: Qt Charts would show dots in its place
+  bool x_title_fits(const QString& title)
+      const;  // else it is better left out: Qt Charts would show dots in its place
   PlotLines& lines() { return *lines_; }
   PlotOverlay& overlay() { return *overlay_; }
   QRectF band() const { return band_; }  // of the box being drawn, in pixels

@@ -14,7 +14,9 @@
 namespace trainyard::ui {
 namespace {
 
-std::string quoted(const QString& text) { return '"' + QString(text).replace('"', QLatin1String("\"\"")).toStdString() + '"'; }
+std::string quoted(const QString& text) {
+  return '"' + QString(text).replace('"', QLatin1String("\"\"")).toStdString() + '"';
+}
 
 std::string exact(double value) {
   char text[32];
@@ -56,7 +58,8 @@ std::string csv_of(const PlotModel& model, const QString& counts) {
   std::string csv = "series," + counts.toStdString() + ",value\n";
   for (const auto& series : model.series())
     for (std::size_t i = 0; i < series->points.size(); ++i)
-      csv += quoted(series->style.label) + "," + exact(series->points.at(i).step) + "," + exact(series->points.at(i).value) + "\n";
+      csv += quoted(series->style.label) + "," + exact(series->points.at(i).step) + "," +
+             exact(series->points.at(i).value) + "\n";
   return csv;
 }
 
@@ -68,8 +71,10 @@ std::string csv_of(const PlotModel& model) {
     for (std::size_t i = 0; i < series->points.size(); ++i) {
       const SeriesPoint point = series->points.at(i);
       csv += name;
-      for (const double cell : {point.step, point.samples, point.bytes, point.seconds}) csv += "," + exact(cell);
-      csv += "," + (std::isnan(point.simulated) ? "" : exact(point.simulated)) + "," + exact(point.value) + "\n";
+      for (const double cell : {point.step, point.samples, point.bytes, point.seconds})
+        csv += "," + exact(cell);
+      csv += "," + (std::isnan(point.simulated) ? "" : exact(point.simulated)) + "," +
+             exact(point.value) + "\n";
     }
   }
   return csv;
@@ -77,11 +82,16 @@ std::string csv_of(const PlotModel& model) {
 
 base::Result<void> save_plot(PlotView& view, const QString& file) {
   const std::string path = file.toStdString();
-  if (file.endsWith(".png", Qt::CaseInsensitive)) return base::write_file_atomically(path, png_of(view));
-  if (file.endsWith(".svg", Qt::CaseInsensitive)) return base::write_file_atomically(path, svg_of(view));
+  if (file.endsWith(".png", Qt::CaseInsensitive))
+    return base::write_file_atomically(path, png_of(view));
+  if (file.endsWith(".svg", Qt::CaseInsensitive))
+    return base::write_file_atomically(path, svg_of(view));
   if (file.endsWith(".csv", Qt::CaseInsensitive))
-    return base::write_file_atomically(path, view.counts().isEmpty() ? csv_of(view.model()) : csv_of(view.model(), view.counts()));
-  return base::fail({base::ProblemCode::bad_input, path, "a chart cannot be written as this kind of file", ".png, .svg, .csv", "Choose one of these suffixes"});
+    return base::write_file_atomically(
+        path, view.counts().isEmpty() ? csv_of(view.model()) : csv_of(view.model(), view.counts()));
+  return base::fail({base::ProblemCode::bad_input, path,
+                     "a chart cannot be written as this kind of file", ".png, .svg, .csv",
+                     "Choose one of these suffixes"});
 }
 
 }  // namespace trainyard::ui

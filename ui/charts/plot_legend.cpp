@@ -21,7 +21,8 @@ QPixmap line_sample(const SeriesStyle& style, QSize size, double ratio) {
   return picture;
 }
 
-PlotLegend::PlotLegend(QWidget* parent) : QScrollArea(parent), page_(new QWidget(this)), layout_(new FlowLayout(page_, 2)) {
+PlotLegend::PlotLegend(QWidget* parent)
+    : QScrollArea(parent), page_(new QWidget(this)), layout_(new FlowLayout(page_, 2)) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(tr("Legend"));
   setFrameShape(QFrame::NoFrame);
@@ -45,7 +46,8 @@ QToolButton* PlotLegend::make_button(const QString& id) {
   button->setFocusPolicy(Qt::TabFocus);
   set_sheet(button, [](const Colours& c) {
     return QString(
-               "QToolButton { border: 1px solid transparent; padding: 1px 3px; background: none; color: %1; }"
+               "QToolButton { border: 1px solid transparent; padding: 1px 3px; background: none; "
+               "color: %1; }"
                "QToolButton:hover, QToolButton:focus { border-color: %2; border-radius: 3px; }")
         .arg(c.text.name(), c.accent.name());
   });
@@ -59,7 +61,8 @@ QToolButton* PlotLegend::make_button(const QString& id) {
 
 void PlotLegend::show_series(const std::vector<std::unique_ptr<PlotSeries>>& series) {
   std::erase_if(buttons_, [&](const auto& entry) {
-    const bool gone = std::ranges::none_of(series, [&](const auto& s) { return s->id == entry.first; });
+    const bool gone =
+        std::ranges::none_of(series, [&](const auto& s) { return s->id == entry.first; });
     if (gone) {
       layout_->removeWidget(entry.second);
       entry.second->deleteLater();
@@ -81,13 +84,16 @@ void PlotLegend::show_series(const std::vector<std::unique_ptr<PlotSeries>>& ser
     entry->show();
   }
   set_order(series);
-  setVisible(series.size() > 1 || (series.size() == 1 && !series.front()->style.label.isEmpty()));  // the title may not say it
+  setVisible(
+      series.size() > 1 ||
+      (series.size() == 1 && !series.front()->style.label.isEmpty()));  // the title may not say it
   updateGeometry();
 }
 
 void PlotLegend::set_order(const std::vector<std::unique_ptr<PlotSeries>>& series) {
   for (std::size_t to = 0; to < series.size(); ++to) {
-    const auto at = std::ranges::find(buttons_, series[to]->id, &std::pair<QString, QToolButton*>::first);
+    const auto at =
+        std::ranges::find(buttons_, series[to]->id, &std::pair<QString, QToolButton*>::first);
     layout_->move(static_cast<int>(at - buttons_.begin()), static_cast<int>(to));
     std::rotate(buttons_.begin() + static_cast<std::ptrdiff_t>(to), at, at + 1);
   }
@@ -101,7 +107,9 @@ void PlotLegend::set_most(int height) {
 
 // Rows wrap, so the height follows from the width that the plot has.
 int PlotLegend::full_height() const { return layout_->heightForWidth(std::max(width(), 100)); }
-QSize PlotLegend::sizeHint() const { return {100, std::min(full_height(), std::max(most_, layout_->minimumSize().height()))}; }
+QSize PlotLegend::sizeHint() const {
+  return {100, std::min(full_height(), std::max(most_, layout_->minimumSize().height()))};
+}
 
 void PlotLegend::render_full(QPainter& painter) {
   const QSize shown = page_->size();

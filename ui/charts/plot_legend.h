@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The legend of a plot: one button a series, with its line as it is drawn; a press (or Space) shows and hides it. Many series
-// scroll, so that the plot keeps its room.
+// The legend of a plot: one button a series, with its line as it is drawn; a press (or Space) shows
+// and hides it. Many series scroll, so that the plot keeps its room.
 #pragma once
 
 #include <QScrollArea>
@@ -18,7 +18,8 @@ class PlotLegend : public QScrollArea {
   Q_OBJECT
  public:
   explicit PlotLegend(QWidget* parent = nullptr);
-  void show_series(const std::vector<std::unique_ptr<PlotSeries>>& series);  // one entry a series, in order
+  void show_series(
+      const std::vector<std::unique_ptr<PlotSeries>>& series);  // one entry a series, in order
   QToolButton* button(const QString& id) const;
   void set_most(int height);  // a legend that needs more scrolls; a row is always shown
   int full_height() const;    // of all rows at this width

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Something that happened while lines grew: a thin line over the height of a plot, with a glyph at its top.
+// Something that happened while lines grew: a thin line over the height of a plot, with a glyph at
+// its top.
 #pragma once
 
 #include <QString>

@@ -8,7 +8,8 @@
 namespace trainyard::ui {
 
 PlotSeries* PlotModel::find(const QString& id) {
-  const auto at = std::ranges::find_if(series_, [&](const auto& series) { return series->id == id; });
+  const auto at =
+      std::ranges::find_if(series_, [&](const auto& series) { return series->id == id; });
   return at == series_.end() ? nullptr : at->get();
 }
 
@@ -17,7 +18,8 @@ PlotSeries& PlotModel::put(const QString& id, const SeriesStyle& style) {
   if (!series) {
     series = series_.emplace_back(std::make_unique<PlotSeries>()).get();
     series->id = id;
-    series->points = series->smoothed = series->tops = series->smooth_tops = PointSeries(style.joining);
+    series->points = series->smoothed = series->tops = series->smooth_tops =
+        PointSeries(style.joining);
     series->smoother = series->top_smoother = Smoother(smoothing_);
     series->revision = ++revisions_;
   }
@@ -103,15 +105,20 @@ void PlotModel::stack() {
   }
 }
 
-// A bar stands on those that there are below it, and waits for none. All anew where any has grown, for those above stand higher then.
+// A bar stands on those that there are below it, and waits for none. All anew where any has grown,
+// for those above stand higher then.
 void PlotModel::stack_bars() {
   const auto shown = [](const auto& series) { return series->visible && is_bars(series->style); };
-  if (std::ranges::none_of(series_, [&](const auto& series) { return shown(series) && series->stacked_points < series->points.size(); })) return;
+  if (std::ranges::none_of(series_, [&](const auto& series) {
+        return shown(series) && series->stacked_points < series->points.size();
+      }))
+    return;
   std::map<double, double> heights;  // by step
   for (const auto& series : series_) {
     if (!shown(series)) continue;
     series->tops = PointSeries(series->style.joining);
-    for (series->stacked_points = 0; series->stacked_points < series->points.size(); ++series->stacked_points) {
+    for (series->stacked_points = 0; series->stacked_points < series->points.size();
+         ++series->stacked_points) {
       SeriesPoint point = series->points.at(series->stacked_points);
       point.value = heights[point.step] += point.value;
       series->tops.append(point);
@@ -127,7 +134,9 @@ void PlotModel::stack_on(PlotSeries& series, const PlotSeries* below) const {
       std::size_t& j = series.below_points;
       while (j < below->tops.size() && below->tops.x(XAxis::step, j) < point.step) ++j;
       if (j == below->tops.size()) {
-        if (below->stacked_points == 0 || below->points.x(XAxis::step, below->stacked_points - 1) < point.step) return;
+        if (below->stacked_points == 0 ||
+            below->points.x(XAxis::step, below->stacked_points - 1) < point.step)
+          return;
         continue;
       }
       if (below->tops.x(XAxis::step, j) > point.step) continue;
@@ -151,14 +160,16 @@ std::optional<std::pair<double, int>> PlotModel::stack_sum(double step) const {
 }
 
 bool PlotModel::empty() const {
-  return std::ranges::none_of(series_, [](const auto& series) { return series->visible && !series->points.empty(); });
+  return std::ranges::none_of(
+      series_, [](const auto& series) { return series->visible && !series->points.empty(); });
 }
 
 std::optional<Span> PlotModel::x_extent(XAxis axis) const {
   std::optional<Span> all;
   for (const auto& series : series_) {
     if (!series->visible || series->points.empty()) continue;
-    const double first = series->points.x(axis, 0), last = series->points.x(axis, series->points.size() - 1);
+    const double first = series->points.x(axis, 0),
+                 last = series->points.x(axis, series->points.size() - 1);
     all = all ? Span{std::min(all->low, first), std::max(all->high, last)} : Span{first, last};
   }
   return all;
@@ -171,23 +182,30 @@ std::size_t PlotModel::skipped(bool log) const {
   return count;
 }
 
-std::vector<double> PlotModel::gaps(const PlotSeries& series, XAxis axis, Span x, int pixels, bool log) const {
+std::vector<double> PlotModel::gaps(const PlotSeries& series, XAxis axis, Span x, int pixels,
+                                    bool log) const {
   std::vector<double> found;
   const PointSeries& points = series.points;
   const std::vector<std::uint32_t>& skipped = points.drawable(log).skipped();
   const double pixel = x.width() / std::max(pixels, 1);
-  const auto first_from = [&](double from) { return std::ranges::lower_bound(skipped, from, {}, [&](std::uint32_t index) { return points.x(axis, index); }); };
-  for (auto at = first_from(x.low); at != skipped.end() && points.x(axis, *at) <= x.high; at = std::max(at + 1, first_from(found.back() + pixel)))
+  const auto first_from = [&](double from) {
+    return std::ranges::lower_bound(skipped, from, {},
+                                    [&](std::uint32_t index) { return points.x(axis, index); });
+  };
+  for (auto at = first_from(x.low); at != skipped.end() && points.x(axis, *at) <= x.high;
+       at = std::max(at + 1, first_from(found.back() + pixel)))
     found.push_back(points.x(axis, *at));
   return found;
 }
 
 bool PlotModel::uses(Side side) const {
-  return std::ranges::any_of(series_, [&](const auto& series) { return series->visible && series->style.side == side; });
+  return std::ranges::any_of(
+      series_, [&](const auto& series) { return series->visible && series->style.side == side; });
 }
 
 bool PlotModel::has_bars() const {
-  return std::ranges::any_of(series_, [](const auto& series) { return series->visible && is_bars(series->style); });
+  return std::ranges::any_of(
+      series_, [](const auto& series) { return series->visible && is_bars(series->style); });
 }
 
 std::optional<PlotModel::Found> PlotModel::nearest(XAxis axis, double x) const {
@@ -195,7 +213,8 @@ std::optional<PlotModel::Found> PlotModel::nearest(XAxis axis, double x) const {
   for (const auto& series : series_) {
     if (!series->visible || series->points.empty()) continue;
     const std::size_t at = series->points.nearest(axis, x);
-    if (!found || std::abs(series->points.x(axis, at) - x) < std::abs(found->point.on(axis) - x)) found = Found{series->id, series->points.at(at)};
+    if (!found || std::abs(series->points.x(axis, at) - x) < std::abs(found->point.on(axis) - x))
+      found = Found{series->id, series->points.at(at)};
   }
   return found;
 }
@@ -207,7 +226,8 @@ std::optional<double> PlotModel::nearest_x(XAxis axis, double x) const {
 
 double PlotModel::top_at(const PlotSeries& series, double step) {
   const std::size_t at = series.tops.first_at_or_after(XAxis::step, step);
-  return at < series.tops.size() && series.tops.x(XAxis::step, at) == step ? series.tops.value(at) : std::nan("");
+  return at < series.tops.size() && series.tops.x(XAxis::step, at) == step ? series.tops.value(at)
+                                                                           : std::nan("");
 }
 
 std::vector<Reading> PlotModel::readings(XAxis axis, double x, double tolerance, bool log) const {

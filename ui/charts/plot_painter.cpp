@@ -13,13 +13,17 @@ namespace trainyard::ui {
 
 PlotStyle plot_style(const QFont& font) {
   const Colours& colours = Theme::instance().colours();
-  return {colours.card, colours.text, colours.dim, colours.grid, colours.accent, colours.warning, font, std::max(1.5, QFontMetricsF(font).height() / 10)};
+  return {colours.card,   colours.text,
+          colours.dim,    colours.grid,
+          colours.accent, colours.warning,
+          font,           std::max(1.5, QFontMetricsF(font).height() / 10)};
 }
 
 QColor colour_of(const SeriesStyle& style) {
   const Theme& theme = Theme::instance();
   if (style.colour >= 0) return theme.series_colour(style.colour);
-  return style.colour == kTextColour ? theme.colours().text : theme.part_colour(colour_of_part(style.colour));
+  return style.colour == kTextColour ? theme.colours().text
+                                     : theme.part_colour(colour_of_part(style.colour));
 }
 
 namespace {
@@ -39,7 +43,8 @@ QColor paled(QColor colour) {
 }  // namespace
 
 QPen series_pen(const SeriesStyle& style, double width, bool raw) {
-  QPen pen = style.dashed ? QPen(colour_of(style), width) : Theme::instance().series_pen(style.colour, width);
+  QPen pen = style.dashed ? QPen(colour_of(style), width)
+                          : Theme::instance().series_pen(style.colour, width);
   if (style.dashed == true) pen.setDashPattern({4, 3});
   QColor colour = style.pale ? paled(colour_of(style)) : colour_of(style);
   if (raw) colour.setAlphaF(static_cast<float>(paleness()));
@@ -53,17 +58,24 @@ QFont scaled(QFont font, double factor) {
   return font;
 }
 
-double badge_strip(const PlotStyle& style) { return QFontMetricsF(scaled(style.font, 0.82)).height() * 1.35 + 5; }
+double badge_strip(const PlotStyle& style) {
+  return QFontMetricsF(scaled(style.font, 0.82)).height() * 1.35 + 5;
+}
 
-QColor area_colour(const SeriesStyle& style, const QColor& background) { return mixed(background, colour_of(style), Theme::instance().dark() ? 0.4 : 0.3); }
+QColor area_colour(const SeriesStyle& style, const QColor& background) {
+  return mixed(background, colour_of(style), Theme::instance().dark() ? 0.4 : 0.3);
+}
 
 void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box) {
   const QPen pen = series_pen(style, std::max(2.0, box.height() / 7.0));
   const QPointF middle = box.center();
   if (is_bars(style)) {
-    painter.fillRect(QRectF(middle - QPointF(box.height(), box.height()) * 0.3, QSizeF(box.height(), box.height()) * 0.6), colour_of(style));
+    painter.fillRect(QRectF(middle - QPointF(box.height(), box.height()) * 0.3,
+                            QSizeF(box.height(), box.height()) * 0.6),
+                     colour_of(style));
   } else if (style.joining == Joining::never) {
-    painter.setPen(style.hollow ? QPen(pen.color(), std::max(1.5, box.height() / 10.0)) : QPen(Qt::NoPen));
+    painter.setPen(style.hollow ? QPen(pen.color(), std::max(1.5, box.height() / 10.0))
+                                : QPen(Qt::NoPen));
     painter.setBrush(style.hollow ? QBrush() : QBrush(pen.color()));
     paint_marker(painter, style.marker, middle, box.height() * 0.6);
   } else if (style.stacked) {
@@ -118,7 +130,8 @@ void PlotOverlay::paint_badges(QPainter& painter) const {
     painter.setBrush(back);
     painter.setPen(QPen(style_.warning, 1));
     painter.drawRoundedRect(box, height / 2, height / 2);
-    painter.drawText(box.adjusted(pad, 0, -pad, 0), Qt::AlignCenter, metrics.elidedText(badge, Qt::ElideRight, width - 2 * pad));
+    painter.drawText(box.adjusted(pad, 0, -pad, 0), Qt::AlignCenter,
+                     metrics.elidedText(badge, Qt::ElideRight, width - 2 * pad));
     corner.rx() -= width + 4;
   }
   painter.setFont(style_.font);
@@ -167,25 +180,32 @@ constexpr double kReadingScale = 0.9;  // of the font
 
 // Of the lines of a read-out.
 struct ReadingMeasures {
-  explicit ReadingMeasures(const QFont& font) : line(QFontMetricsF(font).height()), pad(line * 0.4), mark(line * 1.4) {}
+  explicit ReadingMeasures(const QFont& font)
+      : line(QFontMetricsF(font).height()), pad(line * 0.4), mark(line * 1.4) {}
   double line, pad, mark;
 };
 
 }  // namespace
 
-ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area, const QFont& font) {
+ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area,
+                              const QFont& font) {
   const QFontMetricsF metrics(font);
   const ReadingMeasures m(font);
   const double before = m.mark + m.pad;
   double width = metrics.horizontalAdvance(content.heading);
-  for (const PlotOverlay::Row& row : content.rows) width = std::max(width, metrics.horizontalAdvance(row.text) + before);
+  for (const PlotOverlay::Row& row : content.rows)
+    width = std::max(width, metrics.horizontalAdvance(row.text) + before);
   width = std::min(width, area.width() - 2 * m.pad);
-  const QSizeF size(width + 2 * m.pad, m.line * static_cast<double>(content.rows.size() + 1) + 2 * m.pad);
+  const QSizeF size(width + 2 * m.pad,
+                    m.line * static_cast<double>(content.rows.size() + 1) + 2 * m.pad);
   const bool right = *content.x + 12 + size.width() < area.right();
-  const double left = right ? *content.x + 12 : std::max(area.left(), *content.x - 12 - size.width());
-  const double top = std::max(area.top(), std::min(area.top() + m.line * 1.6, area.bottom() - size.height()));
+  const double left =
+      right ? *content.x + 12 : std::max(area.left(), *content.x - 12 - size.width());
+  const double top =
+      std::max(area.top(), std::min(area.top() + m.line * 1.6, area.bottom() - size.height()));
   QStringList rows;
-  for (const PlotOverlay::Row& row : content.rows) rows << metrics.elidedText(row.text, Qt::ElideLeft, std::ceil(width - before));
+  for (const PlotOverlay::Row& row : content.rows)
+    rows << metrics.elidedText(row.text, Qt::ElideLeft, std::ceil(width - before));
   return {QRectF(QPointF(left, top), size), rows};
 }
 
@@ -209,9 +229,11 @@ void PlotOverlay::paint_reading(QPainter& painter) const {
   painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, content_.heading);
   for (std::size_t i = 0; i < content_.rows.size(); ++i) {
     at.translate(0, line);
-    if (content_.rows[i].style) paint_sample(painter, *content_.rows[i].style, QRectF(at.left(), at.top(), mark, line));
+    if (content_.rows[i].style)
+      paint_sample(painter, *content_.rows[i].style, QRectF(at.left(), at.top(), mark, line));
     painter.setPen(style_.text);
-    painter.drawText(at.adjusted(mark + pad, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, reading.rows[static_cast<int>(i)]);
+    painter.drawText(at.adjusted(mark + pad, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                     reading.rows[static_cast<int>(i)]);
   }
   painter.setFont(style_.font);
 }

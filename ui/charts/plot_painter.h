@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a chart is painted: its colours and pens, and what stands over its lines. Frame, axes and grid are Qt Charts'.
+// How a chart is painted: its colours and pens, and what stands over its lines. Frame, axes and
+// grid are Qt Charts'.
 #pragma once
 
 #include <QFont>
@@ -13,7 +14,8 @@
 
 namespace trainyard::ui {
 
-// Colours of everything but the series, and how thick lines are, from the theme and the font of a widget.
+// Colours of everything but the series, and how thick lines are, from the theme and the font of a
+// widget.
 struct PlotStyle {
   QColor background, text, muted, grid, accent, warning;
   QFont font;
@@ -23,8 +25,8 @@ struct PlotStyle {
 PlotStyle plot_style(const QFont& font);
 
 QColor colour_of(const SeriesStyle& style);
-// The pen of a series. A pale one stands behind the others, but can be seen: its contrast with the card is 3 at least. `raw`: behind
-// its own smoothed line, and paler.
+// The pen of a series. A pale one stands behind the others, but can be seen: its contrast with the
+// card is 3 at least. `raw`: behind its own smoothed line, and paler.
 QPen series_pen(const SeriesStyle& style, double width, bool raw = false);
 // A piece of its line, as it is drawn: for legend and read-out.
 void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box);
@@ -36,7 +38,8 @@ double badge_strip(const PlotStyle& style);
 // Under the top of a part of a stack; opaque, for what lies below is painted over it.
 QColor area_colour(const SeriesStyle& style, const QColor& background);
 
-// Badges, marks, the empty state, the crosshair with its read-out, and the rubber band, above the lines.
+// Badges, marks, the empty state, the crosshair with its read-out, and the rubber band, above the
+// lines.
 class PlotOverlay : public QGraphicsItem {
  public:
   struct Row {
@@ -81,13 +84,16 @@ class PlotOverlay : public QGraphicsItem {
   Content content_;
 };
 
-// Where the read-out at the crosshair stands, and what its rows say there. It is as wide as the plot at most: what is too long
-// loses the begin of its label, for the end tells apart, and no number.
+// Where the read-out at the crosshair stands, and what its rows say there. It is as wide as the
+// plot at most: what is too long loses the begin of its label, for the end tells apart, and no
+// number.
 struct ReadingLayout {
   QRectF box;
   QStringList rows;
 };
-ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area, const QFont& font);
-std::size_t reading_rows(const QRectF& area, const QFont& font);  // that fit below the heading; at least 2
+ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area,
+                              const QFont& font);
+std::size_t reading_rows(const QRectF& area,
+                         const QFont& font);  // that fit below the heading; at least 2
 
 }  // namespace trainyard::ui

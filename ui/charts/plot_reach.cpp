@@ -19,7 +19,8 @@ std::optional<Span> united(const std::optional<Span>& a, const std::optional<Spa
 }
 
 SeriesPart within(const PointSeries& points, XAxis axis, Span x) {
-  return {&points, points.first_at_or_after(axis, x.low), points.first_at_or_after(axis, std::nextafter(x.high, HUGE_VAL))};
+  return {&points, points.first_at_or_after(axis, x.low),
+          points.first_at_or_after(axis, std::nextafter(x.high, HUGE_VAL))};
 }
 
 std::optional<Span> extent_of(const PlotSeries& series, XAxis axis, Span x, bool log) {
@@ -27,7 +28,9 @@ std::optional<Span> extent_of(const PlotSeries& series, XAxis axis, Span x, bool
   const auto [points, begin, end] = within(stacked ? series.tops : series.points, axis, x);
   const Extremes extremes = points->drawable(log).extremes(begin, end);
   if (!extremes.any) return {};
-  return Span{stacked ? std::min(0.0, points->value(extremes.least)) : points->value(extremes.least), points->value(extremes.greatest)};
+  return Span{
+      stacked ? std::min(0.0, points->value(extremes.least)) : points->value(extremes.least),
+      points->value(extremes.greatest)};
 }
 
 }  // namespace
@@ -35,12 +38,15 @@ std::optional<Span> extent_of(const PlotSeries& series, XAxis axis, Span x, bool
 std::optional<Span> PlotModel::y_extent(XAxis axis, Span x, Side side, bool log) const {
   std::optional<Span> all;
   for (const auto& series : series_)
-    if (series->visible && series->style.side == side) all = united(all, extent_of(*series, axis, x, log));
+    if (series->visible && series->style.side == side)
+      all = united(all, extent_of(*series, axis, x, log));
   return all;
 }
 
 bool PlotModel::may_be_cut() const {
-  return std::ranges::any_of(series_, [](const auto& series) { return series->visible && series->style.reach != Reach::whole; });
+  return std::ranges::any_of(series_, [](const auto& series) {
+    return series->visible && series->style.reach != Reach::whole;
+  });
 }
 
 // What nearly all values do not pass, of those lines that say so.
@@ -48,7 +54,8 @@ std::optional<double> PlotModel::nearly_all(XAxis axis, Span x, Side side) const
   for (const Reach reach : {Reach::nearly_all, Reach::rest}) {
     std::vector<SeriesPart> parts;
     for (const auto& series : series_)
-      if (series->visible && series->style.side == side && series->style.reach == reach) parts.push_back(within(series->points, axis, x));
+      if (series->visible && series->style.side == side && series->style.reach == reach)
+        parts.push_back(within(series->points, axis, x));
     if (const auto found = quantile(parts, kNearlyAll)) return found;
   }
   return {};

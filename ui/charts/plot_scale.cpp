@@ -10,7 +10,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kFlat = 1e-5;
-constexpr int kSurelyTwo = 8;  // so many intervals asked for are never more than half the range each
+constexpr int kSurelyTwo =
+    8;  // so many intervals asked for are never more than half the range each
 
 // Digits grouped as 12,000, with just the decimals that the interval needs.
 QString tick_label(double value, double interval) {
@@ -33,7 +34,8 @@ std::vector<Tick> decade_ticks(Span range, double shift, int every, bool fine) {
     for (const double digit : {1.0, 2.0, 5.0}) {
       if (digit > 1 && !fine) break;
       const double at = decade + std::log10(digit);
-      if (at >= range.low - 1e-6 && at <= range.high + 1e-6) ticks.push_back({at + shift, log_label(digit * std::pow(10, decade))});
+      if (at >= range.low - 1e-6 && at <= range.high + 1e-6)
+        ticks.push_back({at + shift, log_label(digit * std::pow(10, decade))});
     }
   return ticks;
 }
@@ -45,14 +47,16 @@ AxisUnit axis_unit(const QString& unit, double greatest) {
   if (!prefixable.contains(unit) || !std::isfinite(greatest) || greatest <= 0) return {1, unit};
   static const char* const prefixes[] = {"n", "µ", "m", "", "k", "M", "G", "T", "P"};
   const int least = unit == "s" ? -3 : 0, most = unit == "s" ? 0 : 5;
-  const int thousands = std::clamp(static_cast<int>(std::floor(std::log10(greatest) / 3 + 1e-9)), least, most);
+  const int thousands =
+      std::clamp(static_cast<int>(std::floor(std::log10(greatest) / 3 + 1e-9)), least, most);
   return {std::pow(1000.0, thousands), QString::fromUtf8(prefixes[thousands + 3]) + unit};
 }
 
 AxisUnit x_axis_unit(XAxis axis, double width) {
   if (axis == XAxis::step) return {1, "step"};
   if (axis == XAxis::passes) return {1, "passes over the data"};
-  if (axis == XAxis::samples) return width >= 1e7 ? AxisUnit{1e6, "million samples"} : AxisUnit{1, "samples"};
+  if (axis == XAxis::samples)
+    return width >= 1e7 ? AxisUnit{1e6, "million samples"} : AxisUnit{1, "samples"};
   if (axis == XAxis::bytes) {
     const AxisUnit scaled = axis_unit("B", width);
     return {scaled.factor, scaled.text + " sent"};
@@ -61,7 +65,8 @@ AxisUnit x_axis_unit(XAxis axis, double width) {
                         : width > 5 * 60           ? AxisUnit{60, "min"}
                         : axis == XAxis::simulated ? axis_unit("s", width)
                                                    : AxisUnit{1, "s"};
-  return {unit.factor, (axis == XAxis::simulated ? "simulated time (" : "wall time (") + unit.text + ")"};
+  return {unit.factor,
+          (axis == XAxis::simulated ? "simulated time (" : "wall time (") + unit.text + ")"};
 }
 
 double least_width(XAxis axis) {
@@ -74,14 +79,17 @@ double least_width(XAxis axis) {
 }
 
 double nice_interval(double width, int about) {
-  const double rough = width / std::max(about, 1), power = std::pow(10.0, std::floor(std::log10(rough)));
+  const double rough = width / std::max(about, 1),
+               power = std::pow(10.0, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0})
     if (rough <= factor * power * (1 + 1e-9)) return factor * power;
   return 10 * power;
 }
 
 Span value_range(Span data) {
-  if (data.width() <= kFlat * std::max(std::abs(data.low), std::abs(data.high)))  // one value, but for rounding: with zero for scale
+  if (data.width() <=
+      kFlat * std::max(std::abs(data.low),
+                       std::abs(data.high)))  // one value, but for rounding: with zero for scale
     data = data.high > 0 ? Span{0, data.high} : data.low < 0 ? Span{data.low, 0} : Span{0, 1};
   const bool from_zero = data.low >= 0 && data.low < 0.4 * data.high;
   const double margin = 0.04 * data.width(), grid = nice_interval(data.width(), 5) / 2;
@@ -90,7 +98,8 @@ Span value_range(Span data) {
 }
 
 Span log_range(Span data) {
-  const Span range{std::floor(std::log10(data.low) + 1e-9), std::ceil(std::log10(data.high) - 1e-9)};
+  const Span range{std::floor(std::log10(data.low) + 1e-9),
+                   std::ceil(std::log10(data.high) - 1e-9)};
   return range.width() > 0 ? range : Span{range.low - 1, range.high + 1};
 }
 
@@ -123,7 +132,8 @@ std::vector<Tick> log_ticks(Span range, int about, double factor) {
   const int every = std::max(1, static_cast<int>(std::ceil((high - low) / std::max(about, 1))));
   const bool fine = (high - low) * 3 <= about + 1;
   std::vector<Tick> ticks = decade_ticks({low, high}, shift, every, fine);
-  for (int closer = every - 1; ticks.size() < 2 && closer > 0; --closer) ticks = decade_ticks({low, high}, shift, closer, fine);
+  for (int closer = every - 1; ticks.size() < 2 && closer > 0; --closer)
+    ticks = decade_ticks({low, high}, shift, closer, fine);
   return ticks.size() < 2 ? decade_ticks({low, high}, shift, 1, true) : ticks;
 }
 
@@ -131,7 +141,8 @@ QString number_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Inf" : "-Inf";
   const double size = std::abs(value);
-  if (size >= 1e5 && size < 1e15 && value == std::floor(value)) return QLocale::c().toString(value, 'f', 0);
+  if (size >= 1e5 && size < 1e15 && value == std::floor(value))
+    return QLocale::c().toString(value, 'f', 0);
   return QString::number(value, 'g', 5);
 }
 

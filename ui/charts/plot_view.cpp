@@ -17,11 +17,14 @@ namespace {
 constexpr int kFrameMilliseconds = 50;
 constexpr int kLegendPart = 4;  // of the height is the legend's at most
 
-Span part(Span span, double from, double to) { return {span.low + from * span.width(), span.low + to * span.width()}; }
+Span part(Span span, double from, double to) {
+  return {span.low + from * span.width(), span.low + to * span.width()};
+}
 
 }  // namespace
 
-PlotView::PlotView(QWidget* parent) : QWidget(parent), canvas_(new PlotCanvas(this)), legend_(new PlotLegend(this)) {
+PlotView::PlotView(QWidget* parent)
+    : QWidget(parent), canvas_(new PlotCanvas(this)), legend_(new PlotLegend(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(8, 4, 8, 4);
   column->setSpacing(2);
@@ -31,7 +34,8 @@ PlotView::PlotView(QWidget* parent) : QWidget(parent), canvas_(new PlotCanvas(th
   set_empty_text(tr("No points yet: press Run"));
   timer_.setSingleShot(true);
   timer_.setInterval(kFrameMilliseconds);
-  connect(&timer_, &QTimer::timeout, this, [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
+  connect(&timer_, &QTimer::timeout, this,
+          [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
   connect(legend_, &PlotLegend::toggled, this, &PlotView::set_series_visible);
   connect_canvas();
   set_crosshair_group(&own_group_);
@@ -190,7 +194,8 @@ void PlotView::pan(const QPointF& by) {
   refresh();
 }
 
-// What is read off stands with the axes at once; lines that are made for the area come with the next frame.
+// What is read off stands with the axes at once; lines that are made for the area come with the
+// next frame.
 void PlotView::follow_area() {
   map_.area = canvas_->plot_area();
   show_overlay();
@@ -211,8 +216,8 @@ void PlotView::refresh() {
 
 QWidget* PlotView::drag_handle() { return heading_; }
 
-// A plot of about eight lines of text below a heading, above the words of its axis and the highest legend, whatever is there of them: a chart does not jump
-// when a run begins.
+// A plot of about eight lines of text below a heading, above the words of its axis and the highest
+// legend, whatever is there of them: a chart does not jump when a run begins.
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
   return {line * 22, line * 18};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A live chart: series of unlimited length by id, thinned to about two points a pixel (minimum and maximum kept, and a badge
-// says so), broken where nothing was logged, with linear and logarithmic scale, smoothing, legend, crosshair, zoom and
-// export. Points that are appended are drawn at the next frame, at most 20 a second; nothing scans a whole history.
+// A live chart: series of unlimited length by id, thinned to about two points a pixel (minimum and
+// maximum kept, and a badge says so), broken where nothing was logged, with linear and logarithmic
+// scale, smoothing, legend, crosshair, zoom and export. Points that are appended are drawn at the
+// next frame, at most 20 a second; nothing scans a whole history.
 #pragma once
 
 #include <QTimer>
@@ -28,20 +29,24 @@ class PlotView : public QWidget {
  public:
   explicit PlotView(QWidget* parent = nullptr);
 
-  // `unit` as in "B/s"; the axis shows it with a prefix. `right_unit` is that of the series of the right side.
+  // `unit` as in "B/s"; the axis shows it with a prefix. `right_unit` is that of the series of the
+  // right side.
   void set_title(const QString& title, const QString& unit = {}, const QString& right_unit = {});
   QString title() const { return title_; }
   void set_help(const QString& help);  // what a value of it is: the tool tip of its title
-  // Of a chart over a count of things ("ranks") instead of steps: it begins at 0, and ticks stand at whole numbers.
+  // Of a chart over a count of things ("ranks") instead of steps: it begins at 0, and ticks stand
+  // at whole numbers.
   void set_counts(const QString& name);
   QString counts() const { return count_name_; }
-  // Points lead somewhere: first in the menu, and by Enter at the crosshair, one can be chosen. `text` says what for.
+  // Points lead somewhere: first in the menu, and by Enter at the crosshair, one can be chosen.
+  // `text` says what for.
   void offer_points(const QString& text);
   void set_empty_text(const QString& text);  // why there is no point, or what to do next
 
   void put_series(const QString& id, const SeriesStyle& style);
   void remove_series(const QString& id);
-  void order_series(const QStringList& ids);  // lines of the list come first, in its order, in the legend too
+  void order_series(
+      const QStringList& ids);  // lines of the list come first, in its order, in the legend too
   void clear_series();
   void append(const QString& id, std::span<const SeriesPoint> points);
   void set_marks(std::vector<PlotMark> marks);  // over the lines; the axis goes as far as they do
@@ -51,14 +56,17 @@ class PlotView : public QWidget {
   void set_x_axis(XAxis axis);  // goes home
   void set_log(bool log);
   bool log() const { return map_.log; }
-  void set_smoothing(double weight);  // of the moving average, 0 (off) to below 1; the raw line stays, pale
-  void set_whole(bool whole);         // the axes go as far as all values do; else as far as each line asks for
+  void set_smoothing(
+      double weight);  // of the moving average, 0 (off) to below 1; the raw line stays, pale
+  void set_whole(
+      bool whole);  // the axes go as far as all values do; else as far as each line asks for
   bool whole() const { return whole_; }
   void set_frozen(bool frozen);  // keeps recording, stops drawing; a badge says so
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
-  // Views, never of more than home shows. Box and fractions are of the plot area, from the lower left.
+  // Views, never of more than home shows. Box and fractions are of the plot area, from the lower
+  // left.
   void home();
   void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);
@@ -131,8 +139,9 @@ class PlotView : public QWidget {
   TintedLabel* heading_;
   QToolButton *log_button_, *menu_button_;
   QMenu* menu_;
-  QAction *choose_ = nullptr, *whole_action_ = nullptr;  // of points that lead somewhere; of axes that may be cut
-  std::optional<double> menu_at_;                        // where the crosshair stood when the menu was asked for
+  QAction *choose_ = nullptr,
+          *whole_action_ = nullptr;  // of points that lead somewhere; of axes that may be cut
+  std::optional<double> menu_at_;    // where the crosshair stood when the menu was asked for
   PlotCanvas* canvas_;
   PlotLegend* legend_;
 };

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kUnthinned = 1 << 30;
 constexpr double kBesideBars = 0.1;  // steps
-constexpr double kPixelsADash = 3;   // dashes of a line that turns more often would look like bursts that are not there
+constexpr double kPixelsADash =
+    3;  // dashes of a line that turns more often would look like bursts that are not there
 
 // The view, moved and narrowed so that it lies in `home`; nothing where it is all of that.
 std::optional<Span> kept_within(std::optional<Span> view, Span home) {
@@ -39,7 +40,8 @@ void PlotView::draw(int pixels) {
 std::optional<Span> PlotView::across() const {
   auto extent = model_.x_extent(map_.axis);
   for (const PlotMark& mark : marks_)
-    if (const double x = mark.at.on(map_.axis); extent && std::isfinite(x)) extent = Span{std::min(extent->low, x), std::max(extent->high, x)};
+    if (const double x = mark.at.on(map_.axis); extent && std::isfinite(x))
+      extent = Span{std::min(extent->low, x), std::max(extent->high, x)};
   return extent;
 }
 
@@ -48,7 +50,8 @@ void PlotView::choose_spans() {
   const double least = count_name_.isEmpty() ? least_width(map_.axis) : 1;
   const Span wanted = extent.value_or(Span{0, least});
   const double beside = model_.has_bars() ? kHalfBar + kBesideBars : 0;
-  const Span home = x_range(count_name_.isEmpty() ? wanted : Span{-beside, wanted.high + beside}, least);
+  const Span home =
+      x_range(count_name_.isEmpty() ? wanted : Span{-beside, wanted.high + beside}, least);
   zoom_x_ = kept_within(zoom_x_, home);
   map_.x = zoom_x_.value_or(home);
   for (const Side side : {Side::left, Side::right}) {
@@ -61,12 +64,15 @@ void PlotView::choose_spans() {
 
 std::optional<double> PlotView::above(Side side) const {
   const auto extent = map_.log ? std::nullopt : model_.y_extent(map_.axis, map_.x, side, false);
-  return extent && extent->high > map_.y[side == Side::left ? 0 : 1].high ? std::optional(extent->high) : std::nullopt;
+  return extent && extent->high > map_.y[side == Side::left ? 0 : 1].high
+             ? std::optional(extent->high)
+             : std::nullopt;
 }
 
 // All that there is within `x`, or that lines are to be seen of.
 Span PlotView::side_span(Side side, Span x) const {
-  const auto extent = map_.log || whole_ ? model_.y_extent(map_.axis, x, side, map_.log) : model_.y_reach(map_.axis, x, side);
+  const auto extent = map_.log || whole_ ? model_.y_extent(map_.axis, x, side, map_.log)
+                                         : model_.y_reach(map_.axis, x, side);
   if (map_.log) return extent ? log_range(*extent) : Span{-1, 0};
   return extent ? value_range(*extent) : Span{0, 1};
 }
@@ -74,9 +80,11 @@ Span PlotView::side_span(Side side, Span x) const {
 void PlotView::show_axes() {
   const auto vertical = [&](Side side, const QString& unit) {
     const Span span = map_.y[side == Side::left ? 0 : 1];
-    const double greatest = map_.log ? std::pow(10, (span.low + span.high) / 2) : std::max(std::abs(span.low), std::abs(span.high));
+    const double greatest = map_.log ? std::pow(10, (span.low + span.high) / 2)
+                                     : std::max(std::abs(span.low), std::abs(span.high));
     const AxisUnit shown = axis_unit(unit, greatest);
-    const auto ticks = map_.log ? log_ticks(span, canvas_->ticks_up(), shown.factor) : linear_ticks(span, canvas_->ticks_up(), shown.factor);
+    const auto ticks = map_.log ? log_ticks(span, canvas_->ticks_up(), shown.factor)
+                                : linear_ticks(span, canvas_->ticks_up(), shown.factor);
     return AxisState{span, ticks, shown.text, true};
   };
   const AxisUnit across = across_unit();
@@ -86,7 +94,8 @@ void PlotView::show_axes() {
   std::vector<Tick> ticks = linear_ticks(map_.x, canvas_->ticks_across(), across.factor);
   if (!count_name_.isEmpty()) {
     std::erase_if(ticks, [](const Tick& tick) { return tick.at != std::floor(tick.at); });
-    for (Tick& tick : ticks) tick.label.remove(QRegularExpression("\\.0+$"));  // of ticks that stood between them
+    for (Tick& tick : ticks)
+      tick.label.remove(QRegularExpression("\\.0+$"));  // of ticks that stood between them
   }
   canvas_->show_axes({map_.x, ticks, title, true}, vertical(Side::left, unit_), right);
 }
@@ -110,7 +119,9 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
     LineDrawing& drawing = drawings_[&points];
     out.push_back(drawing.draw(points, series.revision, map_, series.style.side, pixels, look));
     thinned_ |= drawing.thinned();
-    if (drawing.thinned() || static_cast<double>(out.back().lines.size()) > map_.area.width() / kPixelsADash) out.back().pen.setStyle(Qt::SolidLine);
+    if (drawing.thinned() ||
+        static_cast<double>(out.back().lines.size()) > map_.area.width() / kPixelsADash)
+      out.back().pen.setStyle(Qt::SolidLine);
   };
   if (stacked && is_bars(series.style)) {
     DrawnSeries look;
@@ -119,8 +130,10 @@ void PlotView::draw_one(const PlotSeries& series, int pixels, std::vector<DrawnS
     return;
   }
   if (smooth && stacked) add(series.smooth_tops, false, style_.line_width * 1.2, true);
-  add(stacked ? series.tops : series.points, smooth, smooth ? 1 : style_.line_width, stacked && !smooth);
-  for (const double x : model_.gaps(series, map_.axis, map_.x, pixels, map_.log)) out.back().gaps.push_back(map_.at(x, 1, Side::left).x());
+  add(stacked ? series.tops : series.points, smooth, smooth ? 1 : style_.line_width,
+      stacked && !smooth);
+  for (const double x : model_.gaps(series, map_.axis, map_.x, pixels, map_.log))
+    out.back().gaps.push_back(map_.at(x, 1, Side::left).x());
   if (smooth && !stacked) add(series.smoothed, false, style_.line_width * 1.2, false);
 }
 
@@ -128,15 +141,19 @@ void PlotView::draw_lines(int pixels) {
   std::vector<DrawnSeries> drawn;
   thinned_ = false;
   const auto& all = model_.series();
-  for (auto at = all.rbegin(); at != all.rend(); ++at)  // what is below is painted over what stands on it
+  for (auto at = all.rbegin(); at != all.rend();
+       ++at)  // what is below is painted over what stands on it
     if ((*at)->visible && (*at)->style.stacked) draw_one(**at, pixels, drawn);
   for (const bool pale : {true, false})
     for (const auto& series : all)
-      if (series->visible && !series->style.stacked && series->style.pale == pale) draw_one(*series, pixels, drawn);
+      if (series->visible && !series->style.stacked && series->style.pale == pale)
+        draw_one(*series, pixels, drawn);
   canvas_->lines().show(map_.area, std::move(drawn));
 }
 
-QSize PlotView::full_size() const { return size() + QSize(0, legend_->isVisible() ? legend_->full_height() - legend_->height() : 0); }
+QSize PlotView::full_size() const {
+  return size() + QSize(0, legend_->isVisible() ? legend_->full_height() - legend_->height() : 0);
+}
 
 void PlotView::render_full(QPainter& painter, const QRectF& target) {
   draw(kUnthinned);
@@ -144,8 +161,10 @@ void PlotView::render_full(QPainter& painter, const QRectF& target) {
   painter.fillRect(target, style_.background);
   painter.setPen(style_.text);
   painter.setFont(heading_->font());
-  painter.drawText(QRectF(target.left() + 8, target.top(), target.width() - 16, line), Qt::AlignLeft | Qt::AlignVCenter, title_);
-  const QRectF below = target.adjusted(0, line, 0, legend_->isVisible() ? -legend_->full_height() : 0);
+  painter.drawText(QRectF(target.left() + 8, target.top(), target.width() - 16, line),
+                   Qt::AlignLeft | Qt::AlignVCenter, title_);
+  const QRectF below =
+      target.adjusted(0, line, 0, legend_->isVisible() ? -legend_->full_height() : 0);
   canvas_->render_chart(painter, below);
   painter.translate(target.left() + 8, below.bottom());
   if (legend_->isVisible()) legend_->render_full(painter);

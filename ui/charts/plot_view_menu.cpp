@@ -35,7 +35,8 @@ void PlotView::build_header() {
   log_button_->setCheckable(true);
   connect(log_button_, &QToolButton::toggled, this, &PlotView::set_log);
   menu_button_ = small_button(this, QStringLiteral("⋮"), tr("Chart menu"));
-  connect(menu_button_, &QToolButton::clicked, this, [this] { menu_->popup(menu_button_->mapToGlobal(menu_button_->rect().bottomLeft())); });
+  connect(menu_button_, &QToolButton::clicked, this,
+          [this] { menu_->popup(menu_button_->mapToGlobal(menu_button_->rect().bottomLeft())); });
   row->addWidget(heading_, 1);
   row->addWidget(log_button_);
   row->addWidget(menu_button_);
@@ -49,10 +50,13 @@ void PlotView::build_menu() {
   whole_action_ = menu_->addAction(tr("Axis up to the greatest value"));
   whole_action_->setCheckable(true);
   connect(whole_action_, &QAction::toggled, this, &PlotView::set_whole);
-  connect(menu_, &QMenu::aboutToShow, this, [this] { whole_action_->setVisible(model_.may_be_cut()); });
+  connect(menu_, &QMenu::aboutToShow, this,
+          [this] { whole_action_->setVisible(model_.may_be_cut()); });
   menu_->addSeparator();
   for (const QString& kind : {QStringLiteral("PNG"), QStringLiteral("SVG"), QStringLiteral("CSV")})
-    menu_->addAction(kind == "CSV" ? tr("Export all points as CSV…") : tr("Export as %1…").arg(kind), this, [this, kind] { ask_and_save(kind); });
+    menu_->addAction(
+        kind == "CSV" ? tr("Export all points as CSV…") : tr("Export as %1…").arg(kind), this,
+        [this, kind] { ask_and_save(kind); });
 }
 
 void PlotView::offer_points(const QString& text) {
@@ -83,10 +87,13 @@ void PlotView::show_menu(const QPoint& global) {
 void PlotView::ask_and_save(const QString& kind) {
   const QString suffix = kind.toLower();
   const QString suggested = title_.toLower().replace(' ', '-') + "." + suffix;
-  const QString file = ask_where_to_save(this, tr("Export chart"), suggested, kind + " (*." + suffix + ")", suffix);
+  const QString file =
+      ask_where_to_save(this, tr("Export chart"), suggested, kind + " (*." + suffix + ")", suffix);
   if (file.isEmpty()) return;
   const auto saved = save_plot(*this, file);
-  if (!saved) QMessageBox::warning(this, tr("Export chart"), QString::fromStdString(base::to_string(saved.error())));
+  if (!saved)
+    QMessageBox::warning(this, tr("Export chart"),
+                         QString::fromStdString(base::to_string(saved.error())));
 }
 
 }  // namespace trainyard::ui

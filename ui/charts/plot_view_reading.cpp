@@ -20,13 +20,19 @@ QStringList PlotView::current_badges() const {
   const std::size_t bad = model_.skipped(false);
   if (bad > 0) badges << tr("%L1 NaN or Inf not drawn").arg(bad);
   if (map_.log)
-    if (const std::size_t low = model_.skipped(true) - bad; low > 0) badges << tr("%L1 values ≤ 0 not drawn").arg(low);
+    if (const std::size_t low = model_.skipped(true) - bad; low > 0)
+      badges << tr("%L1 values ≤ 0 not drawn").arg(low);
   for (const Side side : {Side::left, Side::right})
     if (const auto most = beyond_[side == Side::left ? 0 : 1]) {
       const AxisUnit shown = axis_unit(side == Side::left ? unit_ : right_unit_, *most);
-      badges << tr("▴ up to %1 %2").arg(number_text(*most / shown.factor), shown.factor == 1 ? QString() : shown.text).trimmed();
+      badges << tr("▴ up to %1 %2")
+                    .arg(number_text(*most / shown.factor),
+                         shown.factor == 1 ? QString() : shown.text)
+                    .trimmed();
     }
-  if (map_.log && std::ranges::any_of(model_.series(), [](const auto& series) { return series->style.stacked; })) badges << tr("log: parts are not stacked");
+  if (map_.log && std::ranges::any_of(model_.series(),
+                                      [](const auto& series) { return series->style.stacked; }))
+    badges << tr("log: parts are not stacked");
   return badges;
 }
 
@@ -36,7 +42,9 @@ std::vector<PlotOverlay::Mark> PlotView::drawn_marks() const {
   for (const PlotMark& mark : marks_)
     if (const double x = mark.at.on(map_.axis); x >= map_.x.low && x <= map_.x.high)
       drawn.push_back({map_.at(x, 1, Side::left).x(), mark.glyph,
-                       mark.colour < 0 ? Theme::instance().colours().text : Theme::instance().series_colour(mark.colour), mark.text});
+                       mark.colour < 0 ? Theme::instance().colours().text
+                                       : Theme::instance().series_colour(mark.colour),
+                       mark.text});
   return drawn;
 }
 
@@ -46,7 +54,10 @@ void PlotView::show_overlay() {
   content.badges = current_badges();
   content.band = canvas_->band();
   if (model_.empty())
-    content.empty = model_.series().empty() || std::ranges::any_of(model_.series(), &PlotSeries::visible) ? empty_text_ : tr("All lines are hidden");
+    content.empty =
+        model_.series().empty() || std::ranges::any_of(model_.series(), &PlotSeries::visible)
+            ? empty_text_
+            : tr("All lines are hidden");
   if (group_->x()) read_at(*group_->x(), content);
   canvas_->overlay().show(map_.area, style_, std::move(content));
 }
@@ -54,10 +65,14 @@ void PlotView::show_overlay() {
 QString PlotView::text_of(const Reading& reading, double x) const {
   const QString own_unit = reading.style.side == Side::left ? unit_ : right_unit_;
   const AxisUnit shown = axis_unit(own_unit, std::abs(reading.point.value));
-  QString text =
-      tr("%1: %2 %3").arg(reading.style.label, number_text(reading.point.value / shown.factor), own_unit.contains(' ') ? QString() : shown.text).trimmed();
-  if (reading.smoothed) text += tr(" (smoothed %1)").arg(number_text(*reading.smoothed / shown.factor));
-  if (const double own = reading.point.on(map_.axis); own != x) text += tr(" at %1").arg(number_text(own / across_unit().factor));
+  QString text = tr("%1: %2 %3")
+                     .arg(reading.style.label, number_text(reading.point.value / shown.factor),
+                          own_unit.contains(' ') ? QString() : shown.text)
+                     .trimmed();
+  if (reading.smoothed)
+    text += tr(" (smoothed %1)").arg(number_text(*reading.smoothed / shown.factor));
+  if (const double own = reading.point.on(map_.axis); own != x)
+    text += tr(" at %1").arg(number_text(own / across_unit().factor));
   return text;
 }
 
@@ -77,22 +92,29 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
   const double tolerance = 6 * map_.x.width() / std::max(map_.area.width(), 1.0);
   const auto readings = model_.readings(map_.axis, x, tolerance, map_.log);
   const auto sum = sum_of(readings);
-  const std::size_t room = std::min(kReadingRows, reading_rows(map_.area, style_.font)) - (sum ? 1 : 0);
-  const std::size_t shown = readings.size() <= room ? readings.size() : std::max<std::size_t>(room, 2) - 1;  // one says how many more
+  const std::size_t room =
+      std::min(kReadingRows, reading_rows(map_.area, style_.font)) - (sum ? 1 : 0);
+  const std::size_t shown = readings.size() <= room
+                                ? readings.size()
+                                : std::max<std::size_t>(room, 2) - 1;  // one says how many more
   for (std::size_t i = 0; i < readings.size(); ++i) {
     const Reading& reading = readings[i];
     if (i < shown) content.rows.push_back({reading.style, text_of(reading, x)});
     const bool drawable = std::isfinite(reading.drawn) && (!map_.log || reading.point.value > 0);
-    const QPointF at = drawable ? map_.at(reading.point.on(map_.axis), reading.drawn, reading.style.side) : QPointF(-1, -1);
+    const QPointF at = drawable
+                           ? map_.at(reading.point.on(map_.axis), reading.drawn, reading.style.side)
+                           : QPointF(-1, -1);
     if (map_.area.contains(at)) content.points.emplace_back(at, colour_of(reading.style));
   }
   if (sum) content.rows.push_back({{}, *sum});
-  if (shown < readings.size()) content.rows.push_back({{}, tr("and %1 more").arg(readings.size() - shown)});
+  if (shown < readings.size())
+    content.rows.push_back({{}, tr("and %1 more").arg(readings.size() - shown)});
 }
 
 // The crosshair stands at logged points only.
 void PlotView::hover(std::optional<double> fraction) {
-  group_->set_x(fraction ? model_.nearest_x(map_.axis, map_.x.low + *fraction * map_.x.width()) : std::nullopt);
+  group_->set_x(fraction ? model_.nearest_x(map_.axis, map_.x.low + *fraction * map_.x.width())
+                         : std::nullopt);
 }
 
 void PlotView::walk(int points) {
@@ -101,7 +123,9 @@ void PlotView::walk(int points) {
   for (const auto& series : model_.series()) {
     if (!series->visible || series->points.empty()) continue;
     const std::size_t here = series->points.nearest(map_.axis, *start);
-    const auto next = std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(here) + points, 0, static_cast<std::ptrdiff_t>(series->points.size()) - 1);
+    const auto next =
+        std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(here) + points, 0,
+                                   static_cast<std::ptrdiff_t>(series->points.size()) - 1);
     return group_->set_x(series->points.x(map_.axis, static_cast<std::size_t>(next)));
   }
 }

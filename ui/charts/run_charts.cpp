@@ -41,10 +41,12 @@ RunCharts::RunCharts(QWidget* parent) : QWidget(parent), grid_(new ChartGrid) {
 void RunCharts::link_gradients() {
   PlotView* staleness = plots_.at(ChartKind::staleness);
   staleness->offer_points(tr("Show this gradient on the timeline"));
-  connect(staleness, &PlotView::point_chosen, this, [this](const QString& series, const SeriesPoint& point) {
-    const QString worker = "1/worker";
-    if (runs_.size() == 1 && series.startsWith(worker)) emit gradient_wanted(series.mid(worker.size()).toInt(), point.seconds);
-  });
+  connect(staleness, &PlotView::point_chosen, this,
+          [this](const QString& series, const SeriesPoint& point) {
+            const QString worker = "1/worker";
+            if (runs_.size() == 1 && series.startsWith(worker))
+              emit gradient_wanted(series.mid(worker.size()).toInt(), point.seconds);
+          });
 }
 
 RunCharts::~RunCharts() { no_longer_simulated_.request_stop(); }
@@ -76,7 +78,9 @@ void RunCharts::set_runs(const std::vector<Run*>& runs) {
 
 std::optional<RunLook> RunCharts::look_of(const Shown& shown) const {
   if (runs_.size() < 2) return {};
-  const auto at = static_cast<int>(std::ranges::find_if(runs_, [&](const auto& one) { return one.get() == &shown; }) - runs_.begin());
+  const auto at = static_cast<int>(
+      std::ranges::find_if(runs_, [&](const auto& one) { return one.get() == &shown; }) -
+      runs_.begin());
   return RunLook{names_[at], at};
 }
 
@@ -94,7 +98,9 @@ bool RunCharts::reading() const { return Turns::instance().waits(this); }
 
 std::int64_t RunCharts::steps() const {
   const PlotSeries* line = plots_.at(ChartKind::loss)->model().find("1/train");
-  return line && line->points.size() > 0 ? static_cast<std::int64_t>(line->points.at(line->points.size() - 1).step) + 1 : 0;
+  return line && line->points.size() > 0
+             ? static_cast<std::int64_t>(line->points.at(line->points.size() - 1).step) + 1
+             : 0;
 }
 
 void RunCharts::ask_to_read() {
@@ -123,7 +129,8 @@ void RunCharts::mark_faults() {
   std::vector<PlotMark> marks;
   for (const auto& shown : runs_) {
     if (!shown->run || !marks_->isChecked()) continue;
-    const std::vector<PlotMark> of_run = fault_marks(shown->run->history(), shown->progress, look_of(*shown));
+    const std::vector<PlotMark> of_run =
+        fault_marks(shown->run->history(), shown->progress, look_of(*shown));
     marks.insert(marks.end(), of_run.begin(), of_run.end());
   }
   for (const auto& [kind, plot] : plots_) plot->set_marks(marks);
@@ -147,22 +154,33 @@ bool RunCharts::read_portion(Shown& shown) {
 
 // In a chart without points.
 void RunCharts::say_why_empty() {
-  const auto all = [this](const auto& holds) { return std::ranges::all_of(runs_, [&](const auto& one) { return one->run && holds(*one->run); }); };
+  const auto all = [this](const auto& holds) {
+    return std::ranges::all_of(runs_,
+                               [&](const auto& one) { return one->run && holds(*one->run); });
+  };
   const bool silent = all([](const Run& run) { return run.history().ranks() == 1; });
   const bool ended = all([](const Run&run) { return run.complete(); }), over = ended && !reading();
-  const QString none = runs_.size() > 1 ? tr("These runs recorded none") : tr("This run recorded none");
+  const QString none =
+      runs_.size() > 1 ? tr("These runs recorded none") : tr("This run recorded none");
   const QString unsimulated = why_not_simulated();
-  const QString to_come = ended ? tr("Reading what was recorded ...") : tr("Waiting for the first points");
-  const QString text = !unsimulated.isEmpty() ? unsimulated : runs_.empty() ? tr("No points yet: press Run") : over ? none : to_come;
+  const QString to_come =
+      ended ? tr("Reading what was recorded ...") : tr("Waiting for the first points");
+  const QString text = !unsimulated.isEmpty() ? unsimulated
+                       : runs_.empty()        ? tr("No points yet: press Run")
+                       : over                 ? none
+                                              : to_come;
   const bool served = all([](const Run& run) { return !run.history().staleness_mean().empty(); });
   const bool apart = all([](const Run& run) { return run.history().steps_apart(); });
   for (const auto& [kind, plot] : plots_) {
     const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
-    plot->set_empty_text(runs_.empty()                               ? text
-                         : traffic && silent                         ? tr("One rank sends nothing")
-                         : kind == ChartKind::update_ratio && served ? tr("Servers update the parameters share by share: none tells of a segment")
-                         : kind == ChartKind::link_bytes && apart    ? tr("Each rank takes its own steps: none tells what all sent over a link")
-                                                                     : text);
+    plot->set_empty_text(
+        runs_.empty()       ? text
+        : traffic && silent ? tr("One rank sends nothing")
+        : kind == ChartKind::update_ratio && served
+            ? tr("Servers update the parameters share by share: none tells of a segment")
+        : kind == ChartKind::link_bytes && apart
+            ? tr("Each rank takes its own steps: none tells what all sent over a link")
+            : text);
   }
 }
 
@@ -200,7 +218,8 @@ void RunCharts::plan_chart(Shown& shown, ChartKind kind) {
   order_lines(kind);
 }
 
-// That stand for what is not chosen any more: of the first segment that told, say, once the one that is wanted has told too.
+// That stand for what is not chosen any more: of the first segment that told, say, once the one
+// that is wanted has told too.
 void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
   std::erase_if(shown.readers[kind], [&](const auto& reader) {
     const QString id = shown.prefix + reader.first;
@@ -221,7 +240,8 @@ void RunCharts::set_choice(const LineChoice& choice) {
   if (choice == choice_) return;
   choice_ = choice;
   for (const auto& shown : runs_) {
-    read_anew(*shown, {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time, ChartKind::buffers});
+    read_anew(*shown, {ChartKind::gradient_norm, ChartKind::update_ratio, ChartKind::step_time,
+                       ChartKind::buffers});
     shown->split = StepSplit(choice_.step_time_of);
   }
   read_on();
@@ -230,7 +250,8 @@ void RunCharts::set_choice(const LineChoice& choice) {
 // Its lines of these charts, from their start.
 void RunCharts::read_anew(Shown& shown, const std::vector<ChartKind>& kinds) {
   for (const ChartKind kind : kinds) {
-    for (const auto& [id, reader] : shown.readers[kind]) plots_[kind]->remove_series(shown.prefix + id);
+    for (const auto& [id, reader] : shown.readers[kind])
+      plots_[kind]->remove_series(shown.prefix + id);
     shown.readers[kind].clear();
     plots_[kind]->home();
   }

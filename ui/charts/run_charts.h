@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The live charts of one run, rank by rank, or of several runs laid over each other, each in its colour. Histories may be long: they are
-// read a few milliseconds at a time, and meanwhile lines grow from their start.
+// The live charts of one run, rank by rank, or of several runs laid over each other, each in its
+// colour. Histories may be long: they are read a few milliseconds at a time, and meanwhile lines
+// grow from their start.
 #pragma once
 
 #include <QPointer>
@@ -31,9 +32,11 @@ class RunCharts : public QWidget {
   explicit RunCharts(QWidget* parent = nullptr);
   ~RunCharts() override;
 
-  // Runs must live longer than they are shown; one that is deleted disappears. The place in the list is the colour.
+  // Runs must live longer than they are shown; one that is deleted disappears. The place in the
+  // list is the colour.
   void set_runs(const std::vector<Run*>& runs);
-  // Truths that belong to every figure: "EMULATED", "4 ranks share 2 cores: times include waiting for each other".
+  // Truths that belong to every figure: "EMULATED", "4 ranks share 2 cores: times include waiting
+  // for each other".
   void set_badges(const QStringList& badges);
   void set_frozen(bool frozen);  // the charts stand still; the runs, and their recording, go on
   bool frozen() const;
@@ -52,7 +55,8 @@ class RunCharts : public QWidget {
 
  signals:
   void frozen_changed(bool frozen);
-  // A point of the staleness of a run that is shown alone was chosen: the gradient of that worker, as its server took it at that time of the recording.
+  // A point of the staleness of a run that is shown alone was chosen: the gradient of that worker,
+  // as its server took it at that time of the recording.
   void gradient_wanted(int rank, double seconds);
 
  protected:

@@ -75,44 +75,65 @@ void RunCharts::build_bar() {
   marks_ = new QAction(tr("Mark what befell ranks"), this);
   marks_->setCheckable(true);
   marks_->setChecked(true);
-  marks_->setToolTip(tr("Lines where a rank was lost, stalled, slowed down or came back; the pointer on one shows what happened"));
+  marks_->setToolTip(
+      tr("Lines where a rank was lost, stalled, slowed down or came back; the pointer on one shows "
+         "what happened"));
   connect(marks_, &QAction::toggled, this, &RunCharts::mark_faults);
   build_menu_buttons(*bar);
   build_choices(*bar);
   connect(choices_button_, &QToolButton::toggled, this, &RunCharts::fit_bar);
-  connect(&Theme::instance(), &Theme::changed, this, &RunCharts::fit_bar, Qt::QueuedConnection);  // its parts first
+  connect(&Theme::instance(), &Theme::changed, this, &RunCharts::fit_bar,
+          Qt::QueuedConnection);  // its parts first
 }
 
 void RunCharts::build_choices(QWidget& bar) {
   axis_ = labelled_combo(&bar, *bar_, tr("&x axis"));
-  refill(*axis_, {{tr("step"), 0}, {tr("samples"), 1}, {tr("bytes sent"), 2}, {tr("wall time"), 3}, {tr("simulated time"), 4}, {tr("passes over the data"), 5}},
+  refill(*axis_,
+         {{tr("step"), 0},
+          {tr("samples"), 1},
+          {tr("bytes sent"), 2},
+          {tr("wall time"), 3},
+          {tr("simulated time"), 4},
+          {tr("passes over the data"), 5}},
          0);
   axis_->setObjectName("x_axis");
   axis_->setToolTip(
-      tr("Steps are numbered from 0, here and in exports. Bytes sent: the payload of all ranks together. Simulated time: when the step would be over "
+      tr("Steps are numbered from 0, here and in exports. Bytes sent: the payload of all ranks "
+         "together. Simulated time: when the step would be over "
          "at the drawn speeds, by the simulator, with the evaluations before it"));
-  connect(axis_, &QComboBox::currentIndexChanged, this, [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
+  connect(axis_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
   smoothing_ = smoothing_slider(&bar, *bar_);
-  connect(smoothing_, &QSlider::valueChanged, this, [this](int percent) { set_smoothing(percent / 100.0); });
+  connect(smoothing_, &QSlider::valueChanged, this,
+          [this](int percent) { set_smoothing(percent / 100.0); });
   segment_ = labelled_combo(&bar, *bar_, tr("&Gradients of"));
   step_time_ = labelled_combo(&bar, *bar_, tr("S&tep time of"));
   buffers_ = labelled_combo(&bar, *bar_, tr("&Buffers of"));
   buffers_->setObjectName("buffers_of");
-  choices_ = {axis_->parentWidget(), smoothing_->parentWidget(), segment_->parentWidget(), step_time_->parentWidget(), buffers_->parentWidget()};
-  const auto chosen = [this] { set_choice({segment_->currentData().toInt(), step_time_->currentData().toInt(), buffers_->currentData().toInt()}); };
-  for (const QComboBox* combo : {segment_, step_time_, buffers_}) connect(combo, &QComboBox::currentIndexChanged, this, chosen);
+  choices_ = {axis_->parentWidget(), smoothing_->parentWidget(), segment_->parentWidget(),
+              step_time_->parentWidget(), buffers_->parentWidget()};
+  const auto chosen = [this] {
+    set_choice({segment_->currentData().toInt(), step_time_->currentData().toInt(),
+                buffers_->currentData().toInt()});
+  };
+  for (const QComboBox* combo : {segment_, step_time_, buffers_})
+    connect(combo, &QComboBox::currentIndexChanged, this, chosen);
 }
 
 void RunCharts::build_menu_buttons(QWidget& bar) {
-  for (QToolButton** button : {&charts_button_, &choices_button_}) bar_->addWidget(*button = new QToolButton(&bar));
+  for (QToolButton** button : {&charts_button_, &choices_button_})
+    bar_->addWidget(*button = new QToolButton(&bar));
   charts_button_->setText(tr("Charts ▾"));
   charts_button_->setToolTip(tr("Show or hide charts"));
   charts_menu_ = new QMenu(charts_button_);
-  connect(charts_button_, &QToolButton::clicked, this, [this] { charts_menu_->popup(charts_button_->mapToGlobal(charts_button_->rect().bottomLeft())); });
+  connect(charts_button_, &QToolButton::clicked, this, [this] {
+    charts_menu_->popup(charts_button_->mapToGlobal(charts_button_->rect().bottomLeft()));
+  });
   connect(charts_menu_, &QMenu::aboutToShow, this, &RunCharts::fill_chart_menu);
   choices_button_->setText(tr("Choices"));
   choices_button_->setCheckable(true);
-  choices_button_->setToolTip(tr("Show what the charts can be told: x axis, smoothing, which gradients, times and buffers"));
+  choices_button_->setToolTip(tr(
+      "Show what the charts can be told: x axis, smoothing, which gradients, times and buffers"));
 }
 
 void RunCharts::fill_chart_menu() {
@@ -120,22 +141,29 @@ void RunCharts::fill_chart_menu() {
   for (const ChartKind kind : kChartKinds) {
     const ChartTitle title = chart_title(kind);
     if (!grid_->there(title.name)) continue;
-    QAction* action = charts_menu_->addAction(title.title, this, [this, name = QString(title.name)](bool on) { grid_->set_shown(name, on); });
+    QAction* action = charts_menu_->addAction(
+        title.title, this,
+        [this, name = QString(title.name)](bool on) { grid_->set_shown(name, on); });
     action->setCheckable(true);
     action->setChecked(grid_->shown(title.name));
   }
-  const auto befallen = [](const auto& shown) { return shown->run && !shown->run->history().faults().empty(); };
+  const auto befallen = [](const auto& shown) {
+    return shown->run && !shown->run->history().faults().empty();
+  };
   if (std::ranges::none_of(runs_, befallen)) return;
   charts_menu_->addSeparator();
   charts_menu_->addAction(marks_);
 }
 
 void RunCharts::offer_choices() {
-  const telemetry::History* history = runs_.empty() || !runs_.front()->run ? nullptr : &runs_.front()->run->history();
-  std::vector<std::pair<QString, int>> segments, ranks{{tr("mean of ranks"), LineChoice::kMean}, {tr("slowest rank"), LineChoice::kSlowest}},
+  const telemetry::History* history =
+      runs_.empty() || !runs_.front()->run ? nullptr : &runs_.front()->run->history();
+  std::vector<std::pair<QString, int>> segments,
+      ranks{{tr("mean of ranks"), LineChoice::kMean}, {tr("slowest rank"), LineChoice::kSlowest}},
       fullest{{tr("fullest rank"), LineChoice::kFullest}};
   if (history)
-    for (const int segment : segments_with_gradients(*history)) segments.emplace_back(segment_name(*history, segment), segment);
+    for (const int segment : segments_with_gradients(*history))
+      segments.emplace_back(segment_name(*history, segment), segment);
   if (segments.empty()) segments.emplace_back(tr("segment 0"), 0);
   segments.emplace_back(tr("all segments"), -1);
   for (int rank = 0; history && rank < history->ranks(); ++rank)
@@ -146,9 +174,13 @@ void RunCharts::offer_choices() {
   refill(*buffers_, fullest, choice_.buffers_of);
 }
 
-// Of runs that send nothing, or do not say what, all points would stand at 0. What has not done a step may send yet.
+// Of runs that send nothing, or do not say what, all points would stand at 0. What has not done a
+// step may send yet.
 void RunCharts::offer_bytes() {
-  const auto may_send = [](const auto& shown) { return shown->run && (sends(shown->run->history()) || shown->run->history().train_loss().empty()); };
+  const auto may_send = [](const auto& shown) {
+    return shown->run &&
+           (sends(shown->run->history()) || shown->run->history().train_loss().empty());
+  };
   const bool offered = runs_.empty() || std::ranges::any_of(runs_, may_send);
   const int bytes = static_cast<int>(XAxis::bytes);
   qobject_cast<QStandardItemModel*>(axis_->model())->item(bytes)->setEnabled(offered);
@@ -161,7 +193,8 @@ void RunCharts::set_badges(const QStringList& badges) {
   fit_bar();
 }
 
-// Whether the bar with all choices, and below or beside them badges of these widths, leaves a chart.
+// Whether the bar with all choices, and below or beside them badges of these widths, leaves a
+// chart.
 bool RunCharts::leaves_chart(const QList<int>& badges) const {
   QList<QSize> sizes{charts_button_->sizeHint()};
   for (const QWidget* choice : choices_) sizes << choice->sizeHint();
@@ -172,19 +205,24 @@ bool RunCharts::leaves_chart(const QList<int>& badges) const {
 
 QSize RunCharts::sizeHint() const {
   const QSize chart = plots_.begin()->second->minimumSizeHint();
-  return {chart.width(), chart.height() + charts_button_->sizeHint().height() + bar_->contentsMargins().top() + layout()->spacing()};
+  return {chart.width(), chart.height() + charts_button_->sizeHint().height() +
+                             bar_->contentsMargins().top() + layout()->spacing()};
 }
 
-// Where the bar would take the room of a chart the badges share a line, and then the choices come only when they are asked for.
+// Where the bar would take the room of a chart the badges share a line, and then the choices come
+// only when they are asked for.
 void RunCharts::fit_bar() {
   smoothing_->setFixedWidth(fontMetrics().height() * 6);
   QList<int> widths;
-  for (const QString& badge : badges_) widths << fontMetrics().horizontalAdvance(kBullet + badge) + kGrid;
-  const bool sharing = !leaves_chart(widths), tight = !leaves_chart(badges_.isEmpty() ? QList<int>() : QList{width()});
+  for (const QString& badge : badges_)
+    widths << fontMetrics().horizontalAdvance(kBullet + badge) + kGrid;
+  const bool sharing = !leaves_chart(widths),
+             tight = !leaves_chart(badges_.isEmpty() ? QList<int>() : QList{width()});
   choices_button_->setVisible(tight);
   for (QWidget* choice : choices_) choice->setVisible(!tight || choices_button_->isChecked());
   show_badges(sharing && badges_.size() > 1 ? QStringList(badges_.join("  " + kBullet)) : badges_);
-  const int buttons = charts_button_->sizeHint().width() + choices_button_->sizeHint().width() + 2 * kGrid + 2 * bar_->spacing();
+  const int buttons = charts_button_->sizeHint().width() + choices_button_->sizeHint().width() +
+                      2 * kGrid + 2 * bar_->spacing();
   const int left = std::max(width() - buttons, kBadgeCharacters * fontMetrics().averageCharWidth());
   for (TintedLabel* label : badge_labels_) label->setMaximumWidth(tight ? left : QWIDGETSIZE_MAX);
 }
@@ -199,7 +237,8 @@ void RunCharts::show_badges(const QStringList& badges) {
     badge_labels_.back()->setContentsMargins(kGrid / 2, 0, kGrid / 2, 0);
     bar_->addWidget(badge_labels_.back());
   }
-  for (std::size_t i = 0; i < count; ++i) badge_labels_[i]->setText(kBullet + badges[static_cast<int>(i)]);
+  for (std::size_t i = 0; i < count; ++i)
+    badge_labels_[i]->setText(kBullet + badges[static_cast<int>(i)]);
 }
 
 void RunCharts::resizeEvent(QResizeEvent* event) {

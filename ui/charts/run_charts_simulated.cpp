@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The x axis of simulated time: a run is simulated, aside, when somebody first asks for it, and until then its points are held back.
+// The x axis of simulated time: a run is simulated, aside, when somebody first asks for it, and
+// until then its points are held back.
 #include <QApplication>
 #include <QComboBox>
 #include <QThreadPool>
@@ -12,7 +13,8 @@ namespace trainyard::ui {
 
 void RunCharts::want_simulated(Shown& shown) {
   shown.progress.want_simulated(axis_->currentIndex() == static_cast<int>(XAxis::simulated));
-  if (shown.progress.lacks_simulated()) read_anew(shown, {std::begin(kChartKinds), std::end(kChartKinds)});
+  if (shown.progress.lacks_simulated())
+    read_anew(shown, {std::begin(kChartKinds), std::end(kChartKinds)});
 }
 
 // Once; a run may have to tell first what it trains.
@@ -21,7 +23,9 @@ void RunCharts::simulate(Shown& shown) {
   const auto recorded = base::value_at(shown.run->history().header(), "experiment");
   if (!recorded) return;
   shown.simulation_asked = true;
-  QThreadPool::globalInstance()->start([charts = QPointer<RunCharts>(this), run = shown.run, recorded = *recorded, stop = no_longer_simulated_.get_token()] {
+  QThreadPool::globalInstance()->start([charts = QPointer<RunCharts>(this), run = shown.run,
+                                        recorded = *recorded,
+                                        stop = no_longer_simulated_.get_token()] {
     const auto time = simulated_time(recorded, stop);
     if (stop.stop_requested()) return;
     QMetaObject::invokeMethod(qApp, [charts, run, time] {
@@ -41,9 +45,12 @@ void RunCharts::take_simulated(const Run* run, const base::Result<SimulatedTime>
 
 // Nothing where simulated time is not asked for, or there.
 QString RunCharts::why_not_simulated() const {
-  const auto lacking = std::ranges::find_if(runs_, [](const auto& shown) { return shown->progress.lacks_simulated(); });
+  const auto lacking = std::ranges::find_if(
+      runs_, [](const auto& shown) { return shown->progress.lacks_simulated(); });
   if (lacking == runs_.end()) return {};
-  return (*lacking)->not_simulated.isEmpty() ? tr("Simulating the run at the drawn speeds") : tr("No simulated time: %1").arg((*lacking)->not_simulated);
+  return (*lacking)->not_simulated.isEmpty()
+             ? tr("Simulating the run at the drawn speeds")
+             : tr("No simulated time: %1").arg((*lacking)->not_simulated);
 }
 
 }  // namespace trainyard::ui

@@ -23,10 +23,13 @@ using telemetry::History;
 using telemetry::Metric;
 using telemetry::SeriesKey;
 
-std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optional<int> rank = {}, std::optional<int> index = {}) {
+std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optional<int> rank = {},
+                               std::optional<int> index = {}) {
   std::vector<SeriesKey> keys;
-  for (auto at = history.series().lower_bound({metric, 0, 0}); at != history.series().end() && at->first.metric == metric; ++at)
-    if ((!rank || at->first.rank == *rank) && (!index || at->first.index == *index)) keys.push_back(at->first);
+  for (auto at = history.series().lower_bound({metric, 0, 0});
+       at != history.series().end() && at->first.metric == metric; ++at)
+    if ((!rank || at->first.rank == *rank) && (!index || at->first.index == *index))
+      keys.push_back(at->first);
   return keys;
 }
 
@@ -35,19 +38,22 @@ QString rank_name(int rank) { return chart_text("rank %1").arg(rank); }
 // Gathers the lines of one chart of one run; sources without any series make no line.
 class Lines {
  public:
-  Lines(const History& history, const std::optional<RunLook>& run, const LineChoice& choice) : history_(history), run_(run), choice_(choice) {}
+  Lines(const History& history, const std::optional<RunLook>& run, const LineChoice& choice)
+      : history_(history), run_(run), choice_(choice) {}
   std::vector<LineSpec> take() { return std::move(lines_); }
   bool alone() const { return !run_; }
 
   LineSpec* add(const QString& id, const QString& label, int colour, Source source) {
     if (source.empty()) return nullptr;
-    SeriesStyle style{run_ ? (label.isEmpty() ? run_->name : run_->name + " · " + label) : label, run_ ? run_->colour : colour};
+    SeriesStyle style{run_ ? (label.isEmpty() ? run_->name : run_->name + " · " + label) : label,
+                      run_ ? run_->colour : colour};
     if (source.rate) style.joining = Joining::always;
     lines_.push_back({id, style, std::move(source), {}});
     return &lines_.back();
   }
 
-  void add_gathered(const QString& id, const QString& label, int colour, StepValues values, bool markers) {
+  void add_gathered(const QString& id, const QString& label, int colour, StepValues values,
+                    bool markers) {
     SeriesStyle style{run_ ? run_->name + " · " + label : label, run_ ? run_->colour : colour};
     if (markers) style.joining = Joining::never;
     lines_.push_back({id, style, {}, {}, values});
@@ -58,34 +64,47 @@ class Lines {
     add_gathered("held_out", chart_text("held out"), 1, held_out, true);
   }
 
-  // Sampled now and then, by each rank at steps of its own: so not summed over ranks, and nothing is said of the steps between.
+  // Sampled now and then, by each rank at steps of its own: so not summed over ranks, and nothing
+  // is said of the steps between.
   void memory() {
     for (int rank = 0; rank < history_.ranks(); ++rank)
-      if (LineSpec* line = add(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::memory_bytes, rank)}))
+      if (LineSpec* line = add(QString("rank%1").arg(rank), rank_name(rank), rank,
+                               {keys_of(history_, Metric::memory_bytes, rank)}))
         line->style.joining = Joining::never;
   }
 
   // Of the device of each rank, as it said of itself: likewise.
-  void device(Metric metric, const QString& id, const QString& label = chart_text("rank %1"), bool pale = false) {
+  void device(Metric metric, const QString& id, const QString& label = chart_text("rank %1"),
+              bool pale = false) {
     for (int rank = 0; rank < history_.ranks(); ++rank)
-      if (LineSpec* line = add(id + QString::number(rank), label.arg(rank), rank, {keys_of(history_, metric, rank)}))
+      if (LineSpec* line = add(id + QString::number(rank), label.arg(rank), rank,
+                               {keys_of(history_, metric, rank)}))
         line->style.joining = Joining::never, line->style.dashed = line->style.pale = pale;
   }
 
-  // Of one rank, part on part, but for what the plan has nothing of; and what the plan says that they take, which tells the rank. Of several runs of each the
-  // rank whose buffers take most.
+  // Of one rank, part on part, but for what the plan has nothing of; and what the plan says that
+  // they take, which tells the rank. Of several runs of each the rank whose buffers take most.
   void buffers() {
-    const int rank = alone() && choice_.buffers_of >= 0 && choice_.buffers_of < history_.ranks() ? choice_.buffers_of : with_most_buffers();
+    const int rank = alone() && choice_.buffers_of >= 0 && choice_.buffers_of < history_.ranks()
+                         ? choice_.buffers_of
+                         : with_most_buffers();
     if (rank < 0) return;
-    if (!alone()) return void(add("most", chart_text("rank that takes most"), 0, {keys_of(history_, Metric::buffer_bytes, rank)}));
-    const QString labels[] = {chart_text("parameters"),       chart_text("gradients"), chart_text("moments"),
-                              chart_text("activations"),      chart_text("other"),     chart_text("put aside on the host"),
+    if (!alone())
+      return void(add("most", chart_text("rank that takes most"), 0,
+                      {keys_of(history_, Metric::buffer_bytes, rank)}));
+    const QString labels[] = {chart_text("parameters"),
+                              chart_text("gradients"),
+                              chart_text("moments"),
+                              chart_text("activations"),
+                              chart_text("other"),
+                              chart_text("put aside on the host"),
                               chart_text("put aside on disk")};  // as run::MemoryPart
     level("plan", chart_text("plan (rank %1)").arg(rank), planned_bytes(rank), true);
     for (std::size_t part = 0; part < std::size(labels); ++part) {
       if (plans_nothing(rank, part)) continue;
       LineSpec* line =
-          add(QString("part%1").arg(part), labels[part], colour_of_part(static_cast<int>(part)), {{{Metric::buffer_bytes, rank, static_cast<int>(part)}}});
+          add(QString("part%1").arg(part), labels[part], colour_of_part(static_cast<int>(part)),
+              {{{Metric::buffer_bytes, rank, static_cast<int>(part)}}});
       if (line == nullptr) continue;
       line->style.dashed = false;
       line->style.stacked = true;
@@ -105,8 +124,11 @@ class Lines {
   std::vector<double> planned_parts(int rank) const {
     std::vector<double> parts;
     const auto all = history_.header().find("buffer_bytes");
-    if (all == history_.header().end() || !all->is_array() || static_cast<std::size_t>(rank) >= all->size()) return parts;
-    for (const base::Json& part : (*all)[static_cast<std::size_t>(rank)]) parts.push_back(part.is_number() ? part.get<double>() : 0);
+    if (all == history_.header().end() || !all->is_array() ||
+        static_cast<std::size_t>(rank) >= all->size())
+      return parts;
+    for (const base::Json& part : (*all)[static_cast<std::size_t>(rank)])
+      parts.push_back(part.is_number() ? part.get<double>() : 0);
     return parts;
   }
   double planned_bytes(int rank) const {
@@ -122,29 +144,36 @@ class Lines {
     const bool all = choice_.segment < 0;
     for (const int segment : all ? segments_with_gradients(history_) : std::vector{chosen()}) {
       const QString name = all ? segment_name(history_, segment) : chart_text("reduced");
-      LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kTextColour, first_rank(Metric::reduced_gradient_norm, segment));
+      LineSpec* line = add(QString("reduced%1").arg(segment), name, all ? segment : kTextColour,
+                           first_rank(Metric::reduced_gradient_norm, segment));
       if (line && !all) line->style.dashed = false;
     }
     if (!alone() || all) return;
     for (int rank = 0; rank < history_.ranks(); ++rank)
-      if (LineSpec* line = add_own(QString("local%1").arg(rank), chart_text("local, rank %1").arg(rank), rank,
-                                   {keys_of(history_, Metric::local_gradient_norm, rank, chosen())}))
+      if (LineSpec* line =
+              add_own(QString("local%1").arg(rank), chart_text("local, rank %1").arg(rank), rank,
+                      {keys_of(history_, Metric::local_gradient_norm, rank, chosen())}))
         line->style.dashed = line->style.pale = true;
   }
 
   void update_ratios() {
     for (const int segment : segments_with_gradients(history_))
       if (alone() || segment == chosen())
-        add(QString("segment%1").arg(segment), alone() ? segment_name(history_, segment) : "", segment, first_rank(Metric::update_ratio, segment));
+        add(QString("segment%1").arg(segment), alone() ? segment_name(history_, segment) : "",
+            segment, first_rank(Metric::update_ratio, segment));
   }
 
   void rank_bytes() {
     if (!alone() && history_.steps_apart()) return;
-    if (!alone()) return void(add("all", chart_text("all ranks"), 0, {keys_of(history_, Metric::sent_payload_bytes), Over::sum, true}));
+    if (!alone())
+      return void(add("all", chart_text("all ranks"), 0,
+                      {keys_of(history_, Metric::sent_payload_bytes), Over::sum, true}));
     for (int rank = 0; rank < history_.ranks(); ++rank) {
-      add(QString("sent%1").arg(rank), chart_text("rank %1 sent").arg(rank), rank, {keys_of(history_, Metric::sent_payload_bytes, rank), Over::sum, true});
-      if (LineSpec* line = add(QString("received%1").arg(rank), chart_text("rank %1 received").arg(rank), rank,
-                               {keys_of(history_, Metric::received_payload_bytes, rank), Over::sum, true}))
+      add(QString("sent%1").arg(rank), chart_text("rank %1 sent").arg(rank), rank,
+          {keys_of(history_, Metric::sent_payload_bytes, rank), Over::sum, true});
+      if (LineSpec* line =
+              add(QString("received%1").arg(rank), chart_text("rank %1 received").arg(rank), rank,
+                  {keys_of(history_, Metric::received_payload_bytes, rank), Over::sum, true}))
         line->style.dashed = line->style.pale = true;
     }
   }
@@ -157,31 +186,42 @@ class Lines {
     for (const LinkLine& one : links) all.parts.push_back({one.sent, Over::sum, true, {}});
     if (!alone()) return void(add("greatest", chart_text("busiest link"), 0, all));
     for (std::size_t i = 0; i < links.size(); ++i)
-      if (LineSpec* line = add(links[i].id, links[i].label, links[i].colour, all.parts[i]); line && links[i].backward)
+      if (LineSpec* line = add(links[i].id, links[i].label, links[i].colour, all.parts[i]);
+          line && links[i].backward)
         line->style.dashed = line->style.pale = true;
   }
 
   void step_time() {
-    if (!alone()) return void(add("step", chart_text("slowest rank"), 0, {keys_of(history_, Metric::step_seconds), Over::greatest}));
-    const QString labels[] = {chart_text("compute"), chart_text("wait"), chart_text("transfer"), chart_text("input"), chart_text("overhead")};  // as StepPart
+    if (!alone())
+      return void(add("step", chart_text("slowest rank"), 0,
+                      {keys_of(history_, Metric::step_seconds), Over::greatest}));
+    const QString labels[] = {chart_text("compute"), chart_text("wait"), chart_text("transfer"),
+                              chart_text("input"), chart_text("overhead")};  // as StepPart
     if (keys_of(history_, Metric::step_seconds).empty()) return;
     for (std::size_t part = 0; part < kStepParts; ++part) {
-      LineSpec& line = lines_.emplace_back(LineSpec{QString("part%1").arg(part), {labels[part], colour_of_part(static_cast<int>(part))}, {}, {}});
+      LineSpec& line =
+          lines_.emplace_back(LineSpec{QString("part%1").arg(part),
+                                       {labels[part], colour_of_part(static_cast<int>(part))},
+                                       {},
+                                       {}});
       line.style.dashed = false;
       line.style.stacked = true;
       line.part = static_cast<StepPart>(part);
       if (history_.steps_apart()) line.style.joining = Joining::always;
     }
     if (keys_of(history_, Metric::imposed_seconds).empty()) return;
-    LineSpec& line = lines_.emplace_back(LineSpec{"imposed", {chart_text("of compute imposed"), kTextColour}, {}, {}});
+    LineSpec& line = lines_.emplace_back(
+        LineSpec{"imposed", {chart_text("of compute imposed"), kTextColour}, {}, {}});
     line.style.dashed = true;
     line.part = StepPart::imposed;
   }
 
-  // With backup workers not all do a step, and what of it trains is not theirs to tell: each is shown by its own.
+  // With backup workers not all do a step, and what of it trains is not theirs to tell: each is
+  // shown by its own.
   void samples_rate() {
     const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
-    if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step()) return samples_rates();
+    if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step())
+      return samples_rates();
     if (LineSpec* line = add("rate", alone() ? chart_text("all ranks") : "", 0, {all}))
       line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
@@ -189,33 +229,40 @@ class Lines {
   // Each rank by its own steps.
   void samples_rates() {
     for (int rank = 0; alone() && rank < history_.ranks(); ++rank)
-      if (LineSpec* line = add_own(QString("rate%1").arg(rank), rank_name(rank), rank, {keys_of(history_, Metric::samples, rank)}))
+      if (LineSpec* line = add_own(QString("rate%1").arg(rank), rank_name(rank), rank,
+                                   {keys_of(history_, Metric::samples, rank)}))
         line->divisor = {keys_of(history_, Metric::step_seconds, rank), Over::greatest};
   }
 
-  // Of each worker's gradients, as the first server saw them; or of each stage's, as it updated by them.
+  // Of each worker's gradients, as the first server saw them; or of each stage's, as it updated by
+  // them.
   void staleness() {
     const std::vector<SeriesKey> keys = telemetry::gradient_series(history_, Metric::staleness);
     const bool stages = stages_tell(history_);
     for (const SeriesKey& key : keys)
-      if (LineSpec* line = add(QString("worker%1").arg(key.index), alone() ? whose_gradients(history_, key.index) : "", key.index, {{key}}))
+      if (LineSpec* line =
+              add(QString("worker%1").arg(key.index),
+                  alone() ? whose_gradients(history_, key.index) : "", key.index, {{key}}))
         line->style.joining = Joining::never, line->style.reach = Reach::nearly_all;
     if (keys.empty() || !alone()) return;
-    if (stages || history_.header().contains("first_server")) staleness_over_time();  // else an older recording
+    if (stages || history_.header().contains("first_server"))
+      staleness_over_time();  // else an older recording
     staleness_by_theory();
   }
 
   // Of all workers together, block by block.
   void staleness_over_time() {
     const QString of = chart_text("of %1").arg(telemetry::StalenessBlocks::kGradients);  // in a row
-    const std::tuple<const char*, QString, StepValues> all[] = {{"mean", chart_text("mean %1").arg(of), &History::staleness_mean},
-                                                                {"p95", chart_text("p95 %1").arg(of), &History::staleness_p95},
-                                                                {"most", chart_text("most %1").arg(of), &History::staleness_most}};
+    const std::tuple<const char*, QString, StepValues> all[] = {
+        {"mean", chart_text("mean %1").arg(of), &History::staleness_mean},
+        {"p95", chart_text("p95 %1").arg(of), &History::staleness_p95},
+        {"most", chart_text("most %1").arg(of), &History::staleness_most}};
     for (const auto& [id, label, values] : all) {
       add_gathered(id, label, kTextColour, values, false);
       SeriesStyle& style = lines_.back().style;
       style.joining = Joining::always;  // a value is of the gradients since the one before it
-      style.dashed = values == &History::staleness_most, style.pale = values != &History::staleness_mean;
+      style.dashed = values == &History::staleness_most,
+      style.pale = values != &History::staleness_mean;
       style.reach = Reach::rest;
     }
   }
@@ -225,10 +272,19 @@ class Lines {
     const auto theory = recorded_staleness_theory(history_);
     if (!theory) return;
     const QString formula = QString::fromStdString(theory->words);
-    if (theory->mean && theory->mean == theory->most) return level("theory", chart_text("by theory always %1").arg(*theory->mean), *theory->mean, true);
-    if (theory->mean) level("theory_mean", chart_text("by theory, mean: %1 = %2").arg(formula, QString::number(*theory->mean, 'g', 4)), *theory->mean, true);
-    if (theory->mean) lines_.back().of_all_ranks = true;  // of fewer workers it is another; a bound still holds
-    if (theory->most) level("theory_most", chart_text("by theory, most: %1 = %2").arg(formula).arg(*theory->most), static_cast<double>(*theory->most), false);
+    if (theory->mean && theory->mean == theory->most)
+      return level("theory", chart_text("by theory always %1").arg(*theory->mean), *theory->mean,
+                   true);
+    if (theory->mean)
+      level("theory_mean",
+            chart_text("by theory, mean: %1 = %2")
+                .arg(formula, QString::number(*theory->mean, 'g', 4)),
+            *theory->mean, true);
+    if (theory->mean)
+      lines_.back().of_all_ranks = true;  // of fewer workers it is another; a bound still holds
+    if (theory->most)
+      level("theory_most", chart_text("by theory, most: %1 = %2").arg(formula).arg(*theory->most),
+            static_cast<double>(*theory->most), false);
   }
 
   // Measured now and then; from each measure on, what the mixing matrix alone leaves of it at most.
@@ -237,7 +293,8 @@ class Lines {
     add_gathered("consensus", chart_text("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
     const double left = history_.header().value("lambda_2", 0.0);  // of every step
-    add_gathered("decay", chart_text("without gradients (|λ₂| = %1)").arg(left, 0, 'g', 4), 1, &History::consensus_decay, false);
+    add_gathered("decay", chart_text("without gradients (|λ₂| = %1)").arg(left, 0, 'g', 4), 1,
+                 &History::consensus_decay, false);
     lines_.back().style.joining = Joining::always;
     lines_.back().style.dashed = lines_.back().style.pale = true;
   }
@@ -247,16 +304,25 @@ class Lines {
   // So far, asked for or answered, of each rank on its own clock.
   void averages() { of_ranks(Metric::averages); }
 
-  void compression_ratio() { add("ratio", alone() ? chart_text("gradient / sent by a rank") : "", 0, first_rank(Metric::compression_ratio, 0)); }
+  void compression_ratio() {
+    add("ratio", alone() ? chart_text("gradient / sent by a rank") : "", 0,
+        first_rank(Metric::compression_ratio, 0));
+  }
 
   void table_ratios() { of_ranks(Metric::table_ratio); }
 
-  void loss_scale() { add("scale", alone() ? chart_text("loss scale") : "", 0, first_rank(Metric::loss_scale, 0)); }
+  void loss_scale() {
+    add("scale", alone() ? chart_text("loss scale") : "", 0, first_rank(Metric::loss_scale, 0));
+  }
 
-  void learning_rate() { add("rate", alone() ? chart_text("learning rate") : "", 0, first_rank(Metric::learning_rate, 0)); }
+  void learning_rate() {
+    add("rate", alone() ? chart_text("learning rate") : "", 0,
+        first_rank(Metric::learning_rate, 0));
+  }
 
  private:
-  // Of a rank alone: where ranks do steps apart, those between two of its own are others', and no value of it is missing there.
+  // Of a rank alone: where ranks do steps apart, those between two of its own are others', and no
+  // value of it is missing there.
   LineSpec* add_own(const QString& id, const QString& label, int colour, Source source) {
     LineSpec* line = add(id, label, colour, std::move(source));
     if (line && history_.steps_apart()) line->style.joining = Joining::always;
@@ -264,8 +330,12 @@ class Lines {
   }
 
   void of_ranks(Metric metric) {
-    if (!alone()) return void(add("greatest", chart_text("greatest of ranks"), 0, {keys_of(history_, metric), Over::greatest}));
-    for (int rank = 0; rank < history_.ranks(); ++rank) add_own(QString("rank%1").arg(rank), rank_name(rank), rank, {keys_of(history_, metric, rank)});
+    if (!alone())
+      return void(add("greatest", chart_text("greatest of ranks"), 0,
+                      {keys_of(history_, metric), Over::greatest}));
+    for (int rank = 0; rank < history_.ranks(); ++rank)
+      add_own(QString("rank%1").arg(rank), rank_name(rank), rank,
+              {keys_of(history_, metric, rank)});
   }
 
   void level(const QString& id, const QString& label, double value, bool dashed) {
@@ -282,7 +352,9 @@ class Lines {
   }
   int chosen() const {
     const std::vector<int> with = segments_with_gradients(history_);
-    return with.empty() || std::ranges::find(with, choice_.segment) != with.end() ? std::max(choice_.segment, 0) : with.front();
+    return with.empty() || std::ranges::find(with, choice_.segment) != with.end()
+               ? std::max(choice_.segment, 0)
+               : with.front();
   }
 
   const History& history_;
@@ -295,7 +367,9 @@ class Lines {
 
 QString segment_name(const telemetry::History& history, int segment) {
   const auto& names = history.segments();
-  return segment < static_cast<int>(names.size()) ? QString::fromStdString(names[static_cast<std::size_t>(segment)]) : chart_text("segment %1").arg(segment);
+  return segment < static_cast<int>(names.size())
+             ? QString::fromStdString(names[static_cast<std::size_t>(segment)])
+             : chart_text("segment %1").arg(segment);
 }
 
 bool stages_tell(const telemetry::History& history) {
@@ -304,7 +378,8 @@ bool stages_tell(const telemetry::History& history) {
 }
 
 QString whose_gradients(const telemetry::History& history, int rank) {
-  return (stages_tell(history) ? chart_text("stage, rank %1") : chart_text("worker, rank %1")).arg(rank);
+  return (stages_tell(history) ? chart_text("stage, rank %1") : chart_text("worker, rank %1"))
+      .arg(rank);
 }
 
 std::vector<int> segments_with_gradients(const telemetry::History& history) {
@@ -317,52 +392,66 @@ std::vector<int> segments_with_gradients(const telemetry::History& history) {
   return segments;
 }
 
-bool sends(const telemetry::History& history) { return !keys_of(history, Metric::sent_payload_bytes).empty(); }
+bool sends(const telemetry::History& history) {
+  return !keys_of(history, Metric::sent_payload_bytes).empty();
+}
 
 // Whoever uses the GPU, as its driver says.
 static ChartTitle gpu_chart_title(ChartKind kind) {
-  const auto said = [](const QString& what) { return chart_text("%1 As its driver says, whoever uses it; sampled twice a second.").arg(what); };
+  const auto said = [](const QString& what) {
+    return chart_text("%1 As its driver says, whoever uses it; sampled twice a second.").arg(what);
+  };
   if (kind == ChartKind::gpu_busy)
     return {"gpu_busy", chart_text("GPU busy"), chart_text("of the time"),
             said(chart_text("Part of the last moments in which anything ran on the rank’s GPU."))};
-  if (kind == ChartKind::gpu_memory) return {"gpu_memory", chart_text("GPU memory"), "B", said(chart_text("Taken on the rank’s GPU."))};
-  if (kind == ChartKind::gpu_power) return {"gpu_power", chart_text("GPU power"), "W", said(chart_text("What the rank’s GPU takes; 0: it does not say."))};
-  return {"gpu_traffic", chart_text("GPU traffic"), "B/s", said(chart_text("What the rank’s GPU receives, and (pale) sends, over the bus of its host."))};
+  if (kind == ChartKind::gpu_memory)
+    return {"gpu_memory", chart_text("GPU memory"), "B",
+            said(chart_text("Taken on the rank’s GPU."))};
+  if (kind == ChartKind::gpu_power)
+    return {"gpu_power", chart_text("GPU power"), "W",
+            said(chart_text("What the rank’s GPU takes; 0: it does not say."))};
+  return {"gpu_traffic", chart_text("GPU traffic"), "B/s",
+          said(chart_text(
+              "What the rank’s GPU receives, and (pale) sends, over the bus of its host."))};
 }
 
 // Of what few runs do.
 static ChartTitle special_chart_title(ChartKind kind) {
   switch (kind) {
     case ChartKind::residual_norm:
-      return {"residual_norm", chart_text("What compression left out"), chart_text("L2 norm"),
-              chart_text("Of what a rank has left out of its gradients so far, and adds to the next.")};
+      return {
+          "residual_norm", chart_text("What compression left out"), chart_text("L2 norm"),
+          chart_text("Of what a rank has left out of its gradients so far, and adds to the next.")};
     case ChartKind::compression_ratio:
       return {"compression_ratio", chart_text("Compression of gradients"), chart_text("times"),
               chart_text("Bytes of the gradient by those that a rank sent in its place.")};
     case ChartKind::table_ratio:
-      return {
-          "table_ratio", chart_text("Tables: whole / rows named"), chart_text("times"),
-          chart_text("Bytes of whole tables by those of the rows that a worker’s samples named. In a round in which it evaluates it pulls whole tables, so the "
-                     "ratio drops there.")};
+      return {"table_ratio", chart_text("Tables: whole / rows named"), chart_text("times"),
+              chart_text("Bytes of whole tables by those of the rows that a worker’s samples "
+                         "named. In a round in which it evaluates it pulls whole tables, so the "
+                         "ratio drops there.")};
     case ChartKind::loss_scale:
       return {"loss_scale", chart_text("Loss scale"), chart_text("times"),
-              chart_text("By what the loss of the step was multiplied, so that fp16 holds its gradients: half of it after a step that was skipped.")};
+              chart_text("By what the loss of the step was multiplied, so that fp16 holds its "
+                         "gradients: half of it after a step that was skipped.")};
     case ChartKind::consensus:
-      return {
-          "consensus", chart_text("Distance of ranks from their mean"), chart_text("L2 norm"),
-          chart_text(
-              "How far a rank’s parameters are from the mean of all: the root of the mean square over ranks, at the steps at which it was measured. Dashed, "
-              "from "
-              "each of these to the next: what would be left of it at most if nobody took a step of its own; a step leaves |λ₂| of it.")};
+      return {"consensus", chart_text("Distance of ranks from their mean"), chart_text("L2 norm"),
+              chart_text("How far a rank’s parameters are from the mean of all: the root of the "
+                         "mean square over ranks, at the steps at which it was measured. Dashed, "
+                         "from "
+                         "each of these to the next: what would be left of it at most if nobody "
+                         "took a step of its own; a step leaves |λ₂| of it.")};
     case ChartKind::averages:
       return {"averages", chart_text("Averages with one neighbour"), chart_text("averages"),
-              chart_text("How many averages with one neighbour a rank has made so far, asked for or answered.")};
+              chart_text("How many averages with one neighbour a rank has made so far, asked for "
+                         "or answered.")};
     case ChartKind::staleness:
       return {"staleness", chart_text("Staleness of gradients"), chart_text("versions"),
-              chart_text(
-                  "Of a gradient: the version of the parameters that it was applied to, minus the version that it was computed by. The axis goes as far as 99 "
-                  "of 100 "
-                  "gradients do; those beyond, as of a worker that evaluated meanwhile, are marked at its end (the chart’s menu has it go on to the last).")};
+              chart_text("Of a gradient: the version of the parameters that it was applied to, "
+                         "minus the version that it was computed by. The axis goes as far as 99 "
+                         "of 100 "
+                         "gradients do; those beyond, as of a worker that evaluated meanwhile, are "
+                         "marked at its end (the chart’s menu has it go on to the last).")};
     default: return gpu_chart_title(kind);
   }
 }
@@ -371,42 +460,58 @@ ChartTitle chart_title(ChartKind kind) {
   switch (kind) {
     case ChartKind::loss:
       return {"loss", chart_text("Loss"), "",
-              chart_text("Of training: the mean over the samples of a step, of all ranks. Held out: over all held-out samples, where it was measured.")};
+              chart_text("Of training: the mean over the samples of a step, of all ranks. Held "
+                         "out: over all held-out samples, where it was measured.")};
     case ChartKind::accuracy:
-      return {"accuracy", chart_text("Accuracy"), "", chart_text("The part of the samples that were put into the right class, of those that the loss is of.")};
+      return {"accuracy", chart_text("Accuracy"), "",
+              chart_text("The part of the samples that were put into the right class, of those "
+                         "that the loss is of.")};
     case ChartKind::gradient_norm:
-      return {
-          "gradient_norm", chart_text("Gradient norm"), chart_text("L2 norm"),
-          chart_text("Local: of the mean over a rank’s own samples, before anything is reduced. Reduced: of the gradient that the parameters are updated by.")};
+      return {"gradient_norm", chart_text("Gradient norm"), chart_text("L2 norm"),
+              chart_text("Local: of the mean over a rank’s own samples, before anything is "
+                         "reduced. Reduced: of the gradient that the parameters are updated by.")};
     case ChartKind::update_ratio:
       return {"update_ratio", chart_text("Update ratio"), chart_text("|Δw| / |w|"),
-              chart_text("How much an update changes the parameters, by their norm: about 0.001 is usual; far more makes training unstable.")};
+              chart_text("How much an update changes the parameters, by their norm: about 0.001 is "
+                         "usual; far more makes training unstable.")};
     case ChartKind::rank_bytes:
       return {"rank_bytes", chart_text("Traffic of ranks within steps"), "B/s",
-              chart_text("Payload that a rank sent and received, counted where bytes move, by the time that it spent within steps.")};
+              chart_text("Payload that a rank sent and received, counted where bytes move, by the "
+                         "time that it spent within steps.")};
     case ChartKind::link_bytes:
       return {"link_bytes", chart_text("Traffic of links within steps"), "B/s",
-              chart_text("Payload between two ranks each way, counted where bytes move, by the time that the sender spent within steps.")};
+              chart_text("Payload between two ranks each way, counted where bytes move, by the "
+                         "time that the sender spent within steps.")};
     case ChartKind::step_time:
       return {"step_time", chart_text("Step time"), "s",
-              chart_text("Of a step of a rank: what it computes, waits for others, transfers, waits for samples, and what its loop takes besides.")};
+              chart_text("Of a step of a rank: what it computes, waits for others, transfers, "
+                         "waits for samples, and what its loop takes besides.")};
     case ChartKind::samples_rate:
       return {"samples_rate", chart_text("Throughput within steps"), chart_text("samples/s"),
-              chart_text("Samples of a step by its time, summed over ranks; what lies between steps, as evaluation, is not in it.")};
-    case ChartKind::learning_rate: return {"learning_rate", chart_text("Learning rate"), "", chart_text("By the schedule, as the update of the step used it.")};
+              chart_text("Samples of a step by its time, summed over ranks; what lies between "
+                         "steps, as evaluation, is not in it.")};
+    case ChartKind::learning_rate:
+      return {"learning_rate", chart_text("Learning rate"), "",
+              chart_text("By the schedule, as the update of the step used it.")};
     case ChartKind::memory:
-      return {"memory", chart_text("Resident memory of ranks"), "B", chart_text("What the system says that a rank’s process holds; sampled twice a second.")};
+      return {
+          "memory", chart_text("Resident memory of ranks"), "B",
+          chart_text("What the system says that a rank’s process holds; sampled twice a second.")};
     case ChartKind::buffers:
       return {"buffers", chart_text("Buffers, by what they are for"), "B",
-              chart_text("Of one rank (Buffers of), as much as is in memory; sampled twice a second. The program and its data are not in it.")};
+              chart_text("Of one rank (Buffers of), as much as is in memory; sampled twice a "
+                         "second. The program and its data are not in it.")};
     default: return special_chart_title(kind);
   }
 }
 
 QStringList told_behind(std::int64_t step, std::int64_t charted) {
   const std::int64_t behind = step - charted;
-  if (behind < kStepsBehind || static_cast<double>(behind) < kPartBehind * static_cast<double>(step)) return {};
-  return {chart_text("charts are %1 behind the run, and catch up").arg(counted(behind, chart_text("steps")))};
+  if (behind < kStepsBehind ||
+      static_cast<double>(behind) < kPartBehind * static_cast<double>(step))
+    return {};
+  return {chart_text("charts are %1 behind the run, and catch up")
+              .arg(counted(behind, chart_text("steps")))};
 }
 
 QStringList what_tells_apart(const QStringList& names) {
@@ -416,7 +521,9 @@ QStringList what_tells_apart(const QStringList& names) {
     for (QStringList& of_one : words) of_one.removeFirst();
   };
   const auto common = [&] {
-    return std::ranges::all_of(words, [&](const QStringList& of_one) { return of_one.size() > 1 && of_one.first() == words.first().first(); });
+    return std::ranges::all_of(words, [&](const QStringList& of_one) {
+      return of_one.size() > 1 && of_one.first() == words.first().first();
+    });
   };
   while (!words.isEmpty() && common()) drop_first();
   QStringList left;
@@ -424,11 +531,16 @@ QStringList what_tells_apart(const QStringList& names) {
   return left;
 }
 
-std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std::optional<RunLook>& run, const LineChoice& choice) {
+std::vector<LineSpec> lines_of(ChartKind kind, const History& history,
+                               const std::optional<RunLook>& run, const LineChoice& choice) {
   Lines lines(history, run, choice);
   switch (kind) {
-    case ChartKind::loss: lines.train_and_held_out(&History::train_loss, &History::held_out_loss); break;
-    case ChartKind::accuracy: lines.train_and_held_out(&History::train_accuracy, &History::held_out_accuracy); break;
+    case ChartKind::loss:
+      lines.train_and_held_out(&History::train_loss, &History::held_out_loss);
+      break;
+    case ChartKind::accuracy:
+      lines.train_and_held_out(&History::train_accuracy, &History::held_out_accuracy);
+      break;
     case ChartKind::gradient_norm: lines.gradient_norms(); break;
     case ChartKind::update_ratio: lines.update_ratios(); break;
     case ChartKind::rank_bytes: lines.rank_bytes(); break;
@@ -442,10 +554,13 @@ std::vector<LineSpec> lines_of(ChartKind kind, const History& history, const std
     case ChartKind::gpu_memory: lines.device(Metric::device_memory_bytes, "memory"); break;
     case ChartKind::gpu_power: lines.device(Metric::device_watts, "watts"); break;
     case ChartKind::gpu_traffic:
-      lines.device(Metric::device_received_bytes_per_second, "received", chart_text("rank %1 received"));
+      lines.device(Metric::device_received_bytes_per_second, "received",
+                   chart_text("rank %1 received"));
       lines.device(Metric::device_sent_bytes_per_second, "sent", chart_text("rank %1 sent"), true);
-      lines.device(Metric::device_links_received_bytes_per_second, "links_received", chart_text("rank %1 received by NVLink"));
-      lines.device(Metric::device_links_sent_bytes_per_second, "links_sent", chart_text("rank %1 sent by NVLink"), true);
+      lines.device(Metric::device_links_received_bytes_per_second, "links_received",
+                   chart_text("rank %1 received by NVLink"));
+      lines.device(Metric::device_links_sent_bytes_per_second, "links_sent",
+                   chart_text("rank %1 sent by NVLink"), true);
       break;
     case ChartKind::residual_norm: lines.residual_norms(); break;
     case ChartKind::compression_ratio: lines.compression_ratio(); break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which lines each live chart has, and how each is made from a run's history. Pure: a history in, points out.
+// Which lines each live chart has, and how each is made from a run's history. Pure: a history in,
+// points out.
 #pragma once
 
 #include <QString>
@@ -43,11 +44,17 @@ enum class ChartKind {
   gpu_traffic
 };
 // In the order of the cards, until a person arranges them.
-inline constexpr ChartKind kChartKinds[] = {
-    ChartKind::loss,          ChartKind::accuracy,   ChartKind::staleness,   ChartKind::consensus,         ChartKind::gradient_norm, ChartKind::step_time,
-    ChartKind::rank_bytes,    ChartKind::link_bytes, ChartKind::table_ratio, ChartKind::compression_ratio, ChartKind::update_ratio,  ChartKind::samples_rate,
-    ChartKind::learning_rate, ChartKind::memory,     ChartKind::buffers,     ChartKind::residual_norm,     ChartKind::loss_scale,    ChartKind::averages,
-    ChartKind::gpu_busy,      ChartKind::gpu_memory, ChartKind::gpu_traffic, ChartKind::gpu_power};
+inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,
+                                            ChartKind::staleness,     ChartKind::consensus,
+                                            ChartKind::gradient_norm, ChartKind::step_time,
+                                            ChartKind::rank_bytes,    ChartKind::link_bytes,
+                                            ChartKind::table_ratio,   ChartKind::compression_ratio,
+                                            ChartKind::update_ratio,  ChartKind::samples_rate,
+                                            ChartKind::learning_rate, ChartKind::memory,
+                                            ChartKind::buffers,       ChartKind::residual_norm,
+                                            ChartKind::loss_scale,    ChartKind::averages,
+                                            ChartKind::gpu_busy,      ChartKind::gpu_memory,
+                                            ChartKind::gpu_traffic,   ChartKind::gpu_power};
 
 struct ChartTitle {
   const char* name;  // snake_case, stable: for saved arrangements
@@ -62,7 +69,8 @@ constexpr bool is_special(ChartKind kind) { return kind >= ChartKind::residual_n
 std::vector<int> segments_with_gradients(const telemetry::History& history);
 QString segment_name(const telemetry::History& history, int segment);
 
-// Whether the staleness of gradients is told by stages, each of its own; else by servers, of workers.
+// Whether the staleness of gradients is told by stages, each of its own; else by servers, of
+// workers.
 bool stages_tell(const telemetry::History& history);
 QString whose_gradients(const telemetry::History& history, int rank);  // "worker, rank 3"
 
@@ -71,7 +79,8 @@ bool sends(const telemetry::History& history);
 
 // What a person chose to see of runs.
 struct LineChoice {
-  int segment = 0;  // -1: all of them, reduced only; one without a gradient stands for the first that has one
+  int segment =
+      0;  // -1: all of them, reduced only; one without a gradient stands for the first that has one
   static constexpr int kMean = -1, kSlowest = -2;
   int step_time_of = kMean;  // or a rank
   static constexpr int kFullest = -1;
@@ -79,8 +88,8 @@ struct LineChoice {
   bool operator==(const LineChoice&) const = default;
 };
 
-// Metric series of a history, put together: each value, or the growth of each total by the time that its rank spent within steps;
-// over the sources at each step.
+// Metric series of a history, put together: each value, or the growth of each total by the time
+// that its rank spent within steps; over the sources at each step.
 struct Source {
   std::vector<telemetry::SeriesKey> keys;
   Over over = Over::sum;
@@ -90,8 +99,9 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-// The time of a step, in parts whose sum it is. Overhead: what the loop of a rank takes besides. Imposed is none of them, but a part of
-// compute: held back, because the rank is slowed down or paced.
+// The time of a step, in parts whose sum it is. Overhead: what the loop of a rank takes besides.
+// Imposed is none of them, but a part of compute: held back, because the rank is slowed down or
+// paced.
 enum class StepPart { compute, wait, transfer, input, overhead, imposed };
 inline constexpr std::size_t kStepParts = 5;
 
@@ -104,28 +114,33 @@ struct LineSpec {
   Source divisor;                  // when it has keys: the line is source / divisor
   StepValues gathered = nullptr;   // instead of a source: values that the history has put together
   std::optional<StepPart> part{};  // instead of a source: of the time of a step
-  std::optional<double> level{};   // in the place of each value: what does not change from step to step
-  bool of_all_ranks = false;       // the line ends where one was lost
+  std::optional<double>
+      level{};                // in the place of each value: what does not change from step to step
+  bool of_all_ranks = false;  // the line ends where one was lost
 };
 
 // Of charts that do not keep up with a run that is at `step`; empty where they do.
 QStringList told_behind(std::int64_t step, std::int64_t charted);
 
-// Legends are narrow: of names that begin with the same words, what comes after these; of each at least its last word.
+// Legends are narrow: of names that begin with the same words, what comes after these; of each at
+// least its last word.
 QStringList what_tells_apart(const QStringList& names);
 
-// `run`: how the run is told apart from others on the same charts; nothing when it is alone, and ranks are shown one by one.
+// `run`: how the run is told apart from others on the same charts; nothing when it is alone, and
+// ranks are shown one by one.
 struct RunLook {
   QString name;
   int colour = 0;
 };
-std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history, const std::optional<RunLook>& run, const LineChoice& choice);
+std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history,
+                               const std::optional<RunLook>& run, const LineChoice& choice);
 
-// All reading of a history is by portions, of so many values of each series at most, for it may be long. What reads a portion says
-// whether there is more to read.
+// All reading of a history is by portions, of so many values of each series at most, for it may be
+// long. What reads a portion says whether there is more to read.
 inline constexpr std::size_t kValuesAtOnce = 64;
 
-// What all ranks have trained on and sent, payload alone; and by when they would have, at the drawn speeds, where that is known.
+// What all ranks have trained on and sent, payload alone; and by when they would have, at the drawn
+// speeds, where that is known.
 struct Progress {
   double samples = 0, bytes = 0;
   double simulated = std::numeric_limits<double>::quiet_NaN();
@@ -143,7 +158,9 @@ class ProgressCounter {
   void set_simulated(SimulatedTime time) { simulated_ = std::move(time); }
   bool lacks_simulated() const { return wants_simulated_ && !simulated_; }
   // Whether all ranks have reported the step, or never will.
-  bool knows(double step) const { return !lacks_simulated() && (over_ || (!steps_.empty() && step <= steps_.back())); }
+  bool knows(double step) const {
+    return !lacks_simulated() && (over_ || (!steps_.empty() && step <= steps_.back()));
+  }
   Progress at(double step) const;
 
  private:
@@ -170,10 +187,12 @@ class ProgressCounter {
   bool over_ = false;
 };
 
-// The time that a rank has spent within steps: no pace, no pause and no measuring between them is in it.
+// The time that a rank has spent within steps: no pace, no pause and no measuring between them is
+// in it.
 class StepClock {
  public:
-  // To the end of `step`; steps never fall. Whether the time of every step since the last one is known.
+  // To the end of `step`; steps never fall. Whether the time of every step since the last one is
+  // known.
   bool advance(const telemetry::History& history, int rank, int step);
   double seconds() const { return seconds_; }
 
@@ -196,7 +215,8 @@ class SourceReader {
     RateMeter meter;
     StepClock clock;
   };
-  static std::optional<double> rate(const telemetry::History& history, Cursor& cursor, int step, double total);
+  static std::optional<double> rate(const telemetry::History& history, Cursor& cursor, int step,
+                                    double total);
   void gather(const SeriesPoint& point, std::vector<SeriesPoint>& out);
   bool rate_;
   std::vector<Cursor> cursors_;
@@ -204,12 +224,15 @@ class SourceReader {
   StepGather gather_;
 };
 
-// The time of each step in its parts, of steps whose every part every rank that is asked about has reported. Read once for all lines.
+// The time of each step in its parts, of steps whose every part every rank that is asked about has
+// reported. Read once for all lines.
 class StepSplit {
  public:
   explicit StepSplit(int of) : of_(of) {}  // as LineChoice::step_time_of
   bool read(const telemetry::History& history);
-  const std::vector<telemetry::StepValue>& values(StepPart part) const { return values_[static_cast<std::size_t>(part)]; }
+  const std::vector<telemetry::StepValue>& values(StepPart part) const {
+    return values_[static_cast<std::size_t>(part)];
+  }
 
  private:
   using Parts = std::array<double, kStepParts + 1>;  // as StepPart
@@ -230,9 +253,9 @@ class StepSplit {
   void add(const telemetry::StepValue& whole, const Parts& parts, int ranks);
 
   int of_;
-  bool apart_ = false;                 // steps are told in their order, though ranks do not end them so
-  std::int32_t next_ = 0;              // then: after the one told last
-  std::map<int, Cursor> cursors_;      // by rank
+  bool apart_ = false;             // steps are told in their order, though ranks do not end them so
+  std::int32_t next_ = 0;          // then: after the one told last
+  std::map<int, Cursor> cursors_;  // by rank
   std::map<std::int32_t, Open> open_;  // by step
   std::array<std::vector<telemetry::StepValue>, kStepParts + 1> values_;
 };
@@ -242,8 +265,10 @@ class LineReader {
   explicit LineReader(const LineSpec& spec);
   // Whether lines of that kind have the same points, whatever they look like.
   bool reads_as(const LineSpec& spec) const;
-  // Appends the next points, of steps whose progress is known. `progress` and `split` were read before it.
-  bool read(const telemetry::History& history, const ProgressCounter& progress, const StepSplit& split, std::vector<SeriesPoint>& out);
+  // Appends the next points, of steps whose progress is known. `progress` and `split` were read
+  // before it.
+  bool read(const telemetry::History& history, const ProgressCounter& progress,
+            const StepSplit& split, std::vector<SeriesPoint>& out);
 
  private:
   bool read_values(const std::vector<telemetry::StepValue>& values, std::vector<SeriesPoint>& out);
@@ -253,7 +278,7 @@ class LineReader {
   SourceReader source_, divisor_;
   std::size_t next_value_ = 0;
   std::deque<SeriesPoint> dividends_, divisors_;  // not yet matched, by step
-  std::deque<SeriesPoint> held_back_;             // it is not known yet where they stand in samples and bytes
+  std::deque<SeriesPoint> held_back_;  // it is not known yet where they stand in samples and bytes
 };
 
 }  // namespace trainyard::ui

@@ -14,7 +14,8 @@ using telemetry::Series;
 
 namespace {
 
-constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds, Metric::transfer_seconds, Metric::input_seconds};  // as StepPart
+constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds,
+                                   Metric::transfer_seconds, Metric::input_seconds};  // as StepPart
 
 std::size_t size_of(const Series* series) { return series ? series->values.size() : 0; }
 
@@ -27,14 +28,19 @@ double value_of(const Series* series, std::int32_t step, std::size_t& next) {
 // The step in which the first rank was lost that trains.
 double first_loss(const History& history) {
   const auto evaluator = history.header().value("evaluator", -1);
-  const auto lost = std::ranges::find_if(history.faults(), [&](const telemetry::Fault& fault) { return fault.kind == "lost" && fault.rank != evaluator; });
-  return lost == history.faults().end() ? std::numeric_limits<double>::infinity() : static_cast<double>(lost->step);
+  const auto lost = std::ranges::find_if(history.faults(), [&](const telemetry::Fault& fault) {
+    return fault.kind == "lost" && fault.rank != evaluator;
+  });
+  return lost == history.faults().end() ? std::numeric_limits<double>::infinity()
+                                        : static_cast<double>(lost->step);
 }
 
 // As the run recorded its data; not a number where it did not.
 double samples_of_pass(const History& history) {
   const auto samples = base::value_at(history.header(), "experiment.data.train_samples");
-  return samples && samples->is_number() && samples->get<double>() > 0 ? samples->get<double>() : std::numeric_limits<double>::quiet_NaN();
+  return samples && samples->is_number() && samples->get<double>() > 0
+             ? samples->get<double>()
+             : std::numeric_limits<double>::quiet_NaN();
 }
 
 // Of a run that goes on from a checkpoint; else 0.
@@ -43,16 +49,20 @@ std::int32_t first_step(const History& history) {
   return step && step->is_number_integer() ? step->get<std::int32_t>() : 0;
 }
 
-std::size_t end_of_portion(std::size_t next, std::size_t size) { return std::min(size, next + kValuesAtOnce); }
+std::size_t end_of_portion(std::size_t next, std::size_t size) {
+  return std::min(size, next + kValuesAtOnce);
+}
 
 }  // namespace
 
 void ProgressCounter::look_for_senders(const History& history) {
   if (known_series_ == history.series().size()) return;
   known_series_ = history.series().size();
-  for (auto at = history.series().lower_bound({Metric::sent_payload_bytes, 0, 0}); at != history.series().end(); ++at) {
+  for (auto at = history.series().lower_bound({Metric::sent_payload_bytes, 0, 0});
+       at != history.series().end(); ++at) {
     if (at->first.metric != Metric::sent_payload_bytes) break;
-    if (std::ranges::find(sent_, at->first, &Sent::key) == sent_.end()) sent_.push_back({at->first});
+    if (std::ranges::find(sent_, at->first, &Sent::key) == sent_.end())
+      sent_.push_back({at->first});
   }
 }
 
@@ -61,17 +71,20 @@ double ProgressCounter::sent_by(const History& history, double step) {
   double all = 0;
   for (Sent& sent : sent_) {
     const Series* series = history.find(sent.key);
-    for (; sent.next < size_of(series) && series->steps[sent.next] <= step; ++sent.next) sent.bytes = series->values[sent.next];
+    for (; sent.next < size_of(series) && series->steps[sent.next] <= step; ++sent.next)
+      sent.bytes = series->values[sent.next];
     all += sent.bytes;
   }
   return all;
 }
 
-// Of workers of servers in step: an update takes the gradients of so many as came first. With backup workers others report the step as well, later, or do not
-// do it; so steps are told in their order, and what comes too late is in none.
+// Of workers of servers in step: an update takes the gradients of so many as came first. With
+// backup workers others report the step as well, later, or do not do it; so steps are told in their
+// order, and what comes too late is in none.
 bool ProgressCounter::read_updates(const History& history, bool over) {
   const auto needed = static_cast<std::size_t>(history.reports_of_step());
-  std::int32_t step = steps_.empty() ? first_step(history) : static_cast<std::int32_t>(steps_.back()) + 1;
+  std::int32_t step =
+      steps_.empty() ? first_step(history) : static_cast<std::int32_t>(steps_.back()) + 1;
   for (std::size_t told = 0; told < kValuesAtOnce; ++step) {
     std::vector<std::pair<double, double>> reports;  // when, and of how many samples
     std::int32_t furthest = -1;
@@ -111,7 +124,8 @@ bool ProgressCounter::read(const History& history, bool over) {
     const Series* series = history.find({Metric::samples, rank, 0});
     std::size_t& i = read_[rank];
     for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i) {
-      const SeriesPoint report{static_cast<double>(series->steps[i]), 0, series->seconds[i], series->values[i]};
+      const SeriesPoint report{static_cast<double>(series->steps[i]), 0, series->seconds[i],
+                               series->values[i]};
       if (history.steps_apart()) apart_.add(report);
       else if (const auto done = gather_->add(report)) add(history, *done);
     }
@@ -122,18 +136,23 @@ bool ProgressCounter::read(const History& history, bool over) {
   return more;
 }
 
-void Progress::put_into(SeriesPoint& point) const { point.samples = samples, point.bytes = bytes, point.simulated = simulated, point.passes = passes; }
+void Progress::put_into(SeriesPoint& point) const {
+  point.samples = samples, point.bytes = bytes, point.simulated = simulated, point.passes = passes;
+}
 
 void ProgressCounter::add(const History& history, const SeriesPoint& step) {
   steps_.push_back(step.step);
-  Progress by_then{(progress_.empty() ? 0 : progress_.back().samples) + step.value, sent_by(history, step.step)};
+  Progress by_then{(progress_.empty() ? 0 : progress_.back().samples) + step.value,
+                   sent_by(history, step.step)};
   by_then.passes = by_then.samples / samples_of_pass(history);
   progress_.push_back(by_then);
 }
 
 Progress ProgressCounter::at(double step) const {
   const auto after = std::upper_bound(steps_.begin(), steps_.end(), step);
-  Progress progress = after == steps_.begin() ? Progress{} : progress_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+  Progress progress = after == steps_.begin()
+                          ? Progress{}
+                          : progress_[static_cast<std::size_t>(after - steps_.begin()) - 1];
   if (simulated_) progress.simulated = simulated_->seconds_until(static_cast<std::int64_t>(step));
   return progress;
 }
@@ -141,13 +160,17 @@ Progress ProgressCounter::at(double step) const {
 bool StepClock::advance(const History& history, int rank, int step) {
   const Series* series = history.find({Metric::step_seconds, rank, 0});
   const std::size_t before = read_;
-  for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_) seconds_ += series->values[read_];
+  for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_)
+    seconds_ += series->values[read_];
   const int steps = step - std::exchange(step_, step);
-  return history.steps_apart() || static_cast<int>(read_ - before) == steps;  // where others do those between, none is missed
+  return history.steps_apart() || static_cast<int>(read_ - before) ==
+                                      steps;  // where others do those between, none is missed
 }
 
 SourceReader::SourceReader(const Source& source)
-    : rate_(source.rate), parts_(source.parts.begin(), source.parts.end()), gather_(static_cast<int>(source.keys.size() + source.parts.size()), source.over) {
+    : rate_(source.rate),
+      parts_(source.parts.begin(), source.parts.end()),
+      gather_(static_cast<int>(source.keys.size() + source.parts.size()), source.over) {
   for (const auto& key : source.keys) cursors_.push_back({key, 0, {}, {}});
 }
 
@@ -156,7 +179,8 @@ void SourceReader::gather(const SeriesPoint& point, std::vector<SeriesPoint>& ou
 }
 
 // Bytes that moved while a step's time was lost are in no rate.
-std::optional<double> SourceReader::rate(const History& history, Cursor& cursor, int step, double total) {
+std::optional<double> SourceReader::rate(const History& history, Cursor& cursor, int step,
+                                         double total) {
   if (!cursor.clock.advance(history, cursor.key.rank, step)) cursor.meter = {};
   return cursor.meter.next(cursor.clock.seconds(), total);
 }
@@ -165,10 +189,13 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
   bool more = false;
   for (Cursor& cursor : cursors_) {
     const Series* series = history.find(cursor.key);
-    for (const std::size_t end = end_of_portion(cursor.next, size_of(series)); cursor.next < end; ++cursor.next) {
+    for (const std::size_t end = end_of_portion(cursor.next, size_of(series)); cursor.next < end;
+         ++cursor.next) {
       const std::size_t i = cursor.next;
-      const auto value = rate_ ? rate(history, cursor, series->steps[i], series->values[i]) : series->values[i];
-      if (value) gather({static_cast<double>(series->steps[i]), 0, series->seconds[i], *value}, out);
+      const auto value =
+          rate_ ? rate(history, cursor, series->steps[i], series->values[i]) : series->values[i];
+      if (value)
+        gather({static_cast<double>(series->steps[i]), 0, series->seconds[i], *value}, out);
     }
     more = more || cursor.next < size_of(series);
   }
@@ -184,19 +211,25 @@ bool StepSplit::read(const History& history) {
   apart_ = of_ < 0 && history.steps_apart();
   if (of_ >= 0) return read_rank(history, of_, 1);
   bool more = false;
-  for (int rank = 0; rank < history.ranks(); ++rank) more = read_rank(history, rank, history.reports_of_step()) || more;
+  for (int rank = 0; rank < history.ranks(); ++rank)
+    more = read_rank(history, rank, history.reports_of_step()) || more;
   return more;
 }
 
-// A rank reports the whole step first, then its parts. A step of which a report was lost is left out.
+// A rank reports the whole step first, then its parts. A step of which a report was lost is left
+// out.
 bool StepSplit::read_rank(const History& history, int rank, int ranks) {
   const Series* whole = history.find({Metric::step_seconds, rank, 0});
   std::array<const Series*, kStepParts - 1> series{};
-  std::ranges::transform(kPartMetrics, series.begin(), [&](Metric metric) { return history.find({metric, rank, 0}); });
+  std::ranges::transform(kPartMetrics, series.begin(), [&](Metric metric) {
+    return history.find({metric, rank, 0});
+  });
   const Series* imposed = history.find({Metric::imposed_seconds, rank, 0});
   Cursor& at = cursors_[rank];
-  for (const std::size_t end = end_of_portion(at.whole, size_of(whole)); at.whole < end; ++at.whole) {
-    const telemetry::StepValue step{whole->steps[at.whole], whole->seconds[at.whole], whole->values[at.whole]};
+  for (const std::size_t end = end_of_portion(at.whole, size_of(whole)); at.whole < end;
+       ++at.whole) {
+    const telemetry::StepValue step{whole->steps[at.whole], whole->seconds[at.whole],
+                                    whole->values[at.whole]};
     Parts parts{};
     double rest = step.value;
     bool lost = false;
@@ -217,7 +250,8 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
 void StepSplit::add(const telemetry::StepValue& whole, const Parts& parts, int ranks) {
   Open& open = open_[whole.step];
   open.seconds = std::max(open.seconds, whole.seconds);
-  for (std::size_t p = 0; p < parts.size() && of_ != LineChoice::kSlowest; ++p) open.parts[p] += parts[p] / ranks;
+  for (std::size_t p = 0; p < parts.size() && of_ != LineChoice::kSlowest; ++p)
+    open.parts[p] += parts[p] / ranks;
   if (of_ == LineChoice::kSlowest && whole.value > open.longest) open.parts = parts;
   open.longest = std::max(open.longest, whole.value);
   if (++open.reports < ranks) return;
@@ -229,26 +263,32 @@ void StepSplit::add(const telemetry::StepValue& whole, const Parts& parts, int r
 }
 
 void StepSplit::tell(std::map<std::int32_t, Open>::const_iterator step) {
-  for (std::size_t p = 0; p < values_.size(); ++p) values_[p].push_back({step->first, step->second.seconds, step->second.parts[p]});
+  for (std::size_t p = 0; p < values_.size(); ++p)
+    values_[p].push_back({step->first, step->second.seconds, step->second.parts[p]});
 }
 
 void StepSplit::tell_in_order() {
-  for (auto first = open_.begin(); first != open_.end() && (first->first <= next_ || open_.size() > StepOrder::kWaiting); first = open_.erase(first)) {
+  for (auto first = open_.begin();
+       first != open_.end() && (first->first <= next_ || open_.size() > StepOrder::kWaiting);
+       first = open_.erase(first)) {
     if (first->first < next_) continue;
     if (first->second.whole) tell(first);
     next_ = first->first + 1;
   }
 }
 
-LineReader::LineReader(const LineSpec& spec) : spec_(spec), source_(spec.source), divisor_(spec.divisor) {}
+LineReader::LineReader(const LineSpec& spec)
+    : spec_(spec), source_(spec.source), divisor_(spec.divisor) {}
 
 bool LineReader::reads_as(const LineSpec& spec) const {
-  return spec_.source == spec.source && spec_.divisor == spec.divisor && spec_.gathered == spec.gathered && spec_.part == spec.part &&
-         spec_.level == spec.level;
+  return spec_.source == spec.source && spec_.divisor == spec.divisor &&
+         spec_.gathered == spec.gathered && spec_.part == spec.part && spec_.level == spec.level;
 }
 
-bool LineReader::read_values(const std::vector<telemetry::StepValue>& values, std::vector<SeriesPoint>& out) {
-  for (const std::size_t end = end_of_portion(next_value_, values.size()); next_value_ < end; ++next_value_) {
+bool LineReader::read_values(const std::vector<telemetry::StepValue>& values,
+                             std::vector<SeriesPoint>& out) {
+  for (const std::size_t end = end_of_portion(next_value_, values.size()); next_value_ < end;
+       ++next_value_) {
     const telemetry::StepValue& value = values[next_value_];
     out.push_back({static_cast<double>(value.step), 0, value.seconds, value.value});
   }
@@ -276,14 +316,18 @@ bool LineReader::divide(const History& history, std::vector<SeriesPoint>& points
   return more;
 }
 
-bool LineReader::read(const History& history, const ProgressCounter& progress, const StepSplit& split, std::vector<SeriesPoint>& out) {
+bool LineReader::read(const History& history, const ProgressCounter& progress,
+                      const StepSplit& split, std::vector<SeriesPoint>& out) {
   std::vector<SeriesPoint> points;
   bool more = spec_.gathered ? read_values((history.*spec_.gathered)(), points)
               : spec_.part   ? read_values(split.values(*spec_.part), points)
                              : source_.read(history, points);
   if (!spec_.divisor.keys.empty()) more = divide(history, points) || more;
   for (SeriesPoint& point : points) point.value = spec_.level.value_or(point.value);
-  if (spec_.of_all_ranks) std::erase_if(points, [first = first_loss(history)](const SeriesPoint& point) { return point.step > first; });
+  if (spec_.of_all_ranks)
+    std::erase_if(points, [first = first_loss(history)](const SeriesPoint& point) {
+      return point.step > first;
+    });
   held_back_.insert(held_back_.end(), points.begin(), points.end());
   for (; !held_back_.empty() && progress.knows(held_back_.front().step); held_back_.pop_front()) {
     out.push_back(held_back_.front());

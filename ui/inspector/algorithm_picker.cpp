@@ -26,10 +26,13 @@ AlgorithmPicker::AlgorithmPicker(QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);
-  for (QWidget* part : {static_cast<QWidget*>(caption_), static_cast<QWidget*>(table_), static_cast<QWidget*>(detail_), static_cast<QWidget*>(keep_)})
+  for (QWidget* part : {static_cast<QWidget*>(caption_), static_cast<QWidget*>(table_),
+                        static_cast<QWidget*>(detail_), static_cast<QWidget*>(keep_)})
     column->addWidget(part);
   detail_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
-  keep_->setToolTip(tr("Keep who sends to whom in sight while no row is pointed at. Bytes that a live run measures go first."));
+  keep_->setToolTip(
+      tr("Keep who sends to whom in sight while no row is pointed at. Bytes that a live run "
+         "measures go first."));
   connect(table_, &AlgorithmTable::picked, this, &AlgorithmPicker::picked);
   connect(table_, &AlgorithmTable::pointed_changed, this, &AlgorithmPicker::point);
   connect(keep_, &QCheckBox::toggled, this, &AlgorithmPicker::point);
@@ -37,8 +40,11 @@ AlgorithmPicker::AlgorithmPicker(QWidget* parent)
   refresh();
 }
 
-// What is said of a row is as long as it is, and nothing moves while rows are looked at one after the other.
-void AlgorithmPicker::keep_lines_free() { detail_->setMinimumHeight(kDetailLines * fontMetrics().lineSpacing()); }
+// What is said of a row is as long as it is, and nothing moves while rows are looked at one after
+// the other.
+void AlgorithmPicker::keep_lines_free() {
+  detail_->setMinimumHeight(kDetailLines * fontMetrics().lineSpacing());
+}
 
 void AlgorithmPicker::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
@@ -62,17 +68,27 @@ void AlgorithmPicker::show_offers(KnownOffers known) {
 }
 
 QString AlgorithmPicker::reason() const {
-  const bool known = known_ && !known_->offers.empty() && asked_ == collective::Algorithm::automatic;
+  const bool known =
+      known_ && !known_->offers.empty() && asked_ == collective::Algorithm::automatic;
   return known ? QString::fromStdString(known_->automatic.reason) : QString();
 }
 
 QString AlgorithmPicker::caption_of() const {
-  if (!known_) return tr("Place devices, and the algorithms that sum their gradients are compared here.");
-  if (known_->problem) return tr("The algorithms are compared as soon as this is mended: %1").arg(problem_line(*known_->problem));
+  if (!known_)
+    return tr("Place devices, and the algorithms that sum their gradients are compared here.");
+  if (known_->problem)
+    return tr("The algorithms are compared as soon as this is mended: %1")
+        .arg(problem_line(*known_->problem));
   if (known_->offers.empty() && known_->ranks == 0)
-    return tr("Neither gradients nor activations are summed over ranks here: whatever the algorithm, there is nothing to compare.");
-  if (known_->offers.empty()) return tr("One rank: nothing is reduced, whatever the algorithm. Place another device to compare them.");
-  const QString what = known_->inside_layers ? tr("All-reduce of the most that is summed inside of layers, of a micro-batch, %1, over %2:")
+    return tr(
+        "Neither gradients nor activations are summed over ranks here: whatever the algorithm, "
+        "there is nothing to compare.");
+  if (known_->offers.empty())
+    return tr(
+        "One rank: nothing is reduced, whatever the algorithm. Place another device to compare "
+        "them.");
+  const QString what = known_->inside_layers ? tr("All-reduce of the most that is summed inside of "
+                                                  "layers, of a micro-batch, %1, over %2:")
                        : known_->gathers     ? tr("All-gather of the largest bucket, %1, over %2:")
                                              : tr("All-reduce of the largest bucket, %1, over %2:");
   return what.arg(size_words(known_->bucket_bytes), counted(known_->ranks, tr("ranks")));
@@ -81,7 +97,9 @@ QString AlgorithmPicker::caption_of() const {
 void AlgorithmPicker::refresh() {
   const bool compares = known_ && !known_->offers.empty();
   caption_->setText(caption_of());
-  for (QWidget* part : {static_cast<QWidget*>(table_), static_cast<QWidget*>(detail_), static_cast<QWidget*>(keep_)}) part->setVisible(compares);
+  for (QWidget* part : {static_cast<QWidget*>(table_), static_cast<QWidget*>(detail_),
+                        static_cast<QWidget*>(keep_)})
+    part->setVisible(compares);
   table_->set_rows(compares ? algorithm_rows(*known_, asked_) : std::vector<AlgorithmRow>());
   emit reason_changed();
 }
@@ -89,7 +107,9 @@ void AlgorithmPicker::refresh() {
 // What is said of a row, and what of it is wanted on the drawing.
 void AlgorithmPicker::point() {
   const AlgorithmRow* row = table_->pointed();
-  detail_->setText(row ? detail_of(*row) : tr("Point at an algorithm to see on the drawing who sends to whom. A click chooses it."));
+  detail_->setText(row ? detail_of(*row)
+                       : tr("Point at an algorithm to see on the drawing who sends to whom. A "
+                            "click chooses it."));
   LogicalPicture wanted;
   if (row) wanted = known_->picture(row->offer.algorithm), wanted.pointed = true;
   else if (keep_->isChecked() && known_) wanted = known_->picture(asked_);
@@ -107,7 +127,8 @@ QString AlgorithmPicker::detail_of(const AlgorithmRow& row) const {
   const auto widest = std::ranges::max_element(flows->second, {}, &collective::Flow::bytes);
   return said + " " +
          tr("On the drawing %1, in the colour of who sends; the widest carries %2.")
-             .arg(counted(static_cast<std::int64_t>(flows->second.size()), tr("arrows")), size_words(widest->bytes));
+             .arg(counted(static_cast<std::int64_t>(flows->second.size()), tr("arrows")),
+                  size_words(widest->bytes));
 }
 
 }  // namespace trainyard::ui

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Below the fields of the strategy: the all-reduce algorithms beside each other, with what each would cost on this drawing. Picking one sets
-// the field; pointing at one, or keeping the chosen one in sight, wants its logical picture on the drawing.
+// Below the fields of the strategy: the all-reduce algorithms beside each other, with what each
+// would cost on this drawing. Picking one sets the field; pointing at one, or keeping the chosen
+// one in sight, wants its logical picture on the drawing.
 #pragma once
 
 #include <QWidget>
@@ -24,7 +25,8 @@ class AlgorithmPicker : public QWidget {
   QCheckBox& keep() { return *keep_; }
   QString caption() const { return caption_->text(); }
   QString detail() const { return detail_->isHidden() ? QString() : detail_->text(); }
-  QString reason() const;  // of `auto`, in one line; empty where it is not asked for, or not known yet
+  QString reason()
+      const;  // of `auto`, in one line; empty where it is not asked for, or not known yet
 
  signals:
   void picked(collective::Algorithm algorithm);

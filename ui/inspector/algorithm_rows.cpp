@@ -13,13 +13,15 @@ std::vector<AlgorithmRow> algorithm_rows(const AlgorithmOffers& known, Algorithm
   const Algorithm chosen = asked == Algorithm::automatic ? known.automatic.algorithm : asked;
   std::vector<AlgorithmRow> rows;
   for (const collective::Offer& offer : known.offers)
-    rows.push_back({offer, offer.algorithm == chosen, offer.unfit.empty() && offer.algorithm == known.automatic.algorithm});
+    rows.push_back({offer, offer.algorithm == chosen,
+                    offer.unfit.empty() && offer.algorithm == known.automatic.algorithm});
   return rows;
 }
 
 QString help_of(const collective::Offer& offer) {
   if (offer.unfit.empty()) return QString::fromUtf8(collective::description(offer.algorithm)) + ".";
-  return AlgorithmModel::tr("Does not fit this drawing: %1.").arg(QString::fromStdString(offer.unfit));
+  return AlgorithmModel::tr("Does not fit this drawing: %1.")
+      .arg(QString::fromStdString(offer.unfit));
 }
 
 void AlgorithmModel::set_rows(std::vector<AlgorithmRow> rows) {
@@ -36,10 +38,13 @@ void AlgorithmModel::set_rows(std::vector<AlgorithmRow> rows) {
 
 QString AlgorithmModel::text(const AlgorithmRow& row, int column) const {
   const collective::Cost& cost = row.offer.cost;
-  if (column == name_column) return (row.chosen ? "● " : "○ ") + readable(std::string(base::name_of(row.offer.algorithm)));
+  if (column == name_column)
+    return (row.chosen ? "● " : "○ ") + readable(std::string(base::name_of(row.offer.algorithm)));
   if (!row.fits()) return "—";
   if (column == rounds_column) return QString::number(cost.rounds);
-  const std::string figure = column == busiest_column ? base::format_bytes(static_cast<double>(cost.busiest_bytes)) : base::format_seconds(cost.seconds);
+  const std::string figure = column == busiest_column
+                                 ? base::format_bytes(static_cast<double>(cost.busiest_bytes))
+                                 : base::format_seconds(cost.seconds);
   return QString::fromStdString(figure);
 }
 
@@ -47,9 +52,12 @@ QString AlgorithmModel::text(const AlgorithmRow& row, int column) const {
 QString AlgorithmModel::spoken(const AlgorithmRow& row, int column) const {
   if (column == name_column) {
     const QString name = readable(std::string(base::name_of(row.offer.algorithm)));
-    return !row.fits() ? tr("%1, does not fit").arg(name) : row.chosen ? tr("%1, chosen").arg(name) : name;
+    return !row.fits()  ? tr("%1, does not fit").arg(name)
+           : row.chosen ? tr("%1, chosen").arg(name)
+                        : name;
   }
-  return column == time_column && row.best ? tr("%1, the least").arg(text(row, column)) : text(row, column);
+  return column == time_column && row.best ? tr("%1, the least").arg(text(row, column))
+                                           : text(row, column);
 }
 
 QVariant AlgorithmModel::data(const QModelIndex& index, int role) const {
@@ -59,8 +67,11 @@ QVariant AlgorithmModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: return text(row, index.column());
     case Qt::AccessibleTextRole: return spoken(row, index.column());
-    case Qt::ToolTipRole: return help_of(row.offer) + (least ? " " + tr("The least time of all.") : QString());
-    case Qt::TextAlignmentRole: return QVariant(Qt::AlignVCenter | (index.column() == name_column ? Qt::AlignLeft : Qt::AlignRight));
+    case Qt::ToolTipRole:
+      return help_of(row.offer) + (least ? " " + tr("The least time of all.") : QString());
+    case Qt::TextAlignmentRole:
+      return QVariant(Qt::AlignVCenter |
+                      (index.column() == name_column ? Qt::AlignLeft : Qt::AlignRight));
     case Qt::FontRole: return Theme::instance().font(1, least);
     case Qt::ForegroundRole: return !row.fits() ? colours.dim : least ? colours.ok : colours.text;
     default: return {};
@@ -71,14 +82,19 @@ QVariant AlgorithmModel::headerData(int section, Qt::Orientation orientation, in
   if (orientation != Qt::Horizontal) return {};
   const auto say = [&](const QString& title, const QString& help) -> QVariant {
     if (role == Qt::DisplayRole) return title;
-    if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignBottom | (section == name_column ? Qt::AlignLeft : Qt::AlignRight));
+    if (role == Qt::TextAlignmentRole)
+      return QVariant(Qt::AlignBottom | (section == name_column ? Qt::AlignLeft : Qt::AlignRight));
     return role == Qt::ToolTipRole ? QVariant(help) : QVariant();
   };
   switch (section) {
     case name_column: return say(tr("Algorithm"), tr("● runs, by its name or by auto"));
-    case rounds_column: return say(tr("Rounds"), tr("Sends and receives of a round start together"));
-    case busiest_column: return say(tr("Busiest\nsends"), tr("Bytes that the rank which sends most sends of it"));
-    case time_column: return say(tr("Time"), tr("Predicted for it, on the drawn links; all rounds wait for the slowest"));
+    case rounds_column:
+      return say(tr("Rounds"), tr("Sends and receives of a round start together"));
+    case busiest_column:
+      return say(tr("Busiest\nsends"), tr("Bytes that the rank which sends most sends of it"));
+    case time_column:
+      return say(tr("Time"),
+                 tr("Predicted for it, on the drawn links; all rounds wait for the slowest"));
     default: return {};
   }
 }

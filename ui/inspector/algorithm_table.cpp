@@ -35,7 +35,8 @@ AlgorithmTable::AlgorithmTable(QWidget* parent) : QTableView(parent) {
   horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   horizontalHeader()->setSectionResizeMode(AlgorithmModel::name_column, QHeaderView::Stretch);
   horizontalHeader()->setHighlightSections(false);
-  connect(this, &QTableView::clicked, this, [this](const QModelIndex& index) { pick(index.row()); });
+  connect(this, &QTableView::clicked, this,
+          [this](const QModelIndex& index) { pick(index.row()); });
   connect(&Theme::instance(), &Theme::changed, this, &AlgorithmTable::fit);
   fit();
 }
@@ -57,12 +58,14 @@ void AlgorithmTable::set_rows(std::vector<AlgorithmRow> rows) {
 
 const AlgorithmRow* AlgorithmTable::pointed() const {
   const int row = hovered_ >= 0 ? hovered_ : hasFocus() ? currentIndex().row() : -1;
-  return row >= 0 && row < model_.rowCount() ? &model_.rows()[static_cast<std::size_t>(row)] : nullptr;
+  return row >= 0 && row < model_.rowCount() ? &model_.rows()[static_cast<std::size_t>(row)]
+                                             : nullptr;
 }
 
 QSize AlgorithmTable::sizeHint() const {
   const int rows = model_.rowCount() * verticalHeader()->defaultSectionSize();
-  return {QTableView::sizeHint().width(), horizontalHeader()->sizeHint().height() + rows + 2 * frameWidth()};
+  return {QTableView::sizeHint().width(),
+          horizontalHeader()->sizeHint().height() + rows + 2 * frameWidth()};
 }
 
 QSize AlgorithmTable::minimumSizeHint() const {
@@ -85,19 +88,23 @@ void AlgorithmTable::pick(int row) {
 }
 
 bool AlgorithmTable::viewportEvent(QEvent* event) {
-  if (event->type() == QEvent::MouseMove) hover(indexAt(static_cast<QMouseEvent*>(event)->position().toPoint()).row());
+  if (event->type() == QEvent::MouseMove)
+    hover(indexAt(static_cast<QMouseEvent*>(event)->position().toPoint()).row());
   if (event->type() == QEvent::Leave) hover(-1);
-  if (event->type() == QEvent::ToolTip) return show_help(indexAt(static_cast<QHelpEvent*>(event)->pos())), true;
+  if (event->type() == QEvent::ToolTip)
+    return show_help(indexAt(static_cast<QHelpEvent*>(event)->pos())), true;
   return QTableView::viewportEvent(event);
 }
 
 // Below the table: beside the pointer it would lie over the row that is compared next.
 void AlgorithmTable::show_help(const QModelIndex& index) {
-  QToolTip::showText(mapToGlobal(visibleRegion().boundingRect().bottomLeft()), index.data(Qt::ToolTipRole).toString(), viewport(), visualRect(index));
+  QToolTip::showText(mapToGlobal(visibleRegion().boundingRect().bottomLeft()),
+                     index.data(Qt::ToolTipRole).toString(), viewport(), visualRect(index));
 }
 
 void AlgorithmTable::keyPressEvent(QKeyEvent* event) {
-  const bool picks = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space;
+  const bool picks = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter ||
+                     event->key() == Qt::Key_Space;
   if (!picks) return QTableView::keyPressEvent(event);
   pick(currentIndex().row());
 }
@@ -106,7 +113,8 @@ void AlgorithmTable::keyPressEvent(QKeyEvent* event) {
 void AlgorithmTable::focusInEvent(QFocusEvent* event) {
   QTableView::focusInEvent(event);
   const auto chosen = std::ranges::find_if(model_.rows(), &AlgorithmRow::chosen);
-  if (event->reason() != Qt::MouseFocusReason && chosen != model_.rows().end()) selectRow(static_cast<int>(chosen - model_.rows().begin()));
+  if (event->reason() != Qt::MouseFocusReason && chosen != model_.rows().end())
+    selectRow(static_cast<int>(chosen - model_.rows().begin()));
   emit pointed_changed();
 }
 

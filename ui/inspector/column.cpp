@@ -21,10 +21,13 @@ Column::Column(QWidget* content, QWidget* parent) : QScrollArea(parent) {
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   connect(qApp, &QApplication::focusChanged, this, [this] { soon(&Column::remember_place); });
-  connect(verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] { soon(&Column::remember_place); });  // by hand
+  connect(verticalScrollBar(), &QScrollBar::actionTriggered, this,
+          [this] { soon(&Column::remember_place); });  // by hand
 }
 
-void Column::soon(void (Column::*what)()) { QMetaObject::invokeMethod(this, what, Qt::QueuedConnection); }
+void Column::soon(void (Column::*what)()) {
+  QMetaObject::invokeMethod(this, what, Qt::QueuedConnection);
+}
 
 void Column::remember_place() {
   QWidget* now = QApplication::focusWidget();
@@ -33,16 +36,21 @@ void Column::remember_place() {
 }
 
 void Column::keep_place() {
-  if (focused_ && focused_->isVisible()) verticalScrollBar()->setValue(verticalScrollBar()->value() + focused_->mapTo(window(), QPoint()).y() - place_);
+  if (focused_ && focused_->isVisible())
+    verticalScrollBar()->setValue(verticalScrollBar()->value() +
+                                  focused_->mapTo(window(), QPoint()).y() - place_);
 }
 
 QSize Column::minimumSizeHint() const {
-  return {widget()->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent), QScrollArea::minimumSizeHint().height()};
+  return {widget()->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent),
+          QScrollArea::minimumSizeHint().height()};
 }
 
 bool Column::eventFilter(QObject* watched, QEvent* event) {
   if (watched == widget() && event->type() == QEvent::LayoutRequest) updateGeometry();
-  if (watched == widget() && (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Resize)) soon(&Column::keep_place);
+  if (watched == widget() &&
+      (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Resize))
+    soon(&Column::keep_place);
   return QScrollArea::eventFilter(watched, event);
 }
 
@@ -51,17 +59,23 @@ void Column::resizeEvent(QResizeEvent* event) {
   soon(&Column::keep_place);
 }
 
-Head::Head(QWidget* content, QWidget* parent) : Column(content, parent) { setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum); }
+Head::Head(QWidget* content, QWidget* parent) : Column(content, parent) {
+  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+}
 
-// As if beside a scroll bar: one that has come for a moment would narrow its content, and with that keep itself needed. The price is now and
-// then an empty line.
+// As if beside a scroll bar: one that has come for a moment would narrow its content, and with that
+// keep itself needed. The price is now and then an empty line.
 QSize Head::sizeHint() const {
   const int beside = std::max(width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent), 0);
-  const int height = widget()->hasHeightForWidth() ? widget()->heightForWidth(beside) : widget()->sizeHint().height();
+  const int height = widget()->hasHeightForWidth() ? widget()->heightForWidth(beside)
+                                                   : widget()->sizeHint().height();
   return {Column::sizeHint().width(), height};
 }
 
-QSize Head::minimumSizeHint() const { return {Column::minimumSizeHint().width(), std::min(sizeHint().height(), fontMetrics().lineSpacing() * kHeadLines)}; }
+QSize Head::minimumSizeHint() const {
+  return {Column::minimumSizeHint().width(),
+          std::min(sizeHint().height(), fontMetrics().lineSpacing() * kHeadLines)};
+}
 
 void Head::resizeEvent(QResizeEvent* event) {
   Column::resizeEvent(event);

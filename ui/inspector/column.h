@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Scrolled columns of the inspector: what is too long scrolls, and is never narrower than it needs. What a person works in stays where it is in
-// the window, whatever comes or goes above it.
+// Scrolled columns of the inspector: what is too long scrolls, and is never narrower than it needs.
+// What a person works in stays where it is in the window, whatever comes or goes above it.
 #pragma once
 
 #include <QPointer>
@@ -27,7 +27,8 @@ class Column : public QScrollArea {
   int place_ = 0;  // of it, from the top of the window
 };
 
-// As high as its content where there is room for that; it gives way to what is below it, down to a few lines.
+// As high as its content where there is room for that; it gives way to what is below it, down to a
+// few lines.
 class Head : public Column {
   Q_OBJECT
  public:

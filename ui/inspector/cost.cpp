@@ -27,16 +27,19 @@ QString at_most(bool so) { return so ? cost_text("at most ") : QString(); }
 
 }  // namespace
 
-Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded, const std::stop_token& stop) {
-  Cost cost{.ranks = expanded.ranks, .parameters = experiment.model.elements, .steps = experiment.steps};
+Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
+             const std::stop_token& stop) {
+  Cost cost{
+      .ranks = expanded.ranks, .parameters = experiment.model.elements, .steps = experiment.steps};
   Range sent, memory;
   for (std::int32_t rank = 0; rank < expanded.ranks && !stop.stop_requested(); ++rank) {
     const plan::RankPlan plan = expanded.rank_plan(rank);
     if (cost.engine.empty()) cost.engine = plan::engine_of(plan);
     const run::Layout layout = run::layout(plan);
     memory.take(layout.private_bytes + layout.shared_bytes);
-    sent.take(cost.engine.empty() ? collective::step_sent_bytes(plan, expanded.schedule)
-                                  : collective::step_engine_bytes(plan, expanded.groups, expanded.schedule));
+    sent.take(cost.engine.empty()
+                  ? collective::step_sent_bytes(plan, expanded.schedule)
+                  : collective::step_engine_bytes(plan, expanded.groups, expanded.schedule));
   }
   if (stop.stop_requested()) return cost;
   cost.sent_bytes = sent.most, cost.sent_at_most = run::names_rows(expanded) || sent.differs();
@@ -47,14 +50,24 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
 
 QString cost_line(const Cost& cost) {
   const QString held = at_most(cost.memory_at_most) + size_words(cost.memory_bytes);
-  const QString of_rank = cost.ranks == 1 ? cost_text("nothing sent, %1 of buffers").arg(held)
-                          : !cost.engine.empty()
-                              ? cost_text("a rank has %1 of buffers, and by formula sends %2%3 a step; what %4 sends it does not report")
-                                    .arg(held, at_most(cost.sent_at_most), size_words(cost.sent_bytes), QString::fromStdString(cost.engine))
-                              : cost_text("a rank sends %1%2 a step, has %3 of buffers").arg(at_most(cost.sent_at_most), size_words(cost.sent_bytes), held);
-  const QString saved = cost.savings ? cost_text("; gradients are %1").arg(QString::fromStdString(experiment::savings_said(*cost.savings))) : QString();
+  const QString of_rank =
+      cost.ranks == 1 ? cost_text("nothing sent, %1 of buffers").arg(held)
+      : !cost.engine.empty()
+          ? cost_text(
+                "a rank has %1 of buffers, and by formula sends %2%3 a step; what %4 sends it does "
+                "not report")
+                .arg(held, at_most(cost.sent_at_most), size_words(cost.sent_bytes),
+                     QString::fromStdString(cost.engine))
+          : cost_text("a rank sends %1%2 a step, has %3 of buffers")
+                .arg(at_most(cost.sent_at_most), size_words(cost.sent_bytes), held);
+  const QString saved =
+      cost.savings ? cost_text("; gradients are %1")
+                         .arg(QString::fromStdString(experiment::savings_said(*cost.savings)))
+                   : QString();
   return cost_text("%1, %2, %3; %4%5")
-      .arg(counted(cost.ranks, cost_text("ranks")), counted(cost.parameters, cost_text("parameters")), counted(cost.steps, cost_text("steps")), of_rank, saved);
+      .arg(counted(cost.ranks, cost_text("ranks")),
+           counted(cost.parameters, cost_text("parameters")),
+           counted(cost.steps, cost_text("steps")), of_rank, saved);
 }
 
 }  // namespace trainyard::ui

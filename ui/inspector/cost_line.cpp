@@ -43,42 +43,64 @@ struct CostLine::Reckoning {
 
 // Of an algorithm that does not fit the drawing, all that can be chosen instead.
 KnownOffers CostLine::Reckoning::offers(const base::Result<experiment::Resolved>& resolved) const {
-  if (resolved || resolved.error().where != "strategy.algorithm") return known_offers(resolved, stop);
+  if (resolved || resolved.error().where != "strategy.algorithm")
+    return known_offers(resolved, stop);
   experiment::Experiment other = experiment;
   other.strategy.algorithm = collective::Algorithm::automatic;
   return known_offers(experiment::resolve(other, directory), stop);
 }
 
-KnownPipeline CostLine::Reckoning::pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const {
+KnownPipeline CostLine::Reckoning::pipeline(const experiment::Resolved& resolved,
+                                            const plan::Plan& plan) const {
   const auto shape = pipeline_shape(resolved);
-  const auto planned = shape ? std::optional(pipeline_plan(resolved, *shape, plan, stop)) : std::nullopt;
+  const auto planned =
+      shape ? std::optional(pipeline_plan(resolved, *shape, plan, stop)) : std::nullopt;
   return planned && *planned ? std::make_shared<const PipelinePlan>(**planned) : nullptr;
 }
 
 void CostLine::Reckoning::run() const {
   const auto resolved = experiment::resolve(experiment, directory);
-  post([known = resolved ? dealt(*resolved) : Dealt()](CostLine& to) { emit to.dealt_known(known); });
+  post([known = resolved ? dealt(*resolved) : Dealt()](CostLine& to) {
+    emit to.dealt_known(known);
+  });
   if (stop.stop_requested()) return;
   post([known = offers(resolved)](CostLine& to) { emit to.algorithms_known(known); });
-  const auto plan = resolved.and_then([](const experiment::Resolved& known) { return strategy::make_plan(known); });
+  const auto plan = resolved.and_then(
+      [](const experiment::Resolved& known) { return strategy::make_plan(known); });
   if (stop.stop_requested()) return;
-  post([shards = plan ? kept_shards(*resolved) : std::vector<KeptShard>()](CostLine& to) { emit to.shards_known(shards); });
-  post([stages = plan ? stage_picture(*resolved, *plan) : StagePicture()](CostLine& to) { emit to.stages_known(stages); });
-  const auto cost = plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known, stop); });
+  post([shards = plan ? kept_shards(*resolved) : std::vector<KeptShard>()](CostLine& to) {
+    emit to.shards_known(shards);
+  });
+  post([stages = plan ? stage_picture(*resolved, *plan) : StagePicture()](CostLine& to) {
+    emit to.stages_known(stages);
+  });
+  const auto cost =
+      plan.map([&](const plan::Plan& known) { return cost_of(*resolved, known, stop); });
   if (stop.stop_requested()) return;
   post([cost](CostLine& to) { to.show_cost(cost); });
   const base::Problems room =
-      plan ? session::room_problems(*resolved, *plan, [this](const experiment::Resolved& other) { return cost_of_step(other, stop); }) : base::Problems();
+      plan ? session::room_problems(
+                 *resolved, *plan,
+                 [this](const experiment::Resolved& other) { return cost_of_step(other, stop); })
+           : base::Problems();
   post([told = in_words(experiment, room)](CostLine& to) { to.show_room(told); });
   if (stop.stop_requested()) return;
-  post([known = plan ? pipeline(*resolved, *plan) : nullptr](CostLine& to) { emit to.pipeline_known(known); });
+  post([known = plan ? pipeline(*resolved, *plan) : nullptr](CostLine& to) {
+    emit to.pipeline_known(known);
+  });
   const auto judged = plan ? judge(*resolved, *plan, stop) : base::Result<QString>(QString());
-  const QString verdict = judged ? *judged : CostLine::tr("Not predicted: %1.").arg(QString::fromStdString(judged.error().what));
+  const QString verdict =
+      judged ? *judged
+             : CostLine::tr("Not predicted: %1.").arg(QString::fromStdString(judged.error().what));
   post([verdict](CostLine& to) { to.show_verdict(verdict); });
 }
 
 CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
-    : QWidget(parent), document_(document), judge_(std::move(judge)), cost_(paragraph(Tint::text, this)), verdict_(paragraph(Tint::dim, this)) {
+    : QWidget(parent),
+      document_(document),
+      judge_(std::move(judge)),
+      cost_(paragraph(Tint::text, this)),
+      verdict_(paragraph(Tint::dim, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
   column->setSpacing(kGrid / 2);
@@ -91,7 +113,8 @@ CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
   soon_.setSingleShot(true);
   soon_.setInterval(kReckonAfterMilliseconds);
   connect(&soon_, &QTimer::timeout, this, &CostLine::reckon);
-  for (const auto signal : {&Document::changed, &Document::file_changed}) connect(&document, signal, this, &CostLine::follow);
+  for (const auto signal : {&Document::changed, &Document::file_changed})
+    connect(&document, signal, this, &CostLine::follow);
   connect(&document, &Document::problems_changed, this, &CostLine::follow_refused);
   soon_.start();
 }
@@ -106,7 +129,9 @@ experiment::Experiment CostLine::drawn() const {
 }
 
 void CostLine::follow() {
-  if (reckoned_ && (document_.refused() || directory_ != document_.directory() || *reckoned_ != drawn())) give_up();
+  if (reckoned_ &&
+      (document_.refused() || directory_ != document_.directory() || *reckoned_ != drawn()))
+    give_up();
   soon_.start();
 }
 
@@ -125,11 +150,13 @@ void CostLine::give_up() {
 void CostLine::reckon() {
   if (reckoned_) return;  // and nothing but places changed since
   refused_ = document_.refused();
-  if (refused_ && document_.has_devices()) return refuse(*refused_);  // what stands there in sight is not what would be reckoned
+  if (refused_ && document_.has_devices())
+    return refuse(*refused_);  // what stands there in sight is not what would be reckoned
   reckoned_ = drawn();
   directory_ = document_.directory();
   if (!document_.has_devices()) return invite();
-  pool_.start([reckoning = Reckoning{this, stop_.get_token(), *reckoned_, directory_.toStdString(), judge_}] { reckoning.run(); });
+  pool_.start([reckoning = Reckoning{this, stop_.get_token(), *reckoned_, directory_.toStdString(),
+                                     judge_}] { reckoning.run(); });
 }
 
 void CostLine::refuse(const base::Problem& problem) {
@@ -177,7 +204,9 @@ QString CostLine::why_not(const base::Problem& problem) const {
 void CostLine::show_cost(const base::Result<Cost>& cost) {
   cost_->set_tint(cost ? Tint::text : Tint::warning);
   cost_->setText(cost ? cost_line(*cost) : tr("Not ready to run: %1").arg(why_not(cost.error())));
-  cost_->setToolTip(cost ? tr("From the plan itself, before anything runs. Memory: parameters, gradients, optimizer and activations.") : QString());
+  cost_->setToolTip(cost ? tr("From the plan itself, before anything runs. Memory: parameters, "
+                              "gradients, optimizer and activations.")
+                         : QString());
   verdict_->setText(tr("Simulating ..."));  // what was said is of another experiment
   verdict_->setVisible(cost.has_value());
 }

@@ -10,14 +10,21 @@
 namespace trainyard::ui {
 namespace {
 
-QString in_words(const RoleFailure& line) { return FailureView::tr("%1: %2; back: %3.").arg(line.role, line.others, line.back); }
+QString in_words(const RoleFailure& line) {
+  return FailureView::tr("%1: %2; back: %3.").arg(line.role, line.others, line.back);
+}
 
-bool same(const RoleFailure& a, const RoleFailure& b) { return a.role == b.role && a.others == b.others && a.back == b.back; }
+bool same(const RoleFailure& a, const RoleFailure& b) {
+  return a.role == b.role && a.others == b.others && a.back == b.back;
+}
 
 // A role, and below it what comes of it, for the column is narrow.
 void add_line(QVBoxLayout& column, const RoleFailure& line, QWidget* parent) {
   column.addWidget(paragraph(Tint::text, parent, line.role));
-  TintedLabel* outcome = paragraph(Tint::dim, parent, FailureView::tr("%1.\nBack: %2.").arg(line.others.left(1).toUpper() + line.others.mid(1), line.back));
+  TintedLabel* outcome =
+      paragraph(Tint::dim, parent,
+                FailureView::tr("%1.\nBack: %2.")
+                    .arg(line.others.left(1).toUpper() + line.others.mid(1), line.back));
   outcome->setContentsMargins(2 * kGrid, 0, 0, kGrid / 2);
   column.addWidget(outcome);
 }
@@ -30,7 +37,9 @@ FailureView::FailureView(QWidget* parent) : QWidget(parent) {
   column->setSpacing(kGrid / 2);
   auto* heading = new TintedLabel(Tint::text, this, 1, true);
   heading->setText(tr("When it fails"));
-  heading->setToolTip(tr("A process that dies is noticed within 0.1 s; one that stands still once it has been silent for 3 s"));
+  heading->setToolTip(
+      tr("A process that dies is noticed within 0.1 s; one that stands still once it has been "
+         "silent for 3 s"));
   column->addWidget(heading);
   hide();
 }

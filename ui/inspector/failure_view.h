@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Below the fields of the strategy: what the others do when a rank fails, by its role, and how it comes back.
+// Below the fields of the strategy: what the others do when a rank fails, by its role, and how it
+// comes back.
 #pragma once
 
 #include <QWidget>
@@ -13,7 +14,7 @@ class FailureView : public QWidget {
  public:
   explicit FailureView(QWidget* parent = nullptr);
   void show_lines(const std::vector<RoleFailure>& lines);  // none: nothing is shown
-  QString text() const;                                    // as it is read to those who cannot see it
+  QString text() const;  // as it is read to those who cannot see it
 
  private:
   std::vector<RoleFailure> lines_;

@@ -28,21 +28,28 @@ using base::Json;
 constexpr double kManyCharacters = 5000;  // texts that may be longer get several lines
 
 // A menu or another window has the focus for a while: it comes back, and so nothing is left.
-bool comes_back(Qt::FocusReason reason) { return reason == Qt::PopupFocusReason || reason == Qt::MenuBarFocusReason || reason == Qt::ActiveWindowFocusReason; }
+bool comes_back(Qt::FocusReason reason) {
+  return reason == Qt::PopupFocusReason || reason == Qt::MenuBarFocusReason ||
+         reason == Qt::ActiveWindowFocusReason;
+}
 
 QString unit_of(const FieldDescription& field) { return QString::fromStdString(field.unit); }
 
 class NumberEditor : public FieldEditor {
  public:
   NumberEditor(const FieldDescription& field, const QString& zero, QWidget* parent)
-      : FieldEditor(parent), whole_(field.kind == FieldKind::integer), box_(new NumberBox(whole_, field.range, unit_of(field), this)) {
+      : FieldEditor(parent),
+        whole_(field.kind == FieldKind::integer),
+        box_(new NumberBox(whole_, field.range, unit_of(field), this)) {
     box_->set_zero_text(zero);
     adopt(box_);
     connect(box_, &NumberBox::edited, this, &NumberEditor::read);
   }
 
  private:
-  void show_value(const Json& value) override { box_->set_value(value.is_number() ? value.get<double>() : 0); }
+  void show_value(const Json& value) override {
+    box_->set_value(value.is_number() ? value.get<double>() : 0);
+  }
   void read() {
     const auto typed = box_->typed();
     if (!typed) return emit unreadable(whole_ ? tr("not a whole number") : tr("not a number"));
@@ -62,7 +69,9 @@ class CheckEditor : public FieldEditor {
   }
 
  private:
-  void show_value(const Json& value) override { box_->setChecked(value.is_boolean() && value.get<bool>()); }
+  void show_value(const Json& value) override {
+    box_->setChecked(value.is_boolean() && value.get<bool>());
+  }
   QCheckBox* box_;
 };
 
@@ -79,16 +88,20 @@ class QuietCombo : public QComboBox {
 
 class ChoiceEditor : public FieldEditor {
  public:
-  ChoiceEditor(const FieldDescription& field, QWidget* parent) : FieldEditor(parent), box_(new QuietCombo(this)) {
+  ChoiceEditor(const FieldDescription& field, QWidget* parent)
+      : FieldEditor(parent), box_(new QuietCombo(this)) {
     box_->setFocusPolicy(Qt::StrongFocus);
-    for (const std::string& choice : field.choices) box_->addItem(readable(choice), QString::fromStdString(choice));
+    for (const std::string& choice : field.choices)
+      box_->addItem(readable(choice), QString::fromStdString(choice));
     adopt(box_);
-    connect(box_, &QComboBox::activated, this, [this] { take(box_->currentData().toString().toStdString()); });
+    connect(box_, &QComboBox::activated, this,
+            [this] { take(box_->currentData().toString().toStdString()); });
   }
 
  private:
   void show_value(const Json& value) override {
-    box_->setCurrentIndex(value.is_string() ? box_->findData(QString::fromStdString(value.get<std::string>())) : -1);
+    box_->setCurrentIndex(
+        value.is_string() ? box_->findData(QString::fromStdString(value.get<std::string>())) : -1);
   }
   QComboBox* box_;
 };
@@ -97,11 +110,15 @@ class TextEditor : public FieldEditor {
  public:
   explicit TextEditor(QWidget* parent) : FieldEditor(parent), line_(new QLineEdit(this)) {
     adopt(line_);
-    connect(line_, &QLineEdit::textEdited, this, [this](const QString& text) { take(text.toStdString()); });
+    connect(line_, &QLineEdit::textEdited, this,
+            [this](const QString& text) { take(text.toStdString()); });
   }
 
  protected:
-  void show_value(const Json& value) override { line_->setText(value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString()); }
+  void show_value(const Json& value) override {
+    line_->setText(value.is_string() ? QString::fromStdString(value.get<std::string>())
+                                     : QString());
+  }
   QLineEdit* line_;
 };
 
@@ -111,20 +128,23 @@ class LongTextEditor : public FieldEditor {
     text_->setTabChangesFocus(true);
     text_->setFixedHeight(fontMetrics().lineSpacing() * 5);
     adopt(text_);
-    connect(text_, &QPlainTextEdit::textChanged, this, [this] { take(text_->toPlainText().toStdString()); });
+    connect(text_, &QPlainTextEdit::textChanged, this,
+            [this] { take(text_->toPlainText().toStdString()); });
   }
 
  private:
   void show_value(const Json& value) override {
     const QSignalBlocker quiet(text_);
-    text_->setPlainText(value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString());
+    text_->setPlainText(value.is_string() ? QString::fromStdString(value.get<std::string>())
+                                          : QString());
   }
   QPlainTextEdit* text_;
 };
 
 class FileEditor : public TextEditor {
  public:
-  FileEditor(const QString& directory, QWidget* parent) : TextEditor(parent), directory_(directory) {
+  FileEditor(const QString& directory, QWidget* parent)
+      : TextEditor(parent), directory_(directory) {
     auto* button = new QToolButton(this);
     button->setIcon(icon("open"));
     button->setToolTip(tr("Choose a file"));
@@ -134,9 +154,11 @@ class FileEditor : public TextEditor {
   }
 
  private:
-  // Files beside or below the experiment are named relative to it, so that both can be moved together.
+  // Files beside or below the experiment are named relative to it, so that both can be moved
+  // together.
   void choose() {
-    const QString file = QFileDialog::getOpenFileName(this, tr("Choose a data file"), QDir(directory_).filePath(line_->text()));
+    const QString file = QFileDialog::getOpenFileName(this, tr("Choose a data file"),
+                                                      QDir(directory_).filePath(line_->text()));
     if (file.isEmpty()) return;
     const QString relative = QDir(directory_).relativeFilePath(file);
     const QString name = relative.startsWith("..") ? file : relative;
@@ -182,8 +204,10 @@ void FieldEditor::take(const Json& value) {
 }
 
 bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
-  const bool escaped = held_ && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape;
-  if (escaped || (event->type() == QEvent::FocusOut && !comes_back(static_cast<QFocusEvent*>(event)->reason()))) {
+  const bool escaped = held_ && event->type() == QEvent::KeyPress &&
+                       static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape;
+  if (escaped || (event->type() == QEvent::FocusOut &&
+                  !comes_back(static_cast<QFocusEvent*>(event)->reason()))) {
     held_ = false;
     emit left();
   }
@@ -201,7 +225,8 @@ FieldEditor* make_editor(const FieldDescription& field, const EditorStyle& style
     case FieldKind::list: break;
   }
   if (style.file) return new FileEditor(style.directory, parent);
-  if (field.range.high > kManyCharacters && std::isfinite(field.range.high)) return new LongTextEditor(parent);
+  if (field.range.high > kManyCharacters && std::isfinite(field.range.high))
+    return new LongTextEditor(parent);
   return new TextEditor(parent);
 }
 

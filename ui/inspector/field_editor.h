@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The editor of one field, made from its description alone: it shows a JSON value and says what a person makes of it.
+// The editor of one field, made from its description alone: it shows a JSON value and says what a
+// person makes of it.
 #pragma once
 
 #include <QWidget>
@@ -14,7 +15,8 @@ class FieldEditor : public QWidget {
   // Text and caret stay when the value is the one that is shown already, or held for.
   void set_value(const base::Json& value);
   void reset_value(const base::Json& value);  // shows it afresh, whatever was typed
-  // What was typed was not taken: the text stays until Esc, until the editor is left, or until the value is another one than this.
+  // What was typed was not taken: the text stays until Esc, until the editor is left, or until the
+  // value is another one than this.
   void hold(const base::Json& value);
   bool held() const { return held_; }
 
@@ -41,6 +43,7 @@ struct EditorStyle {
   QString zero_text;  // shown for 0; empty: the number
 };
 // Of every kind but documents and lists.
-FieldEditor* make_editor(const base::FieldDescription& field, const EditorStyle& style, QWidget* parent);
+FieldEditor* make_editor(const base::FieldDescription& field, const EditorStyle& style,
+                         QWidget* parent);
 
 }  // namespace trainyard::ui

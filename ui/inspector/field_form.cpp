@@ -25,13 +25,15 @@ enum FormColumn { label_column, editor_column, reset_column };
 
 bool same_shape(const std::vector<FieldDescription>& a, const std::vector<FieldDescription>& b) {
   return std::ranges::equal(a, b, [](const FieldDescription& x, const FieldDescription& y) {
-    return x.name == y.name && x.kind == y.kind && x.choices == y.choices && same_shape(x.fields, y.fields);
+    return x.name == y.name && x.kind == y.kind && x.choices == y.choices &&
+           same_shape(x.fields, y.fields);
   });
 }
 
 }  // namespace
 
-FieldForm::FieldForm(FormHints hints, QWidget* parent) : QWidget(parent), hints_(std::move(hints)), grid_(new QGridLayout(this)) {
+FieldForm::FieldForm(FormHints hints, QWidget* parent)
+    : QWidget(parent), hints_(std::move(hints)), grid_(new QGridLayout(this)) {
   grid_->setContentsMargins(0, 0, 0, 0);
   grid_->setHorizontalSpacing(kGrid);
   grid_->setVerticalSpacing(kGrid / 2);
@@ -40,7 +42,9 @@ FieldForm::FieldForm(FormHints hints, QWidget* parent) : QWidget(parent), hints_
 }
 
 // Editors of forms below each other stand in one column.
-void FieldForm::align_labels() { grid_->setColumnMinimumWidth(label_column, Theme::instance().pixels(kLabelWidth)); }
+void FieldForm::align_labels() {
+  grid_->setColumnMinimumWidth(label_column, Theme::instance().pixels(kLabelWidth));
+}
 
 void FieldForm::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
@@ -60,18 +64,23 @@ void FieldForm::show_fields(const std::vector<FieldDescription>& fields, const J
   fields_ = fields;
   for (const auto& row : rows_)
     for (const FieldDescription& field : fields)
-      if (row->name == QString::fromStdString(field.name)) update_row(*row, field, values.value(field.name, Json()));
+      if (row->name == QString::fromStdString(field.name))
+        update_row(*row, field, values.value(field.name, Json()));
 }
 
 void FieldForm::rebuild(const std::vector<FieldDescription>& fields) {
   for (const auto& row : rows_)
-    if (row->editor) row->editor->disconnect(this);  // one that has the focus would say that it was left
+    if (row->editor)
+      row->editor->disconnect(this);  // one that has the focus would say that it was left
   rows_.clear();
   qDeleteAll(findChildren<QWidget*>(Qt::FindDirectChildrenOnly));
   int line = 0;
-  for (const bool document : {false, true})  // documents last: a field below one would look like one of its own
+  for (const bool document :
+       {false, true})  // documents last: a field below one would look like one of its own
     for (const FieldDescription& field : fields) {
-      if ((field.kind == FieldKind::list && !ListEditor::can_edit(field)) || (field.kind == FieldKind::document) != document) continue;
+      if ((field.kind == FieldKind::list && !ListEditor::can_edit(field)) ||
+          (field.kind == FieldKind::document) != document)
+        continue;
       if (hints_.hidden.contains(QString::fromStdString(field.name))) continue;
       if (document) add_child(field, line);
       else add_row(field, line);
@@ -88,14 +97,17 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   row.label->setAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   row.zero = hints_.zero_texts.value(row.name, zero_text(field));
   if (field.kind == FieldKind::list) row.editor = new ListEditor(field, this);
-  else row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, row.zero}, this);
+  else
+    row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, row.zero}, this);
   row.editor->setObjectName(row.name);
   row.label->setBuddy(row.editor);
   row.reset = new QToolButton(this);
   row.reset->setIcon(icon("undo"));
   row.reset->setAutoRaise(true);
-  grid_->setColumnMinimumWidth(reset_column, row.reset->sizeHint().width());  // editors do not move when it comes and goes
-  for (QWidget* widget : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.editor)}) widget->setToolTip(help_of(field, row.zero));
+  grid_->setColumnMinimumWidth(
+      reset_column, row.reset->sizeHint().width());  // editors do not move when it comes and goes
+  for (QWidget* widget : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.editor)})
+    widget->setToolTip(help_of(field, row.zero));
   grid_->addWidget(row.label, line, label_column);
   grid_->addWidget(row.editor, line, editor_column);
   grid_->addWidget(row.reset, line, reset_column);
@@ -122,7 +134,10 @@ void FieldForm::add_child(const FieldDescription& field, int line) {
   row.child = new FieldForm({}, this);
   grid_->addWidget(row.label, line, label_column, 1, 3);
   grid_->addWidget(row.child, line + 1, label_column, 1, 3);
-  connect(row.child, &FieldForm::edited, this, [this, name = row.name](const QString& path, const Json& value) { emit edited(name + "." + path, value); });
+  connect(row.child, &FieldForm::edited, this,
+          [this, name = row.name](const QString& path, const Json& value) {
+            emit edited(name + "." + path, value);
+          });
   connect(row.child, &FieldForm::refused_changed, this, &FieldForm::refused_changed);
 }
 
@@ -139,7 +154,8 @@ void FieldForm::connect_row(Row& row) {
     row.editor->reset_value(row.field.default_value);
     edit(row.field.default_value);
   });
-  connect(row.editor, &FieldEditor::unreadable, this, [this, &row](const QString& why) { refuse(row.name, why); });
+  connect(row.editor, &FieldEditor::unreadable, this,
+          [this, &row](const QString& why) { refuse(row.name, why); });
   connect(row.editor, &FieldEditor::left, this, [this, &row] { show_afresh(row); });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A form made from field descriptions: label, editor, reset to default, and below it what is wrong there. Fields that do not
-// matter are hidden. Paths are relative to the form's document ("optimizer.kind"); of lists only those are shown whose elements fit into a row.
+// A form made from field descriptions: label, editor, reset to default, and below it what is wrong
+// there. Fields that do not matter are hidden. Paths are relative to the form's document
+// ("optimizer.kind"); of lists only those are shown whose elements fit into a row.
 #pragma once
 
 #include <QMap>
@@ -42,7 +43,8 @@ class FieldForm : public QWidget {
   void show_fields(const std::vector<base::FieldDescription>& fields, const base::Json& values);
   // Those whose place is this form's document, at one of `paths`, or below it.
   void show_problems(const base::Problems& problems, const QStringList& paths);
-  void set_note(const QString& field, const QString& text);  // beside the value, for what follows from it; empty: none
+  void set_note(const QString& field,
+                const QString& text);  // beside the value, for what follows from it; empty: none
   // An edit was not taken: says why at the field, and keeps the text until it is left.
   void refuse(const QString& path, const QString& why);
   std::optional<RefusedText> refused() const;  // that stands so, if any does

@@ -14,14 +14,19 @@ using base::Json;
 // A field that must be given starts with what its own check refuses.
 bool default_is_taken(const FieldDescription& field) {
   const Json& value = field.default_value;
-  const double size = value.is_number() ? value.get<double>() : value.is_string() ? static_cast<double>(value.get_ref<const std::string&>().size()) : 0;
+  const double size = value.is_number() ? value.get<double>()
+                      : value.is_string()
+                          ? static_cast<double>(value.get_ref<const std::string&>().size())
+                          : 0;
   return size >= field.range.low && size <= field.range.high;
 }
 
 // Of a list also what is wrong in one of its elements: "weights[2].a".
 bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
   const QString where = QString::fromStdString(problem.where);
-  return places.contains(where) || (list && places.contains(where.section('[', 0, where.count('[') - 1)) && where.contains('['));
+  return places.contains(where) ||
+         (list && places.contains(where.section('[', 0, where.count('[') - 1)) &&
+          where.contains('['));
 }
 
 QString first_name(const QString& path) { return path.section('.', 0, 0).section('[', 0, 0); }
@@ -37,7 +42,8 @@ void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& 
   row.value = value;
   row.editor->set_value(value);
   if (!row.editor->held()) set_refused(row, {});
-  const QString reset = tr("Reset to the default: %1").arg(text_of_value(field, field.default_value, row.zero));
+  const QString reset =
+      tr("Reset to the default: %1").arg(text_of_value(field, field.default_value, row.zero));
   row.reset->setVisible(field.used && value != field.default_value && can_reset(field));
   row.reset->setToolTip(reset);
   row.reset->setAccessibleName(label_of(field) + ": " + reset);
@@ -47,7 +53,8 @@ void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& 
 }
 
 bool FieldForm::can_reset(const FieldDescription& field) const {
-  return default_is_taken(field) && !hints_.without_default.contains(QString::fromStdString(field.name));
+  return default_is_taken(field) &&
+         !hints_.without_default.contains(QString::fromStdString(field.name));
 }
 
 void FieldForm::set_refused(Row& row, const QString& why) {
@@ -75,20 +82,23 @@ void FieldForm::show_problem(Row& row) {
   const QString& text = row.refused.isEmpty() ? row.found : row.refused;
   row.problem->setText(text);
   row.problem->setVisible(row.field.used && !text.isEmpty());
-  row.editor->focusProxy()->setAccessibleDescription(text.isEmpty() ? QString::fromStdString(row.field.help) : tr("Problem: %1").arg(text));
+  row.editor->focusProxy()->setAccessibleDescription(
+      text.isEmpty() ? QString::fromStdString(row.field.help) : tr("Problem: %1").arg(text));
 }
 
 void FieldForm::show_problems(const base::Problems& problems, const QStringList& paths) {
   for (const auto& row : rows_) {
     QStringList places;
-    for (const QString& path : paths) places << (path.isEmpty() ? row->name : path + "." + row->name);
+    for (const QString& path : paths)
+      places << (path.isEmpty() ? row->name : path + "." + row->name);
     if (row->child) {
       row->child->show_problems(problems, places);
       continue;
     }
     QStringList texts;
     for (const base::Problem& problem : problems)
-      if (is_at(problem, places, row->field.kind == base::FieldKind::list)) texts << problem_line(problem);
+      if (is_at(problem, places, row->field.kind == base::FieldKind::list))
+        texts << problem_line(problem);
     row->found = texts.join("\n");
     show_problem(*row);
   }
@@ -114,13 +124,15 @@ std::optional<RefusedText> FieldForm::refused() const {
   for (const auto& row : rows_) {
     auto inner = row->child ? row->child->refused() : std::nullopt;
     if (!inner && row->refused.isEmpty()) continue;
-    return inner ? RefusedText{row->name + "." + inner->path, inner->why} : RefusedText{row->name, row->refused};
+    return inner ? RefusedText{row->name + "." + inner->path, inner->why}
+                 : RefusedText{row->name, row->refused};
   }
   return {};
 }
 
 FieldForm::Row* FieldForm::find(const QString& path) const {
-  const auto at = std::ranges::find(rows_, first_name(path), [](const auto& row) { return row->name; });
+  const auto at =
+      std::ranges::find(rows_, first_name(path), [](const auto& row) { return row->name; });
   return at == rows_.end() ? nullptr : at->get();
 }
 
@@ -132,12 +144,15 @@ FieldEditor* FieldForm::editor(const QString& path) const {
 QString FieldForm::problem_text(const QString& path) const {
   const Row* row = find(path);
   if (row == nullptr) return {};
-  return row->child ? row->child->problem_text(rest_of(path)) : row->problem->isHidden() ? QString() : row->problem->text();
+  return row->child                 ? row->child->problem_text(rest_of(path))
+         : row->problem->isHidden() ? QString()
+                                    : row->problem->text();
 }
 
 bool FieldForm::field_shown(const QString& path) const {
   const Row* row = find(path);
-  return row != nullptr && row->field.used && (!row->child || rest_of(path).isEmpty() || row->child->field_shown(rest_of(path)));
+  return row != nullptr && row->field.used &&
+         (!row->child || rest_of(path).isEmpty() || row->child->field_shown(rest_of(path)));
 }
 
 bool FieldForm::focus_field(const QString& path) {

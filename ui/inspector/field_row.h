@@ -19,7 +19,10 @@ struct FieldForm::Row {
   QString found, refused;  // what is wrong: of the document's value, and of what was typed
   QString zero;            // the text for 0
 
-  std::vector<QWidget*> widgets() const { return child ? std::vector<QWidget*>{label, child} : std::vector<QWidget*>{label, editor, reset}; }
+  std::vector<QWidget*> widgets() const {
+    return child ? std::vector<QWidget*>{label, child}
+                 : std::vector<QWidget*>{label, editor, reset};
+  }
 };
 
 }  // namespace trainyard::ui

@@ -33,8 +33,12 @@ QString problem_line(const base::Problem& problem) {
 
 QString text_of_value(const FieldDescription& field, const Json& value, const QString& zero) {
   if (value.is_boolean()) return value.get<bool>() ? field_text("on") : field_text("off");
-  if (value.is_number()) return value.get<double>() == 0 && !zero.isEmpty() ? zero : format_quantity(value.get<double>(), words(field.unit));
-  if (value.is_array()) return value.empty() ? field_text("none") : field_text("%1 rows").arg(value.size());
+  if (value.is_number())
+    return value.get<double>() == 0 && !zero.isEmpty()
+               ? zero
+               : format_quantity(value.get<double>(), words(field.unit));
+  if (value.is_array())
+    return value.empty() ? field_text("none") : field_text("%1 rows").arg(value.size());
   if (!value.is_string()) return {};
   const std::string string = value.get<std::string>();
   if (field.kind == base::FieldKind::choice) return readable(string);
@@ -43,8 +47,12 @@ QString text_of_value(const FieldDescription& field, const Json& value, const QS
 
 QString help_of(const FieldDescription& field, const QString& zero) {
   QString help = "<p>" + words(field.help).toHtmlEscaped() + ".</p>";
-  if (!field.unit.empty()) help += "<p>" + field_text("Unit: %1").arg(words(field.unit).toHtmlEscaped()) + "</p>";
-  return help + "<p>" + field_text("Default: %1").arg(text_of_value(field, field.default_value, zero).toHtmlEscaped()) + "</p>";
+  if (!field.unit.empty())
+    help += "<p>" + field_text("Unit: %1").arg(words(field.unit).toHtmlEscaped()) + "</p>";
+  return help + "<p>" +
+         field_text("Default: %1")
+             .arg(text_of_value(field, field.default_value, zero).toHtmlEscaped()) +
+         "</p>";
 }
 
 }  // namespace trainyard::ui

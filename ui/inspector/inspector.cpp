@@ -28,14 +28,18 @@ struct SectionSpec {
   const char* title;
   const char* icon;
 };
-constexpr SectionSpec kSections[] = {
-    {"strategy", QT_TR_NOOP("Strategy"), "strategy"}, {"model", QT_TR_NOOP("Model"), "model"}, {"data", QT_TR_NOOP("Data"), "data"},
-    {"training", QT_TR_NOOP("Training"), "training"}, {"run", QT_TR_NOOP("Run"), "run"},       {"", QT_TR_NOOP("About"), "info"}};
+constexpr SectionSpec kSections[] = {{"strategy", QT_TR_NOOP("Strategy"), "strategy"},
+                                     {"model", QT_TR_NOOP("Model"), "model"},
+                                     {"data", QT_TR_NOOP("Data"), "data"},
+                                     {"training", QT_TR_NOOP("Training"), "training"},
+                                     {"run", QT_TR_NOOP("Run"), "run"},
+                                     {"", QT_TR_NOOP("About"), "info"}};
 
 FormHints hints_of(const QString& section) {
   if (section == "data") return {.files = {"images", "labels", "file"}};
   if (section == "training") return {.zero_texts = {{"steps", Inspector::tr("no limit")}}};
-  if (section.isEmpty()) return {.hidden = {"version", "topology", "model", "data", "strategy", "training", "run"}};
+  if (section.isEmpty())
+    return {.hidden = {"version", "topology", "model", "data", "strategy", "training", "run"}};
   return {};
 }
 
@@ -48,7 +52,11 @@ QString text_of(const base::Problems& problems) {
 }  // namespace
 
 Inspector::Inspector(Document& document, Selection& selection, QWidget* parent)
-    : QWidget(parent), document_(document), selection_(selection), cost_(new CostLine(document, this)), pages_(new QStackedWidget(this)) {
+    : QWidget(parent),
+      document_(document),
+      selection_(selection),
+      cost_(new CostLine(document, this)),
+      pages_(new QStackedWidget(this)) {
   setObjectName("inspector");
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -81,7 +89,8 @@ QWidget* Inspector::build_experiment() {
 
 FieldForm* Inspector::add_form(const QString& section, const FormHints& hints) {
   auto* form = forms_[section] = new FieldForm(hints, this);
-  connect(form, &FieldForm::edited, this, [this, section](const QString& path, const Json& value) { edit(section, path, value); });
+  connect(form, &FieldForm::edited, this,
+          [this, section](const QString& path, const Json& value) { edit(section, path, value); });
   connect(form, &FieldForm::refused_changed, this, &Inspector::tell_refused);
   return form;
 }
@@ -118,18 +127,23 @@ QWidget* Inspector::build_data() {
 
 void Inspector::show_dealt(const Dealt& reckoned) {
   const bool ask = reckoned.empty() && recorded_dealt_;
-  shards_->show_dealt(document_.experiment(), ask ? recorded_dealt_() : reckoned, ask ? ShardView::Source::recorded : ShardView::Source::reckoned);
+  shards_->show_dealt(document_.experiment(), ask ? recorded_dealt_() : reckoned,
+                      ask ? ShardView::Source::recorded : ShardView::Source::reckoned);
 }
 
 void Inspector::connect_layers() {
-  connect(layers_, &LayerList::value_edited, this, [this](int layer, const QString& field, const Json& value) {
-    const base::Problems refused = document_.set_value(QString("model.layers[%1].%2").arg(layer).arg(field), value);
-    if (!refused.empty()) layers_->refuse(layer, text_of(refused));
-  });
+  connect(layers_, &LayerList::value_edited, this,
+          [this](int layer, const QString& field, const Json& value) {
+            const base::Problems refused =
+                document_.set_value(QString("model.layers[%1].%2").arg(layer).arg(field), value);
+            if (!refused.empty()) layers_->refuse(layer, text_of(refused));
+          });
   connect(layers_, &LayerList::refused_changed, this, &Inspector::tell_refused);
-  connect(layers_, &LayerList::layers_edited, this, [this](const QString& what, const Layers& layers) {
-    document_.edit(what, [&](experiment::Experiment& experiment) { experiment.model.layers = layers; });
-  });
+  connect(
+      layers_, &LayerList::layers_edited, this, [this](const QString& what, const Layers& layers) {
+        document_.edit(
+            what, [&](experiment::Experiment& experiment) { experiment.model.layers = layers; });
+      });
 }
 
 QWidget* Inspector::build_item() {
@@ -149,7 +163,9 @@ QWidget* Inspector::build_item() {
   column->addWidget(item_measured_ = paragraph(Tint::text, page));
   item_measured_->setTextFormat(Qt::PlainText);
   column->addSpacing(kGrid);
-  column->addWidget(item_form_ = new FieldForm({.hidden = {"devices"}, .without_default = {"x", "y"}}, page));  // a place is where a thing was put
+  column->addWidget(item_form_ =
+                        new FieldForm({.hidden = {"devices"}, .without_default = {"x", "y"}},
+                                      page));  // a place is where a thing was put
   column->addStretch(1);
   connect(item_form_, &FieldForm::edited, this, &Inspector::edit_item);
   connect(item_form_, &FieldForm::refused_changed, this, &Inspector::tell_refused);
@@ -157,7 +173,8 @@ QWidget* Inspector::build_item() {
 }
 
 void Inspector::edit(const QString& section, const QString& path, const Json& value) {
-  const base::Problems refused = document_.set_value(section.isEmpty() ? path : section + "." + path, value);
+  const base::Problems refused =
+      document_.set_value(section.isEmpty() ? path : section + "." + path, value);
   if (!refused.empty()) forms_.at(section)->refuse(path, text_of(refused));
 }
 
@@ -190,10 +207,13 @@ std::optional<base::Problem> Inspector::refused() const {
                          "Type what is accepted, or leave the field to keep its value."};
   };
   for (const auto& [name, form] : forms_)
-    if (const auto text = form->refused()) return problem(name.isEmpty() ? text->path : name + "." + text->path, text->why);
-  if (const auto text = layers_->refused()) return problem(QString("model.layers[%1]").arg(text->first), text->second);
+    if (const auto text = form->refused())
+      return problem(name.isEmpty() ? text->path : name + "." + text->path, text->why);
+  if (const auto text = layers_->refused())
+    return problem(QString("model.layers[%1]").arg(text->first), text->second);
   const auto text = target_.paths.isEmpty() ? std::nullopt : item_form_->refused();
-  return text ? std::optional(problem(target_.paths.first() + "." + text->path, text->why)) : std::nullopt;
+  return text ? std::optional(problem(target_.paths.first() + "." + text->path, text->why))
+              : std::nullopt;
 }
 
 void Inspector::tell_refused() {
@@ -206,15 +226,19 @@ void Inspector::note_batch() {
   FieldForm& training = *forms_.at("training");
   const auto text = training.refused();
   const std::int64_t ranks = experiment::ranks_of_step(document_.experiment());
-  if (ranks < 1 || (text && (text->path == "batch_per_rank" || text->path == "accumulation_steps"))) return training.set_note("batch_per_rank", {});
+  if (ranks < 1 || (text && (text->path == "batch_per_rank" || text->path == "accumulation_steps")))
+    return training.set_note("batch_per_rank", {});
   const experiment::TrainingSpec& spec = document_.experiment().training;
   const bool split = experiment::splits_model(document_.experiment().strategy.kind);
   const bool apart = !split && ranks < experiment::count_trainers(document_.experiment());
   const QString samples = counted(ranks * spec.samples_per_rank(), tr("samples"));
-  QString batch = apart   ? tr("A step is one worker's batch: %1").arg(samples)
-                  : split ? tr("Global batch: %1, each through all layers").arg(samples)
-                          : tr("Global batch: %1 over %2").arg(samples, counted(ranks, tr("ranks")));
-  if (spec.accumulation_steps > 1) batch += tr(", in %1").arg(counted(spec.accumulation_steps, split ? tr("micro-batches") : tr("micro-steps")));
+  QString batch = apart ? tr("A step is one worker's batch: %1").arg(samples)
+                  : split
+                      ? tr("Global batch: %1, each through all layers").arg(samples)
+                      : tr("Global batch: %1 over %2").arg(samples, counted(ranks, tr("ranks")));
+  if (spec.accumulation_steps > 1)
+    batch += tr(", in %1").arg(
+        counted(spec.accumulation_steps, split ? tr("micro-batches") : tr("micro-steps")));
   training.set_note("batch_per_rank", batch);
 }
 
@@ -232,7 +256,8 @@ void Inspector::refresh_experiment() {
   for (const auto& [name, form] : forms_) {
     if (name.isEmpty()) form->show_fields(fields, values);
     for (const base::FieldDescription& field : fields)
-      if (name == QString::fromStdString(field.name)) form->show_fields(field.fields, values[field.name]);
+      if (name == QString::fromStdString(field.name))
+        form->show_fields(field.fields, values[field.name]);
   }
   layers_->show_layers(experiment.model.layers);
   algorithms_->set_asked(experiment.strategy.algorithm);
@@ -245,14 +270,18 @@ void Inspector::refresh_item() {
   item_title_->setText(target_.title);
   item_kind_->setText(target_.kind);
   const bool several = target_.paths.size() > 1;
-  item_hint_->setText(target_.kind.isEmpty() ? tr("Select things of one kind to edit them together.")
-                      : several              ? tr("An edit changes all of them.")
-                                             : QString());
+  item_hint_->setText(target_.kind.isEmpty()
+                          ? tr("Select things of one kind to edit them together.")
+                      : several ? tr("An edit changes all of them.")
+                                : QString());
   item_hint_->setVisible(!item_hint_->text().isEmpty());
   item_form_->setVisible(!target_.kind.isEmpty());
   show_measured();
   std::vector<base::FieldDescription> fields = target_.fields;
-  if (several) std::erase_if(fields, [](const base::FieldDescription& field) { return field.name == "name"; });  // names are unique
+  if (several)
+    std::erase_if(fields, [](const base::FieldDescription& field) {
+      return field.name == "name";
+    });  // names are unique
   item_form_->show_fields(fields, target_.values);
   for (const base::FieldDescription& field : fields) {
     const QString name = QString::fromStdString(field.name);
@@ -270,7 +299,8 @@ QString Inspector::measured() const { return item_measured_->text(); }
 
 void Inspector::show_problems() {
   base::Problems told;
-  for (const auto& [found, words] : document_.told_problems()) told.emplace_back(words).where = found.where;  // forms know paths
+  for (const auto& [found, words] : document_.told_problems())
+    told.emplace_back(words).where = found.where;  // forms know paths
   for (const auto& [name, form] : forms_) form->show_problems(told, {name});
   layers_->show_problems(told, "model.layers");
   if (!target_.title.isEmpty()) item_form_->show_problems(told, target_.paths);
@@ -285,7 +315,8 @@ void Inspector::go_to(const QString& path) {
     return;
   }
   static const QRegularExpression layer(R"(^model\.layers\[(\d+)\]\.?(\w*))");
-  if (const auto match = layer.match(path); match.hasMatch()) layers_->focus_layer(match.captured(1).toInt(), match.captured(2));
+  if (const auto match = layer.match(path); match.hasMatch())
+    layers_->focus_layer(match.captured(1).toInt(), match.captured(2));
   const QString section = path.section('.', 0, 0);
   if (forms_.contains(section)) forms_.at(section)->focus_field(path.section('.', 1));
   else forms_.at("")->focus_field(path);

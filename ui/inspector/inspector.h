@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is selected on the canvas, else the experiment: every field, with what is wrong at it, and above it all what the plan
-// costs. Every edit goes through the document.
+// What is selected on the canvas, else the experiment: every field, with what is wrong at it, and
+// above it all what the plan costs. Every edit goes through the document.
 #pragma once
 
 #include <QWidget>
@@ -34,10 +34,16 @@ class Inspector : public QWidget {
   AlgorithmPicker& algorithms() { return *algorithms_; }
   const FailureView& failures() const { return *failures_; }
   const ShardView& shards() const { return *shards_; }
-  // Asked where what the document deals to its ranks cannot be reckoned, as its data is not there: what a run of it recorded, or nothing.
-  void set_recorded_dealt(std::function<Dealt()> recorded) { recorded_dealt_ = std::move(recorded); }
-  // Asked, while something is selected, for what is measured of it now: lines that stand above its fields; none: nothing is.
-  void set_measured(std::function<QStringList(const Picked&)> measured) { measured_ = std::move(measured); }
+  // Asked where what the document deals to its ranks cannot be reckoned, as its data is not there:
+  // what a run of it recorded, or nothing.
+  void set_recorded_dealt(std::function<Dealt()> recorded) {
+    recorded_dealt_ = std::move(recorded);
+  }
+  // Asked, while something is selected, for what is measured of it now: lines that stand above its
+  // fields; none: nothing is.
+  void set_measured(std::function<QStringList(const Picked&)> measured) {
+    measured_ = std::move(measured);
+  }
   void show_measured();  // it may have changed
   QString measured() const;
   bool shows_experiment() const;

@@ -9,7 +9,8 @@
 
 namespace trainyard::ui {
 
-// The fields of the strategy, and below them the algorithms that one of them names, and what comes of a rank that fails.
+// The fields of the strategy, and below them the algorithms that one of them names, and what comes
+// of a rank that fails.
 QWidget* Inspector::build_strategy() {
   auto* both = new QWidget(this);
   auto* column = new QVBoxLayout(both);
@@ -22,12 +23,14 @@ QWidget* Inspector::build_strategy() {
   connect(cost_, &CostLine::stages_known, this, &Inspector::show_stages);
   connect(algorithms_, &AlgorithmPicker::reason_changed, this, &Inspector::note_algorithm);
   connect(algorithms_, &AlgorithmPicker::picture_wanted, this, &Inspector::picture_wanted);
-  connect(algorithms_, &AlgorithmPicker::picked, this,
-          [this](collective::Algorithm algorithm) { edit("strategy", "algorithm", std::string(base::name_of(algorithm))); });
+  connect(algorithms_, &AlgorithmPicker::picked, this, [this](collective::Algorithm algorithm) {
+    edit("strategy", "algorithm", std::string(base::name_of(algorithm)));
+  });
   return both;
 }
 
-// Where the layers are, beside what says so and on the drawing. Then there is no all-reduce whose picture that would take the place of.
+// Where the layers are, beside what says so and on the drawing. Then there is no all-reduce whose
+// picture that would take the place of.
 void Inspector::show_stages(const StagePicture& stages) {
   const bool placed = !stages.picture.devices.empty();
   forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
@@ -40,23 +43,30 @@ void Inspector::show_stages(const StagePicture& stages) {
 // What `auto` is, and why.
 void Inspector::note_algorithm() {
   const QString reason = algorithms_->reason();
-  forms_.at("strategy")->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
+  forms_.at("strategy")
+      ->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
 }
 
-// How layers are split, what runs in the place of the drawn devices, what they multiply by, and what becomes of a softsync that does not divide the workers.
+// How layers are split, what runs in the place of the drawn devices, what they multiply by, and
+// what becomes of a softsync that does not divide the workers.
 void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();
-  const auto emulated = drawn.run.emulate ? experiment::emulation_said(drawn.topology) : std::nullopt;
+  const auto emulated =
+      drawn.run.emulate ? experiment::emulation_said(drawn.topology) : std::nullopt;
   QStringList of_kind;
   if (emulated) of_kind << tr("EMULATED: %1").arg(QString::fromStdString(*emulated));
   if (!split_said_.isEmpty()) of_kind << split_said_;
   forms_.at("strategy")->set_note("kind", of_kind.join('\n'));
   const auto softsync = experiment::softsync_said(drawn);
-  forms_.at("strategy")->set_note("servers.softsync", softsync ? QString::fromStdString(*softsync) : QString());
-  const bool rounds = drawn.training.multiplies == Multiplies::automatic && experiment::multiplies_of(drawn) == Multiplies::bfloat16;
+  forms_.at("strategy")
+      ->set_note("servers.softsync", softsync ? QString::fromStdString(*softsync) : QString());
+  const bool rounds = drawn.training.multiplies == Multiplies::automatic &&
+                      experiment::multiplies_of(drawn) == Multiplies::bfloat16;
   const QString tf32 = QString::fromStdString(experiment::tf32_said(drawn).value_or(""));
-  forms_.at("training")->set_note("multiplies", rounds ? tr("Chosen: bfloat16, which is what a TPU multiplies") : tf32);
+  forms_.at("training")
+      ->set_note("multiplies",
+                 rounds ? tr("Chosen: bfloat16, which is what a TPU multiplies") : tf32);
 }
 
 }  // namespace trainyard::ui

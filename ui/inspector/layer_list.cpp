@@ -20,7 +20,10 @@ constexpr std::int64_t kNewUnits = 128;
 
 }  // namespace
 
-LayerList::LayerList(QWidget* parent) : QWidget(parent), column_(new QVBoxLayout(this)), whole_problem_(paragraph(Tint::error, this)) {
+LayerList::LayerList(QWidget* parent)
+    : QWidget(parent),
+      column_(new QVBoxLayout(this)),
+      whole_problem_(paragraph(Tint::error, this)) {
   column_->setContentsMargins(0, 0, 0, 0);
   column_->setSpacing(kGrid / 2);
   whole_problem_->hide();
@@ -45,13 +48,15 @@ void LayerList::add_row() {
 
 void LayerList::connect_row(LayerRow& row, int layer) {
   for (const auto& [name, editor] : row.editors) {
-    connect(editor, &FieldEditor::edited, this, [this, &row, layer, field = name](const Json& value) {
-      row.refused.clear();
-      emit value_edited(layer, field, value);
-      row.show_problem();
-      emit refused_changed();
-    });
-    connect(editor, &FieldEditor::unreadable, this, [this, layer](const QString& why) { refuse(layer, why); });
+    connect(editor, &FieldEditor::edited, this,
+            [this, &row, layer, field = name](const Json& value) {
+              row.refused.clear();
+              emit value_edited(layer, field, value);
+              row.show_problem();
+              emit refused_changed();
+            });
+    connect(editor, &FieldEditor::unreadable, this,
+            [this, layer](const QString& why) { refuse(layer, why); });
     connect(editor, &FieldEditor::left, this, [this, &row, layer] { show_afresh(row, layer); });
   }
   connect(row.up, &QToolButton::clicked, this, [this, layer] { move(layer, -1); });
@@ -68,7 +73,8 @@ void LayerList::show_layers(const Layers& layers) {
     rows_.back()->whole->deleteLater();
     rows_.pop_back();
   }
-  for (int layer = 0; layer < count(); ++layer) fill(*rows_[static_cast<std::size_t>(layer)], layer);
+  for (int layer = 0; layer < count(); ++layer)
+    fill(*rows_[static_cast<std::size_t>(layer)], layer);
 }
 
 void LayerList::fill(LayerRow& row, int layer) {
@@ -102,7 +108,9 @@ void LayerList::show_problems(const base::Problems& problems, const QString& pat
 void LayerList::refuse(int layer, const QString& why) {
   LayerRow& row = *rows_[static_cast<std::size_t>(layer)];
   for (const auto& [name, editor] : row.editors)
-    if (editor->focusProxy()->hasFocus()) editor->hold(base::write_document(layers_[static_cast<std::size_t>(layer)])[name.toStdString()]);
+    if (editor->focusProxy()->hasFocus())
+      editor->hold(
+          base::write_document(layers_[static_cast<std::size_t>(layer)])[name.toStdString()]);
   set_refused(row, why);
 }
 
@@ -115,7 +123,8 @@ void LayerList::set_refused(LayerRow& row, const QString& why) {
 
 std::optional<std::pair<int, QString>> LayerList::refused() const {
   for (int layer = 0; layer < count(); ++layer)
-    if (const QString& why = rows_[static_cast<std::size_t>(layer)]->refused; !why.isEmpty()) return std::pair(layer, why);
+    if (const QString& why = rows_[static_cast<std::size_t>(layer)]->refused; !why.isEmpty())
+      return std::pair(layer, why);
   return {};
 }
 
@@ -129,7 +138,8 @@ void LayerList::show_afresh(LayerRow& row, int layer) {
 
 void LayerList::forget_refused() {
   for (int layer = 0; layer < count(); ++layer)
-    if (LayerRow& row = *rows_[static_cast<std::size_t>(layer)]; !row.refused.isEmpty()) show_afresh(row, layer);
+    if (LayerRow& row = *rows_[static_cast<std::size_t>(layer)]; !row.refused.isEmpty())
+      show_afresh(row, layer);
 }
 
 void LayerList::move(int layer, int by) {
@@ -152,7 +162,8 @@ void LayerList::remove(int layer) {
 void LayerList::append() {
   Layers layers = layers_;
   const std::size_t output = layers.empty() ? 0 : model::ModelSpec{layers}.output_layer();
-  layers.insert(layers.begin() + static_cast<std::ptrdiff_t>(output), {{model::LayerKind::linear, kNewUnits}, {model::LayerKind::relu, 0}});
+  layers.insert(layers.begin() + static_cast<std::ptrdiff_t>(output),
+                {{model::LayerKind::linear, kNewUnits}, {model::LayerKind::relu, 0}});
   emit layers_edited(tr("Add layer"), layers);
   focus_layer(static_cast<int>(output));
 }
@@ -167,7 +178,8 @@ void LayerList::focus_layer(int layer, const QString& field) {
 
 int LayerList::focused_layer() const {
   for (int layer = 0; layer < count(); ++layer)
-    if (rows_[static_cast<std::size_t>(layer)]->whole->isAncestorOf(QApplication::focusWidget())) return layer;
+    if (rows_[static_cast<std::size_t>(layer)]->whole->isAncestorOf(QApplication::focusWidget()))
+      return layer;
   return -1;
 }
 
@@ -182,7 +194,11 @@ bool LayerList::eventFilter(QObject* watched, QEvent* event) {
   return false;
 }
 
-FieldEditor* LayerList::editor(int layer, const QString& field) const { return rows_.at(static_cast<std::size_t>(layer))->editors.at(field); }
-QString LayerList::problem_text(int layer) const { return rows_.at(static_cast<std::size_t>(layer))->problem->text(); }
+FieldEditor* LayerList::editor(int layer, const QString& field) const {
+  return rows_.at(static_cast<std::size_t>(layer))->editors.at(field);
+}
+QString LayerList::problem_text(int layer) const {
+  return rows_.at(static_cast<std::size_t>(layer))->problem->text();
+}
 
 }  // namespace trainyard::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model's layers, from input to output: add, remove, move, and the fields of each. Alt+Up and Alt+Down move the layer
-// that has the focus, Alt+Delete removes it.
+// The model's layers, from input to output: add, remove, move, and the fields of each. Alt+Up and
+// Alt+Down move the layer that has the focus, Alt+Delete removes it.
 #pragma once
 
 #include <QWidget>
@@ -23,11 +23,14 @@ class LayerList : public QWidget {
   ~LayerList() override;
 
   void show_layers(const Layers& layers);
-  void show_problems(const base::Problems& problems, const QString& path);  // of the list: "model.layers"
+  void show_problems(const base::Problems& problems,
+                     const QString& path);  // of the list: "model.layers"
   void refuse(int layer, const QString& why);
-  std::optional<std::pair<int, QString>> refused() const;      // the layer whose text stands so, and why
-  void forget_refused();                                       // the layers are shown as they are
-  void focus_layer(int layer, const QString& field = "kind");  // or its kind, where that field is not shown
+  std::optional<std::pair<int, QString>> refused()
+      const;              // the layer whose text stands so, and why
+  void forget_refused();  // the layers are shown as they are
+  void focus_layer(int layer,
+                   const QString& field = "kind");  // or its kind, where that field is not shown
   int count() const { return static_cast<int>(rows_.size()); }
   FieldEditor* editor(int layer, const QString& field) const;
   QString problem_text(int layer) const;

@@ -19,10 +19,14 @@ QString layer_text(const char* source) { return QCoreApplication::translate("lay
 QString name_of(const FieldDescription& field) { return QString::fromStdString(field.name); }
 
 // Those that stand beside the number. A kind without units has their room: some have long names.
-bool in_first_line(const FieldDescription& field) { return field.name == "kind" || field.name == "units"; }
+bool in_first_line(const FieldDescription& field) {
+  return field.name == "kind" || field.name == "units";
+}
 
 // Its help would take too much room.
-QString zero_of(const FieldDescription& field) { return field.name == "units" ? layer_text("one a class") : zero_text(field); }
+QString zero_of(const FieldDescription& field) {
+  return field.name == "units" ? layer_text("one a class") : zero_text(field);
+}
 
 }  // namespace
 
@@ -40,7 +44,8 @@ LayerRow::LayerRow(int layer, QWidget* parent) : whole(new QWidget(parent)) {
   details_ = new QGridLayout;
   details_->setContentsMargins(3 * kGrid, 0, 0, 0);
   details_->setSpacing(kGrid / 2);
-  for (const FieldDescription& field : base::describe(model::LayerSpec{})) add_editor(field, layer, *line);
+  for (const FieldDescription& field : base::describe(model::LayerSpec{}))
+    add_editor(field, layer, *line);
   up = add_button(*line, "up", layer_text("Move up (Alt+Up)"));
   down = add_button(*line, "down", layer_text("Move down (Alt+Down)"));
   remove = add_button(*line, "remove", layer_text("Remove (Alt+Delete)"));
@@ -53,7 +58,9 @@ LayerRow::LayerRow(int layer, QWidget* parent) : whole(new QWidget(parent)) {
 
 void LayerRow::add_editor(const FieldDescription& field, int layer, QWidget& line) {
   const QString label = label_of(field), name = name_of(field);
-  FieldEditor* editor = make_editor(field, {.file = false, .directory = {}, .zero_text = zero_of(field)}, in_first_line(field) ? &line : whole);
+  FieldEditor* editor =
+      make_editor(field, {.file = false, .directory = {}, .zero_text = zero_of(field)},
+                  in_first_line(field) ? &line : whole);
   editor->setToolTip(QString::fromStdString(field.help));
   editor->focusProxy()->setAccessibleName(layer_text("Layer %1: %2").arg(layer).arg(label));
   editors[name] = editor;

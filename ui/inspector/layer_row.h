@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One layer in the list of layers: its number, kind and units in a line, and in lines below it what else its kind wants to know.
+// One layer in the list of layers: its number, kind and units in a line, and in lines below it what
+// else its kind wants to know.
 #pragma once
 
 #include <QGridLayout>

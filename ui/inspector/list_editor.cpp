@@ -20,11 +20,15 @@ using base::FieldKind;
 using base::Json;
 
 bool ListEditor::can_edit(const FieldDescription& field) {
-  return field.kind == FieldKind::list && field.element == FieldKind::document && !field.fields.empty() &&
-         std::ranges::none_of(field.fields, [](const FieldDescription& one) { return one.kind == FieldKind::document || one.kind == FieldKind::list; });
+  return field.kind == FieldKind::list && field.element == FieldKind::document &&
+         !field.fields.empty() &&
+         std::ranges::none_of(field.fields, [](const FieldDescription& one) {
+           return one.kind == FieldKind::document || one.kind == FieldKind::list;
+         });
 }
 
-ListEditor::ListEditor(const FieldDescription& field, QWidget* parent) : FieldEditor(parent), field_(field), grid_(new QGridLayout) {
+ListEditor::ListEditor(const FieldDescription& field, QWidget* parent)
+    : FieldEditor(parent), field_(field), grid_(new QGridLayout) {
   auto* whole = new QWidget(this);
   auto* column = new QVBoxLayout(whole);
   column->setContentsMargins(0, 0, 0, 0);
@@ -49,7 +53,8 @@ ListEditor::ListEditor(const FieldDescription& field, QWidget* parent) : FieldEd
   connect(add_, &QPushButton::clicked, this, &ListEditor::append);
   // Rows that were not taken stay as long as a person is among them.
   connect(qApp, &QApplication::focusChanged, this, [this](QWidget* old, QWidget* now) {
-    if (held() && old != nullptr && now != nullptr && isAncestorOf(old) && !isAncestorOf(now)) emit left();
+    if (held() && old != nullptr && now != nullptr && isAncestorOf(old) && !isAncestorOf(now))
+      emit left();
   });
   fill();
 }
@@ -58,7 +63,8 @@ ListEditor::~ListEditor() = default;
 
 FieldEditor* ListEditor::editor(int row, const QString& field) const {
   for (std::size_t f = 0; f < field_.fields.size() && row < count(); ++f)
-    if (QString::fromStdString(field_.fields[f].name) == field) return rows_[static_cast<std::size_t>(row)].editors[f];
+    if (QString::fromStdString(field_.fields[f].name) == field)
+      return rows_[static_cast<std::size_t>(row)].editors[f];
   return nullptr;
 }
 
@@ -72,7 +78,8 @@ void ListEditor::fill() {
   while (rows_.size() > list_.size()) drop_last_row();
   for (std::size_t r = 0; r < rows_.size(); ++r)
     for (std::size_t f = 0; f < field_.fields.size(); ++f)
-      rows_[r].editors[f]->set_value(list_[r].value(field_.fields[f].name, field_.fields[f].default_value));
+      rows_[r].editors[f]->set_value(
+          list_[r].value(field_.fields[f].name, field_.fields[f].default_value));
   for (QWidget* heading : headings_) heading->setVisible(!rows_.empty());
 }
 
@@ -84,10 +91,11 @@ void ListEditor::add_row() {
     FieldEditor* editor = make_editor(field, {}, add_->parentWidget());
     editor->setToolTip(help_of(field, {}));
     editor->focusProxy()->setAccessibleName(tr("%1, row %2").arg(label_of(field)).arg(line));
-    connect(editor, &FieldEditor::edited, this, [this, number, name = field.name](const Json& value) {
-      list_[static_cast<std::size_t>(number)][name] = value;
-      take(list_);
-    });
+    connect(editor, &FieldEditor::edited, this,
+            [this, number, name = field.name](const Json& value) {
+              list_[static_cast<std::size_t>(number)][name] = value;
+              take(list_);
+            });
     connect(editor, &FieldEditor::unreadable, this, &FieldEditor::unreadable);
     grid_->addWidget(editor, line, static_cast<int>(f));
     editor->show();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The editor of a list of documents, as weights of pairs or places of layers: a row of editors for each, one to add another, and one in every row to
-// remove it. Its value is the whole list.
+// The editor of a list of documents, as weights of pairs or places of layers: a row of editors for
+// each, one to add another, and one in every row to remove it. Its value is the whole list.
 #pragma once
 
 #include <vector>

@@ -19,7 +19,9 @@ NumberBox::NumberBox(bool whole, const base::Range& range, const QString& unit, 
 
 void NumberBox::set_zero_text(const QString& text) { zero_text_ = text; }
 
-QString NumberBox::text_of(double value) const { return value == 0 && !zero_text_.isEmpty() ? zero_text_ : format_quantity(value, unit_); }
+QString NumberBox::text_of(double value) const {
+  return value == 0 && !zero_text_.isEmpty() ? zero_text_ : format_quantity(value, unit_);
+}
 
 void NumberBox::set_value(double value) { lineEdit()->setText(text_of(value)); }
 
@@ -30,14 +32,16 @@ std::optional<double> NumberBox::typed() const {
   return value && whole_ && *value != std::floor(*value) ? std::nullopt : value;
 }
 
-// Counts go by ones, tens, hundreds as they grow; fractions by hundredths; what spans decades by 1, 2, 5.
+// Counts go by ones, tens, hundreds as they grow; fractions by hundredths; what spans decades by 1,
+// 2, 5.
 double NumberBox::step_from(double value, bool up) const {
   const double way = up ? 1 : -1;
   if (whole_ && !takes_prefix(unit_)) {
     const double size = std::max(std::fabs(value) + (up ? 0.5 : -0.5), 1.0);
     return value + way * std::max(1.0, std::pow(10.0, std::floor(std::log10(size)) - 1));
   }
-  if (range_.low >= 0 && range_.low < 1e-12 && range_.high <= 1) return std::round((value + way * 0.01) * 100) / 100;
+  if (range_.low >= 0 && range_.low < 1e-12 && range_.high <= 1)
+    return std::round((value + way * 0.01) * 100) / 100;
   const double next = next_round(value, up);
   return whole_ ? std::max(std::round(next), up ? value + 1 : 0.0) : next;
 }
@@ -52,7 +56,8 @@ void NumberBox::stepBy(int steps) {
 
 QAbstractSpinBox::StepEnabled NumberBox::stepEnabled() const {
   const double value = typed().value_or(0);
-  return (value < range_.high ? StepUpEnabled : StepNone) | (value > range_.low ? StepDownEnabled : StepNone);
+  return (value < range_.high ? StepUpEnabled : StepNone) |
+         (value > range_.low ? StepDownEnabled : StepNone);
 }
 
 QValidator::State NumberBox::validate(QString&, int&) const { return QValidator::Acceptable; }

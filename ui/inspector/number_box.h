@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A spin box for numbers of any size with their unit. It takes whatever is typed and says what it means; judging is the
-// document's matter, so that a number out of range can be seen while it is being typed.
+// A spin box for numbers of any size with their unit. It takes whatever is typed and says what it
+// means; judging is the document's matter, so that a number out of range can be seen while it is
+// being typed.
 #pragma once
 
 #include <QAbstractSpinBox>
@@ -27,7 +28,8 @@ class NumberBox : public QAbstractSpinBox {
  protected:
   QValidator::State validate(QString& input, int& position) const override;
   StepEnabled stepEnabled() const override;
-  void wheelEvent(QWheelEvent* event) override;  // only with the focus: scrolling a form must change nothing
+  void wheelEvent(
+      QWheelEvent* event) override;  // only with the focus: scrolling a form must change nothing
 
  private:
   double step_from(double value, bool up) const;

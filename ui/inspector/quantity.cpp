@@ -16,27 +16,38 @@ struct Prefix {
   const char* symbol;
   int exponent;
 };
-constexpr std::array<Prefix, 9> kPrefixes{{{"P", 15}, {"T", 12}, {"G", 9}, {"M", 6}, {"k", 3}, {"", 0}, {"m", -3}, {"µ", -6}, {"n", -9}}};
+constexpr std::array<Prefix, 9> kPrefixes{
+    {{"P", 15}, {"T", 12}, {"G", 9}, {"M", 6}, {"k", 3}, {"", 0}, {"m", -3}, {"µ", -6}, {"n", -9}}};
 
-QString shortest(double value) { return QString::number(value, 'g', QLocale::FloatingPointShortest); }
-
-bool is_exactly_whole(double value) { return value == std::floor(value) && std::fabs(value) < 1e15; }
-
-// Whole numbers without an exponent, as far as they are exact; grouped where they have a unit: a seed or a place counts nothing.
-QString plain(double value, const QString& unit) {
-  if (!is_exactly_whole(value)) return shortest(value);
-  return unit.isEmpty() ? QString::number(value, 'f', 0) : grouped(static_cast<std::int64_t>(value));
+QString shortest(double value) {
+  return QString::number(value, 'g', QLocale::FloatingPointShortest);
 }
 
-// People group as they like while they type a count, which has no fraction. Elsewhere a comma may be meant for a point, as it is behind a 0 everywhere.
+bool is_exactly_whole(double value) {
+  return value == std::floor(value) && std::fabs(value) < 1e15;
+}
+
+// Whole numbers without an exponent, as far as they are exact; grouped where they have a unit: a
+// seed or a place counts nothing.
+QString plain(double value, const QString& unit) {
+  if (!is_exactly_whole(value)) return shortest(value);
+  return unit.isEmpty() ? QString::number(value, 'f', 0)
+                        : grouped(static_cast<std::int64_t>(value));
+}
+
+// People group as they like while they type a count, which has no fraction. Elsewhere a comma may
+// be meant for a point, as it is behind a 0 everywhere.
 bool commas_group(const QString& number, const QString& unit) {
   static const QRegularExpression misplaced(R"(,(?!\d{3}(?!\d)))"), behind_zero(R"(^[+-]?0+,)");
-  return !number.contains(behind_zero) && ((!unit.isEmpty() && !takes_prefix(unit)) || !number.contains(misplaced));
+  return !number.contains(behind_zero) &&
+         ((!unit.isEmpty() && !takes_prefix(unit)) || !number.contains(misplaced));
 }
 
 // "50" times 10^-6, rounded once.
 double scaled(const QString& number, int exponent) {
-  return number.contains('e', Qt::CaseInsensitive) ? number.toDouble() * std::pow(10.0, exponent) : (number + "e" + QString::number(exponent)).toDouble();
+  return number.contains('e', Qt::CaseInsensitive)
+             ? number.toDouble() * std::pow(10.0, exponent)
+             : (number + "e" + QString::number(exponent)).toDouble();
 }
 
 std::optional<int> exponent_of(const QString& symbol) {
@@ -49,7 +60,9 @@ std::optional<int> exponent_of(const QString& symbol) {
 
 }  // namespace
 
-bool takes_prefix(const QString& unit) { return QStringList{"B", "B/s", "bit/s", "flop/s", "s"}.contains(unit); }
+bool takes_prefix(const QString& unit) {
+  return QStringList{"B", "B/s", "bit/s", "flop/s", "s"}.contains(unit);
+}
 
 QString format_quantity(double value, const QString& unit) {
   const QString tail = unit.isEmpty() ? QString() : " " + (value == 1 ? singular(unit) : unit);
@@ -57,14 +70,16 @@ QString format_quantity(double value, const QString& unit) {
   for (const Prefix& prefix : kPrefixes) {
     if (std::fabs(value) < 0.9995 * std::pow(10.0, prefix.exponent)) continue;
     const QString number = QString::number(value / std::pow(10.0, prefix.exponent), 'g', 12);
-    if (scaled(number, prefix.exponent) == value) return number + " " + QString::fromUtf8(prefix.symbol) + unit;
+    if (scaled(number, prefix.exponent) == value)
+      return number + " " + QString::fromUtf8(prefix.symbol) + unit;
     break;
   }
   return plain(value, unit) + tail;
 }
 
 std::optional<double> parse_quantity(const QString& text, const QString& unit) {
-  static const QRegularExpression form(R"(^\s*([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$)");
+  static const QRegularExpression form(
+      R"(^\s*([+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*$)");
   const auto match = form.match(text);
   if (!match.hasMatch() || !commas_group(match.captured(1), unit)) return {};
   const QString number = match.captured(1).remove(',');
@@ -89,7 +104,8 @@ double next_round(double value, bool up) {
       if (candidate > value * (1 + 1e-9)) return candidate;
   } else {
     for (qsizetype i = candidates.size(); i-- > 0;)
-      if (candidates[i] < value * (1 - 1e-9)) return candidates[i] < 1e-6 * (1 - 1e-9) && value <= 1e-6 ? 0 : candidates[i];
+      if (candidates[i] < value * (1 - 1e-9))
+        return candidates[i] < 1e-6 * (1 - 1e-9) && value <= 1e-6 ? 0 : candidates[i];
   }
   return value;
 }

@@ -8,7 +8,8 @@
 
 namespace trainyard::ui {
 
-Section::Section(const QString& title, const QString& icon_name, QWidget* content, QWidget* parent) : QWidget(parent), heading_(new QToolButton(this)) {
+Section::Section(const QString& title, const QString& icon_name, QWidget* content, QWidget* parent)
+    : QWidget(parent), heading_(new QToolButton(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, kGrid);
   column->setSpacing(kGrid / 2);
@@ -23,7 +24,9 @@ Section::Section(const QString& title, const QString& icon_name, QWidget* conten
   heading_->setToolTip(tr("Fold %1").arg(title));
   // Only the text says that it is open; a pressed look would shout.
   set_sheet(heading_, [](const Colours& c) {
-    return QString("QToolButton { border: none; text-align: left; padding: 4px 0; color: %1; } QToolButton:focus { text-decoration: underline; }")
+    return QString(
+               "QToolButton { border: none; text-align: left; padding: 4px 0; color: %1; } "
+               "QToolButton:focus { text-decoration: underline; }")
         .arg(c.text.name());
   });
   column->addWidget(heading_);

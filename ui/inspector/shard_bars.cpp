@@ -35,7 +35,9 @@ void ShardBars::show_shards(const data::ShardTable& shards) {
   QStringList lines;
   for (std::size_t rank = 0; rank < shards.size(); ++rank) {
     for (const std::int64_t count : shards[rank]) largest_ = std::max(largest_, count);
-    lines << tr("rank %1: %2").arg(rank).arg(QString::fromStdString(data::shard_in_words(shards[rank])));
+    lines << tr("rank %1: %2")
+                 .arg(rank)
+                 .arg(QString::fromStdString(data::shard_in_words(shards[rank])));
   }
   setAccessibleDescription(lines.join("\n"));
   updateGeometry();
@@ -59,7 +61,8 @@ double ShardBars::total_width() const {
 
 QRectF ShardBars::row(std::size_t rank) const {
   const double height = row_height();
-  return {label_width(), static_cast<double>(rank) * height + 2, std::max(0.0, width() - label_width() - total_width()), height - 3};
+  return {label_width(), static_cast<double>(rank) * height + 2,
+          std::max(0.0, width() - label_width() - total_width()), height - 3};
 }
 
 QRectF ShardBars::cell(std::size_t rank, std::size_t label) const {
@@ -72,7 +75,8 @@ QRectF ShardBars::bar(std::size_t rank, std::size_t label) const {
   const std::int64_t count = shards_[rank][label];
   if (count == 0) return {};
   QRectF bar = cell(rank, label);
-  const double height = std::max(1.0, bar.height() * static_cast<double>(count) / static_cast<double>(largest_));
+  const double height =
+      std::max(1.0, bar.height() * static_cast<double>(count) / static_cast<double>(largest_));
   bar.setTop(bar.bottom() - height);
   if (bar.width() >= kWideBar) bar.adjust(1, 0, -1, 0);
   return bar;
@@ -81,16 +85,24 @@ QRectF ShardBars::bar(std::size_t rank, std::size_t label) const {
 QString ShardBars::words_at(const QPointF& place) const {
   for (std::size_t rank = 0; rank < shards_.size(); ++rank)
     for (std::size_t label = 0; label < classes(); ++label)
-      if (cell(rank, label).contains(place)) return tr("rank %1, class %2: %3").arg(rank).arg(label).arg(counted(shards_[rank][label], tr("samples")));
+      if (cell(rank, label).contains(place))
+        return tr("rank %1, class %2: %3")
+            .arg(rank)
+            .arg(label)
+            .arg(counted(shards_[rank][label], tr("samples")));
   return {};
 }
 
 QSize ShardBars::sizeHint() const {
   const double rows = static_cast<double>(shards_.size()) * row_height();
-  return {Theme::instance().pixels(240), shards_.empty() ? 0 : static_cast<int>(rows + fontMetrics().height() + 2)};
+  return {Theme::instance().pixels(240),
+          shards_.empty() ? 0 : static_cast<int>(rows + fontMetrics().height() + 2)};
 }
 
-QSize ShardBars::minimumSizeHint() const { return {static_cast<int>(label_width() + total_width()) + Theme::instance().pixels(64), sizeHint().height()}; }
+QSize ShardBars::minimumSizeHint() const {
+  return {static_cast<int>(label_width() + total_width()) + Theme::instance().pixels(64),
+          sizeHint().height()};
+}
 
 void ShardBars::paintEvent(QPaintEvent*) {
   if (shards_.empty()) return;
@@ -103,8 +115,10 @@ void ShardBars::paint_row(QPainter& painter, std::size_t rank) const {
   const Colours& c = Theme::instance().colours();
   const QRectF bars = row(rank);
   painter.setPen(c.text);
-  painter.drawText(QRectF(0, bars.top(), bars.left(), bars.height()), Qt::AlignLeft | Qt::AlignVCenter, tr("rank %1").arg(rank));
-  painter.drawText(QRectF(bars.right(), bars.top(), width() - bars.right(), bars.height()), Qt::AlignRight | Qt::AlignVCenter, number(totals_[rank]));
+  painter.drawText(QRectF(0, bars.top(), bars.left(), bars.height()),
+                   Qt::AlignLeft | Qt::AlignVCenter, tr("rank %1").arg(rank));
+  painter.drawText(QRectF(bars.right(), bars.top(), width() - bars.right(), bars.height()),
+                   Qt::AlignRight | Qt::AlignVCenter, number(totals_[rank]));
   painter.setPen(c.border);
   painter.drawLine(QPointF(bars.left(), bars.bottom()), QPointF(bars.right(), bars.bottom()));
   const QColor colour = Theme::instance().series_colour(static_cast<int>(rank));
@@ -116,14 +130,18 @@ void ShardBars::paint_row(QPainter& painter, std::size_t rank) const {
 void ShardBars::paint_classes(QPainter& painter) const {
   painter.setPen(Theme::instance().colours().dim);
   const QRectF first = cell(0, 0);
-  const double wanted = fontMetrics().horizontalAdvance(QString::number(classes() - 1)) + kGrid / 2.0;
-  const auto every = static_cast<std::size_t>(std::max(1.0, std::ceil(wanted / std::max(1.0, first.width()))));
+  const double wanted =
+      fontMetrics().horizontalAdvance(QString::number(classes() - 1)) + kGrid / 2.0;
+  const auto every =
+      static_cast<std::size_t>(std::max(1.0, std::ceil(wanted / std::max(1.0, first.width()))));
   const double top = static_cast<double>(shards_.size()) * row_height();
   for (std::size_t label = 0; label < classes(); label += every) {
     const QPointF middle = cell(0, label).center();
-    painter.drawText(QRectF(middle.x() - wanted, top, 2 * wanted, fontMetrics().height()), Qt::AlignHCenter | Qt::AlignTop, QString::number(label));
+    painter.drawText(QRectF(middle.x() - wanted, top, 2 * wanted, fontMetrics().height()),
+                     Qt::AlignHCenter | Qt::AlignTop, QString::number(label));
   }
-  painter.drawText(QRectF(0, top, first.left(), fontMetrics().height()), Qt::AlignLeft | Qt::AlignTop, tr("class"));
+  painter.drawText(QRectF(0, top, first.left(), fontMetrics().height()),
+                   Qt::AlignLeft | Qt::AlignTop, tr("class"));
 }
 
 bool ShardBars::event(QEvent* event) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The samples that each rank trains on, by class: a row a rank, in the rank's colour, a bar a class. All bars are to one scale, so that
-// ranks compare; hovering says the exact number, and so does the accessible description of all.
+// The samples that each rank trains on, by class: a row a rank, in the rank's colour, a bar a
+// class. All bars are to one scale, so that ranks compare; hovering says the exact number, and so
+// does the accessible description of all.
 #pragma once
 
 #include <QWidget>
@@ -16,8 +17,10 @@ class ShardBars : public QWidget {
 
   void show_shards(const data::ShardTable& shards);
   const data::ShardTable& shards() const { return shards_; }
-  QString words_at(const QPointF& place) const;           // "rank 2, class 7: 113 samples"; empty where there is nothing
-  QRectF bar(std::size_t rank, std::size_t label) const;  // empty for none; at least a pixel high for one sample
+  QString words_at(
+      const QPointF& place) const;  // "rank 2, class 7: 113 samples"; empty where there is nothing
+  QRectF bar(std::size_t rank,
+             std::size_t label) const;  // empty for none; at least a pixel high for one sample
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;

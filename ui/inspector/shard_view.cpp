@@ -18,7 +18,10 @@ QString sentence(std::string text) {
 }  // namespace
 
 ShardView::ShardView(QWidget* parent)
-    : QWidget(parent), caption_(paragraph(Tint::dim, this)), bars_(new ShardBars(this)), columns_(paragraph(Tint::text, this)) {
+    : QWidget(parent),
+      caption_(paragraph(Tint::dim, this)),
+      bars_(new ShardBars(this)),
+      columns_(paragraph(Tint::text, this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, kGrid, 0, 0);
   column->setSpacing(kGrid / 2);
@@ -29,23 +32,28 @@ ShardView::ShardView(QWidget* parent)
   hide();
 }
 
-QString ShardView::caption_of(const experiment::Experiment& experiment, const Dealt& dealt, Source source) {
+QString ShardView::caption_of(const experiment::Experiment& experiment, const Dealt& dealt,
+                              Source source) {
   const auto unlike = experiment::unlike_one_device(experiment);
   const bool owned = data::owns_samples(experiment.data.sharding);
-  QString caption = !dealt.columns.isEmpty() ? tr("Every rank loads its own feature columns alone, and trains on every sample")
-                    : owned                  ? tr("Samples of each rank, by class")
-                                             : tr("Samples of each rank in the first epoch, by class");
+  QString caption =
+      !dealt.columns.isEmpty()
+          ? tr("Every rank loads its own feature columns alone, and trains on every sample")
+      : owned ? tr("Samples of each rank, by class")
+              : tr("Samples of each rank in the first epoch, by class");
   if (source == Source::recorded) caption = tr("%1, as the run recorded it").arg(caption);
   if (!dealt.columns.isEmpty()) return tr("%1. Classes are alike on all ranks.").arg(caption);
   return unlike ? caption + ". " + sentence(*unlike) : caption;
 }
 
-void ShardView::show_dealt(const experiment::Experiment& experiment, const Dealt& dealt, Source source) {
+void ShardView::show_dealt(const experiment::Experiment& experiment, const Dealt& dealt,
+                           Source source) {
   caption_->setText(caption_of(experiment, dealt, source));
   bars_->show_shards(dealt.shards);
   bars_->setVisible(!dealt.shards.empty());
   QStringList lines;
-  for (qsizetype rank = 0; rank < dealt.columns.size(); ++rank) lines << tr("rank %1: %2").arg(rank).arg(dealt.columns[rank]);
+  for (qsizetype rank = 0; rank < dealt.columns.size(); ++rank)
+    lines << tr("rank %1: %2").arg(rank).arg(dealt.columns[rank]);
   columns_->setText(lines.join("\n"));
   columns_->setVisible(!lines.isEmpty());
   setVisible(!dealt.empty());

@@ -27,29 +27,37 @@ class Gathering {
       const QString path = QString("topology.hosts[%1]").arg(h);
       take(host.name, host, path, "Host", "hosts");
       for (std::size_t d = 0; d < host.devices.size(); ++d)
-        take(host.devices[d].name, host.devices[d], path + QString(".devices[%1]").arg(d), "Device", "devices");
+        take(host.devices[d].name, host.devices[d], path + QString(".devices[%1]").arg(d), "Device",
+             "devices");
     }
     for (std::size_t s = 0; s < topology.switches.size(); ++s)
-      take(topology.switches[s].name, topology.switches[s], QString("topology.switches[%1]").arg(s), "Switch", "switches");
-    for (std::size_t l = 0; l < topology.links.size(); ++l) take_link(topology.links[l], QString("topology.links[%1]").arg(l));
+      take(topology.switches[s].name, topology.switches[s], QString("topology.switches[%1]").arg(s),
+           "Switch", "switches");
+    for (std::size_t l = 0; l < topology.links.size(); ++l)
+      take_link(topology.links[l], QString("topology.links[%1]").arg(l));
   }
 
   Target finish() {
-    if (kinds_.size() > 1) target_ = {target_text("%1 things").arg(picked_.size()), {}, {}, {}, {}, {}};
-    else if (target_.paths.size() > 1) target_.title = counted(target_.paths.size(), target_text(things_));
+    if (kinds_.size() > 1)
+      target_ = {target_text("%1 things").arg(picked_.size()), {}, {}, {}, {}, {}};
+    else if (target_.paths.size() > 1)
+      target_.title = counted(target_.paths.size(), target_text(things_));
     return std::move(target_);
   }
 
  private:
   template <class Thing>
-  void take(const std::string& name, const Thing& thing, const QString& path, const char* kind, const char* plural) {
+  void take(const std::string& name, const Thing& thing, const QString& path, const char* kind,
+            const char* plural) {
     if (picked_.names.contains(name)) add(QString::fromStdString(name), thing, path, kind, plural);
   }
   void take_link(const topology::Link& link, const QString& path) {
-    if (picked_.links.contains({link.from, link.to})) add(QString::fromStdString(link.from + " – " + link.to), link, path, "Link", "links");
+    if (picked_.links.contains({link.from, link.to}))
+      add(QString::fromStdString(link.from + " – " + link.to), link, path, "Link", "links");
   }
   template <class Thing>
-  void add(const QString& title, const Thing& thing, const QString& path, const char* kind, const char* plural) {
+  void add(const QString& title, const Thing& thing, const QString& path, const char* kind,
+           const char* plural) {
     kinds_.insert(kind);
     things_ = plural;
     const Json values = base::write_document(thing);
@@ -62,7 +70,8 @@ class Gathering {
       return;
     }
     for (const auto& [field, value] : values.items())
-      if (value != target_.values.value(field, Json()) && !target_.differing.contains(QString::fromStdString(field)))
+      if (value != target_.values.value(field, Json()) &&
+          !target_.differing.contains(QString::fromStdString(field)))
         target_.differing << QString::fromStdString(field);
   }
 
@@ -72,12 +81,14 @@ class Gathering {
   const char* things_ = "";
 };
 
-base::Problems rename_one(Document& document, const QString& path, Picked& picked, const std::string& name, const std::string& to) {
+base::Problems rename_one(Document& document, const QString& path, Picked& picked,
+                          const std::string& name, const std::string& to) {
   base::Problems problems;
   document.edit(
       QCoreApplication::translate("target", "Rename"),
       [&](experiment::Experiment& experiment) {
-        if (auto renamed = rename(experiment.topology, name, to); !renamed) problems.push_back(renamed.error());
+        if (auto renamed = rename(experiment.topology, name, to); !renamed)
+          problems.push_back(renamed.error());
       },
       "rename " + path);
   if (problems.empty()) picked = {{to}, {}};
@@ -93,32 +104,42 @@ Target target_of(const topology::Topology& topology, const Picked& picked) {
 }
 
 Picked picked_at(const topology::Topology& topology, const QString& path) {
-  static const QRegularExpression form(R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
+  static const QRegularExpression form(
+      R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
   const auto match = form.match(path);
   const std::size_t index = match.captured(2).toULongLong();
   const QString list = match.captured(1);
-  if (list == "links" && index < topology.links.size()) return {{}, {{topology.links[index].from, topology.links[index].to}}};
-  if (list == "switches" && index < topology.switches.size()) return {{topology.switches[index].name}, {}};
+  if (list == "links" && index < topology.links.size())
+    return {{}, {{topology.links[index].from, topology.links[index].to}}};
+  if (list == "switches" && index < topology.switches.size())
+    return {{topology.switches[index].name}, {}};
   if (list != "hosts" || index >= topology.hosts.size()) return {};
   const topology::Host& host = topology.hosts[index];
   const std::size_t device = match.captured(3).toULongLong();
-  return !match.captured(3).isEmpty() && device < host.devices.size() ? Picked{{host.devices[device].name}, {}} : Picked{{host.name}, {}};
+  return !match.captured(3).isEmpty() && device < host.devices.size()
+             ? Picked{{host.devices[device].name}, {}}
+             : Picked{{host.name}, {}};
 }
 
-base::Problems set_field(Document& document, const Target& target, const QString& field, const Json& value, Picked& picked) {
+base::Problems set_field(Document& document, const Target& target, const QString& field,
+                         const Json& value, Picked& picked) {
   if (field == "name" && value.is_string() && picked.names.size() == 1)
-    return rename_one(document, target.paths.first(), picked, *picked.names.begin(), value.get<std::string>());
+    return rename_one(document, target.paths.first(), picked, *picked.names.begin(),
+                      value.get<std::string>());
   Json json = experiment::to_json(document.experiment());
   for (const QString& path : target.paths)
-    if (const auto set = base::set_value_at(json, (path + "." + field).toStdString(), value); !set) return {set.error()};
+    if (const auto set = base::set_value_at(json, (path + "." + field).toStdString(), value); !set)
+      return {set.error()};
   const auto read = experiment::from_json(json);
   if (!read) return read.error();
   document.edit(
-      QCoreApplication::translate("target", "Set %1 of %2").arg(field, target.title), [&](experiment::Experiment& experiment) { experiment = *read; },
+      QCoreApplication::translate("target", "Set %1 of %2").arg(field, target.title),
+      [&](experiment::Experiment& experiment) { experiment = *read; },
       "set:" + target.paths.join(' ') + "." + field);
   if (!picked.links.empty()) {  // an end may have another name now
     picked.links.clear();
-    for (const QString& path : target.paths) picked.links.merge(picked_at(document.experiment().topology, path).links);
+    for (const QString& path : target.paths)
+      picked.links.merge(picked_at(document.experiment().topology, path).links);
   }
   return {};
 }

@@ -11,7 +11,8 @@
 namespace trainyard::ui {
 namespace {
 
-void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collective::Work& work, const std::stop_token& stop) {
+void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collective::Work& work,
+               const std::stop_token& stop) {
   for (const collective::Offer& offer : known.offers) {
     if (!offer.unfit.empty() || stop.stop_requested()) continue;
     auto flows = collective::flows(offer.algorithm, segment_bytes, work);
@@ -24,14 +25,19 @@ void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   const auto only = experiment::only_all_reduce(experiment.document.strategy.kind);
   if (!only) return;
   for (collective::Offer& offer : known.offers)
-    if (offer.algorithm != only->algorithm && offer.unfit.empty()) offer.unfit = std::string(only->reason);
+    if (offer.algorithm != only->algorithm && offer.unfit.empty())
+      offer.unfit = std::string(only->reason);
   known.automatic = {only->algorithm, experiment::torus_in_words(experiment.hosts)};
 }
 
 // Among those who share layers, and not among replicas.
 bool is_inside_layers(const experiment::Resolved& experiment, const collective::Work& work) {
-  if (!experiment::splits_model(experiment.document.strategy.kind) || !experiment::splits_layers(experiment)) return false;
-  return work.devices.back() == experiment.ranks[static_cast<std::size_t>(experiment::mesh_of(experiment).parts_with(0).back())];
+  if (!experiment::splits_model(experiment.document.strategy.kind) ||
+      !experiment::splits_layers(experiment))
+    return false;
+  return work.devices.back() ==
+         experiment
+             .ranks[static_cast<std::size_t>(experiment::mesh_of(experiment).parts_with(0).back())];
 }
 
 AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::stop_token& stop) {
@@ -52,7 +58,8 @@ AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::sto
   known.offers = std::move(*offers);
   known.automatic = collective::choice(known.offers, work);
   keep_only(known, experiment);
-  for (const topology::DeviceId device : work.devices) known.devices.push_back(network.device(device).name);
+  for (const topology::DeviceId device : work.devices)
+    known.devices.push_back(network.device(device).name);
   add_flows(known, segment_bytes, work, stop);
   return known;
 }
@@ -60,11 +67,13 @@ AlgorithmOffers offers_of(const experiment::Resolved& experiment, const std::sto
 }  // namespace
 
 LogicalPicture AlgorithmOffers::picture(collective::Algorithm algorithm) const {
-  const auto at = flows.find(algorithm == collective::Algorithm::automatic ? automatic.algorithm : algorithm);
+  const auto at =
+      flows.find(algorithm == collective::Algorithm::automatic ? automatic.algorithm : algorithm);
   return at == flows.end() ? LogicalPicture() : LogicalPicture{devices, at->second};
 }
 
-KnownOffers known_offers(const base::Result<experiment::Resolved>& experiment, const std::stop_token& stop) {
+KnownOffers known_offers(const base::Result<experiment::Resolved>& experiment,
+                         const std::stop_token& stop) {
   auto known = std::make_shared<AlgorithmOffers>();
   if (experiment) *known = offers_of(*experiment, stop);
   else known->problem = experiment.error();

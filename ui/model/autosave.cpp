@@ -37,7 +37,9 @@ bool read_copy(Recovery& recovery) {
   const auto read = experiment::from_json(json->at("experiment"));
   if (!read) return false;
   const auto text = [&](const char* key) {
-    return json->contains(key) && json->at(key).is_string() ? QString::fromStdString(json->at(key).get<std::string>()) : QString();
+    return json->contains(key) && json->at(key).is_string()
+               ? QString::fromStdString(json->at(key).get<std::string>())
+               : QString();
   };
   recovery.experiment = *read;
   recovery.file = text("file");
@@ -63,7 +65,11 @@ QString recovery_directory() {
 std::vector<Recovery> find_recoveries(const QString& directory) {
   std::vector<Recovery> found;
   for (const QFileInfo& entry : QDir(directory).entryInfoList({"*.json"}, QDir::Files)) {
-    Recovery recovery{.copy = entry.absoluteFilePath(), .file = {}, .saved = {}, .experiment = {}, .lock = lock_dead(entry.absoluteFilePath())};
+    Recovery recovery{.copy = entry.absoluteFilePath(),
+                      .file = {},
+                      .saved = {},
+                      .experiment = {},
+                      .lock = lock_dead(entry.absoluteFilePath())};
     if (!recovery.lock || !read_copy(recovery)) continue;
     if (is_loss(recovery)) found.push_back(std::move(recovery));
     else discard(recovery);
@@ -77,8 +83,11 @@ void discard(const Recovery& recovery) {
   if (recovery.lock) recovery.lock->unlock();
 }
 
-Autosave::Autosave(Document& document, const QString& directory, int delay_milliseconds, QObject* parent)
-    : QObject(parent), document_(document), copy_(directory + "/" + QUuid::createUuid().toString(QUuid::Id128) + ".json") {
+Autosave::Autosave(Document& document, const QString& directory, int delay_milliseconds,
+                   QObject* parent)
+    : QObject(parent),
+      document_(document),
+      copy_(directory + "/" + QUuid::createUuid().toString(QUuid::Id128) + ".json") {
   delay_.setSingleShot(true);
   delay_.setInterval(delay_milliseconds);
   connect(&delay_, &QTimer::timeout, this, &Autosave::write_now);
@@ -113,8 +122,12 @@ void Autosave::write_now() {
   }
   QSaveFile file(copy_);
   const QByteArray bytes = QByteArray::fromStdString(base::to_text(content_of(document_)));
-  const bool written = (lock_->isLocked() || lock_->tryLock(0)) && file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit();
-  if (!written && !said_) emit failed(tr("Unsaved work cannot be kept safe in %1: %2").arg(QFileInfo(copy_).absolutePath(), file.errorString()));
+  const bool written = (lock_->isLocked() || lock_->tryLock(0)) &&
+                       file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() &&
+                       file.commit();
+  if (!written && !said_)
+    emit failed(tr("Unsaved work cannot be kept safe in %1: %2")
+                    .arg(QFileInfo(copy_).absolutePath(), file.errorString()));
   said_ = !written;
 }
 

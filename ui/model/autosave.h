@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Unsaved work survives a crash. While a document is dirty, a copy is kept in the recovery directory, under a lock that
-// lasts as long as this process; saving the document, or closing it in peace, removes the copy.
+// Unsaved work survives a crash. While a document is dirty, a copy is kept in the recovery
+// directory, under a lock that lasts as long as this process; saving the document, or closing it in
+// peace, removes the copy.
 //
-// A copy is offered only when it is real loss: its process is dead, and it differs from the file it came from, which is older.
+// A copy is offered only when it is real loss: its process is dead, and it differs from the file it
+// came from, which is older.
 #pragma once
 
 #include <QDateTime>
@@ -28,18 +30,21 @@ struct Recovery {
   std::shared_ptr<QLockFile> lock;
 };
 
-// What is to be offered, newest first. Copies that lost nothing are removed on the way; ones that cannot be read stay.
+// What is to be offered, newest first. Copies that lost nothing are removed on the way; ones that
+// cannot be read stay.
 std::vector<Recovery> find_recoveries(const QString& directory = recovery_directory());
 void discard(const Recovery& recovery);
 
 class Autosave : public QObject {
   Q_OBJECT
  public:
-  explicit Autosave(Document& document, const QString& directory = recovery_directory(), int delay_milliseconds = 1500, QObject* parent = nullptr);
+  explicit Autosave(Document& document, const QString& directory = recovery_directory(),
+                    int delay_milliseconds = 1500, QObject* parent = nullptr);
   ~Autosave() override;  // removes the copy: closed in peace
 
-  void recover(const Recovery& recovery);  // into the document, then kept as this document's own copy
-  void write_now();                        // when dirty
+  void recover(
+      const Recovery& recovery);  // into the document, then kept as this document's own copy
+  void write_now();               // when dirty
   QString copy() const { return copy_; }
 
  signals:

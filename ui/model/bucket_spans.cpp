@@ -20,7 +20,8 @@ std::vector<Change> changes_of(const std::vector<OpSpan>& ops) {
     if (op.kind == SpanKind::send) {
       changes.push_back({op.begin, 0, 0, 1}), changes.push_back({op.end, 0, 0, -1});
     } else {
-      changes.push_back({op.begin, 0, 1, 0}), changes.push_back({op.ready, 1, -1, 0}), changes.push_back({op.end, -1, 0, 0});
+      changes.push_back({op.begin, 0, 1, 0}), changes.push_back({op.ready, 1, -1, 0}),
+          changes.push_back({op.end, -1, 0, 0});
     }
   }
   std::ranges::stable_sort(changes, {}, &Change::at);
@@ -33,7 +34,8 @@ Doing doing(const Change& under_way) {
   return under_way.sends > 0 ? sending : nothing;
 }
 
-// A time goes on in the piece before it where that can be: a wait in its transfer, and what is alike.
+// A time goes on in the piece before it where that can be: a wait in its transfer, and what is
+// alike.
 class Pieces {
  public:
   explicit Pieces(const OpSpan& like) : like_(like) {}
@@ -41,7 +43,8 @@ class Pieces {
   void add(Nanoseconds begin, Nanoseconds end, Doing doing) {
     if (doing == nothing || begin == end) return;
     const SpanKind kind = doing == sending ? SpanKind::send : SpanKind::receive;
-    const bool goes_on = !pieces_.empty() && pieces_.back().end == begin && pieces_.back().kind == kind;
+    const bool goes_on =
+        !pieces_.empty() && pieces_.back().end == begin && pieces_.back().kind == kind;
     if (goes_on && doing == last_ && doing != waiting) {
       pieces_.back().end = end;
     } else if (goes_on && last_ == waiting) {
@@ -63,7 +66,9 @@ class Pieces {
   Doing last_ = nothing;
 };
 
-bool same_collective(const OpSpan& a, const OpSpan& b) { return a.step == b.step && a.program == b.program && a.op == b.op; }
+bool same_collective(const OpSpan& a, const OpSpan& b) {
+  return a.step == b.step && a.program == b.program && a.op == b.op;
+}
 
 Nanoseconds computing_within(const SpanStore& store, int rank, const TimeRange& range) {
   Nanoseconds sum = 0;
@@ -71,7 +76,8 @@ Nanoseconds computing_within(const SpanStore& store, int rank, const TimeRange& 
     const SpanLane& lane = store.lane(rank, l);
     if (lane.empty() || store.names(rank).of_buckets(l)) continue;
     const SpanTrack& track = lane.joined();
-    if (track.size() > 0 && computes(track[track.first()].kind)) sum += track.times_within(range, track.end()).total();
+    if (track.size() > 0 && computes(track[track.first()].kind))
+      sum += track.times_within(range, track.end()).total();
   }
   return sum;
 }
@@ -86,10 +92,13 @@ std::vector<OpSpan> pieces_of_bucket(const std::vector<OpSpan>& ops, std::uint16
   Change under_way;
   for (const Change& change : changes_of(ops)) {
     pieces.add(under_way.at, change.at, doing(under_way));
-    under_way = {change.at, under_way.transfers + change.transfers, under_way.waits + change.waits, under_way.sends + change.sends};
+    under_way = {change.at, under_way.transfers + change.transfers, under_way.waits + change.waits,
+                 under_way.sends + change.sends};
   }
   std::vector<OpSpan> all = pieces.take();
-  if (all.empty()) all.push_back(like), all.back().begin = all.back().ready = all.back().end = ops.front().begin;  // it took no time that a clock tells
+  if (all.empty())
+    all.push_back(like), all.back().begin = all.back().ready = all.back().end =
+                             ops.front().begin;  // it took no time that a clock tells
   for (const OpSpan& op : ops) all.back().bytes += op.bytes;
   return all;
 }
@@ -98,7 +107,8 @@ BucketSpan bucket_at(const SpanStore& store, int rank, const SpanTrack& track, s
   const OpSpan& one = track[piece];
   BucketSpan bucket;
   bucket.first = piece, bucket.end = piece + 1;
-  while (bucket.first > track.first() && same_collective(track[bucket.first - 1], one)) --bucket.first;
+  while (bucket.first > track.first() && same_collective(track[bucket.first - 1], one))
+    --bucket.first;
   while (bucket.end < track.end() && same_collective(track[bucket.end], one)) ++bucket.end;
   bucket.range = {track[bucket.first].begin, track[bucket.end - 1].end};
   SpanTimes times;

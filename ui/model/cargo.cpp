@@ -13,14 +13,23 @@ namespace {
 
 using plan::OpKind;
 
-bool sends(OpKind kind) { return kind == OpKind::send || kind == OpKind::push || kind == OpKind::offer; }
-bool arrives(OpKind kind) { return kind == OpKind::pull || kind == OpKind::turn || kind == OpKind::agree; }
-bool adds_up(OpKind collective) { return collective == OpKind::all_reduce || collective == OpKind::reduce_scatter || collective == OpKind::reduce; }
+bool sends(OpKind kind) {
+  return kind == OpKind::send || kind == OpKind::push || kind == OpKind::offer;
+}
+bool arrives(OpKind kind) {
+  return kind == OpKind::pull || kind == OpKind::turn || kind == OpKind::agree;
+}
+bool adds_up(OpKind collective) {
+  return collective == OpKind::all_reduce || collective == OpKind::reduce_scatter ||
+         collective == OpKind::reduce;
+}
 
 // The collective that a send is part of; what is wanted of nothing else is all-reduced.
 OpKind collective_of(const plan::Program& program, const plan::Op& op) {
   if (op.kind != OpKind::send) return op.kind;
-  const auto at = std::ranges::find_if(program.wanted, [&](const plan::Wanted& wanted) { return wanted.group == op.group && wanted.bucket == op.bucket; });
+  const auto at = std::ranges::find_if(program.wanted, [&](const plan::Wanted& wanted) {
+    return wanted.group == op.group && wanted.bucket == op.bucket;
+  });
   return at == program.wanted.end() ? OpKind::all_reduce : at->kind;
 }
 
@@ -35,9 +44,21 @@ Cargo of_gradients(OpKind collective) {
 }
 
 // "act" of "act.s3@1".
-std::string_view kind_of_buffer(std::string_view name) { return plan::whole_name(name).substr(0, name.find('.')); }
+std::string_view kind_of_buffer(std::string_view name) {
+  return plan::whole_name(name).substr(0, name.find('.'));
+}
 
-enum class Holds : std::uint8_t { outputs, output_gradients, parameters, gradients, encoded, samples, rows, statistics, turns };
+enum class Holds : std::uint8_t {
+  outputs,
+  output_gradients,
+  parameters,
+  gradients,
+  encoded,
+  samples,
+  rows,
+  statistics,
+  turns
+};
 
 const std::map<std::string_view, Holds>& all_buffers() {
   using enum Holds;
@@ -84,7 +105,8 @@ const std::map<std::string_view, Holds>& all_buffers() {
 Cargo cargo_in(Holds holds, OpKind collective) {
   switch (holds) {
     case Holds::outputs: return adds_up(collective) ? Cargo::partial_sums : Cargo::activations;
-    case Holds::output_gradients: return adds_up(collective) ? Cargo::partial_gradient_sums : Cargo::activation_gradients;
+    case Holds::output_gradients:
+      return adds_up(collective) ? Cargo::partial_gradient_sums : Cargo::activation_gradients;
     case Holds::parameters: return of_parameters(collective);
     case Holds::gradients: return of_gradients(collective);
     case Holds::encoded: return Cargo::compressed_gradients;
@@ -101,9 +123,14 @@ Cargo cargo_in(Holds holds, OpKind collective) {
 OpCargo cargo_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op) {
   const bool comes = arrives(op.kind), pairs = op.kind == OpKind::offer || op.kind == OpKind::agree;
   const auto& carried = comes ? op.writes : op.reads;
-  if ((!sends(op.kind) && !comes) || carried.empty() || (op.peer < 0 && !(pairs && !rank.pairs.empty()))) return {};
-  const auto at = all_buffers().find(kind_of_buffer(rank.buffers[carried.front().buffer.index()].name));
-  return {at == all_buffers().end() ? Cargo::other : cargo_in(at->second, collective_of(program, op)), op.peer, comes, pairs};
+  if ((!sends(op.kind) && !comes) || carried.empty() ||
+      (op.peer < 0 && !(pairs && !rank.pairs.empty())))
+    return {};
+  const auto at =
+      all_buffers().find(kind_of_buffer(rank.buffers[carried.front().buffer.index()].name));
+  return {
+      at == all_buffers().end() ? Cargo::other : cargo_in(at->second, collective_of(program, op)),
+      op.peer, comes, pairs};
 }
 
 QString words(Cargo cargo) {

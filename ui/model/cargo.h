@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a message between ranks is: as the op that sent it reads a buffer, and is part of a collective or of none. Pure.
+// What a message between ranks is: as the op that sent it reads a buffer, and is part of a
+// collective or of none. Pure.
 #pragma once
 
 #include <QString>
@@ -28,7 +29,8 @@ enum class Cargo : std::uint8_t {
   other,
 };
 
-// Of an op whose messages are counted where it ran: one that sends to a peer, or with which a worker gets what a server sent it.
+// Of an op whose messages are counted where it ran: one that sends to a peer, or with which a
+// worker gets what a server sent it.
 struct OpCargo {
   Cargo cargo = Cargo::other;
   std::int32_t peer = -1;  // -1: it is none of these

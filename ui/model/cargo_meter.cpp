@@ -26,8 +26,10 @@ void CargoMeter::take(const telemetry::OpRecord& record, const RankNames& names)
   const OpCargo& op = named->cargo;
   const int peer = op.pairs && names.pairing ? names.pairing->partner(record.step) : op.peer;
   if (peer < 0) return;
-  auto& sent = sent_[op.arrives ? std::pair(peer, record.rank) : std::pair(record.rank, peer)][op.cargo];
-  const double until = std::max(std::round(record.end / kGrain) * kGrain, sent.empty() ? 0 : sent.back().until);
+  auto& sent =
+      sent_[op.arrives ? std::pair(peer, record.rank) : std::pair(record.rank, peer)][op.cargo];
+  const double until =
+      std::max(std::round(record.end / kGrain) * kGrain, sent.empty() ? 0 : sent.back().until);
   if (sent.empty() || sent.back().until < until) sent.push_back({until, 0});
   sent.back().bytes += record.bytes;
   while (sent.front().until < until - kKept) sent.pop_front();

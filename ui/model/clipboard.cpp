@@ -25,7 +25,8 @@ struct trainyard::base::Fields<trainyard::ui::Clip> {
   using C = trainyard::ui::Clip;
   static constexpr std::string_view title = "Clip";
   static auto table() {
-    return std::tuple{field("version", &C::version, "", {1, 1}, ""), field("topology", &C::topology, "", {}, ""),
+    return std::tuple{field("version", &C::version, "", {1, 1}, ""),
+                      field("topology", &C::topology, "", {}, ""),
                       field("devices", &C::devices, "", {0, 4096}, "")};
   }
 };
@@ -33,7 +34,8 @@ struct trainyard::base::Fields<trainyard::ui::Clip> {
 namespace trainyard::ui {
 
 std::unique_ptr<QMimeData> to_mime(const Fragment& fragment) {
-  const std::string text = base::to_text(base::write_document(Clip{kVersion, fragment.topology, fragment.devices}), 2);
+  const std::string text =
+      base::to_text(base::write_document(Clip{kVersion, fragment.topology, fragment.devices}), 2);
   auto data = std::make_unique<QMimeData>();
   data->setData(kTopologyMime, QByteArray::fromStdString(text));
   data->setText(QString::fromStdString(text));
@@ -44,7 +46,8 @@ std::optional<Fragment> from_mime(const QMimeData* data) {
   if (!data || !data->hasFormat(kTopologyMime)) return std::nullopt;
   const QByteArray bytes = data->data(kTopologyMime);
   if (bytes.size() > kMaximumBytes) return std::nullopt;
-  const auto json = base::parse_json(std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())), "clipboard");
+  const auto json = base::parse_json(
+      std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())), "clipboard");
   if (!json) return std::nullopt;
   Clip clip;
   base::Problems problems;

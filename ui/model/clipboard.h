@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parts of a drawing on the clipboard, as JSON under a MIME type of our own, so that windows and processes can exchange them.
+// Parts of a drawing on the clipboard, as JSON under a MIME type of our own, so that windows and
+// processes can exchange them.
 #pragma once
 
 #include <QMimeData>

@@ -7,9 +7,13 @@ namespace trainyard::ui {
 
 QString grouped(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
-QString counted(std::int64_t number, const QString& things) { return grouped(number) + " " + (number == 1 ? singular(things) : things); }
+QString counted(std::int64_t number, const QString& things) {
+  return grouped(number) + " " + (number == 1 ? singular(things) : things);
+}
 
-QString size_words(std::int64_t bytes) { return QString::fromStdString(base::format_bytes(static_cast<double>(bytes))); }
+QString size_words(std::int64_t bytes) {
+  return QString::fromStdString(base::format_bytes(static_cast<double>(bytes)));
+}
 
 QString singular(const QString& things) {
   if (things.size() < 3 || things.contains('/') || !things.endsWith('s')) return things;

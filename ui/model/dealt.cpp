@@ -7,7 +7,8 @@ namespace trainyard::ui {
 
 Dealt dealt(const experiment::Resolved& resolved) {
   Dealt made{resolved.shards, {}};
-  for (const std::string& line : experiment::columns_in_words(resolved)) made.columns << QString::fromStdString(line);
+  for (const std::string& line : experiment::columns_in_words(resolved))
+    made.columns << QString::fromStdString(line);
   return made;
 }
 

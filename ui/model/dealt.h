@@ -10,7 +10,8 @@ namespace trainyard::ui {
 
 struct Dealt {
   data::ShardTable shards;  // samples by rank and class; empty where they were not counted
-  QStringList columns;      // in their place: the feature columns of each rank, in words; empty where a rank has all
+  QStringList columns;  // in their place: the feature columns of each rank, in words; empty where a
+                        // rank has all
   bool empty() const { return shards.empty() && columns.isEmpty(); }
   bool operator==(const Dealt&) const = default;
 };

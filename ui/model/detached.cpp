@@ -11,13 +11,17 @@
 
 namespace trainyard::ui {
 
-base::Result<Detached> start_detached(const Services& services, const QString& verb, const QString& place, const QString& name,
-                                      const experiment::Experiment& experiment, const QStringList& arguments) {
+base::Result<Detached> start_detached(const Services& services, const QString& verb,
+                                      const QString& place, const QString& name,
+                                      const experiment::Experiment& experiment,
+                                      const QStringList& arguments) {
   const auto made = session::make_new_run_directory(place.toStdString(), name.toStdString());
   if (!made) return base::fail(made.error());
   Detached started{QString::fromStdString(made->string())};
-  const QString document = QDir(started.directory).filePath(kExperimentFile), console = QDir(started.directory).filePath(kConsoleFile);
-  if (const auto saved = experiment::save(experiment, document.toStdString()); !saved) return base::fail(saved.error());
+  const QString document = QDir(started.directory).filePath(kExperimentFile),
+                console = QDir(started.directory).filePath(kConsoleFile);
+  if (const auto saved = experiment::save(experiment, document.toStdString()); !saved)
+    return base::fail(saved.error());
   QProcess process;
   process.setProgram(services.command_line_program);
   process.setArguments(QStringList{verb, document, "--out", started.directory} + arguments);
@@ -25,8 +29,9 @@ base::Result<Detached> start_detached(const Services& services, const QString& v
   process.setStandardErrorFile(console, QIODevice::Append);
   process.setStandardInputFile(QProcess::nullDevice());
   if (!process.startDetached(&started.process))
-    return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(), "cannot be started: " + process.errorString().toStdString(),
-                       "", "Check that it is installed beside the workbench"});
+    return base::fail({base::ProblemCode::unavailable, services.command_line_program.toStdString(),
+                       "cannot be started: " + process.errorString().toStdString(), "",
+                       "Check that it is installed beside the workbench"});
   return started;
 }
 

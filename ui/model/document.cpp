@@ -18,7 +18,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kValidateAfterMilliseconds = 120;
-constexpr const char* kResolvedFile = "resolved.json";  // a run's, by which it is done again: what is saved must not take its place
+constexpr const char* kResolvedFile =
+    "resolved.json";  // a run's, by which it is done again: what is saved must not take its place
 
 std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
 
@@ -29,11 +30,16 @@ experiment::Checked<experiment::Experiment> judged_file(const QString& file) {
 
 }  // namespace
 
-// One edit: the state before and the state after, whole. It holds no pointers into them, so nothing can dangle.
+// One edit: the state before and the state after, whole. It holds no pointers into them, so nothing
+// can dangle.
 class EditCommand : public QUndoCommand {
  public:
   EditCommand(Document& document, const QString& text, Document::Snapshot after, QString merge_key)
-      : QUndoCommand(text), document_(document), before_(document.experiment_), after_(std::move(after)), merge_key_(std::move(merge_key)) {}
+      : QUndoCommand(text),
+        document_(document),
+        before_(document.experiment_),
+        after_(std::move(after)),
+        merge_key_(std::move(merge_key)) {}
 
   void undo() override { document_.apply(before_); }
   void redo() override { document_.apply(after_); }
@@ -52,7 +58,8 @@ class EditCommand : public QUndoCommand {
   QString merge_key_;
 };
 
-Document::Document(QObject* parent) : QObject(parent), experiment_(std::make_shared<const experiment::Experiment>()) {
+Document::Document(QObject* parent)
+    : QObject(parent), experiment_(std::make_shared<const experiment::Experiment>()) {
   validation_.setSingleShot(true);
   validation_.setInterval(kValidateAfterMilliseconds);
   connect(&validation_, &QTimer::timeout, this, &Document::validate);
@@ -63,26 +70,35 @@ Document::Document(QObject* parent) : QObject(parent), experiment_(std::make_sha
 // The stack tells once more that it is clean as it goes, when those who would listen may be gone.
 Document::~Document() { undo_.disconnect(this); }
 
-QString Document::directory() const { return file_.isEmpty() ? QDir::currentPath() : QFileInfo(file_).absolutePath(); }
+QString Document::directory() const {
+  return file_.isEmpty() ? QDir::currentPath() : QFileInfo(file_).absolutePath();
+}
 
 QString Document::title() const {
   if (!file_.isEmpty()) return QFileInfo(file_).fileName();
   return experiment_->name.empty() ? tr("Untitled") : QString::fromStdString(experiment_->name);
 }
 
-QString Document::name() const { return experiment_->name.empty() ? QFileInfo(file_).completeBaseName() : QString::fromStdString(experiment_->name); }
+QString Document::name() const {
+  return experiment_->name.empty() ? QFileInfo(file_).completeBaseName()
+                                   : QString::fromStdString(experiment_->name);
+}
 
 bool Document::has_devices() const {
-  return std::ranges::any_of(experiment_->topology.hosts, [](const topology::Host& host) { return !host.devices.empty(); });
+  return std::ranges::any_of(experiment_->topology.hosts,
+                             [](const topology::Host& host) { return !host.devices.empty(); });
 }
 
 ToldProblems Document::shown_problems() const {
   ToldProblems shown = told_;
-  if (!has_devices()) std::erase_if(shown, [](const ToldProblem& problem) { return problem.found.where == "topology.hosts"; });
+  if (!has_devices())
+    std::erase_if(
+        shown, [](const ToldProblem& problem) { return problem.found.where == "topology.hosts"; });
   return shown;
 }
 
-void Document::edit(const QString& text, const std::function<void(experiment::Experiment&)>& change, const QString& merge_key) {
+void Document::edit(const QString& text, const std::function<void(experiment::Experiment&)>& change,
+                    const QString& merge_key) {
   auto after = std::make_shared<experiment::Experiment>(*experiment_);
   change(*after);
   if (*after != *experiment_) undo_.push(new EditCommand(*this, text, std::move(after), merge_key));
@@ -90,12 +106,15 @@ void Document::edit(const QString& text, const std::function<void(experiment::Ex
 
 base::Problems Document::set_value(const QString& path, const base::Json& value) {
   base::Json json = experiment::to_json(*experiment_);
-  if (const auto set = base::set_value_at(json, path.toStdString(), value); !set) return {set.error()};
+  if (const auto set = base::set_value_at(json, path.toStdString(), value); !set)
+    return {set.error()};
   const auto read = experiment::from_json(json);
   if (!read) return read.error();
-  const QString rows = value.is_array() ? "#" + QString::number(value.size()) : QString();  // to add or remove one is a step of its own
+  const QString rows = value.is_array() ? "#" + QString::number(value.size())
+                                        : QString();  // to add or remove one is a step of its own
   edit(
-      tr("Set %1").arg(path), [&](experiment::Experiment& experiment) { experiment = *read; }, "set:" + path + rows);
+      tr("Set %1").arg(path), [&](experiment::Experiment& experiment) { experiment = *read; },
+      "set:" + path + rows);
   return {};
 }
 
@@ -128,7 +147,8 @@ experiment::Checked<experiment::Experiment> Document::load_as_new(const QString&
 }
 
 base::Result<void> Document::save(const QString& file) {
-  if (refused_) return base::fail(*refused_);  // the file would hold another value than the one that is seen
+  if (refused_)
+    return base::fail(*refused_);  // the file would hold another value than the one that is seen
   auto saved = experiment::save(*experiment_, path_of(file));
   if (!saved) return saved;
   const bool moved = QFileInfo(file).absolutePath() != directory();
@@ -152,11 +172,14 @@ void Document::judge() {
   validate();
 }
 
-// On a thread of the pool, because data files are looked into, and words take their time; one at a time, and once more when the document changed meanwhile.
+// On a thread of the pool, because data files are looked into, and words take their time; one at a
+// time, and once more when the document changed meanwhile.
 void Document::validate() {
   if (validating_) return void(again_ = true);
   validating_ = true;
-  QThreadPool::globalInstance()->start([document = QPointer<Document>(this), experiment = experiment_, directory = path_of(directory())] {
+  QThreadPool::globalInstance()->start([document = QPointer<Document>(this),
+                                        experiment = experiment_,
+                                        directory = path_of(directory())] {
     auto problems = in_words(*experiment, experiment::validate(*experiment, directory));
     QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems)] {
       if (document) document->validated(experiment, problems);

@@ -25,7 +25,8 @@ void forget_unused(Document& document) {
     if (field.used && !field.used(given)) document.*(field.member) = defaults.*(field.member);
     else forget_inside(document.*(field.member));
   };
-  std::apply([&](const auto&... fields) { (forget(fields), ...); }, base::Fields<Document>::table());
+  std::apply([&](const auto&... fields) { (forget(fields), ...); },
+             base::Fields<Document>::table());
 }
 
 }  // namespace

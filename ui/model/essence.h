@@ -6,7 +6,8 @@
 
 namespace trainyard::ui {
 
-// Without what only people read (name, notes, places on the canvas), and with defaults where the chosen kind does not use a value.
+// Without what only people read (name, notes, places on the canvas), and with defaults where the
+// chosen kind does not use a value.
 experiment::Experiment essence(experiment::Experiment experiment);
 
 }  // namespace trainyard::ui

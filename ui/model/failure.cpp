@@ -17,10 +17,13 @@ std::string text_at(const Json& json, const char* key) {
 
 std::optional<base::Problem> problem_of(const telemetry::History& history) {
   for (const Json* json : {&history.result(), &history.state()}) {
-    if (!json->is_object() || !json->contains("problem") || !(*json)["problem"].is_object()) continue;
+    if (!json->is_object() || !json->contains("problem") || !(*json)["problem"].is_object())
+      continue;
     const Json& said = (*json)["problem"];
-    base::Problem problem{base::ProblemCode::failed, text_at(said, "where"), text_at(said, "what"), text_at(said, "accepted"), text_at(said, "advice")};
-    if (text_at(said, "code") == base::name(base::ProblemCode::cancelled)) problem.code = base::ProblemCode::cancelled;
+    base::Problem problem{base::ProblemCode::failed, text_at(said, "where"), text_at(said, "what"),
+                          text_at(said, "accepted"), text_at(said, "advice")};
+    if (text_at(said, "code") == base::name(base::ProblemCode::cancelled))
+      problem.code = base::ProblemCode::cancelled;
     return problem;
   }
   return {};
@@ -29,7 +32,8 @@ std::optional<base::Problem> problem_of(const telemetry::History& history) {
 std::set<int> ranks_of(const base::Problem& problem) {
   static const QRegularExpression named(QStringLiteral(R"(\brank (\d+))"));
   std::set<int> ranks;
-  for (auto found = named.globalMatch(QString::fromStdString(problem.where)); found.hasNext();) ranks.insert(found.next().captured(1).toInt());
+  for (auto found = named.globalMatch(QString::fromStdString(problem.where)); found.hasNext();)
+    ranks.insert(found.next().captured(1).toInt());
   return ranks;
 }
 

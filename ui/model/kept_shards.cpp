@@ -25,9 +25,10 @@ std::vector<KeptShard> kept_shards(const experiment::Resolved& e) {
   std::vector<KeptShard> kept(static_cast<std::size_t>(e.world()));
   for (const std::vector<int>& group : experiment::shard_groups(e))
     for (std::size_t part = 0; part < group.size(); ++part)
-      kept[static_cast<std::size_t>(group[part])] = {static_cast<int>(part), static_cast<int>(group.size()), shard == experiment::Shard::full,
-                                                     shard != experiment::Shard::optimizer,
-                                                     optimizer.kind != experiment::OptimizerKind::sgd || optimizer.momentum > 0};
+      kept[static_cast<std::size_t>(group[part])] = {
+          static_cast<int>(part), static_cast<int>(group.size()), shard == experiment::Shard::full,
+          shard != experiment::Shard::optimizer,
+          optimizer.kind != experiment::OptimizerKind::sgd || optimizer.momentum > 0};
   return kept;
 }
 

@@ -29,7 +29,8 @@ QStringList layers_of_mime(const QMimeData* data) {
   const QByteArray bytes = data->data(kLayersMime);
   if (bytes.size() > kMostBytes) return {};
   const QStringList layers = QString::fromUtf8(bytes).split('\n');
-  const bool known = std::ranges::all_of(layers, [](const QString& layer) { return name.match(layer).hasMatch(); });
+  const bool known = std::ranges::all_of(
+      layers, [](const QString& layer) { return name.match(layer).hasMatch(); });
   return known ? layers : QStringList();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Layers that are dragged to a device, under a MIME type of our own: by the names that strategy.stages.places has for them, as "2" or "1.4".
+// Layers that are dragged to a device, under a MIME type of our own: by the names that
+// strategy.stages.places has for them, as "2" or "1.4".
 #pragma once
 
 #include <QMimeData>

@@ -15,12 +15,14 @@
 
 namespace trainyard::ui {
 
-// One thing that a route crosses, once: a link, one way, or the bus of `host`, whose ways are not told apart.
+// One thing that a route crosses, once: a link, one way, or the bus of `host`, whose ways are not
+// told apart.
 struct Crossing {
   std::optional<LinkName> link;
   std::string host;
-  bool forward = true;                                // from the link's `from` to its `to`
-  auto operator<=>(const Crossing&) const = default;  // NOLINT(modernize-use-nullptr): as for LinkName
+  bool forward = true;  // from the link's `from` to its `to`
+  auto operator<=>(const Crossing&) const =
+      default;  // NOLINT(modernize-use-nullptr): as for LinkName
 };
 
 class LinkTraffic {
@@ -29,15 +31,18 @@ class LinkTraffic {
   LinkTraffic(const LinkTraffic&) = delete;
   LinkTraffic& operator=(const LinkTraffic&) = delete;
 
-  // Every total of payload that one rank has sent to another, with all that its bytes cross; ranks that are not drawn are left out.
-  using Visit = std::function<void(const telemetry::SeriesKey& sent, const std::vector<Crossing>& route)>;
+  // Every total of payload that one rank has sent to another, with all that its bytes cross; ranks
+  // that are not drawn are left out.
+  using Visit =
+      std::function<void(const telemetry::SeriesKey& sent, const std::vector<Crossing>& route)>;
   void visit(const telemetry::History& history, const Visit& visit);
 
   const topology::Topology& topology() const { return topology_; }
   const topology::Network& network() const { return network_; }
   const std::vector<topology::DeviceId>& ranks() const { return ranks_; }  // rank -> device
   bool on_one_host(int from, int to) const;
-  const std::vector<Crossing>& route(int from, int to);  // of ranks, in order; empty where there is none
+  const std::vector<Crossing>& route(int from,
+                                     int to);  // of ranks, in order; empty where there is none
 
  private:
   topology::Topology topology_;

@@ -13,11 +13,14 @@ namespace {
 std::optional<MachineGpu> read_gpu(const QByteArray& line) {
   const base::Json json = base::Json::parse(line.toStdString(), nullptr, false);
   if (!json.is_object() || json.value("type", "") != "item") return std::nullopt;
-  MachineGpu gpu{QString::fromStdString(json.value("name", "")), default_device(topology::DeviceKind::gpu), QString::fromStdString(json.value("links", ""))};
+  MachineGpu gpu{QString::fromStdString(json.value("name", "")),
+                 default_device(topology::DeviceKind::gpu),
+                 QString::fromStdString(json.value("links", ""))};
   gpu.device.gpu = json.value("number", std::int64_t{-1});
   gpu.device.memory_bytes = json.value("memory_bytes", gpu.device.memory_bytes);
   gpu.device.peak_flops = json.value("peak_flops", gpu.device.peak_flops);
-  gpu.device.memory_bandwidth_bytes_per_second = json.value("memory_bandwidth_bytes_per_second", gpu.device.memory_bandwidth_bytes_per_second);
+  gpu.device.memory_bandwidth_bytes_per_second =
+      json.value("memory_bandwidth_bytes_per_second", gpu.device.memory_bandwidth_bytes_per_second);
   return gpu.device.gpu >= 0 ? std::optional(std::move(gpu)) : std::nullopt;
 }
 
@@ -35,7 +38,9 @@ void MachineGpus::look(const Services& services) {
   process_ = new QProcess(this);
   connect(process_, &QProcess::finished, this, &MachineGpus::take_answer);
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart) emit found({}, tr("%1 cannot be started: %2").arg(process_->program(), process_->errorString()));
+    if (error == QProcess::FailedToStart)
+      emit found({},
+                 tr("%1 cannot be started: %2").arg(process_->program(), process_->errorString()));
   });
   process_->start(services.command_line_program, {"list", "gpus", "--json"}, QIODevice::ReadOnly);
 }

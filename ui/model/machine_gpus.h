@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The GPUs of this machine, to be drawn: asked of trainyard-cli, since CUDA's libraries take long to load and the window need not wait for them.
+// The GPUs of this machine, to be drawn: asked of trainyard-cli, since CUDA's libraries take long
+// to load and the window need not wait for them.
 #pragma once
 
 #include <QObject>
@@ -28,7 +29,8 @@ class MachineGpus : public QObject {
   void look(const Services& services);  // then `found`, once
 
  signals:
-  void found(const std::vector<MachineGpu>& gpus, const QString& note);  // why there are none, or why some are left out
+  void found(const std::vector<MachineGpu>& gpus,
+             const QString& note);  // why there are none, or why some are left out
 
  private:
   void take_answer();

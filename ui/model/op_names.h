@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the numbers in op events mean, as the recorded plan of a rank says it: lanes, tokens, and what an op is for.
+// What the numbers in op events mean, as the recorded plan of a rank says it: lanes, tokens, and
+// what an op is for.
 #pragma once
 
 #include <array>
@@ -14,11 +15,24 @@
 
 namespace trainyard::ui {
 
-// What a person tells apart on a timeline. `other` is compute that belongs to no segment: learning rate, norms, clipping, zeros.
-enum class SpanKind : std::uint8_t { input, forward, loss, backward, update, other, send, receive, collective, swap };
+// What a person tells apart on a timeline. `other` is compute that belongs to no segment: learning
+// rate, norms, clipping, zeros.
+enum class SpanKind : std::uint8_t {
+  input,
+  forward,
+  loss,
+  backward,
+  update,
+  other,
+  send,
+  receive,
+  collective,
+  swap
+};
 inline constexpr std::size_t kSpanKinds = 10;
 SpanKind kind_of(plan::OpKind kind);
-bool communicates(SpanKind kind);  // send and receive; and a collective that an engine took whole, of which it tells no more
+bool communicates(SpanKind kind);  // send and receive; and a collective that an engine took whole,
+                                   // of which it tells no more
 bool computes(SpanKind kind);      // neither those nor input, nor a swap
 
 struct NamedOp {
@@ -43,13 +57,15 @@ struct NamedProgram {
   std::vector<NamedBucket> buckets;
 };
 
-// Of one rank. Lane 0 is for ops that the plan does not name; it is there for ranks whose plan is not known, and stays empty else.
+// Of one rank. Lane 0 is for ops that the plan does not name; it is there for ranks whose plan is
+// not known, and stays empty else.
 struct RankNames {
   static constexpr const char* kUnnamed = "unnamed";
-  // Then the plan's, in its order: "input", "compute", "send.g0", "recv.g0"; then for each group whose collectives are cut into chunks a
-  // lane that shows them whole: "buckets.g0".
+  // Then the plan's, in its order: "input", "compute", "send.g0", "recv.g0"; then for each group
+  // whose collectives are cut into chunks a lane that shows them whole: "buckets.g0".
   std::vector<std::string> lanes{kUnnamed};
-  std::vector<int> shown{0};  // all of them, as they are to stand below each other: whole collectives above their chunks
+  std::vector<int> shown{0};  // all of them, as they are to stand below each other: whole
+                              // collectives above their chunks
   int first_of_buckets = 1;   // of these lanes
   std::vector<NamedProgram> programs;
   std::optional<plan::Pairing> pairing = {};  // of a rank that averages with a partner of the step

@@ -12,28 +12,36 @@ using experiment::Cell;
 using experiment::Pass;
 using plan::OpKind;
 
-bool goes_forward(OpKind kind) { return kind == OpKind::forward || kind == OpKind::statistics || kind == OpKind::partial; }
+bool goes_forward(OpKind kind) {
+  return kind == OpKind::forward || kind == OpKind::statistics || kind == OpKind::partial;
+}
 
 // That which has a micro-batch and a segment, and the loss, which has the last one's.
-bool passes(const plan::Op& op) { return op.micro >= 0 && (op.segment >= 0 || op.kind == OpKind::loss); }
+bool passes(const plan::Op& op) {
+  return op.micro >= 0 && (op.segment >= 0 || op.kind == OpKind::loss);
+}
 
 int stage_of(const plan::Op& op, const std::vector<model::Stage>& stages) {
   if (op.kind == OpKind::loss) return static_cast<int>(stages.size()) - 1;
-  const auto at = std::ranges::find_if(stages, [&](const model::Stage& stage) { return stage.has(op.segment); });
+  const auto at = std::ranges::find_if(
+      stages, [&](const model::Stage& stage) { return stage.has(op.segment); });
   return at == stages.end() ? -1 : static_cast<int>(at - stages.begin());
 }
 
 // By stage and micro-batch, the last op that hands a gradient on.
-std::map<std::pair<int, int>, std::size_t> last_backward(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages) {
+std::map<std::pair<int, int>, std::size_t> last_backward(const std::vector<plan::Op>& ops,
+                                                         const std::vector<model::Stage>& stages) {
   std::map<std::pair<int, int>, std::size_t> last;
   for (std::size_t i = 0; i < ops.size(); ++i)
-    if (ops[i].kind == OpKind::backward_input || ops[i].kind == OpKind::loss) last[{stage_of(ops[i], stages), ops[i].micro}] = i;
+    if (ops[i].kind == OpKind::backward_input || ops[i].kind == OpKind::loss)
+      last[{stage_of(ops[i], stages), ops[i].micro}] = i;
   return last;
 }
 
 }  // namespace
 
-OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages, bool weights_apart) {
+OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages,
+                     bool weights_apart) {
   const auto handed_on = last_backward(ops, stages);
   OpCells cells(ops.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -41,14 +49,19 @@ OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::
     const int stage = passes(op) ? stage_of(op, stages) : -1;
     if (stage < 0) continue;
     const auto last = handed_on.find({stage, op.micro});
-    const bool later = weights_apart && op.kind == OpKind::backward_weight && (last == handed_on.end() || i > last->second);
-    cells[i] = Cell{goes_forward(op.kind) ? Pass::forward : later ? Pass::backward_weight : Pass::backward, stage, op.micro};
+    const bool later = weights_apart && op.kind == OpKind::backward_weight &&
+                       (last == handed_on.end() || i > last->second);
+    cells[i] = Cell{goes_forward(op.kind) ? Pass::forward
+                    : later               ? Pass::backward_weight
+                                          : Pass::backward,
+                    stage, op.micro};
   }
   return cells;
 }
 
 std::size_t count_ops(const OpCells& cells) {
-  return static_cast<std::size_t>(std::ranges::count_if(cells, [](const auto& cell) { return cell.has_value(); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(cells, [](const auto& cell) { return cell.has_value(); }));
 }
 
 std::vector<PassCell> pass_cells(const OpCells& cells, const std::vector<RanOp>& ops) {
@@ -56,7 +69,8 @@ std::vector<PassCell> pass_cells(const OpCells& cells, const std::vector<RanOp>&
   for (const RanOp& ran : ops) {
     const auto number = static_cast<std::size_t>(ran.op);
     if (number >= cells.size() || !cells[number]) continue;
-    if (made.empty() || made.back().of != *cells[number]) made.push_back({*cells[number], ran.op, ran.range});
+    if (made.empty() || made.back().of != *cells[number])
+      made.push_back({*cells[number], ran.op, ran.range});
     else made.back().range.end = std::max(made.back().range.end, ran.range.end);
   }
   return made;
@@ -85,7 +99,8 @@ double StepCells::bubble() const {
   Nanoseconds busy = 0;
   for (const auto& cells : ranks)
     for (const PassCell& cell : cells) busy += cell.range.width();
-  return 1 - static_cast<double>(busy) / (static_cast<double>(ranks.size()) * static_cast<double>(makespan));
+  return 1 - static_cast<double>(busy) /
+                 (static_cast<double>(ranks.size()) * static_cast<double>(makespan));
 }
 
 std::vector<TimeRange> StepCells::idle(int rank) const {

@@ -27,7 +27,8 @@ plan::Schedule shortened(const plan::Schedule& schedule) {
   return few;
 }
 
-// A step that is looked at: by rank the number of its program, and what the simulator said of its ops.
+// A step that is looked at: by rank the number of its program, and what the simulator said of its
+// ops.
 struct Simulated {
   std::vector<int> programs;
   std::vector<std::vector<RanOp>> ran;
@@ -37,11 +38,14 @@ using ByStep = std::map<std::int64_t, Simulated>;
 void take(ByStep& steps, int rank, const telemetry::Event& event) {
   const auto step = steps.find(event.step);
   const auto own = static_cast<std::size_t>(rank);
-  if (event.kind != telemetry::EventKind::op || step == steps.end() || step->second.programs[own] != event.index) return;
+  if (event.kind != telemetry::EventKind::op || step == steps.end() ||
+      step->second.programs[own] != event.index)
+    return;
   step->second.ran[own].push_back({event.subject, {event.begin_ns, event.end_ns}});
 }
 
-base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& plan, ByStep& steps, std::stop_token stop) {
+base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& plan, ByStep& steps,
+                            std::stop_token stop) {
   sim::Options options;
   options.steps = plan.schedule.steps;
   options.stop = std::move(stop);
@@ -49,41 +53,53 @@ base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& pla
   if (!counts) return base::fail(counts.error());
   options.row_count = std::move(*counts);
   options.on_event = [&](int rank, const telemetry::Event& event) { take(steps, rank, event); };
-  const auto outcome = sim::simulate(plan, topology::Network(experiment::as_imposed(e.document)), options);
+  const auto outcome =
+      sim::simulate(plan, topology::Network(experiment::as_imposed(e.document)), options);
   return outcome ? base::Result<void>() : base::fail(outcome.error());
 }
 
-// The formula of interleaving is for as many micro-batches as its order is for (experiment/cells.h).
-std::optional<double> ideal(const experiment::Resolved& e, const PipelineShape& shape, int micro_batches) {
-  if (shape.schedule == experiment::PipelineSchedule::interleaved_1f1b && micro_batches % shape.mesh.pipeline != 0) return std::nullopt;
+// The formula of interleaving is for as many micro-batches as its order is for
+// (experiment/cells.h).
+std::optional<double> ideal(const experiment::Resolved& e, const PipelineShape& shape,
+                            int micro_batches) {
+  if (shape.schedule == experiment::PipelineSchedule::interleaved_1f1b &&
+      micro_batches % shape.mesh.pipeline != 0)
+    return std::nullopt;
   experiment::Resolved of = e;
   of.document.training.accumulation_steps = micro_batches;
   return experiment::ideal_bubble(of);
 }
 
-std::vector<std::string> tokens_of(const std::vector<PassCell>& cells, const plan::Program& program) {
+std::vector<std::string> tokens_of(const std::vector<PassCell>& cells,
+                                   const plan::Program& program) {
   std::vector<std::string> tokens;
   tokens.reserve(cells.size());
-  for (const PassCell& cell : cells) tokens.push_back(plan::token(program.ops[static_cast<std::size_t>(cell.op)]));
+  for (const PassCell& cell : cells)
+    tokens.push_back(plan::token(program.ops[static_cast<std::size_t>(cell.op)]));
   return tokens;
 }
 
-PlannedStep planned_step(const std::string& name, const PipelineShape& shape, const std::vector<plan::RankPlan>& ranks, const Simulated& simulated) {
+PlannedStep planned_step(const std::string& name, const PipelineShape& shape,
+                         const std::vector<plan::RankPlan>& ranks, const Simulated& simulated) {
   std::vector<std::vector<PassCell>> cells;
   PlannedStep step{name, {}, {}, {}};
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const plan::Program& program = ranks[rank].programs[static_cast<std::size_t>(simulated.programs[rank])];
-    cells.push_back(pass_cells(cells_of_ops(program.ops, shape.stages, shape.weights_apart()), simulated.ran[rank]));
+    const plan::Program& program =
+        ranks[rank].programs[static_cast<std::size_t>(simulated.programs[rank])];
+    cells.push_back(pass_cells(cells_of_ops(program.ops, shape.stages, shape.weights_apart()),
+                               simulated.ran[rank]));
     step.tokens.push_back(tokens_of(cells.back(), program));
   }
   step.cells = StepCells::of(std::move(cells));
   return step;
 }
 
-// Of each program the second one, where there is one: steps come before it and after it, of whose samples some are brought in meanwhile.
+// Of each program the second one, where there is one: steps come before it and after it, of whose
+// samples some are brought in meanwhile.
 std::map<std::int64_t, std::string> steps_looked_at(const plan::Schedule& schedule) {
   std::map<std::string, std::vector<std::int64_t>> by_program;
-  for (std::int64_t step = 0; step < schedule.steps; ++step) by_program[schedule.program(step)].push_back(step);
+  for (std::int64_t step = 0; step < schedule.steps; ++step)
+    by_program[schedule.program(step)].push_back(step);
   std::map<std::int64_t, std::string> steps;
   for (const auto& [program, all] : by_program) steps[all[all.size() > 1 ? 1 : 0]] = program;
   return steps;
@@ -91,12 +107,16 @@ std::map<std::int64_t, std::string> steps_looked_at(const plan::Schedule& schedu
 
 }  // namespace
 
-bool PipelineShape::has_cells(int stage) const { return !stages[static_cast<std::size_t>(stage)].empty() || stage + 1 == std::ssize(stages); }
+bool PipelineShape::has_cells(int stage) const {
+  return !stages[static_cast<std::size_t>(stage)].empty() || stage + 1 == std::ssize(stages);
+}
 
 int PipelineShape::chunk(int stage) const {
   int before = 0;
   for (int k = 0; k < stage; ++k)
-    if (has_cells(k) && stages[static_cast<std::size_t>(k)].rank == stages[static_cast<std::size_t>(stage)].rank) ++before;
+    if (has_cells(k) &&
+        stages[static_cast<std::size_t>(k)].rank == stages[static_cast<std::size_t>(stage)].rank)
+      ++before;
   return before;
 }
 
@@ -110,13 +130,17 @@ int PipelineShape::chunks() const {
 std::string PipelineShape::layers_of(int rank) const {
   std::string all;
   for (std::size_t k = 0; k < stages.size(); ++k)
-    if (stages[k].rank == mesh.place_of(rank).stage && !layers[k].empty()) all += (all.empty() ? "" : ", ") + layers[k];
+    if (stages[k].rank == mesh.place_of(rank).stage && !layers[k].empty())
+      all += (all.empty() ? "" : ", ") + layers[k];
   return all;
 }
 
 bool PipelineShape::operator==(const PipelineShape& other) const {
-  const auto same = [](const model::Stage& a, const model::Stage& b) { return a.first == b.first && a.last == b.last && a.rank == b.rank; };
-  return schedule == other.schedule && mesh == other.mesh && layers == other.layers && std::ranges::equal(stages, other.stages, same);
+  const auto same = [](const model::Stage& a, const model::Stage& b) {
+    return a.first == b.first && a.last == b.last && a.rank == b.rank;
+  };
+  return schedule == other.schedule && mesh == other.mesh && layers == other.layers &&
+         std::ranges::equal(stages, other.stages, same);
 }
 
 const PlannedStep* PipelinePlan::find(const std::string& program) const {
@@ -126,18 +150,26 @@ const PlannedStep* PipelinePlan::find(const std::string& program) const {
 
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& e) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
-  const bool whole = e.document.strategy.kind == experiment::StrategyKind::hybrid && mesh.pipeline == 1;  // replicas are no pipelines
+  const bool whole = e.document.strategy.kind == experiment::StrategyKind::hybrid &&
+                     mesh.pipeline == 1;  // replicas are no pipelines
   if (!experiment::has_stages(e.document.strategy.kind) || whole) return std::nullopt;
-  PipelineShape shape{experiment::schedule_of(e.document.strategy), mesh, experiment::course_of(e).stages, {}};
-  const auto name = [&](int s) { return experiment::place_name(e.model.segments[static_cast<std::size_t>(s)]); };
+  PipelineShape shape{
+      experiment::schedule_of(e.document.strategy), mesh, experiment::course_of(e).stages, {}};
+  const auto name = [&](int s) {
+    return experiment::place_name(e.model.segments[static_cast<std::size_t>(s)]);
+  };
   for (const model::Stage& stage : shape.stages) {
-    const bool calls = stage.last < stage.first, ends = stage.first == static_cast<int>(e.model.segments.size());
-    shape.layers.push_back(calls ? (ends ? "loss" : "") : name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : ""));
+    const bool calls = stage.last < stage.first,
+               ends = stage.first == static_cast<int>(e.model.segments.size());
+    shape.layers.push_back(
+        calls ? (ends ? "loss" : "")
+              : name(stage.first) + (stage.last > stage.first ? "\u2013" + name(stage.last) : ""));
   }
   return shape;
 }
 
-base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& e, const PipelineShape& shape, const plan::Plan& expanded, std::stop_token stop) {
+base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& e, const PipelineShape& shape,
+                                         const plan::Plan& expanded, std::stop_token stop) {
   plan::Plan few = expanded;
   few.schedule = shortened(expanded.schedule);
   std::vector<plan::RankPlan> ranks;
@@ -150,7 +182,8 @@ base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& e, const Pi
   }
   if (const auto ok = simulate(e, few, steps, std::move(stop)); !ok) return base::fail(ok.error());
   PipelinePlan planned{shape, {}};
-  for (const auto& [number, simulated] : steps) planned.steps.push_back(planned_step(few.schedule.program(number), shape, ranks, simulated));
+  for (const auto& [number, simulated] : steps)
+    planned.steps.push_back(planned_step(few.schedule.program(number), shape, ranks, simulated));
   for (PlannedStep& step : planned.steps) step.ideal = ideal(e, shape, step.cells.micro_batches());
   return planned;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a pipeline should do: its stages, and a step of it on the simulator's clock, in cells. Pure; simulating may take long.
+// What a pipeline should do: its stages, and a step of it on the simulator's clock, in cells. Pure;
+// simulating may take long.
 #pragma once
 
 #include <memory>
@@ -19,11 +20,13 @@ struct PipelineShape {
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   experiment::Mesh mesh;
   std::vector<model::Stage> stages;
-  std::vector<std::string> layers;  // by stage: "0–1.3"; "loss", or nothing, of one that but calls others
+  std::vector<std::string>
+      layers;  // by stage: "0–1.3"; "loss", or nothing, of one that but calls others
 
   int ranks() const { return mesh.ranks(); }
   bool weights_apart() const { return schedule == experiment::PipelineSchedule::zb_h1; }
-  bool has_cells(int stage) const;        // it has layers, or the loss; else its rank but hands on what another made
+  bool has_cells(
+      int stage) const;  // it has layers, or the loss; else its rank but hands on what another made
   int chunk(int stage) const;             // which of its ranks' stages with cells it is, from 0
   int chunks() const;                     // the most that a rank has
   std::string layers_of(int rank) const;  // "0–1, 4–5"
@@ -35,7 +38,8 @@ struct PlannedStep {
   std::string program;  // "train"
   StepCells cells;
   std::vector<std::vector<std::string>> tokens;  // by rank and cell: of the cell's first op
-  std::optional<double> ideal;                   // experiment::ideal_bubble of so many micro-batches; nothing where no formula is known
+  std::optional<double> ideal;  // experiment::ideal_bubble of so many micro-batches; nothing where
+                                // no formula is known
   bool operator==(const PlannedStep&) const = default;
 };
 
@@ -48,11 +52,14 @@ struct PipelinePlan {
 };
 using KnownPipeline = std::shared_ptr<const PipelinePlan>;
 
-// Of an experiment in which ranks have stages of the model, as in model_parallel, pipeline, rpc and a hybrid of several; nothing of others.
+// Of an experiment in which ranks have stages of the model, as in model_parallel, pipeline, rpc and
+// a hybrid of several; nothing of others.
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& experiment);
 
-// Of such an experiment, its shape and its expanded plan. Of a program the second step of a few is taken. Problems: those of simulating it; cancelled.
-base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& experiment, const PipelineShape& shape, const plan::Plan& expanded,
+// Of such an experiment, its shape and its expanded plan. Of a program the second step of a few is
+// taken. Problems: those of simulating it; cancelled.
+base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& experiment,
+                                         const PipelineShape& shape, const plan::Plan& expanded,
                                          std::stop_token stop = {});
 
 }  // namespace trainyard::ui

@@ -17,25 +17,31 @@ namespace {
 using base::FieldDescription;
 
 // Names that say nothing without their help.
-constexpr std::pair<const char*, const char*> kPlainLabels[] = {{"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
-                                                                {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hung after")},
-                                                                {"checkpoint_every_steps", QT_TRANSLATE_NOOP("field", "Checkpoint every")},
-                                                                {"resume_from", QT_TRANSLATE_NOOP("field", "Resume from")},
-                                                                {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},
-                                                                {"fsdp", QT_TRANSLATE_NOOP("field", "FSDP")},
-                                                                {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
-                                                                {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
+constexpr std::pair<const char*, const char*> kPlainLabels[] = {
+    {"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
+    {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hung after")},
+    {"checkpoint_every_steps", QT_TRANSLATE_NOOP("field", "Checkpoint every")},
+    {"resume_from", QT_TRANSLATE_NOOP("field", "Resume from")},
+    {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},
+    {"fsdp", QT_TRANSLATE_NOOP("field", "FSDP")},
+    {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
+    {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
 
-// The thing on the drawing that a path leads into; `place`: its list, its index, and that of a device on a host.
+// The thing on the drawing that a path leads into; `place`: its list, its index, and that of a
+// device on a host.
 QString thing_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
   const QString list = place.captured(1), device = place.captured(3);
   const std::size_t index = place.captured(2).toULongLong(), on_host = device.toULongLong();
-  if (list == "links" && index < topology.links.size()) return words(topology.links[index].from + " – " + topology.links[index].to);
-  if (list == "switches" && index < topology.switches.size()) return words(topology.switches[index].name);
+  if (list == "links" && index < topology.links.size())
+    return words(topology.links[index].from + " – " + topology.links[index].to);
+  if (list == "switches" && index < topology.switches.size())
+    return words(topology.switches[index].name);
   if (list != "hosts" || index >= topology.hosts.size()) return {};
   const topology::Host& host = topology.hosts[index];
   if (device.isEmpty()) return words(host.name);
-  return on_host < host.devices.size() ? field_text("%1 on %2").arg(words(host.devices[on_host].name), words(host.name)) : QString();
+  return on_host < host.devices.size()
+             ? field_text("%1 on %2").arg(words(host.devices[on_host].name), words(host.name))
+             : QString();
 }
 
 // "layers[2]" is the third layer, and the forms count from 0: "Layer 2".
@@ -50,7 +56,8 @@ QStringList labels_along(const std::vector<FieldDescription>& fields, const QStr
   QStringList labels;
   const std::vector<FieldDescription>* level = &fields;
   for (const QString& step : steps) {
-    const auto at = std::ranges::find(*level, step.section('[', 0, 0).toStdString(), &FieldDescription::name);
+    const auto at =
+        std::ranges::find(*level, step.section('[', 0, 0).toStdString(), &FieldDescription::name);
     if (at == level->end()) return {};
     labels << step_words(*at, step);
     level = &at->fields;
@@ -61,10 +68,13 @@ QStringList labels_along(const std::vector<FieldDescription>& fields, const QStr
 // Knows the places of one experiment.
 class Teller {
  public:
-  explicit Teller(const experiment::Experiment& experiment) : topology_(experiment.topology), fields_(base::describe(experiment)) {}
+  explicit Teller(const experiment::Experiment& experiment)
+      : topology_(experiment.topology), fields_(base::describe(experiment)) {}
 
   ToldProblem tell(const base::Problem& found) const {
-    return {found, {found.code, place(words(found.where)).toStdString(), sentence(found.what), sentence(found.accepted), sentence(found.advice)}};
+    return {found,
+            {found.code, place(words(found.where)).toStdString(), sentence(found.what),
+             sentence(found.accepted), sentence(found.advice)}};
   }
 
  private:
@@ -76,7 +86,8 @@ class Teller {
 };
 
 QString Teller::place(const QString& path) const {
-  static const QRegularExpression form(R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
+  static const QRegularExpression form(
+      R"(^topology\.(hosts|switches|links)\[(\d+)\](?:\.devices\[(\d+)\])?)");
   const QStringList labels = labels_along(fields_, path.split('.'));
   if (labels.isEmpty()) return path;
   const auto match = form.match(path);
@@ -87,14 +98,16 @@ QString Teller::place(const QString& path) const {
 
 // With the places that it names in quotes.
 std::string Teller::sentence(const std::string& said) const {
-  static const QRegularExpression path(R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
+  static const QRegularExpression path(
+      R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
   QString put;
   qsizetype end = 0;
   const QString given = words(said);
   for (auto found = path.globalMatch(given); found.hasNext();) {
     const auto match = found.next();
     const QString told = place(match.captured());
-    put += given.mid(end, match.capturedStart() - end) + (told == match.captured() ? told : '"' + told + '"');
+    put += given.mid(end, match.capturedStart() - end) +
+           (told == match.captured() ? told : '"' + told + '"');
     end = match.capturedEnd();
   }
   return (put + given.mid(end)).toStdString();
@@ -106,13 +119,17 @@ QString field_text(const char* source) { return QCoreApplication::translate("fie
 
 // The unit stands beside the number, so the name need not repeat it.
 QString label_of(const FieldDescription& field) {
-  static const std::pair<const char*, const char*> kUnitWords[] = {
-      {"B", "_bytes"}, {"B/s", "_bytes_per_second"}, {"bit/s", "_bits_per_second"}, {"s", "_seconds"}, {"steps", "_steps"}};
+  static const std::pair<const char*, const char*> kUnitWords[] = {{"B", "_bytes"},
+                                                                   {"B/s", "_bytes_per_second"},
+                                                                   {"bit/s", "_bits_per_second"},
+                                                                   {"s", "_seconds"},
+                                                                   {"steps", "_steps"}};
   for (const auto& [name, label] : kPlainLabels)
     if (field.name == name) return field_text(label);
   QString name = QString::fromStdString(field.name);
   for (const auto& [unit, ending] : kUnitWords)
-    if (field.unit == unit && name.endsWith(ending)) name.chop(static_cast<qsizetype>(std::string_view(ending).size()));
+    if (field.unit == unit && name.endsWith(ending))
+      name.chop(static_cast<qsizetype>(std::string_view(ending).size()));
   name.replace('_', ' ');
   if (!name.isEmpty()) name[0] = name[0].toUpper();
   return name;

@@ -13,9 +13,12 @@ QString absolute(const QString& file) { return QFileInfo(file).absoluteFilePath(
 
 }  // namespace
 
-RecentFiles::RecentFiles(QObject* parent) : QObject(parent), settings_(QSettings::IniFormat, QSettings::UserScope, "trainyard", "trainyard") {}
+RecentFiles::RecentFiles(QObject* parent)
+    : QObject(parent),
+      settings_(QSettings::IniFormat, QSettings::UserScope, "trainyard", "trainyard") {}
 
-RecentFiles::RecentFiles(const QString& settings_file, QObject* parent) : QObject(parent), settings_(settings_file, QSettings::IniFormat) {}
+RecentFiles::RecentFiles(const QString& settings_file, QObject* parent)
+    : QObject(parent), settings_(settings_file, QSettings::IniFormat) {}
 
 QStringList RecentFiles::files() const { return settings_.value(kKey).toStringList(); }
 

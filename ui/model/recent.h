@@ -11,7 +11,7 @@ namespace trainyard::ui {
 class RecentFiles : public QObject {
   Q_OBJECT
  public:
-  explicit RecentFiles(QObject* parent = nullptr);                                // the user's settings
+  explicit RecentFiles(QObject* parent = nullptr);  // the user's settings
   explicit RecentFiles(const QString& settings_file, QObject* parent = nullptr);  // others
 
   QStringList files() const;  // absolute paths, at most ten; some may be gone

@@ -28,14 +28,16 @@ experiment::Experiment unwatched(experiment::Experiment experiment) {
 topology::Topology recorded_topology(const telemetry::History& history) {
   topology::Topology topology;
   base::Problems problems;
-  if (const auto json = base::value_at(history.header(), "experiment.document.topology")) base::read_document(*json, topology, "", problems);
+  if (const auto json = base::value_at(history.header(), "experiment.document.topology"))
+    base::read_document(*json, topology, "", problems);
   return problems.empty() ? topology : topology::Topology();
 }
 
 experiment::RunSpec recorded_run(const telemetry::History& history) {
   experiment::RunSpec run;
   base::Problems problems;
-  if (const auto json = base::value_at(history.header(), "experiment.document.run")) base::read_document(*json, run, "", problems);
+  if (const auto json = base::value_at(history.header(), "experiment.document.run"))
+    base::read_document(*json, run, "", problems);
   return problems.empty() ? run : experiment::RunSpec();
 }
 
@@ -50,24 +52,29 @@ Dealt recorded_dealt(const telemetry::History& history) {
   const auto recorded = base::value_at(history.header(), "experiment");
   if (!recorded) return {};
   const auto resolved = experiment::resolved_from_json(*recorded);
-  return resolved ? dealt(*resolved) : Dealt{experiment::shards_of(*recorded), {}};  // an older software's may be read in part
+  return resolved ? dealt(*resolved)
+                  : Dealt{experiment::shards_of(*recorded),
+                          {}};  // an older software's may be read in part
 }
 
-std::optional<experiment::StalenessTheory> recorded_staleness_theory(const telemetry::History& history) {
+std::optional<experiment::StalenessTheory> recorded_staleness_theory(
+    const telemetry::History& history) {
   const auto recorded = base::value_at(history.header(), "experiment");
   if (!recorded) return {};
   const auto resolved = experiment::resolved_from_json(*recorded);
   return resolved ? experiment::staleness_theory(*resolved) : std::nullopt;
 }
 
-// Both as resolved on the same data, so that a value counts, and not whether it was given or left open; by the times of layers that the run measured, where the
-// drawing leaves that to it.
-bool trains_as_recorded(const experiment::Experiment& experiment, const std::filesystem::path& directory, const telemetry::History& history) {
+// Both as resolved on the same data, so that a value counts, and not whether it was given or left
+// open; by the times of layers that the run measured, where the drawing leaves that to it.
+bool trains_as_recorded(const experiment::Experiment& experiment,
+                        const std::filesystem::path& directory, const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);
   auto resolved = base::value_at(history.header(), "experiment");
   if (!recorded || !resolved) return false;
   experiment::Experiment given = experiment::located(experiment, directory);
-  if (experiment::awaits_times(given.strategy)) given.strategy.stages.times = recorded->strategy.stages.times;
+  if (experiment::awaits_times(given.strategy))
+    given.strategy.stages.times = recorded->strategy.stages.times;
   (*resolved)["document"] = experiment::to_json(given);
   const auto ours = experiment::resolved_from_json(*resolved);
   return ours && unwatched(ours->document) == unwatched(*recorded);

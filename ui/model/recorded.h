@@ -24,10 +24,14 @@ std::optional<experiment::Experiment> recorded_experiment(const telemetry::Histo
 Dealt recorded_dealt(const telemetry::History& history);
 
 // What is known before a run of how stale its gradients are; nothing of a run without servers.
-std::optional<experiment::StalenessTheory> recorded_staleness_theory(const telemetry::History& history);
+std::optional<experiment::StalenessTheory> recorded_staleness_theory(
+    const telemetry::History& history);
 
-// Whether `experiment`, with data paths that start at `directory`, would train what the run trained: on the same drawing, wherever its
-// parts stand, and by the same values, given or resolved. Pace, recording, from which checkpoint it goes on and what only people read are not looked at.
-bool trains_as_recorded(const experiment::Experiment& experiment, const std::filesystem::path& directory, const telemetry::History& history);
+// Whether `experiment`, with data paths that start at `directory`, would train what the run
+// trained: on the same drawing, wherever its parts stand, and by the same values, given or
+// resolved. Pace, recording, from which checkpoint it goes on and what only people read are not
+// looked at.
+bool trains_as_recorded(const experiment::Experiment& experiment,
+                        const std::filesystem::path& directory, const telemetry::History& history);
 
 }  // namespace trainyard::ui

@@ -52,24 +52,31 @@ bool Run::State::take_frames() {
   return any;
 }
 
-Run::Run(const Services& services, const QString& directory, std::int64_t process) : state_(std::make_unique<State>()) {
+Run::Run(const Services& services, const QString& directory, std::int64_t process)
+    : state_(std::make_unique<State>()) {
   state_->directory = directory;
   state_->name = run_name(directory);
   state_->was_live = process >= 0;
   state_->timer.setSingleShot(true);
   connect(&state_->timer, &QTimer::timeout, this, &Run::ask_for_news);
-  state_->io = std::make_unique<RunIo>(RunIo::Target{directory.toStdString(), services.connect, process}, [this] { wake(); });
+  state_->io = std::make_unique<RunIo>(
+      RunIo::Target{directory.toStdString(), services.connect, process}, [this] { wake(); });
 }
 
 Run::~Run() { state_->io.reset(); }
 
-std::unique_ptr<Run> Run::open(const Services& services, const QString& directory) { return std::unique_ptr<Run>(new Run(services, directory, -1)); }
+std::unique_ptr<Run> Run::open(const Services& services, const QString& directory) {
+  return std::unique_ptr<Run>(new Run(services, directory, -1));
+}
 
-base::Result<std::unique_ptr<Run>> Run::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory,
-                                              const QString& name) {
-  return start_detached(services, "run", services.runs_directory, name, experiment, {"--data-directory", data_directory}).map([&](const Detached& started) {
-    return std::unique_ptr<Run>(new Run(services, started.directory, started.process));
-  });
+base::Result<std::unique_ptr<Run>> Run::start(const Services& services,
+                                              const experiment::Experiment& experiment,
+                                              const QString& data_directory, const QString& name) {
+  return start_detached(services, "run", services.runs_directory, name, experiment,
+                        {"--data-directory", data_directory})
+      .map([&](const Detached& started) {
+        return std::unique_ptr<Run>(new Run(services, started.directory, started.process));
+      });
 }
 
 // On the I/O thread.
@@ -77,7 +84,8 @@ void Run::wake() {
   QMetaObject::invokeMethod(
       this,
       [this] {
-        if (!state_->timer.isActive() && !Turns::instance().waits(this)) state_->timer.start(kFrameMilliseconds);
+        if (!state_->timer.isActive() && !Turns::instance().waits(this))
+          state_->timer.start(kFrameMilliseconds);
       },
       Qt::QueuedConnection);
 }
@@ -88,23 +96,29 @@ void Run::ask_for_news() {
 
 void Run::take_news() {
   State& state = *state_;
-  const bool reading = state.io->reading(), live = state.io->live();  // first: what was read before they fell is then taken below
+  const bool reading = state.io->reading(),
+             live = state.io->live();  // first: what was read before they fell is then taken below
   const bool named = state.history.ranks() > 0;
   bool news = state.take_frames();
   if (!named && state.history.ranks() > 0) {
-    state.name = run_name(state.directory, base::value_at(state.history.header(), "experiment").value_or(base::Json()));
+    state.name =
+        run_name(state.directory,
+                 base::value_at(state.history.header(), "experiment").value_or(base::Json()));
     state.drawing = recorded_topology(state.history);
   }
   if (auto status = state.io->take_status()) {
     state.status = std::move(status);
     news = true;
   }
-  for (const std::string& text : state.io->take_troubles()) emit trouble(QString::fromStdString(text));
-  if (state.damaged) emit trouble(tr("A part of the recording could not be understood and is left out."));
+  for (const std::string& text : state.io->take_troubles())
+    emit trouble(QString::fromStdString(text));
+  if (state.damaged)
+    emit trouble(tr("A part of the recording could not be understood and is left out."));
   state.damaged = false;
   if (state.more) ask_for_news();
   const bool all = !reading && !state.more;
-  const bool changed = news || all != state.complete || live != state.was_live, over = state.was_live && !live && all;
+  const bool changed = news || all != state.complete || live != state.was_live,
+             over = state.was_live && !live && all;
   state.complete = all;
   state.was_live = live || (state.was_live && !all);
   if (changed) emit updated();
@@ -121,7 +135,9 @@ bool Run::complete() const { return state_->complete; }
 QString Run::directory() const { return state_->directory; }
 QString Run::name() const { return state_->name; }
 
-void Run::command(session::Command command, double seconds_per_step) { state_->io->command({0, command, seconds_per_step}); }
+void Run::command(session::Command command, double seconds_per_step) {
+  state_->io->command({0, command, seconds_per_step});
+}
 void Run::pause() { command(session::Command::pause); }
 void Run::resume() { command(session::Command::resume); }
 void Run::single_step() {
@@ -129,9 +145,15 @@ void Run::single_step() {
   emit single_step_asked();
 }
 void Run::stop() { command(session::Command::stop); }
-void Run::set_pace(double seconds_per_step) { command(session::Command::set_pace, seconds_per_step); }
-void Run::slow(const session::Slow& slow) { state_->io->command({0, session::Command::slow, 0, slow}); }
-void Run::set_link(int link, double part) { state_->io->command({0, session::Command::link, 0, {}, -1, {link, part}}); }
+void Run::set_pace(double seconds_per_step) {
+  command(session::Command::set_pace, seconds_per_step);
+}
+void Run::slow(const session::Slow& slow) {
+  state_->io->command({0, session::Command::slow, 0, slow});
+}
+void Run::set_link(int link, double part) {
+  state_->io->command({0, session::Command::link, 0, {}, -1, {link, part}});
+}
 void Run::befall(session::Command fault, int rank) { state_->io->command({0, fault, 0, {}, rank}); }
 
 }  // namespace trainyard::ui

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run as views see it, live or old: its history, read from the recording by cursor, and, while it lives, its control. An
-// I/O thread of its own does all reading and talking; the GUI thread gets whole batches and emits one coalesced signal.
+// A run as views see it, live or old: its history, read from the recording by cursor, and, while it
+// lives, its control. An I/O thread of its own does all reading and talking; the GUI thread gets
+// whole batches and emits one coalesced signal.
 #pragma once
 
 #include <QObject>
@@ -16,7 +17,8 @@
 
 namespace trainyard::ui {
 
-// How to reach the control plane and where programs are; given by app, which alone knows the backends.
+// How to reach the control plane and where programs are; given by app, which alone knows the
+// backends.
 struct Services {
   session::Connect connect;
   QString command_line_program;  // trainyard-cli
@@ -27,21 +29,26 @@ struct Services {
 class Run : public QObject {
   Q_OBJECT
  public:
-  // An old or live run by its directory. A live one (its control endpoint stands in the file `control` of the directory and
-  // answers) can be commanded.
+  // An old or live run by its directory. A live one (its control endpoint stands in the file
+  // `control` of the directory and answers) can be commanded.
   static std::unique_ptr<Run> open(const Services& services, const QString& directory);
-  // Starts `trainyard-cli run` detached on a copy of the experiment, so that a crash of the workbench loses nothing, and opens it.
-  // A run that dies before it records says so by `trouble`, with the last lines it printed.
-  // `name` is that of the run's directory, and with that of a run whose experiment has none.
-  static base::Result<std::unique_ptr<Run>> start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory,
+  // Starts `trainyard-cli run` detached on a copy of the experiment, so that a crash of the
+  // workbench loses nothing, and opens it. A run that dies before it records says so by `trouble`,
+  // with the last lines it printed. `name` is that of the run's directory, and with that of a run
+  // whose experiment has none.
+  static base::Result<std::unique_ptr<Run>> start(const Services& services,
+                                                  const experiment::Experiment& experiment,
+                                                  const QString& data_directory,
                                                   const QString& name);
   ~Run() override;
 
-  const telemetry::History& history() const;             // grows on the GUI thread only, between two `updated`
-  const SpanStore& spans() const;                        // of its ops; likewise
-  const CargoMeter& cargo() const;                       // what ranks sent each other lately; likewise
-  const std::optional<session::Status>& status() const;  // the last word of the coordinator; nothing for an old run
-  const topology::Topology& drawing() const;             // that it was started on; empty while that is not known
+  const telemetry::History& history() const;  // grows on the GUI thread only, between two `updated`
+  const SpanStore& spans() const;             // of its ops; likewise
+  const CargoMeter& cargo() const;            // what ranks sent each other lately; likewise
+  const std::optional<session::Status>& status()
+      const;  // the last word of the coordinator; nothing for an old run
+  const topology::Topology& drawing()
+      const;  // that it was started on; empty while that is not known
   bool live() const;
   bool complete() const;  // all that was recorded has been read, and no more will come
   QString directory() const;
@@ -54,7 +61,7 @@ class Run : public QObject {
   void set_pace(double seconds_per_step);
   void slow(const session::Slow& slow);           // a rank down, or not any more
   void befall(session::Command fault, int rank);  // kill, stall, wake or restart
-  void set_link(int link, double part);           // of the recorded drawing, cut (0), slowed or restored (1)
+  void set_link(int link, double part);  // of the recorded drawing, cut (0), slowed or restored (1)
 
  signals:
   void updated();  // history or status grew; at most 30 times a second

@@ -29,7 +29,9 @@ const base::Json& child(const base::Json& json, const char* key) {
 }
 
 // A resolved experiment holds the document that was resolved.
-const base::Json& document_of(const base::Json& resolved) { return child(resolved, "document").is_object() ? child(resolved, "document") : resolved; }
+const base::Json& document_of(const base::Json& resolved) {
+  return child(resolved, "document").is_object() ? child(resolved, "document") : resolved;
+}
 
 std::optional<double> number_at(const base::Json& json, const char* key) {
   const base::Json& value = child(json, key);
@@ -41,11 +43,14 @@ QString words_at(const base::Json& json, const char* key) {
   return value.is_string() ? QString::fromStdString(value.get<std::string>()) : QString();
 }
 
-QDateTime time_in_name(const QString& directory) { return QDateTime::fromString(QFileInfo(directory).fileName().left(kTimeCharacters), kTimeInName); }
+QDateTime time_in_name(const QString& directory) {
+  return QDateTime::fromString(QFileInfo(directory).fileName().left(kTimeCharacters), kTimeInName);
+}
 
 QString time_of(const QString& directory) {
   const QDateTime named = time_in_name(directory);
-  return (named.isValid() ? named : QFileInfo(directory).lastModified()).toString("yyyy-MM-dd HH:mm:ss");
+  return (named.isValid() ? named : QFileInfo(directory).lastModified())
+      .toString("yyyy-MM-dd HH:mm:ss");
 }
 
 // What the directory is called besides its time, which is told apart from the name.
@@ -61,7 +66,8 @@ QString label_of(const QString& directory) {
 }
 
 base::Json saved_experiment(const QString& directory) {
-  const auto text = base::read_file(QDir(directory).filePath(kExperimentFile).toStdString(), kMaximumText);
+  const auto text =
+      base::read_file(QDir(directory).filePath(kExperimentFile).toStdString(), kMaximumText);
   return text ? base::parse_json(*text, kExperimentFile).value_or(base::Json()) : base::Json();
 }
 
@@ -78,13 +84,15 @@ void fill_from_recording(RunEntry& entry) {
   entry.result = glance->result;
   entry.ranks = static_cast<int>(number_at(glance->header, "ranks").value_or(0));
   entry.accuracy = number_at(entry.result, "held_out_accuracy");
-  if (const QString status = words_at(entry.result, "status"); !status.isEmpty()) entry.state = status;
+  if (const QString status = words_at(entry.result, "status"); !status.isEmpty())
+    entry.state = status;
 }
 
 // However long the file is: a person waits for it.
 std::optional<std::string> end_of(const std::filesystem::path& file) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored)) return {};  // a pipe without a writer must not hold us
+  if (!std::filesystem::is_regular_file(file, ignored))
+    return {};  // a pipe without a writer must not hold us
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) return {};
   const std::streamoff size = in.tellg(), begin = std::max<std::streamoff>(0, size - kMostPrinted);
@@ -100,9 +108,11 @@ std::optional<std::string> end_of(const std::filesystem::path& file) {
 QStringList run_directories(const QString& runs_directory) {
   const QDir runs(runs_directory);
   QStringList directories;
-  for (const QString& name : runs.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name | QDir::Reversed)) {
+  for (const QString& name :
+       runs.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name | QDir::Reversed)) {
     const QDir run(runs.filePath(name));
-    if (run.exists(telemetry::kRecordingFile) || run.exists(kExperimentFile)) directories << run.path();
+    if (run.exists(telemetry::kRecordingFile) || run.exists(kExperimentFile))
+      directories << run.path();
   }
   return directories;
 }
@@ -120,22 +130,26 @@ RunEntry read_run(const QString& directory) {
                  .given = {}};
   fill_from_recording(entry);
   if (!entry.experiment.is_object()) entry.experiment = saved_experiment(directory);
-  if (const auto resolved = experiment::from_json(entry.experiment)) entry.given = experiment::to_json(given_experiment(directory, *resolved));
+  if (const auto resolved = experiment::from_json(entry.experiment))
+    entry.given = experiment::to_json(given_experiment(directory, *resolved));
   entry.name = shown_name(directory, entry.experiment);
   entry.strategy = words_at(child(entry.experiment, "strategy"), "kind");
   return entry;
 }
 
 QString run_name(const QString& directory, const base::Json& recorded) {
-  const base::Json experiment = recorded.is_object() ? document_of(recorded) : saved_experiment(directory);
+  const base::Json experiment =
+      recorded.is_object() ? document_of(recorded) : saved_experiment(directory);
   return shown_name(directory, experiment) + " " + time_of(directory).mid(11);
 }
 
 base::Result<void> set_run_label(const QString& directory, const QString& label) {
-  return base::write_file_atomically(QDir(directory).filePath(kLabelFile).toStdString(), label.trimmed().toStdString());
+  return base::write_file_atomically(QDir(directory).filePath(kLabelFile).toStdString(),
+                                     label.trimmed().toStdString());
 }
 
-experiment::Experiment given_experiment(const QString& directory, const experiment::Experiment& resolved) {
+experiment::Experiment given_experiment(const QString& directory,
+                                        const experiment::Experiment& resolved) {
   auto given = experiment::load(QDir(directory).filePath(kExperimentFile).toStdString());
   if (!given || all_names(given->topology) != all_names(resolved.topology)) return resolved;
   given->data.images = resolved.data.images;
@@ -144,20 +158,28 @@ experiment::Experiment given_experiment(const QString& directory, const experime
   return *given;
 }
 
-std::optional<std::string> printed_tail(const std::filesystem::path& directory, int rank, int lines) {
-  const auto text = end_of(rank < 0 ? directory / kConsoleFile : directory / "logs" / ("rank-" + std::to_string(rank) + ".log"));
+std::optional<std::string> printed_tail(const std::filesystem::path& directory, int rank,
+                                        int lines) {
+  const auto text =
+      end_of(rank < 0 ? directory / kConsoleFile
+                      : directory / "logs" / ("rank-" + std::to_string(rank) + ".log"));
   if (!text) return {};
   std::string_view rest(*text);
   while (rest.ends_with('\n')) rest.remove_suffix(1);
   std::size_t begin = rest.size();
-  for (; lines > 0 && begin != std::string_view::npos && begin > 0; --lines) begin = rest.rfind('\n', begin - 1);
+  for (; lines > 0 && begin != std::string_view::npos && begin > 0; --lines)
+    begin = rest.rfind('\n', begin - 1);
   return std::string(begin == std::string_view::npos || begin == 0 ? rest : rest.substr(begin + 1));
 }
 
 std::string last_words(const std::filesystem::path& directory) {
   static const QRegularExpression progress(QStringLiteral(R"(^\w+  (step )?[\d,]+ of [\d,]+)"));
-  const QStringList lines = QString::fromStdString(printed_tail(directory, -1, kLastLines).value_or("")).split('\n', Qt::SkipEmptyParts);
-  const auto told = std::find_if(lines.rbegin(), lines.rend(), [](const QString& line) { return progress.match(line).hasMatch(); });
+  const QStringList lines =
+      QString::fromStdString(printed_tail(directory, -1, kLastLines).value_or(""))
+          .split('\n', Qt::SkipEmptyParts);
+  const auto told = std::find_if(lines.rbegin(), lines.rend(), [](const QString& line) {
+    return progress.match(line).hasMatch();
+  });
   return lines.mid(static_cast<int>(lines.rend() - told)).join('\n').toStdString();
 }
 

@@ -28,7 +28,8 @@ RunIo::RunIo(Target target, std::function<void()> wake)
       wake_(std::move(wake)),
       started_(Clock::now()),
       last_answer_(started_),
-      next_id_(static_cast<std::uint64_t>(base::now_nanoseconds())),  // greater than those of a workbench before this one
+      next_id_(static_cast<std::uint64_t>(
+          base::now_nanoseconds())),  // greater than those of a workbench before this one
       live_(target_.process >= 0) {
   thread_ = std::thread([this] { loop(); });
 }
@@ -55,7 +56,8 @@ bool RunIo::process_alive() const { return ui::process_alive(target_.process); }
 
 void RunIo::interrupt_if_told_to_stop() {
   const std::lock_guard lock(mutex_);
-  const bool told = std::ranges::any_of(commands_, [](const session::Ask& ask) { return ask.command == session::Command::stop; });
+  const bool told = std::ranges::any_of(
+      commands_, [](const session::Ask& ask) { return ask.command == session::Command::stop; });
   if (told && reading_ && process_alive()) ::kill(static_cast<pid_t>(target_.process), SIGTERM);
 }
 
@@ -74,7 +76,8 @@ bool RunIo::open_recording() {
 
 void RunIo::fail_start() {
   const std::string said = last_words(target_.directory);
-  trouble("The run ended before it began to record." + (said.empty() ? " It said nothing." : "\n" + said));
+  trouble("The run ended before it began to record." +
+          (said.empty() ? " It said nothing." : "\n" + said));
 }
 
 // Says whether there was anything to do.
@@ -87,7 +90,8 @@ bool RunIo::read_frames() {
     }
     const auto frame = reader_->next();
     if (!frame) {
-      trouble("The recording is damaged; what stands before the damage is shown. " + base::to_string(frame.error()));
+      trouble("The recording is damaged; what stands before the damage is shown. " +
+              base::to_string(frame.error()));
       reading_ = false;
       break;
     }
@@ -102,7 +106,9 @@ bool RunIo::read_frames() {
 
 void RunIo::store(const telemetry::Frame& frame) {
   if (frame.type == telemetry::FrameType::result) finished_ = true;
-  const std::size_t piece = frame.type == telemetry::FrameType::events ? kPieceBytes : std::max<std::size_t>(frame.payload.size(), 1);
+  const std::size_t piece = frame.type == telemetry::FrameType::events
+                                ? kPieceBytes
+                                : std::max<std::size_t>(frame.payload.size(), 1);
   const std::lock_guard lock(mutex_);
   for (std::size_t at = 0; at < std::max<std::size_t>(frame.payload.size(), 1); at += piece) {
     const auto bytes = frame.payload.subspan(at, std::min(piece, frame.payload.size() - at));
@@ -153,7 +159,8 @@ void RunIo::talk() {
 void RunIo::connect() {
   auto endpoint = base::read_file(target_.directory / kControlFile, 4096);
   if (!endpoint) return;
-  while (!endpoint->empty() && (endpoint->back() == '\n' || endpoint->back() == ' ')) endpoint->pop_back();
+  while (!endpoint->empty() && (endpoint->back() == '\n' || endpoint->back() == ' '))
+    endpoint->pop_back();
   if (auto client = target_.connect(*endpoint)) client_ = std::move(*client);
 }
 
@@ -191,14 +198,16 @@ void RunIo::take_answer(const session::Status& status) {
   wake_();
 }
 
-// A run is over when its result is recorded, or when nobody answers and no process is left. An old run is over at its end.
+// A run is over when its result is recorded, or when nobody answers and no process is left. An old
+// run is over at its end.
 void RunIo::check_end() {
   if (!reader_ || !read_to_end_ || !reading_) return;
   const bool silent = Clock::now() - last_answer_ > kSilence;
   const bool someone = process_alive() || (client_ && !silent);
   if (!finished_ && someone) return;
   if (const std::size_t torn = reader_->unfinished_bytes(); torn > 0 && !finished_)
-    trouble("The recording ends in the middle of a frame; its last " + std::to_string(torn) + " bytes are lost.");
+    trouble("The recording ends in the middle of a frame; its last " + std::to_string(torn) +
+            " bytes are lost.");
   reading_ = false;
 }
 

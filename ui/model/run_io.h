@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The I/O thread of a run: tails its recording and talks to its coordinator, so that the GUI thread never waits for either.
-// What it reads waits in a bounded queue; when that is full, reading waits, and nothing is lost.
+// The I/O thread of a run: tails its recording and talks to its coordinator, so that the GUI thread
+// never waits for either. What it reads waits in a bounded queue; when that is full, reading waits,
+// and nothing is lost.
 #pragma once
 
 #include <atomic>
@@ -45,8 +46,9 @@ class RunIo {
   std::vector<std::string> take_troubles();
   bool live() const { return live_; }
   bool reading() const { return reading_; }  // more may come
-  // Repeated, always with the same id, until it is answered; then the next one is sent. A stop that nobody has answered when this
-  // goes, since the coordinator just started does not listen yet, interrupts it as Ctrl-C does.
+  // Repeated, always with the same id, until it is answered; then the next one is sent. A stop that
+  // nobody has answered when this goes, since the coordinator just started does not listen yet,
+  // interrupts it as Ctrl-C does.
   void command(session::Ask ask);  // its id is given here
 
  private:

@@ -59,7 +59,8 @@ Extremes DrawableValues::extremes(std::size_t begin, std::size_t end) const {
   Extremes all;
   while (begin < end) {
     std::size_t level = 0, span = 1;
-    while (level < levels_.size() && begin % (span * kFan) == 0 && begin + span * kFan <= end) span *= kFan, ++level;
+    while (level < levels_.size() && begin % (span * kFan) == 0 && begin + span * kFan <= end)
+      span *= kFan, ++level;
     include(all, level == 0 ? of_values(begin, begin + 1) : levels_[level - 1][begin / span]);
     begin += span;
   }
@@ -75,7 +76,8 @@ void PointSeries::append(const SeriesPoint& point) {
 }
 
 SeriesPoint PointSeries::at(std::size_t index) const {
-  return {x(XAxis::step, index), x(XAxis::samples, index), x(XAxis::seconds, index), values_[index], x(XAxis::bytes, index), x(XAxis::simulated, index)};
+  return {x(XAxis::step, index), x(XAxis::samples, index), x(XAxis::seconds, index),
+          values_[index],        x(XAxis::bytes, index),   x(XAxis::simulated, index)};
 }
 
 std::size_t PointSeries::first_at_or_after(XAxis axis, double x) const {
@@ -96,7 +98,8 @@ bool PointSeries::joined_to_previous(std::size_t index) const {
 }
 
 void PointSeries::catch_up(DrawableValues& drawable) const {
-  for (std::size_t i = drawable.size(); i < size(); ++i) drawable.append(values_[i], joined_to_previous(i));
+  for (std::size_t i = drawable.size(); i < size(); ++i)
+    drawable.append(values_[i], joined_to_previous(i));
 }
 
 const DrawableValues& PointSeries::drawable(bool log) const {

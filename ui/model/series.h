@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The points of one line of a chart: append-only, unlimited, with what drawing them fast and truly needs: minima and maxima
-// of any span in logarithmic time, and where the line is broken. Plain values; no widget and no chart library.
+// The points of one line of a chart: append-only, unlimited, with what drawing them fast and truly
+// needs: minima and maxima of any span in logarithmic time, and where the line is broken. Plain
+// values; no widget and no chart library.
 #pragma once
 
 #include <array>
@@ -15,12 +16,17 @@ enum class XAxis { step, samples, bytes, seconds, simulated, passes };
 inline constexpr std::size_t kXAxes = 6;
 
 struct SeriesPoint {
-  double step = 0, samples = 0, seconds = 0;                    // each never falls within a series, nor do bytes and simulated seconds
-  double value = 0;                                             // may be NaN or infinite: then it was logged, but cannot be drawn
-  double bytes = 0;                                             // that all ranks have sent
-  double simulated = std::numeric_limits<double>::quiet_NaN();  // seconds by the drawn speeds, where somebody asked for them
+  double step = 0, samples = 0,
+         seconds = 0;  // each never falls within a series, nor do bytes and simulated seconds
+  double value = 0;    // may be NaN or infinite: then it was logged, but cannot be drawn
+  double bytes = 0;    // that all ranks have sent
+  double simulated = std::numeric_limits<double>::quiet_NaN();  // seconds by the drawn speeds,
+                                                                // where somebody asked for them
   double passes = 0;                                            // over the training samples
-  double on(XAxis axis) const { return std::array{step, samples, bytes, seconds, simulated, passes}[static_cast<std::size_t>(axis)]; }
+  double on(XAxis axis) const {
+    return std::array{
+        step, samples, bytes, seconds, simulated, passes}[static_cast<std::size_t>(axis)];
+  }
 };
 
 // When two neighbours may be joined by a line.
@@ -46,7 +52,9 @@ class DrawableValues {
   Extremes extremes(std::size_t begin, std::size_t end) const;
   // Whether the line may run from one drawable point to a later one: nothing between them broke it.
   bool joined(std::size_t from, std::size_t to) const { return breaks_[from] == breaks_[to]; }
-  const std::vector<std::uint32_t>& skipped() const { return skipped_; }  // the indices of values that cannot be drawn
+  const std::vector<std::uint32_t>& skipped() const {
+    return skipped_;
+  }  // the indices of values that cannot be drawn
 
  private:
   static constexpr std::size_t kFan = 16;
@@ -71,7 +79,9 @@ class PointSeries {
   std::size_t size() const { return values_.size(); }
   bool empty() const { return values_.empty(); }
   SeriesPoint at(std::size_t index) const;
-  double x(XAxis axis, std::size_t index) const { return x_[static_cast<std::size_t>(axis)][index]; }
+  double x(XAxis axis, std::size_t index) const {
+    return x_[static_cast<std::size_t>(axis)][index];
+  }
   double value(std::size_t index) const { return values_[index]; }
   Joining joining() const { return joining_; }
 
@@ -86,7 +96,8 @@ class PointSeries {
   Joining joining_;
   std::array<std::vector<double>, kXAxes> x_;
   std::vector<double> values_;
-  mutable DrawableValues linear_{false}, log_{true};  // each is built when a scale of that kind first asks
+  mutable DrawableValues linear_{false},
+      log_{true};  // each is built when a scale of that kind first asks
 };
 
 }  // namespace trainyard::ui

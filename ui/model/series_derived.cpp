@@ -24,21 +24,27 @@ std::optional<double> RateMeter::next(double seconds, double total) {
 }
 
 std::optional<SeriesPoint> StepGather::add(const SeriesPoint& point) {
-  Open& open = open_.try_emplace(point.step, Open{{point.step, point.samples, point.seconds, 0}, 0}).first->second;
+  Open& open = open_.try_emplace(point.step, Open{{point.step, point.samples, point.seconds, 0}, 0})
+                   .first->second;
   const bool first = open.reports++ == 0;
   open.all.seconds = std::max(open.all.seconds, point.seconds);
   open.all.samples = std::max(open.all.samples, point.samples);
-  open.all.value = over_ == Over::greatest ? (first ? point.value : std::max(open.all.value, point.value)) : open.all.value + point.value;
+  open.all.value = over_ == Over::greatest
+                       ? (first ? point.value : std::max(open.all.value, point.value))
+                       : open.all.value + point.value;
   if (open.reports < expected_) return {};
   SeriesPoint done = open.all;
   if (over_ == Over::mean) done.value /= expected_;
-  open_.erase(open_.begin(), std::next(open_.find(point.step)));  // earlier steps will not be finished any more
+  open_.erase(open_.begin(),
+              std::next(open_.find(point.step)));  // earlier steps will not be finished any more
   return done;
 }
 
 std::optional<SeriesPoint> StepOrder::next() {
-  while (!waiting_.empty() && waiting_.begin()->first < next_) waiting_.erase(waiting_.begin());  // it came after it was given up
-  if (waiting_.empty() || (waiting_.begin()->first > next_ && waiting_.size() <= kWaiting)) return {};
+  while (!waiting_.empty() && waiting_.begin()->first < next_)
+    waiting_.erase(waiting_.begin());  // it came after it was given up
+  if (waiting_.empty() || (waiting_.begin()->first > next_ && waiting_.size() <= kWaiting))
+    return {};
   const SeriesPoint first = waiting_.begin()->second;
   waiting_.erase(waiting_.begin());
   next_ = first.step + 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Series made from series: smoothed lines, rates from totals, one number over several ranks. All grow at the end only.
+// Series made from series: smoothed lines, rates from totals, one number over several ranks. All
+// grow at the end only.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +11,22 @@
 
 namespace trainyard::ui {
 
-// Exponential moving average, debiased as TensorBoard does it: m_k = w m_(k-1) + (1 - w) x_k, shown as m_k / (1 - w^k), so
-// that the first points are not drawn towards zero. A value that is not finite is passed on and leaves the average as it is.
+// Exponential moving average, debiased as TensorBoard does it: m_k = w m_(k-1) + (1 - w) x_k, shown
+// as m_k / (1 - w^k), so that the first points are not drawn towards zero. A value that is not
+// finite is passed on and leaves the average as it is.
 class Smoother {
  public:
-  explicit Smoother(double weight) : weight_(weight) {}  // 0 <= weight < 1; 0 gives the values themselves
+  explicit Smoother(double weight)
+      : weight_(weight) {}  // 0 <= weight < 1; 0 gives the values themselves
   double next(double value);
 
  private:
   double weight_, mean_ = 0, power_ = 1;
 };
 
-// From a total that is sampled now and then: the mean rate since the sample before. Nothing for the first sample, and for
-// one that is not later: what grew in no time is in no rate. A total that fell was restarted: the next rate counts from there.
+// From a total that is sampled now and then: the mean rate since the sample before. Nothing for the
+// first sample, and for one that is not later: what grew in no time is in no rate. A total that
+// fell was restarted: the next rate counts from there.
 class RateMeter {
  public:
   std::optional<double> next(double seconds, double total);
@@ -34,12 +38,13 @@ class RateMeter {
 
 enum class Over { sum, mean, greatest };
 
-// One value of each of `expected` sources (ranks, peers) at a step becomes one value. A step that some source never
-// reported gives nothing: it stays a gap.
+// One value of each of `expected` sources (ranks, peers) at a step becomes one value. A step that
+// some source never reported gives nothing: it stays a gap.
 class StepGather {
  public:
   StepGather(int expected, Over over) : expected_(expected), over_(over) {}
-  // The finished point (its time is the latest of the sources), once the last source has reported the step.
+  // The finished point (its time is the latest of the sources), once the last source has reported
+  // the step.
   std::optional<SeriesPoint> add(const SeriesPoint& point);
 
  private:

@@ -15,8 +15,9 @@ struct SeriesPart {
   std::size_t begin = 0, end = 0;
 };
 
-// What `share` of all finite values do not pass; nothing where there is none. Of more than `kQuantileValues` values it looks at some: one of each so many
-// in a row, by chance but always the same one, so that what recurs every so many points is met as often as it is there.
+// What `share` of all finite values do not pass; nothing where there is none. Of more than
+// `kQuantileValues` values it looks at some: one of each so many in a row, by chance but always the
+// same one, so that what recurs every so many points is met as often as it is there.
 inline constexpr std::size_t kQuantileValues = 16'384;
 std::optional<double> quantile(const std::vector<SeriesPart>& parts, double share);
 

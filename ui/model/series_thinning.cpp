@@ -18,14 +18,17 @@ std::size_t end_of_drawable(const DrawableValues& values, std::size_t begin, std
 }
 
 // Past the last point of the bucket that `begin` lies in.
-std::size_t bucket_end(const PointSeries& series, XAxis axis, double width, std::size_t begin, std::size_t end) {
+std::size_t bucket_end(const PointSeries& series, XAxis axis, double width, std::size_t begin,
+                       std::size_t end) {
   const double next = (std::floor(series.x(axis, begin) / width) + 1) * width;
   return std::clamp(series.first_at_or_after(axis, next), begin + 1, end);
 }
 
 }  // namespace
 
-double bucket_width(Span span, int pixels) { return std::exp2(std::ceil(std::log2(span.width() / std::max(pixels, 1)))); }
+double bucket_width(Span span, int pixels) {
+  return std::exp2(std::ceil(std::log2(span.width() / std::max(pixels, 1))));
+}
 
 void Thinner::begin_anew(const Asked& asked) {
   asked_ = asked;
@@ -55,7 +58,8 @@ void Thinner::add_all(const DrawableValues& values, std::size_t end) {
 }
 
 // A bucket has settled when a point lies beyond it.
-void Thinner::add_buckets(const PointSeries& series, const DrawableValues& values, std::size_t end) {
+void Thinner::add_buckets(const PointSeries& series, const DrawableValues& values,
+                          std::size_t end) {
   const double width = bucket_width(asked_.span, asked_.pixels);
   if (open_ == asked_.begin) add(values, open_);
   while (open_ < end) {
@@ -68,14 +72,17 @@ void Thinner::add_buckets(const PointSeries& series, const DrawableValues& value
   add(values, end - 1);
 }
 
-const Thinned& Thinner::update(const PointSeries& series, XAxis axis, Span span, int pixels, bool log) {
+const Thinned& Thinner::update(const PointSeries& series, XAxis axis, Span span, int pixels,
+                               bool log) {
   const DrawableValues& values = series.drawable(log);
-  std::size_t begin = series.first_at_or_after(axis, span.low), end = series.first_at_or_after(axis, std::nextafter(span.high, HUGE_VAL));
+  std::size_t begin = series.first_at_or_after(axis, span.low),
+              end = series.first_at_or_after(axis, std::nextafter(span.high, HUGE_VAL));
   begin = begin > 0 ? begin - 1 : 0;
   end = std::min(end + 1, series.size());
   begin = first_drawable(values, begin, end);
   end = end_of_drawable(values, begin, end);
-  const bool dense = end - begin > 2 * static_cast<std::size_t>(std::max(pixels, 1)) && span.width() > 0;
+  const bool dense =
+      end - begin > 2 * static_cast<std::size_t>(std::max(pixels, 1)) && span.width() > 0;
   if (const Asked asked{axis, span, pixels, log, dense, begin}; asked != asked_) begin_anew(asked);
   kept_ = result_.settled;
   result_.points.resize(kept_);
@@ -85,6 +92,8 @@ const Thinned& Thinner::update(const PointSeries& series, XAxis axis, Span span,
   return result_;
 }
 
-Thinned thin(const PointSeries& series, XAxis axis, Span span, int pixels, bool log) { return Thinner().update(series, axis, span, pixels, log); }
+Thinned thin(const PointSeries& series, XAxis axis, Span span, int pixels, bool log) {
+  return Thinner().update(series, axis, span, pixels, log);
+}
 
 }  // namespace trainyard::ui

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which points of a series are drawn: all of them, or, when there are more than about two a pixel, the least and the
-// greatest of every bucket. Buckets are anchored to x values, so a growing line does not shimmer, and only its last bucket
-// can change.
+// Which points of a series are drawn: all of them, or, when there are more than about two a pixel,
+// the least and the greatest of every bucket. Buckets are anchored to x values, so a growing line
+// does not shimmer, and only its last bucket can change.
 #pragma once
 
 #include <vector>
@@ -23,19 +23,22 @@ struct DrawnPoint {
 
 struct Thinned {
   std::vector<DrawnPoint> points;
-  std::size_t settled = 0;  // of them, from the first: points that are appended to the series do not change these
-  bool thinned = false;     // some points of the span are not drawn
+  std::size_t settled =
+      0;  // of them, from the first: points that are appended to the series do not change these
+  bool thinned = false;  // some points of the span are not drawn
 };
 
-// `pixels`: how wide the span is on screen. One drawable point beyond each end is kept, so that lines run off the edge. The
-// first and the last drawable point of the span are always drawn.
+// `pixels`: how wide the span is on screen. One drawable point beyond each end is kept, so that
+// lines run off the edge. The first and the last drawable point of the span are always drawn.
 Thinned thin(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
 
 // The same for one series again and again while it grows: what has settled is not looked at again.
 class Thinner {
  public:
   const Thinned& update(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
-  std::size_t kept() const { return kept_; }  // of its points, from the first: as they were before; 0 where it began anew
+  std::size_t kept() const {
+    return kept_;
+  }  // of its points, from the first: as they were before; 0 where it began anew
 
  private:
   struct Asked {

@@ -7,7 +7,8 @@
 
 namespace trainyard::ui {
 
-base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment, std::stop_token stop) {
+base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment,
+                                           std::stop_token stop) {
   const auto resolved = experiment::resolved_from_json(recorded_experiment);
   if (!resolved) return base::fail(resolved.error());
   const auto plan = strategy::make_plan(*resolved);
@@ -18,9 +19,11 @@ base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment
   auto counts = session::row_counts(*resolved, *plan);
   if (!counts) return base::fail(counts.error());
   options.row_count = std::move(*counts);
-  return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved->document)), options).map([&](sim::Outcome outcome) {
-    return SimulatedTime{std::move(outcome), plan->schedule};
-  });
+  return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved->document)),
+                       options)
+      .map([&](sim::Outcome outcome) {
+        return SimulatedTime{std::move(outcome), plan->schedule};
+      });
 }
 
 }  // namespace trainyard::ui

@@ -10,9 +10,11 @@ namespace {
 constexpr int kAlone = 2;  // columns; a span that reaches over so many is drawn by itself
 
 // Past the last span that shares the column of `first`. One that reaches far is none of them.
-std::size_t end_of_column(const SpanTrack& track, std::size_t first, std::size_t limit, const Columns& columns, int column) {
+std::size_t end_of_column(const SpanTrack& track, std::size_t first, std::size_t limit,
+                          const Columns& columns, int column) {
   if (first + 1 == limit || columns.of(track[first + 1].begin) > column) return first + 1;
-  const std::size_t end = std::max(track.first_beginning_from(columns.begin_of(column + 1), first + 1, limit), first + 1);
+  const std::size_t end = std::max(
+      track.first_beginning_from(columns.begin_of(column + 1), first + 1, limit), first + 1);
   return end - first > 1 && columns.of(track[end - 1].end) - column >= kAlone ? end - 1 : end;
 }
 
@@ -21,11 +23,17 @@ std::size_t end_of_column(const SpanTrack& track, std::size_t first, std::size_t
 Columns::Columns(const TimeRange& range, int pixels)
     : range_(range),
       pixels_(pixels),
-      per_nanosecond_(std::nextafter(pixels / static_cast<double>(std::max<Nanoseconds>(range.width(), 1)), HUGE_VAL)) {}  // the end is at `pixels`
+      per_nanosecond_(std::nextafter(
+          pixels / static_cast<double>(std::max<Nanoseconds>(range.width(), 1)), HUGE_VAL)) {
+}  // the end is at `pixels`
 
-double Columns::position(Nanoseconds time) const { return static_cast<double>(time - range_.begin) * per_nanosecond_; }
+double Columns::position(Nanoseconds time) const {
+  return static_cast<double>(time - range_.begin) * per_nanosecond_;
+}
 
-Nanoseconds Columns::time_at(double position) const { return range_.begin + static_cast<Nanoseconds>(std::llround(position / per_nanosecond_)); }
+Nanoseconds Columns::time_at(double position) const {
+  return range_.begin + static_cast<Nanoseconds>(std::llround(position / per_nanosecond_));
+}
 
 // By hand: a call of std::floor would be half of what painting costs.
 int Columns::of(Nanoseconds time) const {
@@ -35,21 +43,26 @@ int Columns::of(Nanoseconds time) const {
 }
 
 Nanoseconds Columns::begin_of(int column) const {
-  Nanoseconds time = range_.begin + static_cast<Nanoseconds>(std::ceil(static_cast<double>(column) / per_nanosecond_));
+  Nanoseconds time = range_.begin + static_cast<Nanoseconds>(
+                                        std::ceil(static_cast<double>(column) / per_nanosecond_));
   while (of(time) < column) ++time;  // rounding
   while (of(time - 1) >= column) --time;
   return time;
 }
 
-bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& columns, std::vector<SpanPiece>& out) {
+bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& columns,
+                     std::vector<SpanPiece>& out) {
   out.clear();
   bool merged = false;
   int free = 0;  // the first column that nothing stands in
-  for (std::size_t i = track.first_ending_after(columns.range().begin, limit); i < limit && track[i].begin < columns.range().end;) {
+  for (std::size_t i = track.first_ending_after(columns.range().begin, limit);
+       i < limit && track[i].begin < columns.range().end;) {
     const int begin = columns.of(track[i].begin), reached = columns.of(track[i].end);
-    const std::size_t end = reached - begin >= kAlone ? i + 1 : end_of_column(track, i, limit, columns, begin);
+    const std::size_t end =
+        reached - begin >= kAlone ? i + 1 : end_of_column(track, i, limit, columns, begin);
     const int last = end - i == 1 ? reached : begin + 1;
-    SpanPiece& piece = out.emplace_back(SpanPiece{std::max(begin, free), std::clamp(last, 1, columns.pixels()), i, end - i, {}});
+    SpanPiece& piece = out.emplace_back(
+        SpanPiece{std::max(begin, free), std::clamp(last, 1, columns.pixels()), i, end - i, {}});
     piece.left = std::min(piece.left, columns.pixels() - 1);
     piece.right = std::max(piece.right, piece.left + 1);
     if (piece.spans > 1) piece.times = track.times_of(i, end), merged = true;

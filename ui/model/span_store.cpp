@@ -9,15 +9,19 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kMostSeconds = 4e9;  // a hostile recording may say anything; differences must still be numbers
+constexpr double kMostSeconds =
+    4e9;  // a hostile recording may say anything; differences must still be numbers
 
-Nanoseconds nanoseconds(double seconds) { return std::llround(std::clamp(seconds, -kMostSeconds, kMostSeconds) * 1e9); }
+Nanoseconds nanoseconds(double seconds) {
+  return std::llround(std::clamp(seconds, -kMostSeconds, kMostSeconds) * 1e9);
+}
 
 }  // namespace
 
 // The first that has room; the last one has room for all.
 SpanTrack& SpanLane::track_for(const OpSpan& span) {
-  const auto free = std::ranges::find_if(tracks_, [&](const auto& track) { return track->takes(span); });
+  const auto free =
+      std::ranges::find_if(tracks_, [&](const auto& track) { return track->takes(span); });
   if (free != tracks_.end()) return **free;
   if (tracks_.size() == kTracks) return *tracks_.back();
   if (tracks_.size() == 1) joined_ = std::make_unique<SpanTrack>(*tracks_.front());
@@ -48,12 +52,16 @@ std::size_t SpanLane::size() const {
 SpanTrack* SpanLane::oldest() const {
   SpanTrack* found = nullptr;
   for (const auto& track : tracks_)
-    if (track->may_forget() && (!found || (*track)[track->first()].end < (*found)[found->first()].end)) found = track.get();
+    if (track->may_forget() &&
+        (!found || (*track)[track->first()].end < (*found)[found->first()].end))
+      found = track.get();
   return found;
 }
 
 void SpanLane::forget_joined(Nanoseconds before) {
-  while (joined_ && joined_->may_forget() && (*joined_)[joined_->first() + SpanTrack::kBlock - 1].end <= before) joined_->forget_block();
+  while (joined_ && joined_->may_forget() &&
+         (*joined_)[joined_->first() + SpanTrack::kBlock - 1].end <= before)
+    joined_->forget_block();
 }
 
 void SpanStore::read(const telemetry::History& history) {
@@ -61,10 +69,12 @@ void SpanStore::read(const telemetry::History& history) {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
     if (!ranks_[rank].named) name(ranks_[rank], history.plan_text(static_cast<int>(rank)));
   const std::uint64_t forgotten = history.forgotten_ops();
-  if (read_ < forgotten) lacking_ += forgotten - read_, taken_ += forgotten - read_, read_ = forgotten;
+  if (read_ < forgotten)
+    lacking_ += forgotten - read_, taken_ += forgotten - read_, read_ = forgotten;
   for (; read_ < forgotten + history.ops().size(); ++read_) {
     const telemetry::OpRecord& record = history.ops()[read_ - forgotten];
-    if (record.rank >= 0 && static_cast<std::size_t>(record.rank) < ranks_.size()) take(ranks_[static_cast<std::size_t>(record.rank)], record);
+    if (record.rank >= 0 && static_cast<std::size_t>(record.rank) < ranks_.size())
+      take(ranks_[static_cast<std::size_t>(record.rank)], record);
   }
 }
 
@@ -95,7 +105,9 @@ void SpanStore::take(Rank& rank, const telemetry::OpRecord& record) {
   rank.spans += lane.size() - before;
   if (named && named->bucket >= 0) take_part(rank, *named, span);
   rank.latest = std::max(rank.latest, span.end);
-  extent_ = extent_ ? TimeRange{std::min(extent_->begin, span.begin), std::max(extent_->end, span.end)} : TimeRange{span.begin, span.end};
+  extent_ = extent_
+                ? TimeRange{std::min(extent_->begin, span.begin), std::max(extent_->end, span.end)}
+                : TimeRange{span.begin, span.end};
   ++taken_;
   forget(rank);
 }
@@ -120,10 +132,12 @@ void SpanStore::forget(Rank& rank) {
   SpanTrack* oldest = nullptr;
   bool of_ops = true;
   for (std::size_t l = 0; l < rank.lanes.size(); ++l)
-    if (SpanTrack* track = rank.lanes[l].oldest(); track && (!oldest || (*track)[track->first()].end < (*oldest)[oldest->first()].end))
+    if (SpanTrack* track = rank.lanes[l].oldest();
+        track && (!oldest || (*track)[track->first()].end < (*oldest)[oldest->first()].end))
       oldest = track, of_ops = !rank.names.of_buckets(static_cast<int>(l));
   if (!oldest) return;
-  for (std::size_t i = 0; of_ops && i < SpanTrack::kBlock; ++i) lacking_ += (*oldest)[oldest->first() + i].ops;
+  for (std::size_t i = 0; of_ops && i < SpanTrack::kBlock; ++i)
+    lacking_ += (*oldest)[oldest->first() + i].ops;
   const Nanoseconds until = (*oldest)[oldest->first() + SpanTrack::kBlock - 1].end;
   oldest->forget_block();
   rank.spans -= SpanTrack::kBlock;

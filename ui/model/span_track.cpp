@@ -12,7 +12,9 @@ constexpr Nanoseconds kForever = std::numeric_limits<Nanoseconds>::max();
 
 }  // namespace
 
-Nanoseconds SpanTimes::total() const { return std::accumulate(busy.begin(), busy.end(), waiting + held); }
+Nanoseconds SpanTimes::total() const {
+  return std::accumulate(busy.begin(), busy.end(), waiting + held);
+}
 
 void SpanTimes::add(const OpSpan& span, Nanoseconds until) {
   if (until <= span.begin) return;
@@ -74,19 +76,26 @@ SpanTimes SpanTrack::times_of(std::size_t begin, std::size_t end) const {
 }
 
 std::size_t SpanTrack::first_ending_after(Nanoseconds time, std::size_t limit) const {
-  const auto last = spans_.begin() + static_cast<std::ptrdiff_t>(std::max(limit, first()) - first());
-  const auto at = std::partition_point(spans_.begin(), last, [time](const OpSpan& span) { return span.end <= time; });
+  const auto last =
+      spans_.begin() + static_cast<std::ptrdiff_t>(std::max(limit, first()) - first());
+  const auto at = std::partition_point(spans_.begin(), last,
+                                       [time](const OpSpan& span) { return span.end <= time; });
   return first() + static_cast<std::size_t>(at - spans_.begin());
 }
 
 // Ever longer strides, and then a search in the last of them.
-std::size_t SpanTrack::first_beginning_from(Nanoseconds time, std::size_t from, std::size_t limit) const {
+std::size_t SpanTrack::first_beginning_from(Nanoseconds time, std::size_t from,
+                                            std::size_t limit) const {
   std::size_t stride = 1, low = from;
   while (low < limit && (*this)[low].begin < time) from = low + 1, low += stride, stride *= 2;
-  const auto at = [this](std::size_t number) { return spans_.begin() + static_cast<std::ptrdiff_t>(number - first()); };
+  const auto at = [this](std::size_t number) {
+    return spans_.begin() + static_cast<std::ptrdiff_t>(number - first());
+  };
   const auto last = at(std::min(low, limit));
-  return first() +
-         static_cast<std::size_t>(std::partition_point(at(std::min(from, limit)), last, [time](const OpSpan& s) { return s.begin < time; }) - at(first()));
+  return first() + static_cast<std::size_t>(
+                       std::partition_point(at(std::min(from, limit)), last,
+                                            [time](const OpSpan& s) { return s.begin < time; }) -
+                       at(first()));
 }
 
 SpanTimes SpanTrack::times_until(Nanoseconds time, std::size_t limit) const {
@@ -96,6 +105,8 @@ SpanTimes SpanTrack::times_until(Nanoseconds time, std::size_t limit) const {
   return sum;
 }
 
-SpanTimes SpanTrack::times_within(const TimeRange& range, std::size_t limit) const { return times_until(range.end, limit) - times_until(range.begin, limit); }
+SpanTimes SpanTrack::times_within(const TimeRange& range, std::size_t limit) const {
+  return times_until(range.end, limit) - times_until(range.begin, limit);
+}
 
 }  // namespace trainyard::ui

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ops one after another: none overlaps the next, so begins and ends rise together. Sums by kind stand at every 16th span, so that the
-// times of any range cost a search and a few additions, however many spans lie in it. Spans are numbered since the start, also when
-// the first are forgotten.
+// Ops one after another: none overlaps the next, so begins and ends rise together. Sums by kind
+// stand at every 16th span, so that the times of any range cost a search and a few additions,
+// however many spans lie in it. Spans are numbered since the start, also when the first are
+// forgotten.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +30,12 @@ class SpanTrack {
 
   // Numbers of [first, end), `limit` where there is none before it.
   std::size_t first_ending_after(Nanoseconds time, std::size_t limit) const;
-  std::size_t first_beginning_from(Nanoseconds time, std::size_t from, std::size_t limit) const;  // near to `from` it is found sooner
+  std::size_t first_beginning_from(Nanoseconds time, std::size_t from,
+                                   std::size_t limit) const;  // near to `from` it is found sooner
 
-  SpanTimes times_of(std::size_t begin, std::size_t end) const;             // of whole spans
-  SpanTimes times_within(const TimeRange& range, std::size_t limit) const;  // of what lies in it, of spans before `limit`
+  SpanTimes times_of(std::size_t begin, std::size_t end) const;  // of whole spans
+  SpanTimes times_within(const TimeRange& range,
+                         std::size_t limit) const;  // of what lies in it, of spans before `limit`
 
  private:
   SpanTimes sum_before(std::size_t number) const;

@@ -31,8 +31,11 @@ class StepTimes {
 };
 
 // Of one rank alone.
-std::optional<TimeRange> step_of_rank(const telemetry::History& history, int rank, std::int32_t step);
-// What of `range` lies within its steps, in order: no pace, no pause and no evaluation between them is in it.
-std::vector<TimeRange> within_steps(const telemetry::History& history, int rank, const TimeRange& range);
+std::optional<TimeRange> step_of_rank(const telemetry::History& history, int rank,
+                                      std::int32_t step);
+// What of `range` lies within its steps, in order: no pace, no pause and no evaluation between them
+// is in it.
+std::vector<TimeRange> within_steps(const telemetry::History& history, int rank,
+                                    const TimeRange& range);
 
 }  // namespace trainyard::ui

@@ -25,8 +25,10 @@ constexpr int kLookMilliseconds = 250;
 QStringList arguments_of(const session::SweepWish& wish) {
   QStringList ranks, algorithms;
   for (const std::int64_t count : wish.ranks) ranks << QString::number(count);
-  for (const collective::Algorithm one : wish.algorithms) algorithms << QString::fromStdString(std::string(base::name_of(one)));
-  QStringList arguments{"--steps", QString::number(wish.steps), "--scaling", QString::fromStdString(std::string(base::name_of(wish.scaling)))};
+  for (const collective::Algorithm one : wish.algorithms)
+    algorithms << QString::fromStdString(std::string(base::name_of(one)));
+  QStringList arguments{"--steps", QString::number(wish.steps), "--scaling",
+                        QString::fromStdString(std::string(base::name_of(wish.scaling)))};
   if (!ranks.isEmpty()) arguments << "--ranks" << ranks.join(',');
   if (!algorithms.isEmpty()) arguments << "--algorithms" << algorithms.join(',');
   return arguments;
@@ -34,7 +36,9 @@ QStringList arguments_of(const session::SweepWish& wish) {
 
 }  // namespace
 
-QString sweeps_directory(const Services& services) { return QDir::cleanPath(services.runs_directory + "/../sweeps"); }
+QString sweeps_directory(const Services& services) {
+  return QDir::cleanPath(services.runs_directory + "/../sweeps");
+}
 
 struct SweepFollower::News {
   QString directory;
@@ -49,10 +53,13 @@ SweepFollower::SweepFollower(QObject* parent) : QObject(parent) {
   connect(&soon_, &QTimer::timeout, this, &SweepFollower::look);
 }
 
-base::Result<void> SweepFollower::start(const Services& services, const experiment::Experiment& experiment, const QString& data_directory,
+base::Result<void> SweepFollower::start(const Services& services,
+                                        const experiment::Experiment& experiment,
+                                        const QString& data_directory,
                                         const session::SweepWish& wish) {
-  const auto started = start_detached(services, "sweep", sweeps_directory(services), QString::fromStdString(experiment.name), experiment,
-                                      QStringList{"--data-directory", data_directory} + arguments_of(wish));
+  const auto started = start_detached(
+      services, "sweep", sweeps_directory(services), QString::fromStdString(experiment.name),
+      experiment, QStringList{"--data-directory", data_directory} + arguments_of(wish));
   if (!started) return base::fail(started.error());
   begin(started->directory, started->process);
   return {};
@@ -73,31 +80,40 @@ void SweepFollower::begin(const QString& directory, std::int64_t process) {
   look();
 }
 
-bool SweepFollower::broke_off() const { return sweep_ && !live_ && sweep_->state == session::SweepState::running; }
+bool SweepFollower::broke_off() const {
+  return sweep_ && !live_ && sweep_->state == session::SweepState::running;
+}
 
 // One look at a time.
 void SweepFollower::look() {
   if (directory_.isEmpty() || looking_) return;
   looking_ = true;
-  QThreadPool::globalInstance()->start([follower = QPointer<SweepFollower>(this), directory = directory_, process = process_] {
-    auto news = std::make_shared<News>(News{directory, {}, {}, false});
-    const std::string path = directory.toStdString();
-    news->live = session::sweeping_process(path).has_value() || process_alive(process);  // first: what it wrote before it ended is then read
-    if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
-    else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile))) news->trouble = QString::fromStdString(base::to_string(sweep.error()));
-    else if (!news->live) news->trouble = QString::fromStdString(last_words(path));
-    if (!news->sweep && !news->live && news->trouble.isEmpty()) news->trouble = tr("The sweep ended before it began, and said nothing.");
-    QMetaObject::invokeMethod(QCoreApplication::instance(), [follower, news] {
-      if (follower) follower->take(*news);
-    });
-  });
+  QThreadPool::globalInstance()->start(
+      [follower = QPointer<SweepFollower>(this), directory = directory_, process = process_] {
+        auto news = std::make_shared<News>(News{directory, {}, {}, false});
+        const std::string path = directory.toStdString();
+        news->live = session::sweeping_process(path).has_value() ||
+                     process_alive(process);  // first: what it wrote before it ended is then read
+        if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
+        else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile)))
+          news->trouble = QString::fromStdString(base::to_string(sweep.error()));
+        else if (!news->live) news->trouble = QString::fromStdString(last_words(path));
+        if (!news->sweep && !news->live && news->trouble.isEmpty())
+          news->trouble = tr("The sweep ended before it began, and said nothing.");
+        QMetaObject::invokeMethod(QCoreApplication::instance(), [follower, news] {
+          if (follower) follower->take(*news);
+        });
+      });
 }
 
 void SweepFollower::take(const News& news) {
   looking_ = false;
   if (news.directory != directory_) return look();  // another one is followed by now
-  const auto text = [](const std::optional<session::Sweep>& sweep) { return sweep ? sweep->xxh64 : std::string(); };
-  const bool same = text(news.sweep) == text(sweep_) && news.live == live_ && news.trouble == trouble_;
+  const auto text = [](const std::optional<session::Sweep>& sweep) {
+    return sweep ? sweep->xxh64 : std::string();
+  };
+  const bool same =
+      text(news.sweep) == text(sweep_) && news.live == live_ && news.trouble == trouble_;
   sweep_ = news.sweep;
   live_ = news.live;
   trouble_ = news.trouble;

@@ -11,9 +11,12 @@ namespace trainyard::ui {
 namespace {
 
 QString title_of(const session::Sweep& sweep, bool live) {
-  const QString name = sweep.name.empty() ? QObject::tr("Untitled") : QString::fromStdString(sweep.name);
+  const QString name =
+      sweep.name.empty() ? QObject::tr("Untitled") : QString::fromStdString(sweep.name);
   const bool unfinished = sweep.state == session::SweepState::running && !live;
-  const QString state = unfinished ? QObject::tr("broke off") : QString::fromStdString(std::string(base::name_of(sweep.state)));
+  const QString state = unfinished
+                            ? QObject::tr("broke off")
+                            : QString::fromStdString(std::string(base::name_of(sweep.state)));
   return QObject::tr("%1, %2, %3").arg(name, QString::fromStdString(sweep.started), state);
 }
 
@@ -22,12 +25,15 @@ QString title_of(const session::Sweep& sweep, bool live) {
 std::vector<SweepEntry> list_sweeps(const QString& sweeps_directory) {
   const QDir all(sweeps_directory);
   std::vector<SweepEntry> entries;
-  for (const QString& name : all.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name | QDir::Reversed)) {
+  for (const QString& name :
+       all.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name | QDir::Reversed)) {
     const QString directory = all.filePath(name);
     if (!QDir(directory).exists(session::kSweepFile)) continue;
     const bool live = session::sweeping_process(directory.toStdString()).has_value();
     const auto sweep = session::read_sweep(directory.toStdString());
-    entries.push_back({directory, sweep ? title_of(*sweep, live) : QObject::tr("%1, cannot be read").arg(name), live});
+    entries.push_back({directory,
+                       sweep ? title_of(*sweep, live) : QObject::tr("%1, cannot be read").arg(name),
+                       live});
   }
   return entries;
 }

@@ -15,7 +15,8 @@ struct SweepEntry {
   bool operator==(const SweepEntry&) const = default;
 };
 
-// Newest first. One whose manifest cannot be read is listed by its directory: opening it says why. Reads files: not for the GUI thread.
+// Newest first. One whose manifest cannot be read is listed by its directory: opening it says why.
+// Reads files: not for the GUI thread.
 std::vector<SweepEntry> list_sweeps(const QString& sweeps_directory);
 
 }  // namespace trainyard::ui

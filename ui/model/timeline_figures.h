@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where the time of ranks went, over any times, from the ops they recorded. |X| is the length of a set of times, T those looked at.
+// Where the time of ranks went, over any times, from the ops they recorded. |X| is the length of a
+// set of times, T those looked at.
 //
 //   compute         C = the times in T at which an op of the compute lane ran
 //   communication   M = the times in T at which a send or a receive was under way: posted, and not done

@@ -24,15 +24,20 @@ T* named(std::vector<T>& list, const std::string& name) {
 }
 
 Problem refused(std::string what, std::string accepted = "", std::string advice = "") {
-  return {ProblemCode::bad_input, "topology", std::move(what), std::move(accepted), std::move(advice)};
+  return {ProblemCode::bad_input, "topology", std::move(what), std::move(accepted),
+          std::move(advice)};
 }
 
 bool linked(const Topology& topology, const std::string& a, const std::string& b) {
-  return std::ranges::any_of(topology.links, [&](const Link& l) { return (l.from == a && l.to == b) || (l.from == b && l.to == a); });
+  return std::ranges::any_of(topology.links, [&](const Link& l) {
+    return (l.from == a && l.to == b) || (l.from == b && l.to == a);
+  });
 }
 
 void drop_links_of(Topology& topology, const std::set<std::string>& names) {
-  std::erase_if(topology.links, [&](const Link& link) { return names.contains(link.from) || names.contains(link.to); });
+  std::erase_if(topology.links, [&](const Link& link) {
+    return names.contains(link.from) || names.contains(link.to);
+  });
 }
 
 }  // namespace
@@ -40,11 +45,15 @@ void drop_links_of(Topology& topology, const std::set<std::string>& names) {
 Device default_device(DeviceKind kind) {
   Device device;
   device.kind = kind;
-  if (kind != DeviceKind::cpu) device.memory_bytes = 16'000'000'000, device.peak_flops = 10e12, device.memory_bandwidth_bytes_per_second = 500e9;
+  if (kind != DeviceKind::cpu)
+    device.memory_bytes = 16'000'000'000, device.peak_flops = 10e12,
+    device.memory_bandwidth_bytes_per_second = 500e9;
   return device;
 }
 
-Place snapped(Place place, double grid) { return {std::round(place.x / grid) * grid, std::round(place.y / grid) * grid}; }
+Place snapped(Place place, double grid) {
+  return {std::round(place.x / grid) * grid, std::round(place.y / grid) * grid};
+}
 
 std::set<std::string> all_names(const Topology& topology) {
   std::set<std::string> names;
@@ -65,8 +74,11 @@ Topology without_places(Topology topology) {
 std::string free_name(const std::set<std::string>& taken, const std::string& like) {
   std::string stem = like.substr(0, like.find_last_not_of("0123456789") + 1);
   if (stem.empty()) stem = "device";
-  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };  // a character of UTF-8
-  std::size_t room = std::min<std::size_t>(stem.size(), 56);                                     // leaves some for a number: names have at most 64 bytes
+  const auto continues = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+  };  // a character of UTF-8
+  std::size_t room = std::min<std::size_t>(
+      stem.size(), 56);  // leaves some for a number: names have at most 64 bytes
   while (room > 0 && room < stem.size() && continues(stem[room])) --room;
   stem.resize(room);
   for (std::size_t number = 1;; ++number)
@@ -74,7 +86,9 @@ std::string free_name(const std::set<std::string>& taken, const std::string& lik
 }
 
 Host* find_host(Topology& topology, const std::string& name) { return named(topology.hosts, name); }
-Switch* find_switch(Topology& topology, const std::string& name) { return named(topology.switches, name); }
+Switch* find_switch(Topology& topology, const std::string& name) {
+  return named(topology.switches, name);
+}
 
 Host* host_of(Topology& topology, const std::string& device) {
   for (Host& host : topology.hosts)
@@ -87,9 +101,15 @@ Device* find_device(Topology& topology, const std::string& name) {
   return host ? named(host->devices, name) : nullptr;
 }
 
-const Host* find_host(const Topology& topology, const std::string& name) { return find_host(const_cast<Topology&>(topology), name); }
-const Device* find_device(const Topology& topology, const std::string& name) { return find_device(const_cast<Topology&>(topology), name); }
-const Host* host_of(const Topology& topology, const std::string& device) { return host_of(const_cast<Topology&>(topology), device); }
+const Host* find_host(const Topology& topology, const std::string& name) {
+  return find_host(const_cast<Topology&>(topology), name);
+}
+const Device* find_device(const Topology& topology, const std::string& name) {
+  return find_device(const_cast<Topology&>(topology), name);
+}
+const Host* host_of(const Topology& topology, const std::string& device) {
+  return host_of(const_cast<Topology&>(topology), device);
+}
 
 std::optional<int> rank_of(const Topology& topology, const std::string& device) {
   int rank = 0;
@@ -131,7 +151,9 @@ std::string add_host(Topology& topology, Place place) {
 }
 
 std::string add_switch(Topology& topology, Place place) {
-  return topology.switches.emplace_back(Switch{free_name(all_names(topology), "switch"), place.x, place.y}).name;
+  return topology.switches
+      .emplace_back(Switch{free_name(all_names(topology), "switch"), place.x, place.y})
+      .name;
 }
 
 std::string add_device(Topology& topology, const std::string& host, Device device) {
@@ -144,12 +166,17 @@ std::string add_device(Topology& topology, const std::string& host, Device devic
 base::Result<LinkName> connect(Topology& topology, const std::string& from, const std::string& to) {
   LinkName link{from, to};
   const Host *from_host = host_of(topology, from), *to_host = host_of(topology, to);
-  if (from_host != to_host) link = {from_host ? from_host->name : from, to_host ? to_host->name : to};
-  if (link.from == link.to) return base::fail(refused("\"" + link.from + "\" cannot be linked to itself", "two different ends"));
+  if (from_host != to_host)
+    link = {from_host ? from_host->name : from, to_host ? to_host->name : to};
+  if (link.from == link.to)
+    return base::fail(
+        refused("\"" + link.from + "\" cannot be linked to itself", "two different ends"));
   const auto names = all_names(topology);
-  if (!names.contains(link.from) || !names.contains(link.to)) return base::fail(refused("one end of the link is not there"));
+  if (!names.contains(link.from) || !names.contains(link.to))
+    return base::fail(refused("one end of the link is not there"));
   if (linked(topology, link.from, link.to))
-    return base::fail(refused("\"" + link.from + "\" and \"" + link.to + "\" are linked already", "", "Select the link to change its bandwidth."));
+    return base::fail(refused("\"" + link.from + "\" and \"" + link.to + "\" are linked already",
+                              "", "Select the link to change its bandwidth."));
   topology.links.emplace_back().from = link.from;
   topology.links.back().to = link.to;
   return link;
@@ -157,8 +184,11 @@ base::Result<LinkName> connect(Topology& topology, const std::string& from, cons
 
 base::Result<void> rename(Topology& topology, const std::string& name, const std::string& to) {
   if (name == to) return {};
-  if (to.empty() || to.size() > 64) return base::fail(refused("a name has 1 to 64 bytes: as many letters of Latin, or 21 of Chinese"));
-  if (all_names(topology).contains(to)) return base::fail(refused("the name \"" + to + "\" is taken", "a name of its own"));
+  if (to.empty() || to.size() > 64)
+    return base::fail(
+        refused("a name has 1 to 64 bytes: as many letters of Latin, or 21 of Chinese"));
+  if (all_names(topology).contains(to))
+    return base::fail(refused("the name \"" + to + "\" is taken", "a name of its own"));
   if (Host* host = find_host(topology, name)) host->name = to;
   else if (Switch* one = find_switch(topology, name)) one->name = to;
   else if (Device* device = find_device(topology, name)) device->name = to;
@@ -179,7 +209,9 @@ void remove(Topology& topology, const Picked& picked) {
   std::erase_if(topology.hosts, gone);
   for (Host& host : topology.hosts) std::erase_if(host.devices, gone);
   std::erase_if(topology.switches, gone);
-  std::erase_if(topology.links, [&](const Link& link) { return picked.links.contains({link.from, link.to}); });
+  std::erase_if(topology.links, [&](const Link& link) {
+    return picked.links.contains({link.from, link.to});
+  });
   drop_links_of(topology, names);
 }
 

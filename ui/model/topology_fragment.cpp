@@ -77,7 +77,8 @@ Fragment copy_of(const Topology& topology, const Picked& picked) {
   std::set<std::string> names = all_names(fragment.topology);
   for (const Device& device : fragment.devices) names.insert(device.name);
   for (const Link& link : topology.links)
-    if (names.contains(link.from) && names.contains(link.to)) fragment.topology.links.push_back(link);
+    if (names.contains(link.from) && names.contains(link.to))
+      fragment.topology.links.push_back(link);
   return fragment;
 }
 

@@ -15,7 +15,8 @@ using topology::Topology;
 // Whether the rows are the same, whatever they say.
 bool same_rows(const Topology& a, const Topology& b) {
   const auto devices = [](const topology::Host& host) { return host.devices.size(); };
-  return std::ranges::equal(a.hosts, b.hosts, {}, devices, devices) && a.switches.size() == b.switches.size() && a.links.size() == b.links.size();
+  return std::ranges::equal(a.hosts, b.hosts, {}, devices, devices) &&
+         a.switches.size() == b.switches.size() && a.links.size() == b.links.size();
 }
 
 }  // namespace
@@ -31,8 +32,17 @@ struct TopologyItems::Row {
     if (link) return words(link->from) + " – " + words(link->to);
     return words(host ? host->name : device ? device->name : one_switch->name);
   }
-  QString kind() const { return host ? tr("host") : device ? words(device->kind) : one_switch ? tr("switch") : tr("link"); }
-  QString kind_in_files() const { return host ? QString("host") : device ? words(device->kind) : QString(one_switch ? "switch" : "link"); }
+  QString kind() const {
+    return host         ? tr("host")
+           : device     ? words(device->kind)
+           : one_switch ? tr("switch")
+                        : tr("link");
+  }
+  QString kind_in_files() const {
+    return host     ? QString("host")
+           : device ? words(device->kind)
+                    : QString(one_switch ? "switch" : "link");
+  }
   QString details(const Topology& topology) const {
     if (host) return address_words(*host);
     if (one_switch) return {};
@@ -42,12 +52,15 @@ struct TopologyItems::Row {
 };
 
 TopologyItems::TopologyItems(Document& document, QObject* parent)
-    : QAbstractItemModel(parent), document_(document), shown_(without_places(document.experiment().topology)) {
+    : QAbstractItemModel(parent),
+      document_(document),
+      shown_(without_places(document.experiment().topology)) {
   connect(&document, &Document::changed, this, &TopologyItems::refresh);
 }
 
 void TopologyItems::refresh() {
-  const Topology now = without_places(document_.experiment().topology);  // a drag changes nothing here
+  const Topology now =
+      without_places(document_.experiment().topology);  // a drag changes nothing here
   if (now == shown_) return;
   if (!same_rows(now, shown_)) {
     beginResetModel();
@@ -58,22 +71,29 @@ void TopologyItems::refresh() {
   shown_ = now;
   emit dataChanged(index(0, 0), index(rowCount() - 1, column_count - 1));
   for (int row = 0; row < static_cast<int>(shown_.hosts.size()); ++row)
-    if (const QModelIndex host = index(row, 0); rowCount(host) > 0) emit dataChanged(index(0, 0, host), index(rowCount(host) - 1, column_count - 1, host));
+    if (const QModelIndex host = index(row, 0); rowCount(host) > 0)
+      emit dataChanged(index(0, 0, host), index(rowCount(host) - 1, column_count - 1, host));
 }
 
 // The internal id is 0 for rows of the top, else one more than the row of the host.
 QModelIndex TopologyItems::index(int row, int column, const QModelIndex& parent) const {
   if (row < 0 || row >= rowCount(parent) || column < 0 || column >= column_count) return {};
-  return createIndex(row, column, parent.isValid() ? static_cast<quintptr>(parent.row() + 1) : quintptr{0});
+  return createIndex(row, column,
+                     parent.isValid() ? static_cast<quintptr>(parent.row() + 1) : quintptr{0});
 }
 
 QModelIndex TopologyItems::parent(const QModelIndex& child) const {
-  return child.isValid() && child.internalId() > 0 ? createIndex(static_cast<int>(child.internalId() - 1), 0, quintptr{0}) : QModelIndex();
+  return child.isValid() && child.internalId() > 0
+             ? createIndex(static_cast<int>(child.internalId() - 1), 0, quintptr{0})
+             : QModelIndex();
 }
 
 int TopologyItems::rowCount(const QModelIndex& parent) const {
-  if (!parent.isValid()) return static_cast<int>(shown_.hosts.size() + shown_.switches.size() + shown_.links.size());
-  if (parent.internalId() > 0 || parent.column() > 0 || parent.row() >= static_cast<int>(shown_.hosts.size())) return 0;
+  if (!parent.isValid())
+    return static_cast<int>(shown_.hosts.size() + shown_.switches.size() + shown_.links.size());
+  if (parent.internalId() > 0 || parent.column() > 0 ||
+      parent.row() >= static_cast<int>(shown_.hosts.size()))
+    return 0;
   return static_cast<int>(shown_.hosts[static_cast<std::size_t>(parent.row())].devices.size());
 }
 
@@ -90,14 +110,20 @@ TopologyItems::Row TopologyItems::row_at(const QModelIndex& index) const {
 
 // With what the tile of a device is marked with.
 QString TopologyItems::told_kind(const Row& row) const {
-  return row.device ? kind_words(row.device->kind, experiment::is_emulated(*row.device) && document_.experiment().run.emulate) : row.kind();
+  return row.device ? kind_words(row.device->kind, experiment::is_emulated(*row.device) &&
+                                                       document_.experiment().run.emulate)
+                    : row.kind();
 }
 
 QVariant TopologyItems::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Row row = row_at(index);
-  if (role == Qt::AccessibleTextRole) return QString("%1, %2 %3").arg(row.name(), told_kind(row), row.details(shown_)).trimmed();
-  if (role == Qt::ToolTipRole) return QString("%1 (%2)\n%3").arg(row.name(), told_kind(row), row.details(shown_)).trimmed();  // cells may be cut
+  if (role == Qt::AccessibleTextRole)
+    return QString("%1, %2 %3").arg(row.name(), told_kind(row), row.details(shown_)).trimmed();
+  if (role == Qt::ToolTipRole)
+    return QString("%1 (%2)\n%3")
+        .arg(row.name(), told_kind(row), row.details(shown_))
+        .trimmed();  // cells may be cut
   if (role == kind_role) return row.kind_in_files();
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
   return index.column() == name_column ? row.name() : row.details(shown_);
@@ -116,9 +142,11 @@ Qt::ItemFlags TopologyItems::flags(const QModelIndex& index) const {
 
 bool TopologyItems::setData(const QModelIndex& index, const QVariant& value, int role) {
   if (role != Qt::EditRole || !(flags(index) & Qt::ItemIsEditable)) return false;
-  const std::string from = row_at(index).name().toStdString(), to = value.toString().trimmed().toStdString();
+  const std::string from = row_at(index).name().toStdString(),
+                    to = value.toString().trimmed().toStdString();
   base::Result<void> renamed;
-  document_.edit(tr("Rename %1").arg(words(from)), [&](experiment::Experiment& e) { renamed = rename(e.topology, from, to); });
+  document_.edit(tr("Rename %1").arg(words(from)),
+                 [&](experiment::Experiment& e) { renamed = rename(e.topology, from, to); });
   if (!renamed) emit refused(words(base::to_string(renamed.error())));
   return renamed.has_value();
 }
@@ -133,7 +161,9 @@ QModelIndexList TopologyItems::indexes_of(const Picked& picked) const {
   QModelIndexList found;
   const auto add = [&](const QModelIndex& at) {
     const Picked one = picked_at(at);
-    if (std::ranges::includes(picked.names, one.names) && std::ranges::includes(picked.links, one.links)) found.push_back(at);
+    if (std::ranges::includes(picked.names, one.names) &&
+        std::ranges::includes(picked.links, one.links))
+      found.push_back(at);
   };
   for (int row = 0; row < rowCount(); ++row) {
     const QModelIndex top = index(row, 0);

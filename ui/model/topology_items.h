@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The drawing as a tree: hosts with their devices, then switches, then links. For the tree view, which screen readers read.
+// The drawing as a tree: hosts with their devices, then switches, then links. For the tree view,
+// which screen readers read.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -25,9 +26,11 @@ class TopologyItems : public QAbstractItemModel {
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+  QVariant headerData(int section, Qt::Orientation orientation,
+                      int role = Qt::DisplayRole) const override;
   Qt::ItemFlags flags(const QModelIndex& index) const override;
-  bool setData(const QModelIndex& index, const QVariant& value, int role = Qt::EditRole) override;  // renames
+  bool setData(const QModelIndex& index, const QVariant& value,
+               int role = Qt::EditRole) override;  // renames
 
  signals:
   void refused(const QString& why);

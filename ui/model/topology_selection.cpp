@@ -21,7 +21,8 @@ Picked still_there(const Picked& picked, const topology::Topology& topology) {
   const std::set<std::string> names = all_names(topology);
   std::ranges::set_intersection(picked.names, names, std::inserter(there.names, there.names.end()));
   for (const topology::Link& link : topology.links)
-    if (const LinkName name{link.from, link.to}; picked.links.contains(name)) there.links.insert(name);
+    if (const LinkName name{link.from, link.to}; picked.links.contains(name))
+      there.links.insert(name);
   return there;
 }
 

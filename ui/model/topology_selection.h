@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is selected on the drawing, by name: shared by canvas, tree and inspector, and none of them owns it.
+// What is selected on the drawing, by name: shared by canvas, tree and inspector, and none of them
+// owns it.
 #pragma once
 
 #include <QObject>
@@ -14,7 +15,8 @@ namespace trainyard::ui {
 // A link by its ends, as the document has them.
 struct LinkName {
   std::string from, to;
-  auto operator<=>(const LinkName&) const = default;  // NOLINT(modernize-use-nullptr): there is none, clang-tidy 14 thinks so
+  auto operator<=>(const LinkName&) const =
+      default;  // NOLINT(modernize-use-nullptr): there is none, clang-tidy 14 thinks so
 };
 
 struct Picked {

@@ -14,7 +14,9 @@ QString words(const std::string& text) { return QString::fromStdString(text); }
 
 QString words(topology::DeviceKind kind) { return words(std::string(base::name_of(kind))); }
 
-QString kind_words(topology::DeviceKind kind, bool emulated) { return emulated ? QObject::tr("emulated %1").arg(words(kind)) : words(kind); }
+QString kind_words(topology::DeviceKind kind, bool emulated) {
+  return emulated ? QObject::tr("emulated %1").arg(words(kind)) : words(kind);
+}
 
 QString duty_words(std::string_view duty) { return words(std::string(duty)).replace('_', ' '); }
 
@@ -32,17 +34,24 @@ QString role_icon(topology::Role role) {
 }
 
 QString device_figures(const topology::Device& device) {
-  const QString computes_on = topology::is_on_gpu(device) ? QObject::tr("GPU %1").arg(device.gpu) : counted(device.cores, QObject::tr("cores"));
+  const QString computes_on = topology::is_on_gpu(device)
+                                  ? QObject::tr("GPU %1").arg(device.gpu)
+                                  : counted(device.cores, QObject::tr("cores"));
   return computes_on + ", " + size_words(device.memory_bytes);
 }
 
 QString speed_words(double bandwidth_bits_per_second, double latency_seconds) {
-  return words(base::with_unit(bandwidth_bits_per_second, "bit/s") + ", " + base::with_unit(latency_seconds, "s"));
+  return words(base::with_unit(bandwidth_bits_per_second, "bit/s") + ", " +
+               base::with_unit(latency_seconds, "s"));
 }
 
-QString address_words(const topology::Host& host) { return host.address.empty() ? QObject::tr("this machine") : words(host.address); }
+QString address_words(const topology::Host& host) {
+  return host.address.empty() ? QObject::tr("this machine") : words(host.address);
+}
 
-QString factor_words(double factor) { return QString::number(std::round(100 * factor) / 100, 'g', 10); }
+QString factor_words(double factor) {
+  return QString::number(std::round(100 * factor) / 100, 'g', 10);
+}
 
 QStringList imposed_marks(double slow_down, double jitter, bool paced) {
   QStringList marks;
@@ -55,7 +64,9 @@ QStringList imposed_marks(double slow_down, double jitter, bool paced) {
 QString role_words(const topology::Topology& topology, const topology::Device& device) {
   const auto rank = rank_of(topology, device.name);
   if (!rank) return QObject::tr("idle");
-  return device.role == topology::Role::worker ? QObject::tr("rank %1").arg(*rank) : QObject::tr("%1, rank %2").arg(words(device.role)).arg(*rank);
+  return device.role == topology::Role::worker
+             ? QObject::tr("rank %1").arg(*rank)
+             : QObject::tr("%1, rank %2").arg(words(device.role)).arg(*rank);
 }
 
 }  // namespace trainyard::ui

@@ -10,19 +10,22 @@
 namespace trainyard::ui {
 
 QString words(const std::string& text);
-QString words(topology::DeviceKind kind);                                                // "gpu"
-QString kind_words(topology::DeviceKind kind, bool emulated);                            // "emulated gpu"
-QString device_figures(const topology::Device& device);                                  // "1 core, 16 GB"
-QString speed_words(double bandwidth_bits_per_second, double latency_seconds);           // "10 Gbit/s, 50 µs"
-QString address_words(const topology::Host& host);                                       // "this machine"
-QString words(topology::Role role);                                                      // "parameter server"
-QString role_icon(topology::Role role);                                                  // its name
-QString duty_words(std::string_view duty);                                               // of experiment::duty_of: "parameter server"
-QString role_words(const topology::Topology& topology, const topology::Device& device);  // "rank 3", "chief, rank 3", "idle"
+QString words(topology::DeviceKind kind);                      // "gpu"
+QString kind_words(topology::DeviceKind kind, bool emulated);  // "emulated gpu"
+QString device_figures(const topology::Device& device);        // "1 core, 16 GB"
+QString speed_words(double bandwidth_bits_per_second,
+                    double latency_seconds);        // "10 Gbit/s, 50 µs"
+QString address_words(const topology::Host& host);  // "this machine"
+QString words(topology::Role role);                 // "parameter server"
+QString role_icon(topology::Role role);             // its name
+QString duty_words(std::string_view duty);          // of experiment::duty_of: "parameter server"
+QString role_words(const topology::Topology& topology,
+                   const topology::Device& device);  // "rank 3", "chief, rank 3", "idle"
 
 QString factor_words(double factor);  // "12.5", "1000": two decimals at most
 
-// What keeps a rank slower than its machine: marks of its tile, as "SLOWED 3x", "JITTER 0.5" or "PACED". Nothing: it is as fast as it goes.
+// What keeps a rank slower than its machine: marks of its tile, as "SLOWED 3x", "JITTER 0.5" or
+// "PACED". Nothing: it is as fast as it goes.
 QStringList imposed_marks(double slow_down, double jitter, bool paced);
 
 }  // namespace trainyard::ui

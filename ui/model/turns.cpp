@@ -29,7 +29,8 @@ bool Turns::waits(const QObject* owner) const {
 }
 
 void Turns::ask(QObject* owner, Work work, std::function<void()> piece) {
-  if (!waits(owner)) (work == Work::reading ? reading_ : drawing_).push_back({owner, std::move(piece)});
+  if (!waits(owner))
+    (work == Work::reading ? reading_ : drawing_).push_back({owner, std::move(piece)});
   if (!turn_.isActive()) turn_.start();
 }
 
@@ -40,7 +41,8 @@ std::deque<Turns::Waiting>& Turns::next_queue() {
 }
 
 void Turns::run_next() {
-  for (auto* queue : {&reading_, &drawing_}) std::erase_if(*queue, [](const Waiting& one) { return !one.owner; });
+  for (auto* queue : {&reading_, &drawing_})
+    std::erase_if(*queue, [](const Waiting& one) { return !one.owner; });
   auto& queue = next_queue();
   if (queue.empty()) return;
   const Waiting next = std::move(queue.front());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where things stand in the model view, in pixels: below each other what the model is made of, from its input to its loss; beside each other who has it, and
-// then the figures. Before it is scrolled, without the head. Pure.
+// Where things stand in the model view, in pixels: below each other what the model is made of, from
+// its input to its loss; beside each other who has it, and then the figures. Before it is scrolled,
+// without the head. Pure.
 #pragma once
 
 #include <QPoint>
@@ -15,10 +16,10 @@ namespace trainyard::ui {
 
 // Lengths that follow the letters.
 struct ModelMetrics {
-  int gutter = 0;                          // left of the columns: names of groups; 0: there are none
-  int row = 0, gap = 0;                    // height of a node, and to the next one
-  int column = 0, lane = 0;                // width of a column, and in it beside a node, on either side
-  int head = 0;                            // height of what stands above the rows
+  int gutter = 0;            // left of the columns: names of groups; 0: there are none
+  int row = 0, gap = 0;      // height of a node, and to the next one
+  int column = 0, lane = 0;  // width of a column, and in it beside a node, on either side
+  int head = 0;              // height of what stands above the rows
   std::array<int, kFigures> figures = {};  // widths; 0: not shown
   int kept = 0;                            // likewise, of who keeps the parameters
 };
@@ -47,9 +48,11 @@ class ModelGeometry {
 
   // From a node to the next row, across columns where they differ.
   QPolygonF step(int node) const;
-  // From beside a node down to beside a later one that adds it: in one column in the lane right of it, else in the lane towards the other.
+  // From beside a node down to beside a later one that adds it: in one column in the lane right of
+  // it, else in the lane towards the other.
   QPolygonF addition(int from, int to) const;
-  // From beside a node up to the one whose table it learns: likewise, in one column in the lane to the left.
+  // From beside a node up to the one whose table it learns: likewise, in one column in the lane to
+  // the left.
   QPolygonF tie(int from, int to) const;
 
  private:

@@ -22,14 +22,17 @@ class Measuring {
     int names = 0, heads = 0;
     for (const ModelNode& node : picture_.nodes) names = std::max(names, width(node.name));
     for (const ModelColumn& column : picture_.columns)
-      heads =
-          std::max({heads, strong_.horizontalAdvance(column.title) + (column.rank < 0 ? 0 : width("000") + metrics_.height()), width(column_words(column))});
+      heads = std::max({heads,
+                        strong_.horizontalAdvance(column.title) +
+                            (column.rank < 0 ? 0 : width("000") + metrics_.height()),
+                        width(column_words(column))});
     return std::clamp(std::max(names, heads), kLeastLetters * letter, kMostLetters * letter) + pad;
   }
 
   int gutter() const {
     int widest = 0;
-    for (const ModelGroup& group : picture_.groups) widest = std::max({widest, width(group.title), width(group_words(group))});
+    for (const ModelGroup& group : picture_.groups)
+      widest = std::max({widest, width(group.title), width(group_words(group))});
     return widest == 0 ? pixels(8) : widest + pixels(24);
   }
 
@@ -39,7 +42,8 @@ class Measuring {
     for (std::size_t f = 0; f < widths.size(); ++f) widths[f] = width(headings[f]);
     for (const ModelNode& node : picture_.nodes) {
       const auto words = figures_of(node);
-      for (std::size_t f = 0; f < widths.size(); ++f) widths[f] = std::max(widths[f], width(words[f]));
+      for (std::size_t f = 0; f < widths.size(); ++f)
+        widths[f] = std::max(widths[f], width(words[f]));
     }
     for (int& one : widths) one += pixels(16);
     widths[static_cast<std::size_t>(Figure::share)] = width("100.0 %") + pixels(96);
@@ -57,7 +61,8 @@ class Measuring {
  private:
   int width(const QString& words) const { return metrics_.horizontalAdvance(words); }
   const ModelPicture& picture_;
-  QFontMetrics metrics_{Theme::instance().font(kModelLetters)}, strong_{Theme::instance().font(kModelLetters, true)};
+  QFontMetrics metrics_{Theme::instance().font(kModelLetters)},
+      strong_{Theme::instance().font(kModelLetters, true)};
 };
 
 }  // namespace
@@ -72,10 +77,14 @@ ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool 
   metrics.row = measured.line() + pixels(8);
   metrics.gap = pixels(9);
   if (overview) {
-    const int pitch = std::clamp((room.height() - metrics.head) / (picture.count() + 3), kLeastRow, metrics.row + metrics.gap);
+    const int pitch = std::clamp((room.height() - metrics.head) / (picture.count() + 3), kLeastRow,
+                                 metrics.row + metrics.gap);
     metrics.gap = std::max(1, pitch / 4);
     metrics.row = std::max(2, pitch - metrics.gap);
-    metrics.column = std::max(pixels(kLeastColumn), std::min(room.width() / std::max(static_cast<int>(picture.columns.size()), 1), pixels(220)));
+    metrics.column =
+        std::max(pixels(kLeastColumn),
+                 std::min(room.width() / std::max(static_cast<int>(picture.columns.size()), 1),
+                          pixels(220)));
     metrics.lane = std::min(metrics.lane, metrics.column / 4);
     return metrics;
   }

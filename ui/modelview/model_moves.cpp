@@ -9,15 +9,20 @@ namespace {
 
 QString move_text(const char* source) { return QCoreApplication::translate("model_moves", source); }
 
-base::Problem refusal(const QString& what, const QString& advice) { return {base::ProblemCode::refused, "", what.toStdString(), "", advice.toStdString()}; }
+base::Problem refusal(const QString& what, const QString& advice) {
+  return {base::ProblemCode::refused, "", what.toStdString(), "", advice.toStdString()};
+}
 
 // Two that share a table, and would not be in one column.
 std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector<int>& owners) {
   for (int n = 0; n < picture.count() && !picture.may_part; ++n) {
     const int tied = picture.node(n).tied_to;
-    if (tied < 0 || owners[static_cast<std::size_t>(tied)] == owners[static_cast<std::size_t>(n)]) continue;
-    return refusal(move_text("Layer %1 learns the table of layer %2, so one device must have both").arg(picture.node(n).place, picture.node(tied).place),
-                   move_text("Select both, and move them together; or untie layer %1.").arg(picture.node(n).place));
+    if (tied < 0 || owners[static_cast<std::size_t>(tied)] == owners[static_cast<std::size_t>(n)])
+      continue;
+    return refusal(move_text("Layer %1 learns the table of layer %2, so one device must have both")
+                       .arg(picture.node(n).place, picture.node(tied).place),
+                   move_text("Select both, and move them together; or untie layer %1.")
+                       .arg(picture.node(n).place));
   }
   return std::nullopt;
 }
@@ -40,40 +45,52 @@ Nodes nodes_at(const ModelPicture& picture, const QStringList& places) {
 std::optional<base::Problem> fixed(const ModelPicture& picture) {
   if (picture.splits) return std::nullopt;
   return refusal(move_text("In %1 layers are not placed on single devices").arg(picture.strategy),
-                 move_text("Set the strategy to model_parallel or pipeline, where every device has some layers, or to hybrid with several stages."));
+                 move_text("Set the strategy to model_parallel or pipeline, where every device has "
+                           "some layers, or to hybrid with several stages."));
 }
 
 base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column) {
   if (const auto why = fixed(picture)) return base::fail(*why);
-  const bool there = column >= 0 && column < static_cast<int>(picture.columns.size()) && picture.columns[static_cast<std::size_t>(column)].place >= 0;
-  if (!there) return base::fail(refusal(move_text("There is no device to move layers to"), move_text("Draw one, or move them to a device that is drawn.")));
+  const bool there = column >= 0 && column < static_cast<int>(picture.columns.size()) &&
+                     picture.columns[static_cast<std::size_t>(column)].place >= 0;
+  if (!there)
+    return base::fail(refusal(move_text("There is no device to move layers to"),
+                              move_text("Draw one, or move them to a device that is drawn.")));
   const bool to_server = picture.columns[static_cast<std::size_t>(column)].place > 0;
   for (const int node : nodes)
-    if (const ModelNode& one = picture.node(node); one.bound && one.called != to_server) return base::fail(*one.bound);
+    if (const ModelNode& one = picture.node(node); one.bound && one.called != to_server)
+      return base::fail(*one.bound);
   std::vector<int> owners = picture.owners;
   for (const int node : nodes) owners[static_cast<std::size_t>(node)] = column;
   if (const auto why = torn(picture, owners)) return base::fail(*why);
   return owners;
 }
 
-base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, const Nodes& nodes, const QString& device) {
+base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, const Nodes& nodes,
+                                               const QString& device) {
   if (const auto why = fixed(picture)) return base::fail(*why);
-  const auto at = std::ranges::find_if(picture.columns, [&](const ModelColumn& column) { return column.devices.contains(device); });
+  const auto at = std::ranges::find_if(
+      picture.columns, [&](const ModelColumn& column) { return column.devices.contains(device); });
   if (at == picture.columns.end())
-    return base::fail(refusal(move_text("%1 trains no layers").arg(device), move_text("Give it the role worker first, or choose another device.")));
+    return base::fail(
+        refusal(move_text("%1 trains no layers").arg(device),
+                move_text("Give it the role worker first, or choose another device.")));
   return moved(picture, nodes, static_cast<int>(at - picture.columns.begin()));
 }
 
-std::vector<experiment::StagePlace> places_by(const ModelPicture& picture, const std::vector<int>& owners) {
+std::vector<experiment::StagePlace> places_by(const ModelPicture& picture,
+                                              const std::vector<int>& owners) {
   std::vector<experiment::StagePlace> places;
   for (std::size_t n = 0; n < owners.size(); ++n) {
     const int place = picture.columns[static_cast<std::size_t>(owners[n])].place;
-    if (place >= 0 && (places.empty() || places.back().rank != place)) places.push_back({picture.nodes[n].place.toStdString(), place});
+    if (place >= 0 && (places.empty() || places.back().rank != place))
+      places.push_back({picture.nodes[n].place.toStdString(), place});
   }
   return places;
 }
 
-void place_by_hand(Document& document, const QString& what, const ModelPicture& picture, const std::vector<int>& owners) {
+void place_by_hand(Document& document, const QString& what, const ModelPicture& picture,
+                   const std::vector<int>& owners) {
   if (owners == picture.owners) return;
   document.edit(what, [&](experiment::Experiment& experiment) {
     experiment.strategy.stages.partition = experiment::Partition::by_hand;

@@ -12,16 +12,21 @@
 namespace trainyard::ui {
 namespace {
 
-QString paint_text(const char* source) { return QCoreApplication::translate("model_painter", source); }
+QString paint_text(const char* source) {
+  return QCoreApplication::translate("model_painter", source);
+}
 
 QColor ink_on_rank() { return Theme::instance().dark() ? QColor("#14171c") : QColor("#ffffff"); }
 
-QColor colour_of(const ModelColumn& column) { return column.rank >= 0 ? Theme::instance().series_colour(column.rank) : colours().link; }
+QColor colour_of(const ModelColumn& column) {
+  return column.rank >= 0 ? Theme::instance().series_colour(column.rank) : colours().link;
+}
 
 // Whether a part of it is seen between two heights of the rows.
 bool within(const QPolygonF& path, const RowSpan& rows, const ModelGeometry& geometry) {
   const QRectF box = path.boundingRect();
-  return box.bottom() >= geometry.row_rect(rows.first).top() && box.top() <= geometry.row_rect(rows.last).bottom();
+  return box.bottom() >= geometry.row_rect(rows.first).top() &&
+         box.top() <= geometry.row_rect(rows.last).bottom();
 }
 
 void paint_arrow(QPainter& painter, const QPolygonF& path, const QPen& pen, double head) {
@@ -39,7 +44,11 @@ void paint_arrow(QPainter& painter, const QPolygonF& path, const QPen& pen, doub
 class Painting {
  public:
   Painting(QPainter& painter, const ModelScene& scene)
-      : painter_(painter), scene_(scene), picture_(*scene.picture), geometry_(*scene.geometry), metrics_(geometry_.metrics()) {
+      : painter_(painter),
+        scene_(scene),
+        picture_(*scene.picture),
+        geometry_(*scene.geometry),
+        metrics_(geometry_.metrics()) {
     rows_ = geometry_.rows_between(scene.scroll.y(), scene.scroll.y() + scene.body.height());
   }
 
@@ -68,15 +77,22 @@ class Painting {
 
   // Every other group has a ground of its own, along its rows.
   void bands() {
-    const QColor ground = mixed(colours().canvas, colours().tile, Theme::instance().dark() ? 0.4 : 1);
+    const QColor ground =
+        mixed(colours().canvas, colours().tile, Theme::instance().dark() ? 0.4 : 1);
     for (std::size_t g = 0; g < picture_.groups.size(); ++g) {
       const ModelGroup& group = picture_.groups[g];
-      if (g % 2 == 0 && seen(group.first, group.last)) painter_.fillRect(whole_width(geometry_.group_rect(group.first, group.last)), ground);
+      if (g % 2 == 0 && seen(group.first, group.last))
+        painter_.fillRect(whole_width(geometry_.group_rect(group.first, group.last)), ground);
     }
-    if (scene_.hovered >= 0) painter_.fillRect(whole_width(geometry_.row_rect(scene_.hovered)), mixed(colours().canvas, colours().selection, 0.7));
+    if (scene_.hovered >= 0)
+      painter_.fillRect(whole_width(geometry_.row_rect(scene_.hovered)),
+                        mixed(colours().canvas, colours().selection, 0.7));
   }
 
-  QRect whole_width(const QRect& row) const { return {row.left(), row.top(), std::max(row.width(), scene_.scroll.x() + scene_.body.width()), row.height()}; }
+  QRect whole_width(const QRect& row) const {
+    return {row.left(), row.top(), std::max(row.width(), scene_.scroll.x() + scene_.body.width()),
+            row.height()};
+  }
 
   void columns() {
     for (int c = 0; c < static_cast<int>(picture_.columns.size()); ++c) {
@@ -95,15 +111,24 @@ class Painting {
 
   void edges() {
     const double thin = pixels(1), thick = pixels(2), head = scene_.overview ? 0 : pixels(5);
-    for (int n = std::max(-1, rows_.first - 1); n < std::min(rows_.last + 1, picture_.count()); ++n) {
-      const bool crosses = n >= 0 && n + 1 < picture_.count() && geometry_.node_rect(n).left() != geometry_.node_rect(n + 1).left();
-      paint_arrow(painter_, geometry_.step(n), crosses ? QPen(colour_of(picture_.column_of(n)), thick) : QPen(colours().link, thin), head);
+    for (int n = std::max(-1, rows_.first - 1); n < std::min(rows_.last + 1, picture_.count());
+         ++n) {
+      const bool crosses = n >= 0 && n + 1 < picture_.count() &&
+                           geometry_.node_rect(n).left() != geometry_.node_rect(n + 1).left();
+      paint_arrow(
+          painter_, geometry_.step(n),
+          crosses ? QPen(colour_of(picture_.column_of(n)), thick) : QPen(colours().link, thin),
+          head);
     }
     for (int n = 0; n < picture_.count(); ++n) {
       const ModelNode& node = picture_.node(n);
-      if (node.reads_samples) bond(geometry_.addition(-1, n), QPen(colours().dim, pixels(1.4)), head);
-      if (node.addend >= 0) bond(geometry_.addition(node.addend, n), QPen(colours().dim, pixels(1.4)), head);
-      if (node.tied_to >= 0) bond(geometry_.tie(n, node.tied_to), QPen(colours().accent, pixels(1.6), Qt::DashLine), head);
+      if (node.reads_samples)
+        bond(geometry_.addition(-1, n), QPen(colours().dim, pixels(1.4)), head);
+      if (node.addend >= 0)
+        bond(geometry_.addition(node.addend, n), QPen(colours().dim, pixels(1.4)), head);
+      if (node.tied_to >= 0)
+        bond(geometry_.tie(n, node.tied_to), QPen(colours().accent, pixels(1.6), Qt::DashLine),
+             head);
     }
   }
 
@@ -119,7 +144,8 @@ class Painting {
     painter_.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), radius(box), radius(box));
     if (scene_.overview) return;
     painter_.setPen(colours().dim);
-    write(box.adjusted(pixels(8), 0, -pixels(8), 0), Qt::AlignLeft, n < 0 ? paint_text("Input") : paint_text("Loss"));
+    write(box.adjusted(pixels(8), 0, -pixels(8), 0), Qt::AlignLeft,
+          n < 0 ? paint_text("Input") : paint_text("Loss"));
   }
 
   double radius(const QRect& box) const { return std::min(6.0, box.height() / 3.0); }
@@ -129,17 +155,24 @@ class Painting {
     const QRect box = geometry_.node_rect(n);
     const QColor own = colour_of(column);
     const bool chosen = selected(n), stray = picture_.splits && column.place < 0;
-    const QColor fill = chosen ? colours().selection : scene_.overview ? own : mixed(colours().card, own, 0.13);
-    const QColor edge = chosen ? colours().accent : stray ? colours().warning : mixed(colours().border, own, 0.5);
+    const QColor fill = chosen            ? colours().selection
+                        : scene_.overview ? own
+                                          : mixed(colours().card, own, 0.13);
+    const QColor edge = chosen  ? colours().accent
+                        : stray ? colours().warning
+                                : mixed(colours().border, own, 0.5);
     const double width = (chosen ? 2 : 1) * (scene_.overview ? 1 : Theme::instance().scale());
     painter_.setPen(QPen(edge, width, stray ? Qt::DashLine : Qt::SolidLine));
     painter_.setBrush(fill);
     const double inset = width / 2;
-    painter_.drawRoundedRect(QRectF(box).adjusted(inset, inset, -inset, -inset), radius(box), radius(box));
+    painter_.drawRoundedRect(QRectF(box).adjusted(inset, inset, -inset, -inset), radius(box),
+                             radius(box));
     if (n == scene_.current && scene_.focused) focus(box);
     if (scene_.overview) return;
     const int stripe = pixels(4);
-    painter_.fillRect(QRectF(box.left() + width, box.top() + radius(box), stripe, box.height() - 2 * radius(box)), own);
+    painter_.fillRect(
+        QRectF(box.left() + width, box.top() + radius(box), stripe, box.height() - 2 * radius(box)),
+        own);
     parts(box.adjusted(stripe + pixels(6), 0, -pixels(6), -pixels(2)), picture_.node(n).split);
     painter_.setPen(colours().text);
     write(box.adjusted(stripe + pixels(6), 0, -pixels(4), 0), Qt::AlignLeft, picture_.node(n).name);
@@ -150,51 +183,64 @@ class Painting {
     const int thick = pixels(2);
     for (const LayerPart& part : split.parts) {
       const auto at = [&](std::int64_t number) {
-        return box.left() + static_cast<double>(box.width()) * static_cast<double>(number) / static_cast<double>(split.of);
+        return box.left() + static_cast<double>(box.width()) * static_cast<double>(number) /
+                                static_cast<double>(split.of);
       };
       const double from = at(part.first), to = at(part.first + part.count);
-      painter_.fillRect(QRectF(from, box.bottom() - thick, std::max(to - from - 1, 1.0), thick), Theme::instance().series_colour(part.ranks.front()));
+      painter_.fillRect(QRectF(from, box.bottom() - thick, std::max(to - from - 1, 1.0), thick),
+                        Theme::instance().series_colour(part.ranks.front()));
     }
   }
 
   void focus(const QRect& box) {
     painter_.setPen(QPen(colours().accent, 1, Qt::DotLine));
     painter_.setBrush(Qt::NoBrush);
-    painter_.drawRoundedRect(QRectF(box).adjusted(-2.5, -2.5, 2.5, 2.5), radius(box) + 2, radius(box) + 2);
+    painter_.drawRoundedRect(QRectF(box).adjusted(-2.5, -2.5, 2.5, 2.5), radius(box) + 2,
+                             radius(box) + 2);
   }
 
   void write(const QRect& where, Qt::Alignment side, const QString& words) {
-    painter_.drawText(where, static_cast<int>(side | Qt::AlignVCenter), painter_.fontMetrics().elidedText(words, Qt::ElideRight, where.width()));
+    painter_.drawText(where, static_cast<int>(side | Qt::AlignVCenter),
+                      painter_.fontMetrics().elidedText(words, Qt::ElideRight, where.width()));
   }
 
   void figures(int n) {
     if (n < 0 || n >= picture_.count()) {
       painter_.setPen(colours().dim);
-      const QRect first = geometry_.figure_rect(n, 0), last = geometry_.figure_rect(n, kFigures - 1);
-      return write((first | last).adjusted(pixels(8), 0, 0, 0), Qt::AlignLeft, n < 0 ? picture_.input : picture_.loss);
+      const QRect first = geometry_.figure_rect(n, 0),
+                  last = geometry_.figure_rect(n, kFigures - 1);
+      return write((first | last).adjusted(pixels(8), 0, 0, 0), Qt::AlignLeft,
+                   n < 0 ? picture_.input : picture_.loss);
     }
     const auto words = figures_of(picture_.node(n));
     painter_.setPen(selected(n) ? colours().text : colours().dim);
     for (int f = 0; f < kFigures; ++f) {
       const QRect cell = geometry_.figure_rect(n, f).adjusted(pixels(8), 0, 0, 0);
-      if (static_cast<Figure>(f) == Figure::share) share(cell, picture_.node(n), words[static_cast<std::size_t>(f)]);
+      if (static_cast<Figure>(f) == Figure::share)
+        share(cell, picture_.node(n), words[static_cast<std::size_t>(f)]);
       else write(cell, f == 0 ? Qt::AlignLeft : Qt::AlignRight, words[static_cast<std::size_t>(f)]);
     }
-    if (metrics_.kept > 0) write(geometry_.kept_rect(n).adjusted(pixels(12), 0, 0, 0), Qt::AlignLeft, kept_words(picture_.node(n)));
+    if (metrics_.kept > 0)
+      write(geometry_.kept_rect(n).adjusted(pixels(12), 0, 0, 0), Qt::AlignLeft,
+            kept_words(picture_.node(n)));
   }
 
   // As long as the node's part of what the largest takes.
   void share(const QRect& cell, const ModelNode& node, const QString& words) {
     const int number = painter_.fontMetrics().horizontalAdvance("100.0 %");
     write({cell.left(), cell.top(), number, cell.height()}, Qt::AlignRight, words);
-    const QRectF room(cell.left() + number + pixels(8), cell.center().y() - pixels(3), cell.width() - number - pixels(8), pixels(6));
+    const QRectF room(cell.left() + number + pixels(8), cell.center().y() - pixels(3),
+                      cell.width() - number - pixels(8), pixels(6));
     painter_.fillRect(room, colours().grid);
-    painter_.fillRect(QRectF(room.topLeft(), QSizeF(room.width() * node.share / largest_share(), room.height())), colours().accent);
+    painter_.fillRect(
+        QRectF(room.topLeft(), QSizeF(room.width() * node.share / largest_share(), room.height())),
+        colours().accent);
   }
 
   double largest_share() {
     if (largest_share_ == 0)
-      for (const ModelNode& node : picture_.nodes) largest_share_ = std::max(largest_share_, node.share);
+      for (const ModelNode& node : picture_.nodes)
+        largest_share_ = std::max(largest_share_, node.share);
     return std::max(largest_share_, 1e-12);
   }
 
@@ -205,10 +251,13 @@ class Painting {
       const QRect rows = geometry_.group_rect(group.first, group.last);
       const int left = pixels(8), bracket = metrics_.gutter - pixels(6);
       painter_.setPen(QPen(colours().link, pixels(1)));
-      painter_.drawPolyline(QPolygon{QPoint(bracket + pixels(3), rows.top() + pixels(4)), QPoint(bracket, rows.top() + pixels(4)),
-                                     QPoint(bracket, rows.bottom() - pixels(4)), QPoint(bracket + pixels(3), rows.bottom() - pixels(4))});
+      painter_.drawPolyline(QPolygon{QPoint(bracket + pixels(3), rows.top() + pixels(4)),
+                                     QPoint(bracket, rows.top() + pixels(4)),
+                                     QPoint(bracket, rows.bottom() - pixels(4)),
+                                     QPoint(bracket + pixels(3), rows.bottom() - pixels(4))});
       const int line = painter_.fontMetrics().height(), lowest = rows.bottom() - 2 * line;
-      const int top = std::max(rows.top() + pixels(4), std::min(scene_.scroll.y() + pixels(4), lowest));
+      const int top =
+          std::max(rows.top() + pixels(4), std::min(scene_.scroll.y() + pixels(4), lowest));
       painter_.setPen(colours().text);
       write({left, top, bracket - left, line}, Qt::AlignLeft, group.title);
       painter_.setPen(colours().dim);
@@ -232,7 +281,8 @@ class Painting {
 
   void column_head(int c) {
     const ModelColumn& column = picture_.columns[static_cast<std::size_t>(c)];
-    const QRect where = geometry_.column_rect(c).adjusted(scene_.overview ? pixels(2) : metrics_.lane, 0, -pixels(2), 0);
+    const QRect where = geometry_.column_rect(c).adjusted(
+        scene_.overview ? pixels(2) : metrics_.lane, 0, -pixels(2), 0);
     painter_.setFont(Theme::instance().font(kModelLetters, true));
     const int line = painter_.fontMetrics().height();
     QRect title(where.left(), pixels(3), where.width(), line);
@@ -242,13 +292,17 @@ class Painting {
     painter_.setFont(Theme::instance().font(kModelLetters));
     painter_.setPen(colours().dim);
     if (picture_.splits)
-      write({where.left(), title.bottom() + 1, where.width(), line}, Qt::AlignLeft, scene_.overview ? share_words(column.share) : column_words(column));
+      write({where.left(), title.bottom() + 1, where.width(), line}, Qt::AlignLeft,
+            scene_.overview ? share_words(column.share) : column_words(column));
   }
 
   // The number of the rank, in its colour; says where it ends.
   int pill(const QRect& line, const ModelColumn& column) {
     const QString number = QString::number(column.rank);
-    const QRect box(line.left(), line.top(), painter_.fontMetrics().horizontalAdvance(number) + line.height() / 2 + pixels(4), line.height());
+    const QRect box(
+        line.left(), line.top(),
+        painter_.fontMetrics().horizontalAdvance(number) + line.height() / 2 + pixels(4),
+        line.height());
     painter_.setPen(Qt::NoPen);
     painter_.setBrush(colour_of(column));
     painter_.drawRoundedRect(box, line.height() / 2.0, line.height() / 2.0);
@@ -263,11 +317,15 @@ class Painting {
     const int line = painter_.fontMetrics().height(), top = metrics_.head - line - pixels(3);
     for (int f = 0; f < kFigures; ++f) {
       const QRect cell = geometry_.figure_rect(0, f).adjusted(pixels(8), 0, 0, 0);
-      const int width = static_cast<Figure>(f) == Figure::share ? painter_.fontMetrics().horizontalAdvance("100.0 %") : cell.width();
-      write({cell.left(), top, width, line}, f == 0 ? Qt::AlignLeft : Qt::AlignRight, words[static_cast<std::size_t>(f)]);
+      const int width = static_cast<Figure>(f) == Figure::share
+                            ? painter_.fontMetrics().horizontalAdvance("100.0 %")
+                            : cell.width();
+      write({cell.left(), top, width, line}, f == 0 ? Qt::AlignLeft : Qt::AlignRight,
+            words[static_cast<std::size_t>(f)]);
     }
     const QRect kept = geometry_.kept_rect(0).adjusted(pixels(12), 0, 0, 0);
-    if (metrics_.kept > 0) write({kept.left(), top, kept.width(), line}, Qt::AlignLeft, kept_heading());
+    if (metrics_.kept > 0)
+      write({kept.left(), top, kept.width(), line}, Qt::AlignLeft, kept_heading());
   }
 
   QPainter& painter_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a model picture: what is seen of it, and no more, so a model of a thousand layers costs what fits the screen.
+// Paints a model picture: what is seen of it, and no more, so a model of a thousand layers costs
+// what fits the screen.
 #pragma once
 
 #include <QPainter>

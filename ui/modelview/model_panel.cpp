@@ -35,7 +35,8 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   soon_.setSingleShot(true);
   soon_.setInterval(kLookAfterMilliseconds);
   connect(&soon_, &QTimer::timeout, this, &ModelPanel::look);
-  for (const auto signal : {&Document::changed, &Document::file_changed}) connect(&document, signal, this, &ModelPanel::document_changed);
+  for (const auto signal : {&Document::changed, &Document::file_changed})
+    connect(&document, signal, this, &ModelPanel::document_changed);
   connect(view_, &ModelView::selection_changed, this, [this] {
     refused_.clear();  // of what was selected before
     show_note();
@@ -43,11 +44,13 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   });
   connect(view_, &ModelView::refused, this, &ModelPanel::refuse);
   connect(view_, &ModelView::move_wanted, this, [this](const Nodes& nodes, int to) {
-    if (to >= static_cast<int>(picture().columns.size())) return;  // there were more when the menu was made
+    if (to >= static_cast<int>(picture().columns.size()))
+      return;  // there were more when the menu was made
     const ModelColumn& target = picture().columns[static_cast<std::size_t>(to)];
     const QString layers = layers_in_words(places_of(picture(), nodes));
     const QString where = target.rank < 0 ? target.title.toLower() : tr("rank %1").arg(target.rank);
-    move(tr("Move %1 to %2").arg(layers, where), [nodes, to](const ModelPicture& picture) { return moved(picture, nodes, to); });
+    move(tr("Move %1 to %2").arg(layers, where),
+         [nodes, to](const ModelPicture& picture) { return moved(picture, nodes, to); });
   });
   show_words();
 }
@@ -112,13 +115,14 @@ void ModelPanel::hideEvent(QHideEvent* event) {
 // Large models take their time: nothing is looked at while nobody looks, but for a move.
 void ModelPanel::look() {
   if (!isVisible() && !wanted_) return;
-  QThreadPool::globalInstance()->start(
-      [panel = QPointer<ModelPanel>(this), version = ++version_, experiment = document_.experiment(), directory = document_.directory().toStdString()] {
-        const ModelPicture picture = model_picture(experiment, directory);
-        QMetaObject::invokeMethod(qApp, [panel, version, picture] {
-          if (panel) panel->show_picture(version, picture);
-        });
-      });
+  QThreadPool::globalInstance()->start([panel = QPointer<ModelPanel>(this), version = ++version_,
+                                        experiment = document_.experiment(),
+                                        directory = document_.directory().toStdString()] {
+    const ModelPicture picture = model_picture(experiment, directory);
+    QMetaObject::invokeMethod(qApp, [panel, version, picture] {
+      if (panel) panel->show_picture(version, picture);
+    });
+  });
 }
 
 void ModelPanel::show_picture(int version, const ModelPicture& picture) {
@@ -133,9 +137,13 @@ void ModelPanel::show_picture(int version, const ModelPicture& picture) {
 
 void ModelPanel::show_words() {
   const ModelPicture& now = picture();
-  if (now.problem) view_->set_empty_text(tr("There is no model yet"), words(now.problem->where) + ": " + refusal_words(*now.problem));
+  if (now.problem)
+    view_->set_empty_text(tr("There is no model yet"),
+                          words(now.problem->where) + ": " + refusal_words(*now.problem));
   else view_->set_empty_text(tr("Looking at the model ..."), {});
-  const QString hint = now.splits ? " " + tr("Drag layers to another column, or press Alt+Left and Alt+Right.") : QString();
+  const QString hint =
+      now.splits ? " " + tr("Drag layers to another column, or press Alt+Left and Alt+Right.")
+                 : QString();
   totals_->setText(now.nodes.empty() ? QString() : totals(now) + " " + now.kept + hint);
   totals_->setVisible(!now.nodes.empty());
   overview_->setVisible(!now.nodes.empty());
@@ -150,11 +158,14 @@ void ModelPanel::show_note() {
 
 void ModelPanel::show_selection() {
   const Nodes& nodes = view_->selected();
-  details_->setText(nodes.empty() ? tr("Select a layer, and this line says all that is known of it.") : details(picture(), nodes));
+  details_->setText(nodes.empty()
+                        ? tr("Select a layer, and this line says all that is known of it.")
+                        : details(picture(), nodes));
   details_->setVisible(!picture().nodes.empty());
   std::set<std::string> devices;
   for (const int node : nodes)
-    for (const QString& device : picture().column_of(node).devices) devices.insert(device.toStdString());
+    for (const QString& device : picture().column_of(node).devices)
+      devices.insert(device.toStdString());
   emit pointed(isVisible() && seen_ ? devices : std::set<std::string>());
 }
 
@@ -166,7 +177,9 @@ void ModelPanel::refuse(const QString& why) {
 
 void ModelPanel::move_to_device(const QStringList& layers, const std::string& device) {
   move(tr("Move %1 to %2").arg(layers_in_words(layers), words(device)),
-       [layers, name = words(device)](const ModelPicture& picture) { return moved_to_device(picture, nodes_at(picture, layers), name); });
+       [layers, name = words(device)](const ModelPicture& picture) {
+         return moved_to_device(picture, nodes_at(picture, layers), name);
+       });
 }
 
 // By a picture of what stands: another one is waited for.

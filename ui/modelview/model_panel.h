@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model of the experiment as it stands now, as a graph: what it is made of, what each part has and costs, and who has it. Layers are dragged from one
-// device to another; each such move is one step of undo.
+// The model of the experiment as it stands now, as a graph: what it is made of, what each part has
+// and costs, and who has it. Layers are dragged from one device to another; each such move is one
+// step of undo.
 #pragma once
 
 #include <QTimer>
@@ -25,18 +26,21 @@ class ModelPanel : public QWidget {
   ModelView& view() { return *view_; }
   const ModelPicture& picture() const { return view_->picture(); }
   QString totals_text() const;
-  QString note_text() const;  // why something was refused, or what is wrong with where layers are; empty: nothing
+  QString note_text()
+      const;  // why something was refused, or what is wrong with where layers are; empty: nothing
   QString details_text() const;
 
   void set_seen(bool seen);  // behind another tab it leaves the canvas
 
-  // As they are dragged to a device of the drawing; as soon as the picture is of the document as it stands.
+  // As they are dragged to a device of the drawing; as soon as the picture is of the document as it
+  // stands.
   void move_to_device(const QStringList& layers, const std::string& device);
 
  signals:
-  void settled();                                      // what is shown is the newest
-  void pointed(const std::set<std::string>& devices);  // that have what is selected, while it is looked at
-  void message(const QString& text);                   // for the status bar: why something was refused
+  void settled();  // what is shown is the newest
+  void pointed(
+      const std::set<std::string>& devices);  // that have what is selected, while it is looked at
+  void message(const QString& text);          // for the status bar: why something was refused
 
  protected:
   void showEvent(QShowEvent* event) override;

@@ -27,7 +27,9 @@ namespace {
 using experiment::Experiment;
 using experiment::Resolved;
 
-QString picture_text(const char* source) { return QCoreApplication::translate("model_picture", source); }
+QString picture_text(const char* source) {
+  return QCoreApplication::translate("model_picture", source);
+}
 
 // What is known of an experiment, which may have problems.
 struct Known {
@@ -37,27 +39,38 @@ struct Known {
 };
 
 bool is_at(const base::Problem& problem, std::initializer_list<const char*> places) {
-  return std::ranges::any_of(places, [&](const char* place) { return problem.where.starts_with(place); });
+  return std::ranges::any_of(places,
+                             [&](const char* place) { return problem.where.starts_with(place); });
 }
 
-base::Problem told(const Experiment& experiment, const base::Problem& found) { return in_words(experiment, {found}).front().told; }
+base::Problem told(const Experiment& experiment, const base::Problem& found) {
+  return in_words(experiment, {found}).front().told;
+}
 
 // The model, wherever it can be built; else why it cannot.
 base::Result<Known> look_at(const Experiment& experiment, const std::filesystem::path& directory) {
-  if (auto resolved = experiment::resolve(experiment, directory)) return Known{std::move(*resolved), {}};
+  if (auto resolved = experiment::resolve(experiment, directory))
+    return Known{std::move(*resolved), {}};
   experiment::Findings findings = experiment::examine(experiment, directory);
   for (const base::Problem& problem : findings.problems)
-    if (is_at(problem, {"model", "data.", "data:"}) && !is_at(problem, {"data.sharding", "data.train_samples"})) return base::fail(problem);
+    if (is_at(problem, {"model", "data.", "data:"}) &&
+        !is_at(problem, {"data.sharding", "data.train_samples"}))
+      return base::fail(problem);
   if (!findings.data) return base::fail(findings.problems.front());
-  return model::build(experiment.model, experiment::sample_shape(*findings.data), findings.data->classes).map([&](model::Model model) {
-    Known known{{}, std::move(findings.problems)};
-    known.resolved.document = experiment;
-    known.resolved.data = *findings.data;
-    known.resolved.model = std::move(model);
-    const std::int64_t called = experiment.strategy.kind == experiment::StrategyKind::rpc ? experiment::count_servers(experiment.topology) : 0;
-    known.resolved.ranks.resize(static_cast<std::size_t>(experiment::count_workers(experiment.topology) + called));
-    return known;
-  });
+  return model::build(experiment.model, experiment::sample_shape(*findings.data),
+                      findings.data->classes)
+      .map([&](model::Model model) {
+        Known known{{}, std::move(findings.problems)};
+        known.resolved.document = experiment;
+        known.resolved.data = *findings.data;
+        known.resolved.model = std::move(model);
+        const std::int64_t called = experiment.strategy.kind == experiment::StrategyKind::rpc
+                                        ? experiment::count_servers(experiment.topology)
+                                        : 0;
+        known.resolved.ranks.resize(
+            static_cast<std::size_t>(experiment::count_workers(experiment.topology) + called));
+        return known;
+      });
 }
 
 ModelNode node_of(const Resolved& e, int number) {
@@ -69,7 +82,8 @@ ModelNode node_of(const Resolved& e, int number) {
   node.output = words(model::to_text(s.output_shape));
   node.parameters = s.elements;
   node.parameter_bytes = width * s.elements;
-  node.activation_bytes = base::size_of(experiment::activation_dtype(e)) * s.outputs * e.document.training.batch_per_rank;
+  node.activation_bytes = base::size_of(experiment::activation_dtype(e)) * s.outputs *
+                          e.document.training.batch_per_rank;
   node.forward_flops = s.forward_flops();
   node.backward_flops = experiment::flops_of_sample(e.model, number) - node.forward_flops;
   node.tied_to = s.tied_to;
@@ -79,10 +93,12 @@ ModelNode node_of(const Resolved& e, int number) {
 }
 
 // Blocks of a transformer follow one another, each of as many segments.
-void add_blocks(ModelPicture& picture, int layer, const model::LayerSpec& spec, int first, int last) {
+void add_blocks(ModelPicture& picture, int layer, const model::LayerSpec& spec, int first,
+                int last) {
   const int parts = (last - first + 1) / static_cast<int>(spec.blocks);
   for (int block = 0; block < static_cast<int>(spec.blocks); ++block) {
-    ModelGroup group{picture_text("%1 transformer, block %2").arg(layer).arg(block), first + block * parts, first + (block + 1) * parts - 1};
+    ModelGroup group{picture_text("%1 transformer, block %2").arg(layer).arg(block),
+                     first + block * parts, first + (block + 1) * parts - 1};
     for (int n = group.first; n <= group.last; ++n) {
       ModelNode& node = picture.nodes[static_cast<std::size_t>(n)];
       node.group = static_cast<int>(picture.groups.size());
@@ -100,41 +116,54 @@ void add_groups(ModelPicture& picture, const Resolved& e) {
     while (end < segments.size() && segments[end].layer == segments[first].layer) ++end;
     const int layer = segments[first].layer;
     const model::LayerSpec& spec = e.document.model.layers[static_cast<std::size_t>(layer)];
-    if (model::is_transformer(spec)) add_blocks(picture, layer, spec, static_cast<int>(first), static_cast<int>(end) - 1);
+    if (model::is_transformer(spec))
+      add_blocks(picture, layer, spec, static_cast<int>(first), static_cast<int>(end) - 1);
     first = end;
   }
 }
 
 void add_nodes(ModelPicture& picture, const Resolved& e) {
-  for (int n = 0; n < static_cast<int>(e.model.segments.size()); ++n) picture.nodes.push_back(node_of(e, n));
+  for (int n = 0; n < static_cast<int>(e.model.segments.size()); ++n)
+    picture.nodes.push_back(node_of(e, n));
   for (const ModelNode& node : picture.nodes) {
     picture.parameters += node.parameters;
     picture.parameter_bytes += node.parameter_bytes;
     picture.activation_bytes += node.activation_bytes;
     picture.flops += node.flops();
   }
-  for (ModelNode& node : picture.nodes) node.share = static_cast<double>(node.flops()) / static_cast<double>(std::max<std::int64_t>(picture.flops, 1));
+  for (ModelNode& node : picture.nodes)
+    node.share = static_cast<double>(node.flops()) /
+                 static_cast<double>(std::max<std::int64_t>(picture.flops, 1));
 }
 
-// Balanced places want fields in their ranges and a worker, and a server of those who call them; that some schedule cannot go by them does not matter here.
+// Balanced places want fields in their ranges and a worker, and a server of those who call them;
+// that some schedule cannot go by them does not matter here.
 bool may_be_shared_out(const Known& known) {
-  const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) { return is_at(problem, {"strategy.stages", "topology.hosts"}); });
+  const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) {
+    return is_at(problem, {"strategy.stages", "topology.hosts"});
+  });
   const Experiment& e = known.resolved.document;
-  const bool served = e.strategy.kind != experiment::StrategyKind::rpc || experiment::count_servers(e.topology) > 0;
-  return sound && served && experiment::count_workers(e.topology) > 0 && experiment::from_json(experiment::to_json(e)).has_value();
+  const bool served =
+      e.strategy.kind != experiment::StrategyKind::rpc || experiment::count_servers(e.topology) > 0;
+  return sound && served && experiment::count_workers(e.topology) > 0 &&
+         experiment::from_json(experiment::to_json(e)).has_value();
 }
 
 std::vector<experiment::StagePlace> places_in(const Known& known) {
   const experiment::StageSpec& stages = known.resolved.document.strategy.stages;
   if (known.in_order() || stages.partition == experiment::Partition::by_hand) return stages.places;
-  return may_be_shared_out(known) ? experiment::places_of(known.resolved) : std::vector<experiment::StagePlace>{};
+  return may_be_shared_out(known) ? experiment::places_of(known.resolved)
+                                  : std::vector<experiment::StagePlace>{};
 }
 
-// By node, the worker or server that a place before it names, be it drawn or not; nobody where none does.
-std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& places, const ModelPicture& picture) {
+// By node, the worker or server that a place before it names, be it drawn or not; nobody where none
+// does.
+std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& places,
+                                const ModelPicture& picture) {
   std::vector<int> ranks(picture.nodes.size(), -1);
   for (const experiment::StagePlace& place : places)
-    if (const int node = picture.node_at(words(place.segment)); node >= 0) std::fill(ranks.begin() + node, ranks.end(), static_cast<int>(place.rank));
+    if (const int node = picture.node_at(words(place.segment)); node >= 0)
+      std::fill(ranks.begin() + node, ranks.end(), static_cast<int>(place.rank));
   return ranks;
 }
 
@@ -147,7 +176,9 @@ QStringList devices_that(const topology::Topology& topology, const Wanted& wante
   return names;
 }
 
-QStringList workers_of(const topology::Topology& topology) { return devices_that(topology, topology::works); }
+QStringList workers_of(const topology::Topology& topology) {
+  return devices_that(topology, topology::works);
+}
 
 // The devices of a stage have its layers in parts, or as replicas.
 std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
@@ -155,27 +186,36 @@ std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
   const experiment::Mesh mesh = experiment::mesh_of(experiment);
   std::vector<ModelColumn> columns;
   for (int stage = 0; stage < mesh.pipeline; ++stage) {
-    ModelColumn& column = columns.emplace_back(ModelColumn{.title = picture_text("Stage %1").arg(stage), .devices = {}, .place = stage});
+    ModelColumn& column = columns.emplace_back(
+        ModelColumn{.title = picture_text("Stage %1").arg(stage), .devices = {}, .place = stage});
     for (const int rank : mesh.stage(stage))
       if (rank < workers.size()) column.devices << workers[rank];
   }
   return columns;
 }
 
-// In the order of places: every stage of a mesh, or every worker, or where these call layers all together, and then every server.
+// In the order of places: every stage of a mesh, or every worker, or where these call layers all
+// together, and then every server.
 std::vector<ModelColumn> columns_of(const Experiment& experiment) {
-  if (experiment.strategy.kind == experiment::StrategyKind::hybrid) return stages_of_mesh(experiment);
+  if (experiment.strategy.kind == experiment::StrategyKind::hybrid)
+    return stages_of_mesh(experiment);
   const bool calls = experiment.strategy.kind == experiment::StrategyKind::rpc;
   const QStringList workers = workers_of(experiment.topology);
   std::vector<ModelColumn> columns;
   int rank = 0;
   const auto add = [&](const QString& device) {
-    columns.push_back({.rank = rank++, .title = device, .devices = {device}, .place = static_cast<int>(columns.size())});
+    columns.push_back({.rank = rank++,
+                       .title = device,
+                       .devices = {device},
+                       .place = static_cast<int>(columns.size())});
   };
   if (calls && workers.size() != 1)
-    columns.push_back({.title = picture_text("All trainers"), .devices = workers, .place = 0}), rank = static_cast<int>(workers.size());
+    columns.push_back({.title = picture_text("All trainers"), .devices = workers, .place = 0}),
+        rank = static_cast<int>(workers.size());
   else std::ranges::for_each(workers, add);
-  const auto serves = [](const topology::Device& device) { return device.role == topology::Role::parameter_server; };
+  const auto serves = [](const topology::Device& device) {
+    return device.role == topology::Role::parameter_server;
+  };
   if (calls) std::ranges::for_each(devices_that(experiment.topology, serves), add);
   return columns;
 }
@@ -185,13 +225,15 @@ void add_bounds(ModelPicture& picture, const Resolved& e) {
   if (e.document.strategy.kind != experiment::StrategyKind::rpc) return;
   std::vector<int> places;
   places.reserve(static_cast<std::size_t>(picture.count()));
-  for (int n = 0; n < picture.count(); ++n) places.push_back(experiment::is_remote(e.document.strategy.rpc, e.model, n) ? 1 : 0);
+  for (int n = 0; n < picture.count(); ++n)
+    places.push_back(experiment::is_remote(e.document.strategy.rpc, e.model, n) ? 1 : 0);
   for (std::size_t n = 0; n < places.size(); ++n) {
     ModelNode& node = picture.nodes[n];
     node.called = places[n] > 0;
     std::vector<int> elsewhere = places;
     elsewhere[n] = 1 - places[n];
-    if (const auto problems = experiment::remote_place_problems(e.document, e.model, elsewhere); !problems.empty())
+    if (const auto problems = experiment::remote_place_problems(e.document, e.model, elsewhere);
+        !problems.empty())
       node.bound = told(e.document, problems.front());
   }
 }
@@ -202,34 +244,45 @@ void add_devices(ModelPicture& picture, const Known& known) {
   const int drawn = static_cast<int>(picture.columns.size());
   std::vector<int> owners = places_by_node(places_in(known), picture);
   const auto placed = [drawn](int place) { return place >= 0 && place < drawn; };
-  if (!std::ranges::all_of(owners, placed)) picture.columns.push_back({.title = picture_text("No device"), .devices = {}});
+  if (!std::ranges::all_of(owners, placed))
+    picture.columns.push_back({.title = picture_text("No device"), .devices = {}});
   for (int& owner : owners)
     if (!placed(owner)) owner = drawn;
   picture = with_owners(std::move(picture), std::move(owners));
   for (const base::Problem& problem : known.problems)
-    if (!picture.misplaced && is_at(problem, {"strategy.stages", "strategy.mesh", "strategy.rpc", "topology.hosts"}))
+    if (!picture.misplaced &&
+        is_at(problem, {"strategy.stages", "strategy.mesh", "strategy.rpc", "topology.hosts"}))
       picture.misplaced = told(known.resolved.document, problem);
 }
 
 void add_keepers(ModelPicture& picture, const Resolved& e) {
   const auto keepers = keepers_of(e);
   const auto splits = layer_splits(e);
-  for (std::size_t n = 0; n < keepers.size(); ++n) picture.nodes[n].keepers = keepers[n], picture.nodes[n].split = splits[n];
+  for (std::size_t n = 0; n < keepers.size(); ++n)
+    picture.nodes[n].keepers = keepers[n], picture.nodes[n].split = splits[n];
 }
 
 QString title_of_all(const Experiment& experiment, qsizetype workers) {
   if (workers == 0) return picture_text("No device");
-  if (experiment.strategy.kind == experiment::StrategyKind::hybrid) return picture_text("All devices");
-  return experiment::has_servers(experiment.strategy.kind) ? picture_text("Every worker") : picture_text("Every device");
+  if (experiment.strategy.kind == experiment::StrategyKind::hybrid)
+    return picture_text("All devices");
+  return experiment::has_servers(experiment.strategy.kind) ? picture_text("Every worker")
+                                                           : picture_text("Every device");
 }
 
 void add_all_alike(ModelPicture& picture, const Known& known) {
   const QStringList workers = workers_of(known.resolved.document.topology);
-  ModelColumn all{-1, title_of_all(known.resolved.document, workers.size()), {}, picture.parameter_bytes, picture.activation_bytes, 1};
+  ModelColumn all{-1,
+                  title_of_all(known.resolved.document, workers.size()),
+                  {},
+                  picture.parameter_bytes,
+                  picture.activation_bytes,
+                  1};
   if (workers.size() == 1) all.rank = 0, all.title = workers.front(), all.devices = workers;
   picture.columns.push_back(std::move(all));
   picture.owners.assign(picture.nodes.size(), 0);
-  picture.kept = workers.empty() ? picture_text("No device is drawn that could have them.") : who_keeps(known.resolved.document);
+  picture.kept = workers.empty() ? picture_text("No device is drawn that could have them.")
+                                 : who_keeps(known.resolved.document);
   if (known.in_order()) add_keepers(picture, known.resolved);
 }
 
@@ -239,8 +292,10 @@ QString shared_out_by(const experiment::StageSpec& stages) {
     case experiment::Partition::cost: return picture_text("shared out by cost");
     case experiment::Partition::memory: return picture_text("shared out by memory");
     case experiment::Partition::measured:
-      return stages.times.empty() ? picture_text("shared out by cost until a run measures what they take on this machine")
-                                  : picture_text("shared out by what they took on this machine");
+      return stages.times.empty()
+                 ? picture_text(
+                       "shared out by cost until a run measures what they take on this machine")
+                 : picture_text("shared out by what they took on this machine");
     case experiment::Partition::by_hand: break;
   }
   return picture_text("placed by hand");
@@ -250,13 +305,15 @@ QString who_has_stages(const Experiment& experiment) {
   const QString by = shared_out_by(experiment.strategy.stages);
   switch (experiment.strategy.kind) {
     case experiment::StrategyKind::rpc: return who_keeps(experiment);
-    case experiment::StrategyKind::hybrid: return picture_text("%1 Layers are %2.").arg(who_keeps(experiment), by);
+    case experiment::StrategyKind::hybrid:
+      return picture_text("%1 Layers are %2.").arg(who_keeps(experiment), by);
     default: return picture_text("Every device has some layers, %1.").arg(by);
   }
 }
 
 bool has_columns(const experiment::StrategySpec& strategy) {
-  return experiment::has_stages(strategy.kind) && (strategy.kind != experiment::StrategyKind::hybrid || strategy.mesh.pipeline > 1);
+  return experiment::has_stages(strategy.kind) &&
+         (strategy.kind != experiment::StrategyKind::hybrid || strategy.mesh.pipeline > 1);
 }
 
 }  // namespace
@@ -285,7 +342,8 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   if (picture.splits) {
     add_devices(picture, *known);
     picture.kept = who_has_stages(experiment);
-    if (experiment.strategy.kind == experiment::StrategyKind::hybrid && known->in_order()) add_keepers(picture, e);
+    if (experiment.strategy.kind == experiment::StrategyKind::hybrid && known->in_order())
+      add_keepers(picture, e);
   } else {
     add_all_alike(picture, *known);
   }
@@ -293,12 +351,14 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
 }
 
 ModelPicture with_owners(ModelPicture picture, std::vector<int> owners) {
-  for (ModelColumn& column : picture.columns) column.parameter_bytes = column.activation_bytes = 0, column.share = 0;
+  for (ModelColumn& column : picture.columns)
+    column.parameter_bytes = column.activation_bytes = 0, column.share = 0;
   for (std::size_t n = 0; n < owners.size(); ++n) {
     ModelColumn& column = picture.columns[static_cast<std::size_t>(owners[n])];
     const int table = picture.nodes[n].tied_to;
     const bool has_table = table < 0 || owners[static_cast<std::size_t>(table)] == owners[n];
-    column.parameter_bytes += has_table ? picture.nodes[n].parameter_bytes : picture.node(table).parameter_bytes;
+    column.parameter_bytes +=
+        has_table ? picture.nodes[n].parameter_bytes : picture.node(table).parameter_bytes;
     column.activation_bytes += picture.nodes[n].activation_bytes;
     column.share += picture.nodes[n].share;
   }

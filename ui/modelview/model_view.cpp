@@ -20,7 +20,8 @@ ModelView::ModelView(QWidget* parent) : QAbstractScrollArea(parent) {
   viewport()->setMouseTracking(true);
   setAccessibleName(tr("Layers of the model"));
   connect(&Theme::instance(), &Theme::changed, this, &ModelView::lay_out);
-  for (QScrollBar* bar : {verticalScrollBar(), horizontalScrollBar()}) connect(bar, &QScrollBar::valueChanged, viewport(), qOverload<>(&QWidget::update));
+  for (QScrollBar* bar : {verticalScrollBar(), horizontalScrollBar()})
+    connect(bar, &QScrollBar::valueChanged, viewport(), qOverload<>(&QWidget::update));
 }
 
 void ModelView::set_picture(const ModelPicture& picture) {
@@ -52,7 +53,9 @@ void ModelView::set_overview(bool overview) {
 }
 
 void ModelView::lay_out() {
-  geometry_ = picture_.nodes.empty() ? ModelGeometry() : ModelGeometry(picture_, model_metrics(picture_, viewport()->size(), overview_));
+  geometry_ = picture_.nodes.empty()
+                  ? ModelGeometry()
+                  : ModelGeometry(picture_, model_metrics(picture_, viewport()->size(), overview_));
   fit_scroll_bars();
   viewport()->update();
 }
@@ -62,7 +65,8 @@ void ModelView::fit_scroll_bars() {
   const QSize whole = geometry_.whole();
   const int line = fontMetrics().height();
   for (const auto& [bar, room, wanted] :
-       {std::tuple{verticalScrollBar(), body.height(), whole.height()}, {horizontalScrollBar(), body.width(), whole.width()}}) {
+       {std::tuple{verticalScrollBar(), body.height(), whole.height()},
+        {horizontalScrollBar(), body.width(), whole.width()}}) {
     bar->setPageStep(room);
     bar->setSingleStep(2 * line);
     bar->setRange(0, std::max(0, wanted - room));
@@ -83,19 +87,25 @@ ModelScene ModelView::scene() const {
           target_};
 }
 
-QRect ModelView::rect_of(int node) const { return geometry_.node_rect(node).translated(scene().origin()); }
+QRect ModelView::rect_of(int node) const {
+  return geometry_.node_rect(node).translated(scene().origin());
+}
 
 QRect ModelView::rect_of_column(int column) const {
   const ModelScene now = scene();
   return geometry_.column_rect(column).translated(now.origin()) & now.body;
 }
 
-int ModelView::node_at(const QPoint& at) const { return scene().body.contains(at) ? geometry_.node_at(rows_point(at)) : -1; }
+int ModelView::node_at(const QPoint& at) const {
+  return scene().body.contains(at) ? geometry_.node_at(rows_point(at)) : -1;
+}
 
 // In the gutter beside its rows.
 int ModelView::group_at(const QPoint& at) const {
   const QPoint rows = rows_point(at);
-  if (picture_.nodes.empty() || !scene().body.contains(at) || rows.x() >= geometry_.metrics().gutter) return -1;
+  if (picture_.nodes.empty() || !scene().body.contains(at) ||
+      rows.x() >= geometry_.metrics().gutter)
+    return -1;
   const int node = geometry_.row_at(rows.y());
   return node >= 0 && node < picture_.count() ? picture_.node(node).group : -1;
 }
@@ -120,14 +130,16 @@ void ModelView::describe() {
 }
 
 void ModelView::bring_into_view(int node) {
-  const QRect box = geometry_.node_rect(node).adjusted(0, -geometry_.metrics().gap, 0, geometry_.metrics().gap);
+  const QRect box =
+      geometry_.node_rect(node).adjusted(0, -geometry_.metrics().gap, 0, geometry_.metrics().gap);
   const QSize room = scene().body.size();
   const auto show = [](QScrollBar& bar, int from, int to, int page) {
     if (from < bar.value()) bar.setValue(from);
     else if (to > bar.value() + page) bar.setValue(to - page);
   };
   show(*verticalScrollBar(), box.top(), box.bottom(), room.height());
-  show(*horizontalScrollBar(), box.left() - geometry_.metrics().lane, box.right() + geometry_.metrics().lane, room.width());
+  show(*horizontalScrollBar(), box.left() - geometry_.metrics().lane,
+       box.right() + geometry_.metrics().lane, room.width());
 }
 
 void ModelView::paintEvent(QPaintEvent*) {
@@ -144,13 +156,15 @@ void ModelView::paint_nothing(QPainter& painter) const {
   const QRect room = viewport()->rect().adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid);
   const QRect large = QFontMetrics(theme.font(1.2, true)).boundingRect(room, kLines, empty_title_);
   const QRect small = QFontMetrics(theme.font()).boundingRect(room, kLines, empty_hint_);
-  const int top = std::max(room.top(), room.center().y() - (large.height() + kGrid + small.height()) / 2);
+  const int top =
+      std::max(room.top(), room.center().y() - (large.height() + kGrid + small.height()) / 2);
   painter.setFont(theme.font(1.2, true));
   painter.setPen(theme.colours().text);
   painter.drawText(QRect(room.left(), top, room.width(), large.height()), kLines, empty_title_);
   painter.setFont(theme.font());
   painter.setPen(theme.colours().dim);
-  painter.drawText(QRect(room.left(), top + large.height() + kGrid, room.width(), small.height()), kLines, empty_hint_);
+  painter.drawText(QRect(room.left(), top + large.height() + kGrid, room.width(), small.height()),
+                   kLines, empty_hint_);
 }
 
 bool ModelView::viewportEvent(QEvent* event) {
@@ -168,7 +182,8 @@ QString ModelView::tip_at(const QPoint& at) const {
   if (const int node = node_at(at); node >= 0) return sentence(picture_, node);
   const int column = at.y() < scene().body.top() ? geometry_.column_at(rows_point(at).x()) : -1;
   if (column >= 0 && !picture_.splits) return picture_.kept;
-  return column < 0 ? QString() : column_sentence(picture_.columns[static_cast<std::size_t>(column)]);
+  return column < 0 ? QString()
+                    : column_sentence(picture_.columns[static_cast<std::size_t>(column)]);
 }
 
 void ModelView::changeEvent(QEvent* event) {
@@ -177,7 +192,8 @@ void ModelView::changeEvent(QEvent* event) {
 }
 
 void ModelView::resizeEvent(QResizeEvent* event) {
-  const bool in_sight = current_ >= 0 && QRect(QPoint(), event->oldSize()).contains(rect_of(current_).center());
+  const bool in_sight =
+      current_ >= 0 && QRect(QPoint(), event->oldSize()).contains(rect_of(current_).center());
   QAbstractScrollArea::resizeEvent(event);
   if (overview_) lay_out();
   else fit_scroll_bars();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model as a graph that is looked at, selected in and dragged: below each other what it is made of, beside each other the devices. It shows a picture and
-// changes none: what is to be moved it says. Everything can be done with the keyboard alone.
+// The model as a graph that is looked at, selected in and dragged: below each other what it is made
+// of, beside each other the devices. It shows a picture and changes none: what is to be moved it
+// says. Everything can be done with the keyboard alone.
 #pragma once
 
 #include <QAbstractScrollArea>

@@ -64,7 +64,9 @@ void ModelView::mouseMoveEvent(QMouseEvent* event) {
     if ((at - *pressed_).manhattanLength() >= QApplication::startDragDistance()) start_drag();
     return;
   }
-  const int row = picture_.nodes.empty() || !scene().body.contains(at) ? -1 : geometry_.row_at(rows_point(at).y());
+  const int row = picture_.nodes.empty() || !scene().body.contains(at)
+                      ? -1
+                      : geometry_.row_at(rows_point(at).y());
   const int hovered = row < picture_.count() ? row : -1;
   if (hovered != hovered_) viewport()->update();
   hovered_ = hovered;
@@ -73,7 +75,8 @@ void ModelView::mouseMoveEvent(QMouseEvent* event) {
 
 // Of several that are selected, one that is clicked and not dragged is the only one.
 void ModelView::mouseReleaseEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton && pressed_ && pressed_node_ >= 0) click(pressed_node_, event->modifiers());
+  if (event->button() == Qt::LeftButton && pressed_ && pressed_node_ >= 0)
+    click(pressed_node_, event->modifiers());
   pressed_.reset();
   pressed_node_ = -1;
 }
@@ -99,12 +102,15 @@ void ModelView::wheelEvent(QWheelEvent* event) {
 
 // Before an action of the menus takes the key for the drawing.
 bool ModelView::event(QEvent* event) {
-  if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->matches(QKeySequence::SelectAll)) event->accept();
+  if (event->type() == QEvent::ShortcutOverride &&
+      static_cast<QKeyEvent*>(event)->matches(QKeySequence::SelectAll))
+    event->accept();
   return QAbstractScrollArea::event(event);
 }
 
 void ModelView::keyPressEvent(QKeyEvent* event) {
-  if (picture_.nodes.empty() || !(move_by_key(*event) || walk_by_key(*event))) return QAbstractScrollArea::keyPressEvent(event);
+  if (picture_.nodes.empty() || !(move_by_key(*event) || walk_by_key(*event)))
+    return QAbstractScrollArea::keyPressEvent(event);
   event->accept();
 }
 
@@ -112,13 +118,18 @@ void ModelView::keyPressEvent(QKeyEvent* event) {
 bool ModelView::move_by_key(const QKeyEvent& event) {
   const bool left = event.key() == Qt::Key_Left, right = event.key() == Qt::Key_Right;
   if (!(event.modifiers() & Qt::AltModifier) || (!left && !right)) return false;
-  if (selected_.empty()) return emit refused(tr("Select a layer first: it is moved to the next column.")), true;
+  if (selected_.empty())
+    return emit refused(tr("Select a layer first: it is moved to the next column.")), true;
   if (const auto why = fixed(picture_)) return emit refused(refusal_words(*why)), true;
-  const int from = picture_.owners[static_cast<std::size_t>(selected_.contains(current_) ? current_ : *selected_.begin())];
+  const int from = picture_.owners[static_cast<std::size_t>(
+      selected_.contains(current_) ? current_ : *selected_.begin())];
   const int to = from + (left ? -1 : 1);
-  const bool there = to >= 0 && to < static_cast<int>(picture_.columns.size()) && picture_.columns[static_cast<std::size_t>(to)].place >= 0;
+  const bool there = to >= 0 && to < static_cast<int>(picture_.columns.size()) &&
+                     picture_.columns[static_cast<std::size_t>(to)].place >= 0;
   if (there) emit move_wanted(selected_, to);
-  else emit refused(left ? tr("There is no device before the first one.") : tr("There is no device after the last one."));
+  else
+    emit refused(left ? tr("There is no device before the first one.")
+                      : tr("There is no device after the last one."));
   return true;
 }
 
@@ -163,9 +174,12 @@ void ModelView::fill_menu(QMenu& menu) {
   for (int c = 0; c < static_cast<int>(picture_.columns.size()); ++c) {
     const ModelColumn& column = picture_.columns[static_cast<std::size_t>(c)];
     if (column.place < 0) continue;
-    const QString what = column.rank < 0 ? tr("Move to %1").arg(column.title.toLower()) : tr("Move to rank %1, %2").arg(column.rank).arg(column.title);
+    const QString what = column.rank < 0
+                             ? tr("Move to %1").arg(column.title.toLower())
+                             : tr("Move to rank %1, %2").arg(column.rank).arg(column.title);
     QAction* action = menu.addAction(what, this, [this, c] { emit move_wanted(selected_, c); });
-    action->setEnabled(std::ranges::any_of(selected_, [&](int n) { return picture_.owners[static_cast<std::size_t>(n)] != c; }));
+    action->setEnabled(std::ranges::any_of(
+        selected_, [&](int n) { return picture_.owners[static_cast<std::size_t>(n)] != c; }));
   }
 }
 

@@ -12,19 +12,27 @@
 namespace trainyard::ui {
 namespace {
 
-QString model_text(const char* source) { return QCoreApplication::translate("model_words", source); }
-QString flops(std::int64_t count) { return words(base::with_unit(static_cast<double>(count), "flop")); }
+QString model_text(const char* source) {
+  return QCoreApplication::translate("model_words", source);
+}
+QString flops(std::int64_t count) {
+  return words(base::with_unit(static_cast<double>(count), "flop"));
+}
 
 QString parameters_words(std::int64_t count, std::int64_t size) {
-  return count == 0 ? model_text("no parameters") : model_text("%1, %2").arg(counted(count, model_text("parameters")), size_words(size));
+  return count == 0
+             ? model_text("no parameters")
+             : model_text("%1, %2").arg(counted(count, model_text("parameters")), size_words(size));
 }
 
 // Where it is, and what it hangs together with besides the one before it.
 QStringList bonds(const ModelPicture& picture, const ModelNode& node) {
   QStringList said;
-  if (node.tied_to >= 0) said << model_text("learns the table of layer %1").arg(picture.node(node.tied_to).place);
+  if (node.tied_to >= 0)
+    said << model_text("learns the table of layer %1").arg(picture.node(node.tied_to).place);
   if (node.reads_samples) said << model_text("looks up rows that the samples name");
-  if (node.addend >= 0) said << model_text("adds the output of layer %1").arg(picture.node(node.addend).place);
+  if (node.addend >= 0)
+    said << model_text("adds the output of layer %1").arg(picture.node(node.addend).place);
   return said;
 }
 
@@ -37,7 +45,9 @@ QString ranks_words(const std::vector<int>& list) {
 // What a layer is split by.
 QString split_noun(const LayerSplit& split) {
   switch (split.by) {
-    case model::Split::outputs: return split.in_thirds ? model_text("outputs of query, key and value") : model_text("outputs");
+    case model::Split::outputs:
+      return split.in_thirds ? model_text("outputs of query, key and value")
+                             : model_text("outputs");
     case model::Split::inputs: return model_text("inputs");
     case model::Split::rows: return model_text("rows");
     case model::Split::none: break;
@@ -48,7 +58,9 @@ QString split_noun(const LayerSplit& split) {
 // "32 of 64 outputs each"; parts need not be alike.
 QString share_of_split(const LayerSplit& split) {
   const auto [least, most] = std::ranges::minmax(split.parts, {}, &LayerPart::count);
-  const QString each = least.count == most.count ? grouped(most.count) : model_text("%1 or %2").arg(grouped(least.count), grouped(most.count));
+  const QString each = least.count == most.count
+                           ? grouped(most.count)
+                           : model_text("%1 or %2").arg(grouped(least.count), grouped(most.count));
   return model_text("%1 of %2 %3 each").arg(each, grouped(split.of), split_noun(split));
 }
 
@@ -56,22 +68,28 @@ QString share_of_split(const LayerSplit& split) {
 QString parts_words(const LayerSplit& split) {
   QStringList said;
   for (const LayerPart& part : split.parts)
-    said << (part.ranks.size() == 1 ? model_text("%1 has %2 to %3") : model_text("%1 have %2 to %3"))
-                .arg(ranks_words(part.ranks), grouped(part.first), grouped(part.first + part.count - 1));
+    said << (part.ranks.size() == 1 ? model_text("%1 has %2 to %3")
+                                    : model_text("%1 have %2 to %3"))
+                .arg(ranks_words(part.ranks), grouped(part.first),
+                     grouped(part.first + part.count - 1));
   return model_text("of its %1 %2 %3").arg(grouped(split.of), split_noun(split), said.join(", "));
 }
 
 QString owner_words(const ModelNode& node, const ModelColumn& column) {
   if (!node.split.parts.empty()) return parts_words(node.split);
   if (!node.keepers.empty())
-    return (node.parameters > 0 || node.tied_to >= 0 ? model_text("its parameters are kept by %1") : model_text("on %1")).arg(kept_words(node));
-  return column.rank < 0 ? model_text("on %1").arg(column.title.toLower()) : model_text("on %1, rank %2").arg(column.title).arg(column.rank);
+    return (node.parameters > 0 || node.tied_to >= 0 ? model_text("its parameters are kept by %1")
+                                                     : model_text("on %1"))
+        .arg(kept_words(node));
+  return column.rank < 0 ? model_text("on %1").arg(column.title.toLower())
+                         : model_text("on %1, rank %2").arg(column.title).arg(column.rank);
 }
 
 }  // namespace
 
 std::array<QString, kFigures> figure_headings() {
-  return {model_text("Output"), model_text("Parameters"), model_text("in bytes"), model_text("Activations"), model_text("Work"), model_text("Share")};
+  return {model_text("Output"),      model_text("Parameters"), model_text("in bytes"),
+          model_text("Activations"), model_text("Work"),       model_text("Share")};
 }
 
 std::array<QString, kFigures> figures_of(const ModelNode& node) {
@@ -90,36 +108,54 @@ QString share_words(double share) { return QString::number(100 * share, 'f', 1) 
 QString kept_words(const ModelNode& node) {
   if (node.keepers.empty()) return {};
   const QString ranks = ranks_words(node.keepers);
-  return node.split.parts.empty() ? ranks : model_text("%1: %2").arg(ranks, share_of_split(node.split));
+  return node.split.parts.empty() ? ranks
+                                  : model_text("%1: %2").arg(ranks, share_of_split(node.split));
 }
 
 QString kept_heading() { return model_text("Kept by"); }
 
-QString group_words(const ModelGroup& group) { return model_text("%1 of the work").arg(share_words(group.share)); }
+QString group_words(const ModelGroup& group) {
+  return model_text("%1 of the work").arg(share_words(group.share));
+}
 
-QString column_words(const ModelColumn& column) { return model_text("%1, %2").arg(share_words(column.share), size_words(column.parameter_bytes)); }
+QString column_words(const ModelColumn& column) {
+  return model_text("%1, %2").arg(share_words(column.share), size_words(column.parameter_bytes));
+}
 
 QString column_sentence(const ModelColumn& column) {
-  const QString all = column.devices.isEmpty() ? column.title : model_text("%1 (%2)").arg(column.title, column.devices.join(", "));
-  const QString who = column.rank < 0 ? all : model_text("%1, rank %2").arg(column.title).arg(column.rank);
+  const QString all = column.devices.isEmpty()
+                          ? column.title
+                          : model_text("%1 (%2)").arg(column.title, column.devices.join(", "));
+  const QString who =
+      column.rank < 0 ? all : model_text("%1, rank %2").arg(column.title).arg(column.rank);
   return model_text("%1: %2 of the work; %3 of parameters; activations of a micro-batch %4.")
-      .arg(who, share_words(column.share), size_words(column.parameter_bytes), size_words(column.activation_bytes));
+      .arg(who, share_words(column.share), size_words(column.parameter_bytes),
+           size_words(column.activation_bytes));
 }
 
 QString totals(const ModelPicture& picture) {
-  return model_text("%1, %2. Activations of a micro-batch of %3: %4. Work: %5 a sample, forward and backward.")
-      .arg(counted(picture.nodes.size(), model_text("layers")), parameters_words(picture.parameters, picture.parameter_bytes),
-           counted(picture.batch, model_text("samples")), size_words(picture.activation_bytes), flops(picture.flops));
+  return model_text(
+             "%1, %2. Activations of a micro-batch of %3: %4. Work: %5 a sample, forward and "
+             "backward.")
+      .arg(counted(picture.nodes.size(), model_text("layers")),
+           parameters_words(picture.parameters, picture.parameter_bytes),
+           counted(picture.batch, model_text("samples")), size_words(picture.activation_bytes),
+           flops(picture.flops));
 }
 
 QString sentence(const ModelPicture& picture, int number) {
   const ModelNode& node = picture.node(number);
   QStringList said{
-      model_text("output %1").arg(node.output), parameters_words(node.parameters, node.parameter_bytes),
+      model_text("output %1").arg(node.output),
+      parameters_words(node.parameters, node.parameter_bytes),
       model_text("activations of a micro-batch %1").arg(size_words(node.activation_bytes)),
-      model_text("%1 forward and %2 backward a sample, %3 of all").arg(flops(node.forward_flops), flops(node.backward_flops), share_words(node.share))};
+      model_text("%1 forward and %2 backward a sample, %3 of all")
+          .arg(flops(node.forward_flops), flops(node.backward_flops), share_words(node.share))};
   said << bonds(picture, node) << owner_words(node, picture.column_of(number));
-  const QString group = node.group < 0 ? QString() : model_text(" (%1)").arg(picture.groups[static_cast<std::size_t>(node.group)].title);
+  const QString group =
+      node.group < 0
+          ? QString()
+          : model_text(" (%1)").arg(picture.groups[static_cast<std::size_t>(node.group)].title);
   return node.name + group + ": " + said.join("; ") + ".";
 }
 
@@ -130,15 +166,19 @@ QString details(const ModelPicture& picture, const Nodes& nodes) {
   double share = 0;
   for (const int number : nodes) {
     const ModelNode& node = picture.node(number);
-    parameters += node.parameters, size += node.parameter_bytes, activations += node.activation_bytes, work += node.flops(), share += node.share;
+    parameters += node.parameters, size += node.parameter_bytes,
+        activations += node.activation_bytes, work += node.flops(), share += node.share;
   }
   return model_text("%1 selected: %2; activations of a micro-batch %3; %4 a sample, %5 of all.")
-      .arg(layers_in_words(places_of(picture, nodes)), parameters_words(parameters, size), size_words(activations), flops(work), share_words(share));
+      .arg(layers_in_words(places_of(picture, nodes)), parameters_words(parameters, size),
+           size_words(activations), flops(work), share_words(share));
 }
 
 QString refusal_words(const base::Problem& problem) {
   const QString what = words(problem.what), advice = words(problem.advice);
-  const QString accepted = problem.accepted.empty() ? QString() : model_text(" (accepted: %1)").arg(words(problem.accepted));
+  const QString accepted = problem.accepted.empty()
+                               ? QString()
+                               : model_text(" (accepted: %1)").arg(words(problem.accepted));
   return what + accepted + "." + (advice.isEmpty() ? QString() : " " + advice);
 }
 

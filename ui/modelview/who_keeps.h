@@ -9,11 +9,12 @@
 
 namespace trainyard::ui {
 
-// In a sentence: "Every device has all layers, with the same parameters as all others." Of any experiment with workers.
+// In a sentence: "Every device has all layers, with the same parameters as all others." Of any
+// experiment with workers.
 QString who_keeps(const experiment::Experiment& experiment);
 
-// By segment, the ranks that keep its parameters, where not all do that compute by them: servers, a storage, rank 0 of data_parallel, those of a stage, and of
-// a layer in parts. Else none.
+// By segment, the ranks that keep its parameters, where not all do that compute by them: servers, a
+// storage, rank 0 of data_parallel, those of a stage, and of a layer in parts. Else none.
 std::vector<std::vector<int>> keepers_of(const experiment::Resolved& experiment);
 
 // Which part of a layer who has: of what it is split by [first, first + count).

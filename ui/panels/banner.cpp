@@ -44,7 +44,8 @@ QStringList wrapped(const QString& text, const QFont& font, int width) {
 
 // The first of them, which end in "…".
 QString beginning(const QStringList& lines, const QFontMetrics& metrics, int width) {
-  const QString last = metrics.elidedText(lines[kLines - 1].trimmed() + " …", Qt::ElideRight, width);
+  const QString last =
+      metrics.elidedText(lines[kLines - 1].trimmed() + " …", Qt::ElideRight, width);
   return lines.first(kLines - 1).join('\n') + '\n' + last;
 }
 
@@ -63,9 +64,11 @@ Banner::Banner(QWidget* parent)
       close_(tool(this, "close", tr("Close this message"))) {
   build();
   connect(more_, &QToolButton::toggled, this, &Banner::fit);
-  connect(copy_, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(text()); });
+  connect(copy_, &QToolButton::clicked, this,
+          [this] { QGuiApplication::clipboard()->setText(text()); });
   connect(close_, &QToolButton::clicked, this, [this] { hide(), emit closed(); });
-  connect(&Theme::instance(), &Theme::changed, this, &Banner::fit, Qt::QueuedConnection);  // its labels first
+  connect(&Theme::instance(), &Theme::changed, this, &Banner::fit,
+          Qt::QueuedConnection);  // its labels first
   hide();
 }
 
@@ -91,7 +94,9 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
   kind_ = kind;
   ++texts_;
   over_ = {};
-  title_->set_tint(kind == Kind::error ? Tint::error : kind == Kind::warning ? Tint::warning : Tint::text);
+  title_->set_tint(kind == Kind::error     ? Tint::error
+                   : kind == Kind::warning ? Tint::warning
+                                           : Tint::text);
   title_->setText(title);
   whole_ = text.trimmed();
   more_->setChecked(false);
@@ -110,14 +115,17 @@ bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::Lef
 // For title and text: beside the buttons, or above them.
 int Banner::room(bool with_more) const {
   const QMargins margins = layout()->contentsMargins();
-  return whole_row_->direction() == QBoxLayout::LeftToRight ? room_beside(with_more) : width() - margins.left() - margins.right();
+  return whole_row_->direction() == QBoxLayout::LeftToRight
+             ? room_beside(with_more)
+             : width() - margins.left() - margins.right();
 }
 
 int Banner::room_beside(bool with_more) const {
   const QMargins margins = layout()->contentsMargins();
   int room = width() - margins.left() - margins.right();
   for (const QWidget* button : buttons())
-    if (button == more_ ? with_more : !button->isHidden()) room -= button->sizeHint().width() + layout()->spacing();
+    if (button == more_ ? with_more : !button->isHidden())
+      room -= button->sizeHint().width() + layout()->spacing();
   return room;
 }
 
@@ -125,7 +133,8 @@ int Banner::room_beside(bool with_more) const {
 void Banner::fit() {
   const bool beside = room_beside(true) >= kFewLetters * text_->fontMetrics().averageCharWidth();
   whole_row_->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
-  const int needed = title_->fontMetrics().horizontalAdvance(title_->text()) + 2 * kGrid + text_->fontMetrics().horizontalAdvance(whole_);
+  const int needed = title_->fontMetrics().horizontalAdvance(title_->text()) + 2 * kGrid +
+                     text_->fontMetrics().horizontalAdvance(whole_);
   const bool one_line = needed + kGrid < room(false) && !whole_.contains('\n');
   title_->setWordWrap(!one_line);
   words_->setSpacing(one_line ? 2 * kGrid : 2);
@@ -135,10 +144,13 @@ void Banner::fit() {
 
 // What is long is cut where it would wrap into too many lines.
 void Banner::fit_text() {
-  const bool is_long = !in_one_line() && wrapped(whole_, text_->font(), room(false)).size() > kLines;
+  const bool is_long =
+      !in_one_line() && wrapped(whole_, text_->font(), room(false)).size() > kLines;
   more_->setVisible(is_long);
-  const QStringList lines = is_long && !more_->isChecked() ? wrapped(whole_, text_->font(), room(true)) : QStringList();
-  const QString shown = lines.size() > kLines ? beginning(lines, text_->fontMetrics(), room(true)) : whole_;
+  const QStringList lines =
+      is_long && !more_->isChecked() ? wrapped(whole_, text_->font(), room(true)) : QStringList();
+  const QString shown =
+      lines.size() > kLines ? beginning(lines, text_->fontMetrics(), room(true)) : whole_;
   if (shown != text_->text()) text_->setText(shown);
 }
 
@@ -154,15 +166,22 @@ void Banner::look_again() {
 void Banner::show_problem(const QString& title, const base::Problem& problem) {
   QString text = QString::fromStdString(problem.what);
   if (!problem.where.empty()) text = QString::fromStdString(problem.where) + ": " + text;
-  if (!problem.accepted.empty()) text += "\n" + tr("Accepted: %1").arg(QString::fromStdString(problem.accepted));
-  if (!problem.advice.empty()) text += "\n" + tr("What to do: %1").arg(QString::fromStdString(problem.advice));
+  if (!problem.accepted.empty())
+    text += "\n" + tr("Accepted: %1").arg(QString::fromStdString(problem.accepted));
+  if (!problem.advice.empty())
+    text += "\n" + tr("What to do: %1").arg(QString::fromStdString(problem.advice));
   show_text(Kind::error, title, text);
 }
 
-void Banner::offer(const QString& label, const std::function<bool()>& act) { show_offer(*act_, label, act); }
-void Banner::offer_also(const QString& label, const std::function<bool()>& act) { show_offer(*also_, label, act); }
+void Banner::offer(const QString& label, const std::function<bool()>& act) {
+  show_offer(*act_, label, act);
+}
+void Banner::offer_also(const QString& label, const std::function<bool()>& act) {
+  show_offer(*also_, label, act);
+}
 
-void Banner::show_offer(QPushButton& button, const QString& label, const std::function<bool()>& act) {
+void Banner::show_offer(QPushButton& button, const QString& label,
+                        const std::function<bool()>& act) {
   button.setText(label);
   button.show();
   button.disconnect();
@@ -172,13 +191,17 @@ void Banner::show_offer(QPushButton& button, const QString& label, const std::fu
   fit();
 }
 
-QString Banner::text() const { return title_->text() + (whole_.isEmpty() ? QString() : "\n" + whole_); }
+QString Banner::text() const {
+  return title_->text() + (whole_.isEmpty() ? QString() : "\n" + whole_);
+}
 
 void Banner::paintEvent(QPaintEvent*) {
   const Colours& c = Theme::instance().colours();
   QPainter painter(this);
   painter.fillRect(rect(), c.card);
-  painter.fillRect(QRect(0, 0, kGrid / 2, height()), kind_ == Kind::error ? c.error : kind_ == Kind::warning ? c.warning : c.accent);
+  painter.fillRect(QRect(0, 0, kGrid / 2, height()), kind_ == Kind::error     ? c.error
+                                                     : kind_ == Kind::warning ? c.warning
+                                                                              : c.accent);
   painter.fillRect(QRect(0, height() - 1, width(), 1), c.border);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A strip above the canvas for what a person must know now: an error with what to do next, or an offer. One line where that
-// holds it, and never more than a few until a person asks for the rest. Stays until it is closed; its text can be copied.
+// A strip above the canvas for what a person must know now: an error with what to do next, or an
+// offer. One line where that holds it, and never more than a few until a person asks for the rest.
+// Stays until it is closed; its text can be copied.
 #pragma once
 
 #include <QFrame>
@@ -24,10 +25,11 @@ class Banner : public QFrame {
   explicit Banner(QWidget* parent = nullptr);
   void show_text(Kind kind, const QString& title, const QString& text);
   void show_problem(const QString& title, const base::Problem& problem);  // where, what, what to do
-  // What can be done about it, as a button; until the next text. The banner closes when `act` says that all is done, unless that showed
-  // another text.
+  // What can be done about it, as a button; until the next text. The banner closes when `act` says
+  // that all is done, unless that showed another text.
   void offer(const QString& label, const std::function<bool()>& act);
-  void offer_also(const QString& label, const std::function<bool()>& act);  // a second one, before it
+  void offer_also(const QString& label,
+                  const std::function<bool()>& act);  // a second one, before it
   // It closes by itself when it is looked at again and `over` holds; until the next text.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void look_again();

@@ -13,18 +13,25 @@ namespace {
 
 constexpr std::size_t kLinesUntimed = 64;  // between two looks at the clock
 constexpr qint64 kLookNanoseconds = 6'000'000;
-constexpr int kShownCharacters = 400;  // of a line: more take long to paint, and no window is that wide
+constexpr int kShownCharacters =
+    400;  // of a line: more take long to paint, and no window is that wide
 
-QString beginning(const QString& text) { return text.size() <= kShownCharacters ? text : text.left(kShownCharacters) + "…"; }
+QString beginning(const QString& text) {
+  return text.size() <= kShownCharacters ? text : text.left(kShownCharacters) + "…";
+}
 
 }  // namespace
 
-QString who(int rank) { return rank < 0 ? LogModel::tr("coordinator") : LogModel::tr("rank %1").arg(rank); }
+QString who(int rank) {
+  return rank < 0 ? LogModel::tr("coordinator") : LogModel::tr("rank %1").arg(rank);
+}
 
 bool LogFilter::passes(const telemetry::LogLine& line) const {
   if (rank != kEverybody && line.rank != rank) return false;
-  const auto level = kLogLevels.indexOf(QLatin1String(line.level.data(), static_cast<qsizetype>(line.level.size())));
-  return (level < 0 || level >= least_level) && (text.isEmpty() || QString::fromStdString(line.text).contains(text, Qt::CaseInsensitive));
+  const auto level = kLogLevels.indexOf(
+      QLatin1String(line.level.data(), static_cast<qsizetype>(line.level.size())));
+  return (level < 0 || level >= least_level) &&
+         (text.isEmpty() || QString::fromStdString(line.text).contains(text, Qt::CaseInsensitive));
 }
 
 LogModel::LogModel(QObject* parent) : QAbstractTableModel(parent) {}
@@ -68,13 +75,18 @@ void LogModel::look() {
   else emit looked_through();
 }
 
-// Nearly always all of them go to the end, as one piece; only the ranks' first words, said at the same moment, overtake each other.
+// Nearly always all of them go to the end, as one piece; only the ranks' first words, said at the
+// same moment, overtake each other.
 void LogModel::show(std::vector<std::uint32_t> passed) {
-  const auto seconds = [&log = run_->history().log()](std::uint32_t number) { return log[number].seconds; };
+  const auto seconds = [&log = run_->history().log()](std::uint32_t number) {
+    return log[number].seconds;
+  };
   if (!std::ranges::is_sorted(passed, {}, seconds)) std::ranges::stable_sort(passed, {}, seconds);
   for (auto first = passed.begin(); first != passed.end();) {
     const auto next = std::ranges::upper_bound(shown_, seconds(*first), {}, seconds);
-    const auto last = next == shown_.end() ? passed.end() : std::ranges::lower_bound(first, passed.end(), seconds(*next), {}, seconds);
+    const auto last = next == shown_.end() ? passed.end()
+                                           : std::ranges::lower_bound(first, passed.end(),
+                                                                      seconds(*next), {}, seconds);
     const int row = static_cast<int>(next - shown_.begin());
     beginInsertRows({}, row, row + static_cast<int>(last - first) - 1);
     shown_.insert(next, first, last);
@@ -83,7 +95,9 @@ void LogModel::show(std::vector<std::uint32_t> passed) {
   }
 }
 
-int LogModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(shown_.size()); }
+int LogModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(shown_.size());
+}
 int LogModel::columnCount(const QModelIndex&) const { return column_count; }
 
 QVariant LogModel::data(const QModelIndex& index, int role) const {
@@ -92,8 +106,10 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
   const Colours& colours = Theme::instance().colours();
   if (role == Qt::ForegroundRole && log.level == "error") return QBrush(colours.error);
   if (role == Qt::ForegroundRole && log.level == "warning") return QBrush(colours.warning);
-  if (role == Qt::ForegroundRole && index.column() == rank_column && log.rank >= 0) return QBrush(Theme::instance().series_colour(log.rank));
-  if (role == Qt::ToolTipRole && index.column() == text_column) return QString::fromStdString(log.text);
+  if (role == Qt::ForegroundRole && index.column() == rank_column && log.rank >= 0)
+    return QBrush(Theme::instance().series_colour(log.rank));
+  if (role == Qt::ToolTipRole && index.column() == text_column)
+    return QString::fromStdString(log.text);
   if (role != Qt::DisplayRole) return {};
   switch (index.column()) {
     case time_column: return QString::number(log.seconds, 'f', 3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log lines of a run that pass a filter, as a table in order of time: a line that arrives late goes where it belongs. A log may
-// have millions of lines: they are looked through a few milliseconds at a time, in order of arrival.
+// The log lines of a run that pass a filter, as a table in order of time: a line that arrives late
+// goes where it belongs. A log may have millions of lines: they are looked through a few
+// milliseconds at a time, in order of arrival.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -31,14 +32,17 @@ class LogModel : public QAbstractTableModel {
 
   void set_run(Run* run);  // may be null
   void set_filter(const LogFilter& filter);
-  const telemetry::LogLine& line(int row) const { return run_->history().log()[static_cast<std::size_t>(shown_[static_cast<std::size_t>(row)])]; }
+  const telemetry::LogLine& line(int row) const {
+    return run_->history().log()[static_cast<std::size_t>(shown_[static_cast<std::size_t>(row)])];
+  }
   bool looking() const { return looked_ < lines(); }  // not all lines have been looked at
   std::size_t lines() const { return run_ ? run_->history().log().size() : 0; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+  QVariant headerData(int section, Qt::Orientation orientation,
+                      int role = Qt::DisplayRole) const override;
 
  signals:
   void looked_through();  // to the last line that there is

@@ -50,7 +50,8 @@ void LogPanel::build_bar() {
   rank_->setAccessibleName(tr("Whose lines are shown"));
   level_ = new QComboBox(bar);
   level_->setAccessibleName(tr("Least level that is shown"));
-  for (const QString& level : kLogLevels) level_->addItem(level == kLogLevels.last() ? tr("errors only") : tr("%1 and above").arg(level));
+  for (const QString& level : kLogLevels)
+    level_->addItem(level == kLogLevels.last() ? tr("errors only") : tr("%1 and above").arg(level));
   level_->setCurrentIndex(kInfo);
   find_ = new QLineEdit(bar);
   find_->setPlaceholderText(tr("Filter by text"));
@@ -61,9 +62,11 @@ void LogPanel::build_bar() {
   follow_->setChecked(true);
   auto* copy_button = new QToolButton(bar);
   copy_button->setIcon(icon("copy"));
-  copy_button->setToolTip(tr("Copy the selected lines, else all that are shown; of very many the newest"));
+  copy_button->setToolTip(
+      tr("Copy the selected lines, else all that are shown; of very many the newest"));
   copy_button->setAccessibleName(tr("Copy"));
-  for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(level_)}) row->addWidget(widget);
+  for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(level_)})
+    row->addWidget(widget);
   row->addWidget(find_, 1);
   row->addWidget(follow_);
   row->addWidget(copy_button);
@@ -88,8 +91,11 @@ void LogPanel::build_table() {
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   const auto fit = [this] {
-    table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().lineSpacing() + kGrid / 2);
-    for (const auto& [section, characters] : {std::pair{LogModel::time_column, 10}, {LogModel::rank_column, 13}, {LogModel::level_column, 9}})
+    table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().lineSpacing() +
+                                                    kGrid / 2);
+    for (const auto& [section, characters] : {std::pair{LogModel::time_column, 10},
+                                              {LogModel::rank_column, 13},
+                                              {LogModel::level_column, 9}})
       table_->setColumnWidth(section, table_->fontMetrics().horizontalAdvance('0') * characters);
   };
   fit();
@@ -154,9 +160,14 @@ QString LogPanel::note() const { return note_->isHidden() ? QString() : note_->t
 void LogPanel::show_note() {
   const int rank = rank_->currentData().toInt();
   QStringList said;
-  const bool filtered = level_->currentIndex() > 0 || !find_->text().isEmpty(), none = model_.rowCount() == 0;
-  if (model_.lines() == 0) said << tr("Nothing yet. What the coordinator and the ranks say is gathered here while a run lives.");
-  else if (none && model_.looking()) said << tr("Looking through %1 ...").arg(counted(static_cast<qint64>(model_.lines()), tr("lines")));
+  const bool filtered = level_->currentIndex() > 0 || !find_->text().isEmpty(),
+             none = model_.rowCount() == 0;
+  if (model_.lines() == 0)
+    said << tr(
+        "Nothing yet. What the coordinator and the ranks say is gathered here while a run lives.");
+  else if (none && model_.looking())
+    said << tr("Looking through %1 ...")
+                .arg(counted(static_cast<qint64>(model_.lines()), tr("lines")));
   else if (none && filtered) said << tr("No line passes the filter.");
   else if (none) said << tr("Nothing was logged by %1.").arg(who(rank));
   if (rank != LogFilter::kEverybody && run_) said << printed(rank);
@@ -187,7 +198,8 @@ QList<int> LogPanel::chosen_rows() const {
     for (int row = std::max(first, last - kMostCopied); row <= last; ++row) rows << row;
   };
   QList<int> rows;
-  for (const QItemSelectionRange& range : table_->selectionModel()->selection()) add(rows, range.top(), range.bottom());
+  for (const QItemSelectionRange& range : table_->selectionModel()->selection())
+    add(rows, range.top(), range.bottom());
   if (rows.isEmpty()) add(rows, 0, model_.rowCount() - 1);
   std::ranges::sort(rows);
   return rows;
@@ -197,18 +209,22 @@ QString LogPanel::text() const {
   const QList<int> rows = chosen_rows();
   QStringList newest;
   qsizetype characters = 0;
-  for (auto row = rows.rbegin(); row != rows.rend() && newest.size() < kMostCopied && characters < kMostCopiedCharacters; ++row) {
+  for (auto row = rows.rbegin();
+       row != rows.rend() && newest.size() < kMostCopied && characters < kMostCopiedCharacters;
+       ++row) {
     newest << copied(*row);
     characters += newest.last().size();
   }
-  if (newest.size() < rows.size()) newest << tr("(only the newest %1)").arg(counted(newest.size(), tr("lines")));
+  if (newest.size() < rows.size())
+    newest << tr("(only the newest %1)").arg(counted(newest.size(), tr("lines")));
   std::ranges::reverse(newest);
   return newest.join("\n");
 }
 
 QString LogPanel::copied(int row) const {
   QStringList cells;
-  for (const int column : {LogModel::time_column, LogModel::rank_column, LogModel::level_column}) cells << model_.index(row, column).data().toString();
+  for (const int column : {LogModel::time_column, LogModel::rank_column, LogModel::level_column})
+    cells << model_.index(row, column).data().toString();
   return (cells << QString::fromStdString(model_.line(row).text)).join("\t");  // all of it
 }
 

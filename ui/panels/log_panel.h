@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log of the run, of all ranks in one, by rank, level and text. It follows the tail until one scrolls up. Of one rank it
-// also shows what its process printed, or says that it printed nothing.
+// The log of the run, of all ranks in one, by rank, level and text. It follows the tail until one
+// scrolls up. Of one rank it also shows what its process printed, or says that it printed nothing.
 #pragma once
 
 #include <QWidget>
@@ -21,7 +21,8 @@ class LogPanel : public QWidget {
   explicit LogPanel(QWidget* parent = nullptr);
   void set_run(Run* run);
   void show_lines_of(std::optional<int> rank);  // all of them; nothing: of everybody
-  // Of the selected lines, else of all that are shown; of very many only the newest, and it says so.
+  // Of the selected lines, else of all that are shown; of very many only the newest, and it says
+  // so.
   static constexpr int kMostCopied = 10'000, kMostCopiedCharacters = 4'000'000;
   QString text() const;
   QString note() const;  // beside the lines; "" when there is nothing to say

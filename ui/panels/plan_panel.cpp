@@ -43,7 +43,9 @@ void refill(QComboBox& combo, const QStringList& texts) {
   combo.setCurrentIndex(std::max(0, combo.findText(current)));
 }
 
-bool part_of_token(QChar c) { return c.isLetterOrNumber() || c == '.' || c == '>' || c == '<' || c == '_'; }
+bool part_of_token(QChar c) {
+  return c.isLetterOrNumber() || c == '.' || c == '>' || c == '<' || c == '_';
+}
 
 }  // namespace
 
@@ -74,9 +76,12 @@ void PlanPanel::build_bar() {
   form_->addItems({tr("grid, rank by time"), tr("text, one line an op")});
   detail_ = labelled(bar, unused, tr("&Detail"));
   detail_->addItems({tr("coarse"), tr("expanded to chunks")});
-  detail_->setToolTip(tr("Coarse: an all-reduce is one op. Expanded: its sends and receives, as ranks run them."));
+  detail_->setToolTip(
+      tr("Coarse: an all-reduce is one op. Expanded: its sends and receives, as ranks run them."));
   program_ = labelled(bar, program_label_, tr("P&rogram"));
-  program_->setToolTip(tr("A step runs one program: train; tail is the short last step of an epoch; evaluate measures held-out samples"));
+  program_->setToolTip(
+      tr("A step runs one program: train; tail is the short last step of an epoch; evaluate "
+         "measures held-out samples"));
   rank_ = labelled(bar, rank_label_, tr("R&ank"));
   row->addStretch(1);
   find_ = new QLineEdit(bar);
@@ -86,11 +91,14 @@ void PlanPanel::build_bar() {
   find_->setMaximumWidth(fontMetrics().averageCharWidth() * 32);
   row->addWidget(find_, 2);
   layout()->addWidget(bar);
-  for (QComboBox* combo : {form_, detail_, program_, rank_}) connect(combo, &QComboBox::currentIndexChanged, this, &PlanPanel::ask);
-  connect(find_, &QLineEdit::returnPressed, this, [this] { find(QApplication::keyboardModifiers() & Qt::ShiftModifier); });
+  for (QComboBox* combo : {form_, detail_, program_, rank_})
+    connect(combo, &QComboBox::currentIndexChanged, this, &PlanPanel::ask);
+  connect(find_, &QLineEdit::returnPressed, this,
+          [this] { find(QApplication::keyboardModifiers() & Qt::ShiftModifier); });
   auto* shortcut = new QShortcut(QKeySequence::Find, this);
   shortcut->setContext(Qt::WidgetWithChildrenShortcut);
-  connect(shortcut, &QShortcut::activated, find_, [this] { find_->setFocus(), find_->selectAll(); });
+  connect(shortcut, &QShortcut::activated, find_,
+          [this] { find_->setFocus(), find_->selectAll(); });
 }
 
 void PlanPanel::build_view() {
@@ -145,26 +153,39 @@ void PlanPanel::ask() {
   stale_ = false;
   shown_.reset();
   const bool grid = form_->currentIndex() == 0;
-  for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(rank_label_)}) widget->setVisible(!grid);
-  for (QWidget* widget : {static_cast<QWidget*>(program_), static_cast<QWidget*>(program_label_)}) widget->setVisible(grid);
-  QThreadPool::globalInstance()->start([panel = QPointer<PlanPanel>(this), version = ++version_, experiment = document_.experiment(),
-                                        directory = document_.directory().toStdString(), asked = asked()] {
-    const Shown shown = make(experiment, directory, asked);
-    QMetaObject::invokeMethod(qApp, [panel, version, shown] {
-      if (panel) panel->show_plan(version, shown);
-    });
-  });
+  for (QWidget* widget : {static_cast<QWidget*>(rank_), static_cast<QWidget*>(rank_label_)})
+    widget->setVisible(!grid);
+  for (QWidget* widget : {static_cast<QWidget*>(program_), static_cast<QWidget*>(program_label_)})
+    widget->setVisible(grid);
+  QThreadPool::globalInstance()->start(
+      [panel = QPointer<PlanPanel>(this), version = ++version_, experiment = document_.experiment(),
+       directory = document_.directory().toStdString(), asked = asked()] {
+        const Shown shown = make(experiment, directory, asked);
+        QMetaObject::invokeMethod(qApp, [panel, version, shown] {
+          if (panel) panel->show_plan(version, shown);
+        });
+      });
 }
 
-PlanPanel::Shown PlanPanel::make(const experiment::Experiment& experiment, const std::string& directory, const Asked& asked) {
-  const auto plan = experiment::resolve(experiment, directory).and_then(asked.expanded ? strategy::make_plan : strategy::coarse_plan);
-  if (!plan) return {asked, tr("There is no plan yet.\n\n%1").arg(QString::fromStdString(base::to_string(plan.error()))), 0, {}, true};
+PlanPanel::Shown PlanPanel::make(const experiment::Experiment& experiment,
+                                 const std::string& directory, const Asked& asked) {
+  const auto plan = experiment::resolve(experiment, directory)
+                        .and_then(asked.expanded ? strategy::make_plan : strategy::coarse_plan);
+  if (!plan)
+    return {asked,
+            tr("There is no plan yet.\n\n%1")
+                .arg(QString::fromStdString(base::to_string(plan.error()))),
+            0,
+            {},
+            true};
   Shown shown{.of = asked};
   shown.ranks = plan->ranks;
   const plan::RankPlan rank = plan->rank_plan(std::min(asked.rank, plan->ranks - 1));
-  for (const plan::Program& program : rank.programs) shown.programs << QString::fromStdString(program.name);
+  for (const plan::Program& program : rank.programs)
+    shown.programs << QString::fromStdString(program.name);
   const std::string program = rank.program(asked.program) >= 0 ? asked.program : "train";
-  shown.text = QString::fromStdString(asked.grid ? plan::grid(*plan, program) : plan::to_text(rank));
+  shown.text =
+      QString::fromStdString(asked.grid ? plan::grid(*plan, program) : plan::to_text(rank));
   return shown;
 }
 
@@ -194,7 +215,8 @@ void PlanPanel::go_to_wanted() {
   const QSignalBlocker quiet(rank_);
   set_rank(wanted.rank);
   QTextBlock block = view_->document()->begin();
-  while (block.isValid() && !block.text().startsWith("program " + wanted.program + " ")) block = block.next();
+  while (block.isValid() && !block.text().startsWith("program " + wanted.program + " "))
+    block = block.next();
   while (block.isValid() && !block.text().startsWith(wanted.token + " ")) block = block.next();
   mark(block.isValid() ? wanted.token : QString());
   if (!block.isValid()) return;
@@ -222,7 +244,8 @@ void PlanPanel::mark(const QString& token) {
   QTextEdit::ExtraSelection mark;
   mark.format.setBackground(Theme::instance().colours().selection);
   mark.format.setForeground(Theme::instance().colours().text);
-  const QRegularExpression whole("(?<![\\w.])" + QRegularExpression::escape(token) + "(?![\\w.<>])");
+  const QRegularExpression whole("(?<![\\w.])" + QRegularExpression::escape(token) +
+                                 "(?![\\w.<>])");
   for (QTextCursor at(view_->document()); !token.isEmpty();) {
     at = view_->document()->find(whole, at);
     if (at.isNull()) break;

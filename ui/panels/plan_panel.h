@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The plan of the experiment as it stands now: as text, one line an op, or as a grid of ranks by time; coarse, or expanded to
-// chunks. A click on an op marks it everywhere.
+// The plan of the experiment as it stands now: as text, one line an op, or as a grid of ranks by
+// time; coarse, or expanded to chunks. A click on an op marks it everywhere.
 #pragma once
 
 #include <QTimer>
@@ -25,7 +25,8 @@ class PlanPanel : public QWidget {
   void set_grid(bool grid);
   void set_expanded(bool expanded);
   void set_rank(int rank);
-  // Selects the line of an op in the text of a rank, coarse or expanded as the op is; as soon as the panel is looked at.
+  // Selects the line of an op in the text of a rank, coarse or expanded as the op is; as soon as
+  // the panel is looked at.
   void show_op(int rank, const QString& program, const QString& token);
   QString marked() const { return marked_; }
 
@@ -55,7 +56,8 @@ class PlanPanel : public QWidget {
   };
   void build_bar();
   void build_view();
-  static Shown make(const experiment::Experiment& experiment, const std::string& directory, const Asked& asked);
+  static Shown make(const experiment::Experiment& experiment, const std::string& directory,
+                    const Asked& asked);
   void document_changed();
   Asked asked() const;
   void ask();

@@ -23,16 +23,22 @@ enum Column { where_column, what_column, advice_column };
 QString advice_of(const base::Problem& problem) {
   QStringList parts;
   if (!problem.advice.empty()) parts << QString::fromStdString(problem.advice);
-  if (!problem.accepted.empty()) parts << ProblemsPanel::tr("Accepted: %1").arg(QString::fromStdString(problem.accepted));
+  if (!problem.accepted.empty())
+    parts << ProblemsPanel::tr("Accepted: %1").arg(QString::fromStdString(problem.accepted));
   return parts.join(" ");
 }
 
-QString path_of(const QTreeWidgetItem& item) { return item.data(where_column, Qt::UserRole).toString(); }
+QString path_of(const QTreeWidgetItem& item) {
+  return item.data(where_column, Qt::UserRole).toString();
+}
 
 }  // namespace
 
 ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
-    : QWidget(parent), document_(document), list_(new QTreeWidget(this)), advice_(new QTextEdit(this)) {
+    : QWidget(parent),
+      document_(document),
+      list_(new QTreeWidget(this)),
+      advice_(new QTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   empty_ = paragraph(Tint::dim, this);
@@ -55,7 +61,8 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
   list_->header()->setSectionResizeMode(what_column, QHeaderView::Stretch);
   list_->header()->setSectionResizeMode(advice_column, QHeaderView::Stretch);
   list_->header()->setStretchLastSection(false);
-  connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(path_of(*item)); });
+  connect(list_, &QTreeWidget::itemActivated, this,
+          [this](QTreeWidgetItem* item) { emit activated(path_of(*item)); });
   connect(list_, &QTreeWidget::customContextMenuRequested, this, &ProblemsPanel::show_menu);
   connect(list_, &QTreeWidget::currentItemChanged, this, &ProblemsPanel::show_advice);
   connect(&document, &Document::problems_changed, this, &ProblemsPanel::refresh);
@@ -76,13 +83,17 @@ void ProblemsPanel::refresh() {
   shown_.insert(shown_.end(), room_.begin(), room_.end());
   list_->clear();
   for (const auto& [found, told] : shown_) {
-    auto* item = new QTreeWidgetItem(list_, {QString::fromStdString(told.where), QString::fromStdString(told.what), advice_of(told)});
+    auto* item = new QTreeWidgetItem(list_, {QString::fromStdString(told.where),
+                                             QString::fromStdString(told.what), advice_of(told)});
     item->setData(where_column, Qt::UserRole, QString::fromStdString(found.where));
     item->setIcon(where_column, icon("error"));
-    for (int column = 0; column < list_->columnCount(); ++column) item->setToolTip(column, item->text(column));
+    for (int column = 0; column < list_->columnCount(); ++column)
+      item->setToolTip(column, item->text(column));
   }
-  empty_->setText(document_.has_devices() ? tr("No problems. Press Run.")
-                                          : tr("Nothing is drawn to train on yet. Drag a device from the palette to the canvas, or press Ctrl+1 there."));
+  empty_->setText(document_.has_devices()
+                      ? tr("No problems. Press Run.")
+                      : tr("Nothing is drawn to train on yet. Drag a device from the palette to "
+                           "the canvas, or press Ctrl+1 there."));
   list_->setCurrentItem(list_->topLevelItem(0), 0, QItemSelectionModel::NoUpdate);
   show_advice();
   list_->setVisible(!shown_.empty());
@@ -93,7 +104,8 @@ void ProblemsPanel::refresh() {
 // A row has room for its beginning alone.
 void ProblemsPanel::show_advice() {
   const QTreeWidgetItem* current = list_->currentItem();
-  advice_->setPlainText(current ? current->text(what_column) + "\n" + current->text(advice_column) : QString());
+  advice_->setPlainText(current ? current->text(what_column) + "\n" + current->text(advice_column)
+                                : QString());
   advice_->setVisible(current != nullptr);
 }
 
@@ -101,7 +113,8 @@ QString ProblemsPanel::text() const {
   QStringList lines;
   const bool all = list_->selectedItems().isEmpty();
   for (int row = 0; row < list_->topLevelItemCount(); ++row)
-    if (all || list_->topLevelItem(row)->isSelected()) lines << QString::fromStdString(base::to_string(shown_[static_cast<std::size_t>(row)].found));
+    if (all || list_->topLevelItem(row)->isSelected())
+      lines << QString::fromStdString(base::to_string(shown_[static_cast<std::size_t>(row)].found));
   return lines.join("\n");
 }
 
@@ -114,7 +127,8 @@ void ProblemsPanel::keyPressEvent(QKeyEvent* event) {
 
 void ProblemsPanel::show_menu(const QPoint& at) {
   QMenu menu(this);
-  if (const QTreeWidgetItem* item = list_->itemAt(at))  // which may be gone when something is chosen
+  if (const QTreeWidgetItem* item =
+          list_->itemAt(at))  // which may be gone when something is chosen
     menu.addAction(tr("Go to it"), this, [this, path = path_of(*item)] { emit activated(path); });
   menu.addAction(icon("copy"), tr("Copy"), this, &ProblemsPanel::copy);
   menu.exec(list_->viewport()->mapToGlobal(at));

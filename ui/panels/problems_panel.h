@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Everything wrong with the experiment, at once: where, what, and what to do. Activating a problem goes to its field.
+// Everything wrong with the experiment, at once: where, what, and what to do. Activating a problem
+// goes to its field.
 #pragma once
 
 #include <QWidget>
@@ -16,8 +17,9 @@ class ProblemsPanel : public QWidget {
   Q_OBJECT
  public:
   explicit ProblemsPanel(Document& document, QWidget* parent = nullptr);
-  void set_room(const ToldProblems& problems);  // what the plan has no room for: told after those of the document
-  QString text() const;                         // of the selected problems, else of all: for the clipboard
+  void set_room(const ToldProblems&
+                    problems);  // what the plan has no room for: told after those of the document
+  QString text() const;         // of the selected problems, else of all: for the clipboard
 
  signals:
   void activated(const QString& path);

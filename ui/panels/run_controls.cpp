@@ -18,15 +18,22 @@ using session::RunState;
 
 constexpr double kStepsPerSecond[] = {1, 2, 5, 10, 50};
 
-bool is_paused(const std::optional<session::Status>& status) { return status && (status->state == RunState::paused || status->state == RunState::pausing); }
+bool is_paused(const std::optional<session::Status>& status) {
+  return status && (status->state == RunState::paused || status->state == RunState::pausing);
+}
 
 }  // namespace
 
-RunControls::RunControls(Document& document, QObject* parent) : QObject(parent), document_(document) {
-  run_ = add("run", tr("&Run"), QKeySequence("F5"), tr("Train the experiment for real: a process for every worker"));
-  pause_ = add("pause", tr("&Pause training"), QKeySequence("F6"), tr("All ranks stop after the same step; charts stay live. Press again to go on"));
-  step_ = add("step", tr("Si&ngle step"), QKeySequence("F10"), tr("Pause, and train exactly one step more"));
-  stop_ = add("stop", tr("&Stop"), QKeySequence("Shift+F5"), tr("End the run in order; what was recorded is kept"));
+RunControls::RunControls(Document& document, QObject* parent)
+    : QObject(parent), document_(document) {
+  run_ = add("run", tr("&Run"), QKeySequence("F5"),
+             tr("Train the experiment for real: a process for every worker"));
+  pause_ = add("pause", tr("&Pause training"), QKeySequence("F6"),
+               tr("All ranks stop after the same step; charts stay live. Press again to go on"));
+  step_ = add("step", tr("Si&ngle step"), QKeySequence("F10"),
+              tr("Pause, and train exactly one step more"));
+  stop_ = add("stop", tr("&Stop"), QKeySequence("Shift+F5"),
+              tr("End the run in order; what was recorded is kept"));
   connect(run_, &QAction::triggered, this, &RunControls::run_requested);
   connect(pause_, &QAction::triggered, this, &RunControls::pause_or_resume);
   connect(step_, &QAction::triggered, this, [this] { run_shown_->single_step(); });
@@ -36,7 +43,8 @@ RunControls::RunControls(Document& document, QObject* parent) : QObject(parent),
   refresh();
 }
 
-QAction* RunControls::add(const QString& icon_name, const QString& text, const QKeySequence& keys, const QString& tip) {
+QAction* RunControls::add(const QString& icon_name, const QString& text, const QKeySequence& keys,
+                          const QString& tip) {
   auto* action = new QAction(icon(icon_name), text, this);
   action->setShortcut(keys);
   action->setToolTip(tip + " (" + keys.toString(QKeySequence::NativeText) + ")");
@@ -54,10 +62,13 @@ void RunControls::fill_toolbar(QToolBar& bar) {
   auto* label = new QLabel(tr("Pac&e "), &bar);
   pace_ = new QComboBox(&bar);
   pace_->setAccessibleName(tr("Pace"));
-  pace_->setToolTip(tr("How fast training may go, so that one can watch. Left out of speed figures: they count time in steps only."));
+  pace_->setToolTip(
+      tr("How fast training may go, so that one can watch. Left out of speed figures: they count "
+         "time in steps only."));
   pace_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   label->setBuddy(pace_);
-  for (const double rate : kStepsPerSecond) pace_->addItem(rate == 1 ? tr("1 step/s") : tr("%1 steps/s").arg(rate), 1 / rate);
+  for (const double rate : kStepsPerSecond)
+    pace_->addItem(rate == 1 ? tr("1 step/s") : tr("%1 steps/s").arg(rate), 1 / rate);
   pace_->addItem(tr("full speed"), 0.0);
   bar.addWidget(label);
   bar.addWidget(pace_);
@@ -78,15 +89,20 @@ void RunControls::set_run(Run* run) {
 
 void RunControls::refresh() {
   const std::optional<session::Status> status = live() ? run_shown_->status() : std::nullopt;
-  const bool paused = is_paused(status), training = status && (paused || status->state == RunState::running);
-  const bool starting = live() && (!status || status->state == RunState::starting);  // what is asked meanwhile waits for its coordinator
+  const bool paused = is_paused(status),
+             training = status && (paused || status->state == RunState::running);
+  const bool starting =
+      live() &&
+      (!status ||
+       status->state == RunState::starting);  // what is asked meanwhile waits for its coordinator
   run_->setEnabled(!live() && startable_);
   pause_->setEnabled(training);
   pause_->setText(paused ? tr("&Resume training") : tr("&Pause training"));
   pause_->setIcon(icon(paused ? "resume" : "pause"));
   step_->setEnabled(training);
   stop_->setEnabled(training || starting);
-  if (pace_ && (status || !live())) show_pace(status ? status->seconds_per_step : document_.experiment().run.seconds_per_step);
+  if (pace_ && (status || !live()))
+    show_pace(status ? status->seconds_per_step : document_.experiment().run.seconds_per_step);
 }
 
 void RunControls::show_pace(double seconds_per_step) {
@@ -96,7 +112,8 @@ void RunControls::show_pace(double seconds_per_step) {
     if (std::abs(pace_->itemData(i).toDouble() - seconds_per_step) < 1e-9) at = i;
   const int usual = static_cast<int>(std::size(kStepsPerSecond)) + 1;
   if (at < 0) {  // a pace that a document set: one more entry
-    const QString text = tr("%1 a step").arg(QString::fromStdString(base::format_seconds(seconds_per_step)));
+    const QString text =
+        tr("%1 a step").arg(QString::fromStdString(base::format_seconds(seconds_per_step)));
     if (pace_->count() > usual) pace_->removeItem(usual);
     pace_->addItem(text, seconds_per_step);
     at = usual;

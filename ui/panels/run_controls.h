@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Run, Pause training, Single step, Stop and the pace dial: as actions for menus and toolbar. They command the live run; with
-// none, Run asks for one, and the dial sets the pace of the next.
+// Run, Pause training, Single step, Stop and the pace dial: as actions for menus and toolbar. They
+// command the live run; with none, Run asks for one, and the dial sets the pace of the next.
 #pragma once
 
 #include <QAction>
@@ -36,7 +36,8 @@ class RunControls : public QObject {
   void run_requested();
 
  private:
-  QAction* add(const QString& icon, const QString& text, const QKeySequence& keys, const QString& tip);
+  QAction* add(const QString& icon, const QString& text, const QKeySequence& keys,
+               const QString& tip);
   void refresh();
   void show_pace(double seconds_per_step);
   void choose_pace();

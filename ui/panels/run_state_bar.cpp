@@ -18,7 +18,8 @@ namespace {
 using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
-constexpr int kNameCharacters = 12, kFewCharacters = 6;            // of the run's name, that stay beside the loss, and in any case
+constexpr int kNameCharacters = 12,
+              kFewCharacters = 6;  // of the run's name, that stay beside the loss, and in any case
 constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // its width
 const QString kApart = QStringLiteral("   "), kNearer = QStringLiteral("  ");
 
@@ -30,23 +31,33 @@ QString word(RunState state) {
   return text;
 }
 
-Tint tint_of(RunState state) { return state == RunState::failed ? Tint::error : state == RunState::finished ? Tint::ok : Tint::text; }
+Tint tint_of(RunState state) {
+  return state == RunState::failed     ? Tint::error
+         : state == RunState::finished ? Tint::ok
+                                       : Tint::text;
+}
 
 // The last loss and accuracy over all ranks.
 QStringList figures_of(const telemetry::History& history) {
   QStringList figures;
-  if (!history.train_loss().empty()) figures << RunStateBar::tr("loss %1").arg(history.train_loss().back().value, 0, 'f', 4);
-  if (!history.held_out_accuracy().empty()) figures << RunStateBar::tr("held-out accuracy %1 %").arg(100 * history.held_out_accuracy().back().value, 0, 'f', 2);
+  if (!history.train_loss().empty())
+    figures << RunStateBar::tr("loss %1").arg(history.train_loss().back().value, 0, 'f', 4);
+  if (!history.held_out_accuracy().empty())
+    figures << RunStateBar::tr("held-out accuracy %1 %")
+                   .arg(100 * history.held_out_accuracy().back().value, 0, 'f', 2);
   return figures;
 }
 
 // "40 s", "2 min", "3 h"
 QString in_brief(double seconds) {
   if (seconds < 59.5) return RunStateBar::tr("%1 s").arg(std::max(1.0, std::round(seconds)));
-  return seconds < 3570 ? RunStateBar::tr("%1 min").arg(std::round(seconds / 60)) : RunStateBar::tr("%1 h").arg(std::round(seconds / 3600));
+  return seconds < 3570 ? RunStateBar::tr("%1 min").arg(std::round(seconds / 60))
+                        : RunStateBar::tr("%1 h").arg(std::round(seconds / 3600));
 }
 
-QString seconds_of(const base::Json& result) { return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0))); }
+QString seconds_of(const base::Json& result) {
+  return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0)));
+}
 
 // Of the experiment as it was resolved; 0 when that is not known.
 std::int64_t planned_steps(const telemetry::History& history) {
@@ -90,7 +101,8 @@ RunStateBar::RunStateBar(QWidget* parent)
   row->addWidget(progress_);
   row->addStretch(1);
   row->addWidget(figures_label_);
-  connect(&Theme::instance(), &Theme::changed, this, &RunStateBar::fit, Qt::QueuedConnection);  // its labels first
+  connect(&Theme::instance(), &Theme::changed, this, &RunStateBar::fit,
+          Qt::QueuedConnection);  // its labels first
   clock_.start();
   hide();
 }
@@ -119,15 +131,20 @@ void RunStateBar::refresh() {
 void RunStateBar::show_live(const session::Status& status) {
   QStringList words{word(status.state)}, brief = words;
   if (status.state != RunState::starting) {
-    const bool apart = telemetry::averages_in_pairs(run_->history()) && session::furthest_step(status) > status.step;  // each on its own clock
-    const QString step = count(status.step), furthest = count(session::furthest_step(status)), steps = count(status.steps);
-    words << (apart ? tr("%1 of %2 steps by the slowest rank, %3 by the fastest").arg(step, steps, furthest) : tr("%1 of %2 steps").arg(step, steps));
+    const bool apart = telemetry::averages_in_pairs(run_->history()) &&
+                       session::furthest_step(status) > status.step;  // each on its own clock
+    const QString step = count(status.step), furthest = count(session::furthest_step(status)),
+                  steps = count(status.steps);
+    words << (apart ? tr("%1 of %2 steps by the slowest rank, %3 by the fastest")
+                          .arg(step, steps, furthest)
+                    : tr("%1 of %2 steps").arg(step, steps));
     brief << (apart ? tr("%1 to %2/%3").arg(step, furthest, steps) : tr("%1/%2").arg(step, steps));
   }
   if (status.state == RunState::running) {
     eta_.note(static_cast<double>(clock_.elapsed()) / 1000, status.step, status.seconds_per_step);
     if (const auto left = eta_.left(status.steps)) {
-      words << tr("%1 left").arg(QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
+      words << tr("%1 left").arg(
+          QString::fromStdString(base::format_seconds(std::max(1.0, std::round(*left)))));
       brief << tr("%1 left").arg(in_brief(*left));
     }
   } else {
@@ -137,7 +154,8 @@ void RunStateBar::show_live(const session::Status& status) {
   progress_->setValue(status.steps > 0 ? static_cast<int>(1000 * status.step / status.steps) : 0);
 }
 
-void RunStateBar::set_state(Tint tint, const QStringList& words, const QStringList& brief, const QString& separator) {
+void RunStateBar::set_state(Tint tint, const QStringList& words, const QStringList& brief,
+                            const QString& separator) {
   state_label_->set_tint(tint);
   state_ = words;
   brief_ = brief;
@@ -148,7 +166,9 @@ int RunStateBar::room_for(const QString& state, const QStringList& figures, int 
   const QMargins margins = layout()->contentsMargins();
   int room = margins.left() + margins.right();
   const auto add = [&](int width) { room += width > 0 ? width + layout()->spacing() : 0; };
-  const auto advance = [](const QLabel* label, const QString& text) { return text.isEmpty() ? 0 : label->fontMetrics().horizontalAdvance(text) + 2; };
+  const auto advance = [](const QLabel* label, const QString& text) {
+    return text.isEmpty() ? 0 : label->fontMetrics().horizontalAdvance(text) + 2;
+  };
   add(advance(state_label_, state));
   add(advance(figures_label_, figures.join(kApart)));
   add(progress);
@@ -162,7 +182,9 @@ void RunStateBar::fit() {
   int progress = training_ ? kProgress : 0;
   const int letter = name_->fontMetrics().averageCharWidth();
   int name = std::min(name_->sizeHint().width(), letter * kNameCharacters);
-  const auto fits = [&] { return room_for(state.join(separator), figures, progress) + name <= width(); };
+  const auto fits = [&] {
+    return room_for(state.join(separator), figures, progress) + name <= width();
+  };
   if (!fits()) progress = std::min(progress, kShortProgress);
   if (!fits()) progress = 0;
   if (!fits() && !brief_.isEmpty()) state = brief_, separator = kNearer;
@@ -176,7 +198,8 @@ void RunStateBar::fit() {
   figures_label_->setVisible(!figures.isEmpty());
   progress_->setVisible(progress > 0);
   progress_->setFixedWidth(std::max(1, progress));
-  setToolTip(state == state_ && figures == figures_ ? QString() : state_text() + "\n" + figures_.join("\n"));
+  setToolTip(state == state_ && figures == figures_ ? QString()
+                                                    : state_text() + "\n" + figures_.join("\n"));
   const int left = width() - room_for(state.join(separator), figures, progress);
   name_->setVisible(name > 0);
   name_->setMaximumWidth(std::max(1, left));
@@ -190,16 +213,24 @@ void RunStateBar::resizeEvent(QResizeEvent* event) {
 void RunStateBar::show_old() {
   const base::Json& result = run_->history().result();
   if (!result.is_object()) {
-    const QString text = run_->live() ? tr("Starting ...") : run_->complete() ? tr("Ended without a result") : tr("Reading ...");
+    const QString text = run_->live()       ? tr("Starting ...")
+                         : run_->complete() ? tr("Ended without a result")
+                                            : tr("Reading ...");
     return set_state(Tint::dim, {text}, {}, kApart);
   }
-  const std::int64_t first = result.value("first_step", std::int64_t{0}), steps = first + result.value("steps", std::int64_t{0});
+  const std::int64_t first = result.value("first_step", std::int64_t{0}),
+                     steps = first + result.value("steps", std::int64_t{0});
   const QString status = QString::fromStdString(result.value("status", "?"));
   QString done =
-      status == "stopped" ? tr("after %1 of %2 steps").arg(count(steps), count(planned_steps(run_->history()))) : tr("after %1 steps").arg(count(steps));
+      status == "stopped"
+          ? tr("after %1 of %2 steps").arg(count(steps), count(planned_steps(run_->history())))
+          : tr("after %1 steps").arg(count(steps));
   if (first > 0) done += " " + tr("(from %1 on)").arg(count(first));
-  const Tint tint = status == "completed" ? Tint::ok : status == "failed" ? Tint::error : Tint::text;
-  set_state(tint, {status, done, tr("in %1").arg(seconds_of(result))}, {status, tr("%1 steps").arg(count(steps))}, " ");
+  const Tint tint = status == "completed" ? Tint::ok
+                    : status == "failed"  ? Tint::error
+                                          : Tint::text;
+  set_state(tint, {status, done, tr("in %1").arg(seconds_of(result))},
+            {status, tr("%1 steps").arg(count(steps))}, " ");
 }
 
 }  // namespace trainyard::ui

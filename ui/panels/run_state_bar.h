@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room the bar goes first, for the words say it too, then
-// long words, the accuracy, the loss and the time left. Which run it is, its state and its steps stay while there is room for them.
+// How the run goes, in one line: state, step, progress, time left, loss. Where they have no room
+// the bar goes first, for the words say it too, then long words, the accuracy, the loss and the
+// time left. Which run it is, its state and its steps stay while there is room for them.
 #pragma once
 
 #include <QElapsedTimer>
@@ -15,10 +16,12 @@ class QProgressBar;
 
 namespace trainyard::ui {
 
-// Seconds that are left, from the steps of the last seconds, and never less than their pace takes; nothing before either is known.
+// Seconds that are left, from the steps of the last seconds, and never less than their pace takes;
+// nothing before either is known.
 class Eta {
  public:
-  void note(double seconds, std::int64_t step, double seconds_per_step = 0);  // of the pace; another one makes older steps no measure
+  void note(double seconds, std::int64_t step,
+            double seconds_per_step = 0);  // of the pace; another one makes older steps no measure
   std::optional<double> left(std::int64_t steps) const;
   void clear() { notes_.clear(); }
 
@@ -40,7 +43,8 @@ class RunStateBar : public QWidget {
 
  private:
   void refresh();
-  void set_state(Tint tint, const QStringList& words, const QStringList& brief, const QString& separator);
+  void set_state(Tint tint, const QStringList& words, const QStringList& brief,
+                 const QString& separator);
   void fit();
   int room_for(const QString& state, const QStringList& figures, int progress) const;
   void show_live(const session::Status& status);
@@ -49,7 +53,8 @@ class RunStateBar : public QWidget {
   QPointer<Run> run_;
   QElapsedTimer clock_;
   Eta eta_;
-  QStringList state_, brief_, figures_;  // what matters most first; brief: the state in fewer letters
+  QStringList state_, brief_,
+      figures_;  // what matters most first; brief: the state in fewer letters
   QString separator_;
   bool training_ = false;
   TintedLabel *name_, *state_label_, *figures_label_;

@@ -18,7 +18,8 @@ constexpr std::string_view kSampled = "text";  // level of such a line of the lo
 
 }  // namespace
 
-TextPanel::TextPanel(QWidget* parent) : QWidget(parent), note_(new TintedLabel(Tint::dim, this)), text_(new QPlainTextEdit(this)) {
+TextPanel::TextPanel(QWidget* parent)
+    : QWidget(parent), note_(new TintedLabel(Tint::dim, this)), text_(new QPlainTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(note_, 1);
@@ -70,9 +71,12 @@ void TextPanel::show_note() {
   const bool empty = text_->document()->isEmpty();
   note_->setVisible(empty);
   text_->setVisible(!empty);
-  note_->setText(!run_ ? tr("A language model makes up text here while it trains.\nTake the example “GPT, sentences”, or data of text, and press Run.")
-                 : run_->complete() ? tr("This run made up no text: its data are none, run, sampled_characters is 0, or its clock is virtual.")
-                                    : tr("What the model makes up appears here whenever held-out samples are measured, where its data are a text."));
+  note_->setText(!run_ ? tr("A language model makes up text here while it trains.\nTake the "
+                            "example “GPT, sentences”, or data of text, and press Run.")
+                 : run_->complete() ? tr("This run made up no text: its data are none, run, "
+                                         "sampled_characters is 0, or its clock is virtual.")
+                                    : tr("What the model makes up appears here whenever held-out "
+                                         "samples are measured, where its data are a text."));
 }
 
 }  // namespace trainyard::ui

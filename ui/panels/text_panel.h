@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the language model of the shown run makes up, each time that held-out samples are measured: the newest last. It follows the end until one scrolls up.
+// What the language model of the shown run makes up, each time that held-out samples are measured:
+// the newest last. It follows the end until one scrolls up.
 #pragma once
 
 #include <QPointer>

@@ -23,7 +23,8 @@ QString text(const char* source) { return QCoreApplication::translate("truths", 
 // Of the machine that ran it; of this one where the recording does not say.
 int cores_of(const telemetry::History& history) {
   const auto said = history.header().find("cores");
-  return said != history.header().end() && said->is_number_integer() ? said->get<int>() : base::usable_cores();
+  return said != history.header().end() && said->is_number_integer() ? said->get<int>()
+                                                                     : base::usable_cores();
 }
 
 QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
@@ -31,18 +32,23 @@ QString seconds(double value) { return QString::fromStdString(base::format_secon
 // Of the median step: what the drawn speeds said, and what the clock said.
 std::optional<QString> difference(const base::Json& result) {
   if (!result.is_object()) return {};
-  const auto simulated = base::value_at(result, "simulated_step_seconds"), measured = base::value_at(result, "step_seconds.median");
+  const auto simulated = base::value_at(result, "simulated_step_seconds"),
+             measured = base::value_at(result, "step_seconds.median");
   if (!simulated || !measured || !simulated->is_number() || !measured->is_number()) return {};
-  return text("a step: %1 simulated, %2 measured").arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
+  return text("a step: %1 simulated, %2 measured")
+      .arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
 }
 
 // Of the run, on its own drawing; what it trained is read only as far as it matters here.
-std::optional<QString> unlike_one_device(const telemetry::History& history, const topology::Topology& topology) {
+std::optional<QString> unlike_one_device(const telemetry::History& history,
+                                         const topology::Topology& topology) {
   experiment::Experiment trained;
   trained.topology = topology;
   base::Problems problems;
   const auto read = [&](const char* part, auto& into) {
-    if (const auto json = base::value_at(history.header(), std::string("experiment.document.") + part)) base::read_document(*json, into, "", problems);
+    if (const auto json =
+            base::value_at(history.header(), std::string("experiment.document.") + part))
+      base::read_document(*json, into, "", problems);
   };
   read("model", trained.model);
   read("data.sharding", trained.data.sharding);
@@ -55,7 +61,8 @@ std::optional<QString> unlike_one_device(const telemetry::History& history, cons
 // Of a run that had a pace at some time.
 std::optional<QString> paced_turns(const telemetry::History& history) {
   double slowest = 0;
-  for (const base::Json& state : history.states()) slowest = std::max(slowest, state.value("seconds_per_step", 0.0));
+  for (const base::Json& state : history.states())
+    slowest = std::max(slowest, state.value("seconds_per_step", 0.0));
   const auto trained = slowest > 0 ? recorded_experiment(history) : std::nullopt;
   const auto said = trained ? experiment::paced_turns_said(*trained, slowest) : std::nullopt;
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
@@ -65,7 +72,9 @@ std::optional<QString> paced_turns(const telemetry::History& history) {
 std::int64_t dropped_events(const telemetry::History& history) {
   double dropped = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)
-    if (const auto* series = history.find({telemetry::Metric::dropped_events, rank, 0}); series && !series->values.empty()) dropped += series->values.back();
+    if (const auto* series = history.find({telemetry::Metric::dropped_events, rank, 0});
+        series && !series->values.empty())
+      dropped += series->values.back();
   return static_cast<std::int64_t>(dropped);
 }
 
@@ -78,7 +87,8 @@ const double* last_of(const telemetry::History& history, telemetry::Metric metri
 QStringList slowed_down(const telemetry::History& history) {
   QStringList ranks;
   for (int rank = 0; rank < history.ranks(); ++rank)
-    if (const double* factor = last_of(history, telemetry::Metric::slow_down, rank); factor && *factor > 1)
+    if (const double* factor = last_of(history, telemetry::Metric::slow_down, rank);
+        factor && *factor > 1)
       ranks << text("rank %1 SLOWED DOWN %2 times").arg(rank).arg(factor_words(*factor));
   return ranks;
 }
@@ -87,7 +97,8 @@ QStringList slowed_down(const telemetry::History& history) {
 std::optional<QString> slower_than_drawn(const telemetry::History& history) {
   double most = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)
-    if (const double* late = last_of(history, telemetry::Metric::slower_than_drawn_seconds, rank)) most = std::max(most, *late);
+    if (const double* late = last_of(history, telemetry::Metric::slower_than_drawn_seconds, rank))
+      most = std::max(most, *late);
   if (most == 0) return {};
   return text("this machine is slower than the drawn devices: by %1 so far").arg(seconds(most));
 }
@@ -96,20 +107,29 @@ std::optional<QString> slower_than_drawn(const telemetry::History& history) {
 
 QStringList truths_of(const telemetry::History& history, const topology::Topology& topology) {
   QStringList truths;
-  if (const auto emulated = experiment::emulation_said(topology)) truths << text("EMULATED: %1").arg(QString::fromStdString(*emulated));
-  if (experiment::count_workers(topology) > 0) truths << QString::fromStdString(experiment::speeds_said(recorded_run(history)));
+  if (const auto emulated = experiment::emulation_said(topology))
+    truths << text("EMULATED: %1").arg(QString::fromStdString(*emulated));
+  if (experiment::count_workers(topology) > 0)
+    truths << QString::fromStdString(experiment::speeds_said(recorded_run(history)));
   truths << slowed_down(history);
   if (const auto late = slower_than_drawn(history)) truths << *late;
   if (const auto steps = difference(history.result())) truths << *steps;
-  if (const auto shared = experiment::shared_cores(topology, recorded_run(history), cores_of(history))) truths << QString::fromStdString(*shared);
-  if (const auto shared = experiment::shared_gpus(topology)) truths << QString::fromStdString(*shared);
+  if (const auto shared =
+          experiment::shared_cores(topology, recorded_run(history), cores_of(history)))
+    truths << QString::fromStdString(*shared);
+  if (const auto shared = experiment::shared_gpus(topology))
+    truths << QString::fromStdString(*shared);
   if (const auto unlike = unlike_one_device(history, topology)) truths << *unlike;
   if (const auto turns = paced_turns(history)) truths << *turns;
-  if (const auto step = telemetry::diverged_step(history)) truths << QString::fromStdString(telemetry::divergence(*step));
-  if (const auto bad = history.bad_gradients()) truths << QString::fromStdString(telemetry::words(*bad));
-  if (const auto scale = telemetry::loss_scale(history); scale && scale->steps_without_update > 0) truths << QString::fromStdString(telemetry::words(*scale));
+  if (const auto step = telemetry::diverged_step(history))
+    truths << QString::fromStdString(telemetry::divergence(*step));
+  if (const auto bad = history.bad_gradients())
+    truths << QString::fromStdString(telemetry::words(*bad));
+  if (const auto scale = telemetry::loss_scale(history); scale && scale->steps_without_update > 0)
+    truths << QString::fromStdString(telemetry::words(*scale));
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
-    truths << text("%1 events were dropped: details have gaps, totals do not").arg(QString::fromStdString(base::format_count(dropped)));
+    truths << text("%1 events were dropped: details have gaps, totals do not")
+                  .arg(QString::fromStdString(base::format_count(dropped)));
   if (!history.damage().empty()) truths << QString::fromStdString(history.damage());
   return truths;
 }

@@ -44,18 +44,22 @@ void ComparisonTable::fill(const std::vector<RunEntry>& runs) {
     const ComparisonRow& one = rows[static_cast<std::size_t>(row)];
     setItem(row, 0, cell(one.what, one.help));
     item(row, 0)->setFont(Theme::instance().font(1, one.result));
-    for (int run = 0; run < one.values.size(); ++run) setItem(row, run + 1, cell(one.values[run], one.help));
+    for (int run = 0; run < one.values.size(); ++run)
+      setItem(row, run + 1, cell(one.values[run], one.help));
   }
 }
 
-// By name and time, in the colour of the run's lines. Names begin alike and end differently: their middle goes first.
+// By name and time, in the colour of the run's lines. Names begin alike and end differently: their
+// middle goes first.
 void ComparisonTable::head(const std::vector<RunEntry>& runs) {
   const QFontMetrics metrics = horizontalHeader()->fontMetrics();
   setHorizontalHeaderItem(0, cell(tr("What differs")));
   for (int run = 0; run < static_cast<int>(runs.size()); ++run) {
     const RunEntry& entry = runs[static_cast<std::size_t>(run)];
-    const QString name = metrics.elidedText(entry.name, Qt::ElideMiddle, metrics.averageCharWidth() * kCharacters);
-    setHorizontalHeaderItem(run + 1, cell(name + "\n" + entry.started, entry.name + "\n" + entry.directory));
+    const QString name =
+        metrics.elidedText(entry.name, Qt::ElideMiddle, metrics.averageCharWidth() * kCharacters);
+    setHorizontalHeaderItem(run + 1,
+                            cell(name + "\n" + entry.started, entry.name + "\n" + entry.directory));
     horizontalHeaderItem(run + 1)->setForeground(Theme::instance().series_colour(run));
   }
 }
@@ -64,7 +68,8 @@ void ComparisonTable::head(const std::vector<RunEntry>& runs) {
 void ComparisonTable::fit() {
   const int most = fontMetrics().averageCharWidth() * (kCharacters + 4);
   resizeColumnsToContents();
-  for (int column = 0; column < columnCount(); ++column) setColumnWidth(column, std::min(columnWidth(column), most));
+  for (int column = 0; column < columnCount(); ++column)
+    setColumnWidth(column, std::min(columnWidth(column), most));
   resizeRowsToContents();
 }
 

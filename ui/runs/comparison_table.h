@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What differs between runs and what came of them, a column a run; each figure's tool tip says how it is reckoned.
+// What differs between runs and what came of them, a column a run; each figure's tool tip says how
+// it is reckoned.
 #pragma once
 
 #include <QTableWidget>

@@ -18,7 +18,9 @@ const QString kNone = QStringLiteral("–");
 
 QString tr(const char* text) { return QCoreApplication::translate("runs", text); }
 
-QString shown(const base::Json& value) { return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump()); }
+QString shown(const base::Json& value) {
+  return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+}
 
 QString figure(const base::Json& result, const std::string& path, const QString& unit) {
   const auto value = base::value_at(result, path);
@@ -36,7 +38,8 @@ base::Json essential(const base::Json& document) {
   return read ? experiment::to_json(essence(*read)) : document;
 }
 
-// What matters of a layer of its kind, as "linear 10"; of what is on or off the name, where it is on: "linear 10 tied".
+// What matters of a layer of its kind, as "linear 10"; of what is on or off the name, where it is
+// on: "linear 10 tied".
 QString told_layer(const base::Json& part) {
   model::LayerSpec layer;
   base::Problems problems;
@@ -54,7 +57,8 @@ QString told_layer(const base::Json& part) {
 QString told(const base::Json& part) {
   if (!part.is_object()) return shown(part);
   if (part.contains("name")) return shown(part["name"]);
-  if (part.contains("from") && part.contains("to")) return shown(part["from"]) + " – " + shown(part["to"]);
+  if (part.contains("from") && part.contains("to"))
+    return shown(part["from"]) + " – " + shown(part["to"]);
   return told_layer(part);
 }
 
@@ -79,22 +83,33 @@ class Settings {
   // What was left open follows from other settings. Not so data: what a file holds is its own.
   bool derived(const std::string& path) const {
     if (path.starts_with("data.")) return false;
-    const auto by_steps = [](const base::Json& given) { return base::value_at(given, "training.steps").value_or(0) != 0; };
+    const auto by_steps = [](const base::Json& given) {
+      return base::value_at(given, "training.steps").value_or(0) != 0;
+    };
     if (path == "training.epochs") return std::ranges::any_of(given_, by_steps);
-    const auto value = [&](const base::Json& given) { return base::value_at(given, path).value_or(base::Json()); };
-    return std::ranges::all_of(given_, [&](const base::Json& given) { return value(given) == value(given_.front()); });
+    const auto value = [&](const base::Json& given) {
+      return base::value_at(given, path).value_or(base::Json());
+    };
+    return std::ranges::all_of(
+        given_, [&](const base::Json& given) { return value(given) == value(given_.front()); });
   }
 
   // That one is empty is said by the parts that others have.
   static bool is_list(const telemetry::Difference& difference) {
-    return std::ranges::any_of(difference.values, [](const auto& value) { return value && value->is_structured(); });
+    return std::ranges::any_of(difference.values,
+                               [](const auto& value) { return value && value->is_structured(); });
   }
 
-  // The whole part, where a run has none there: a device more is one difference, and not one in each of its figures.
+  // The whole part, where a run has none there: a device more is one difference, and not one in
+  // each of its figures.
   std::string place_of(const std::string& path) const {
-    for (std::size_t end = path.find(']'); end != std::string::npos; end = path.find(']', end + 1)) {
+    for (std::size_t end = path.find(']'); end != std::string::npos;
+         end = path.find(']', end + 1)) {
       std::string part = path.substr(0, end + 1);
-      if (!std::ranges::all_of(resolved_, [&](const base::Json& document) { return base::value_at(document, part).has_value(); })) return part;
+      if (!std::ranges::all_of(resolved_, [&](const base::Json& document) {
+            return base::value_at(document, part).has_value();
+          }))
+        return part;
     }
     return path;
   }
@@ -123,17 +138,27 @@ struct Figure {
 
 // As core/telemetry/summary.h reckons them.
 std::vector<Figure> figures_of_a_run() {
-  const QString slowest = tr("A step takes as long as on its slowest rank, waiting for the others included.");
-  return {{tr("held-out accuracy"), "held_out_accuracy", "%", tr("Of the samples that are not trained on, at the last measurement.")},
-          {tr("train loss"), "train_loss", "", tr("Of the last step, over the samples of all ranks.")},
-          {tr("steps"), "steps", "", tr("That every rank has finished.")},
-          {tr("wall time"), "wall_seconds", "s", tr("From Run pressed to the end: starting the processes, pauses and held-out passes included.")},
-          {tr("samples/s"), "samples_per_second", "",
-           tr("Sum over ranks of: its samples / the sum of its step times.\nStep times include waiting for other ranks, and slow steps count in full; held-out "
-              "passes and pauses do not. So it is less than samples a step / median step where some steps are slow.")},
-          {tr("median step"), "step_seconds.median", "s", tr("Half of the steps took no longer.") + "\n" + slowest},
-          {tr("95th percentile step"), "step_seconds.p95", "s", tr("95 of 100 steps took no longer.") + "\n" + slowest},
-          {tr("payload on the wire"), "wire_bytes.payload", "B", tr("Sent by all ranks, headers not counted.")}};
+  const QString slowest =
+      tr("A step takes as long as on its slowest rank, waiting for the others included.");
+  return {
+      {tr("held-out accuracy"), "held_out_accuracy", "%",
+       tr("Of the samples that are not trained on, at the last measurement.")},
+      {tr("train loss"), "train_loss", "", tr("Of the last step, over the samples of all ranks.")},
+      {tr("steps"), "steps", "", tr("That every rank has finished.")},
+      {tr("wall time"), "wall_seconds", "s",
+       tr("From Run pressed to the end: starting the processes, pauses and held-out passes "
+          "included.")},
+      {tr("samples/s"), "samples_per_second", "",
+       tr("Sum over ranks of: its samples / the sum of its step times.\nStep times include waiting "
+          "for other ranks, and slow steps count in full; held-out "
+          "passes and pauses do not. So it is less than samples a step / median step where some "
+          "steps are slow.")},
+      {tr("median step"), "step_seconds.median", "s",
+       tr("Half of the steps took no longer.") + "\n" + slowest},
+      {tr("95th percentile step"), "step_seconds.p95", "s",
+       tr("95 of 100 steps took no longer.") + "\n" + slowest},
+      {tr("payload on the wire"), "wire_bytes.payload", "B",
+       tr("Sent by all ranks, headers not counted.")}};
 }
 
 void add_results(const std::vector<RunEntry>& runs, std::vector<ComparisonRow>& rows) {
@@ -161,7 +186,8 @@ QStringList told_apart(const std::vector<RunTruths>& runs) {
   QStringList told;
   for (const RunTruths& one : runs)
     for (const QString& truth : one.truths) {
-      const bool of_all = std::ranges::all_of(runs, [&](const RunTruths& other) { return other.truths.contains(truth); });
+      const bool of_all = std::ranges::all_of(
+          runs, [&](const RunTruths& other) { return other.truths.contains(truth); });
       const QString text = of_all ? truth : one.run + ": " + truth;
       if (!told.contains(text)) told << text;
     }

@@ -11,14 +11,16 @@
 namespace trainyard::ui {
 
 struct ComparisonRow {
-  QString what;        // a path of the experiment (of a value, or of a part that a run lacks), or a figure of the result
+  QString what;        // a path of the experiment (of a value, or of a part that a run lacks), or a
+                       // figure of the result
   QStringList values;  // one a run; "–" where there is none
   bool result = false;
   QString help{};  // what a figure is, and how it is reckoned
 };
 
-// First the settings that are not the same in all, as they were run: what people chose otherwise, not what follows from it, and
-// not what only people read. Then the results. One run alone has results only.
+// First the settings that are not the same in all, as they were run: what people chose otherwise,
+// not what follows from it, and not what only people read. Then the results. One run alone has
+// results only.
 std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
 
 // What must be said beside the figures of a run.

@@ -16,7 +16,9 @@ enum Column { kName, kStarted, kStrategy, kRanks, kAccuracy, kState };
 constexpr int kDirectory = Qt::UserRole, kGivenName = Qt::UserRole + 1;
 constexpr int kNameCharacters = 12;  // that are seen in any case
 
-QString directory_of(const QTreeWidgetItem& item) { return item.data(kName, kDirectory).toString(); }
+QString directory_of(const QTreeWidgetItem& item) {
+  return item.data(kName, kDirectory).toString();
+}
 
 }  // namespace
 
@@ -30,14 +32,18 @@ RunList::RunList(QWidget* parent) : QTreeWidget(parent) {
   setEditTriggers(QAbstractItemView::EditKeyPressed);
   build_header();
   connect(this, &QTreeWidget::itemChanged, this, &RunList::item_changed);
-  connect(this, &QTreeWidget::itemDoubleClicked, this, [this](const QTreeWidgetItem* item) { emit open_requested(directory_of(*item)); });
+  connect(this, &QTreeWidget::itemDoubleClicked, this,
+          [this](const QTreeWidgetItem* item) { emit open_requested(directory_of(*item)); });
   connect(this, &QTreeWidget::customContextMenuRequested, this, &RunList::show_menu);
 }
 
-// The name has what the columns leave that stand beside it; its middle goes first, for names begin alike and end differently.
+// The name has what the columns leave that stand beside it; its middle goes first, for names begin
+// alike and end differently.
 void RunList::build_header() {
-  setHeaderLabels({tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Accuracy"), tr("State")});
-  headerItem()->setToolTip(kAccuracy, tr("On samples that are not trained on, at the end of the run"));
+  setHeaderLabels(
+      {tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Accuracy"), tr("State")});
+  headerItem()->setToolTip(kAccuracy,
+                           tr("On samples that are not trained on, at the end of the run"));
   header()->setStretchLastSection(false);
   header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   header()->setSectionResizeMode(kName, QHeaderView::Stretch);
@@ -48,7 +54,8 @@ bool RunList::viewportEvent(QEvent* event) {
   return QTreeWidget::viewportEvent(event);
 }
 
-// What came of a run stands before how it was made: a column that would leave no name is not shown, and neither are those that matter less.
+// What came of a run stands before how it was made: a column that would leave no name is not shown,
+// and neither are those that matter less.
 void RunList::fit_columns() {
   int left = viewport()->width() - fontMetrics().averageCharWidth() * kNameCharacters;
   for (const int column : {kState, kAccuracy, kStarted, kRanks, kStrategy}) {
@@ -86,11 +93,13 @@ void RunList::fill(QTreeWidgetItem& item, const RunEntry& run, const QStringList
   item.setTextAlignment(kAccuracy, Qt::AlignRight | Qt::AlignVCenter);
   item.setData(kName, kDirectory, run.directory);
   item.setData(kName, kGivenName, run.name);
-  for (int column = 0; column < item.columnCount(); ++column) item.setToolTip(column, item.text(column));
+  for (int column = 0; column < item.columnCount(); ++column)
+    item.setToolTip(column, item.text(column));
   item.setToolTip(kName, run.name + "\n" + run.directory);
   item.setFlags(item.flags() | Qt::ItemIsUserCheckable | Qt::ItemIsEditable);
   item.setCheckState(kName, colour >= 0 ? Qt::Checked : Qt::Unchecked);
-  item.setForeground(kName, colour >= 0 ? QBrush(Theme::instance().series_colour(colour)) : QBrush());
+  item.setForeground(kName,
+                     colour >= 0 ? QBrush(Theme::instance().series_colour(colour)) : QBrush());
 }
 
 void RunList::item_changed(QTreeWidgetItem* item, int column) {
@@ -102,10 +111,15 @@ void RunList::item_changed(QTreeWidgetItem* item, int column) {
   }
   // Not from within the view's own signal: the list is built anew.
   QMetaObject::invokeMethod(
-      this, [this, directory, on = item->checkState(kName) == Qt::Checked] { emit tick_requested(directory, on); }, Qt::QueuedConnection);
+      this,
+      [this, directory, on = item->checkState(kName) == Qt::Checked] {
+        emit tick_requested(directory, on);
+      },
+      Qt::QueuedConnection);
 }
 
-// While the menu stands the list may be built anew: what it offers is about a run, and never about a line.
+// While the menu stands the list may be built anew: what it offers is about a run, and never about
+// a line.
 void RunList::show_menu(const QPoint& at) {
   const QTreeWidgetItem* item = itemAt(at);
   if (!item) return;
@@ -113,7 +127,8 @@ void RunList::show_menu(const QPoint& at) {
   QMenu menu(this);
   menu.addAction(tr("Open"), this, [this, directory] { emit open_requested(directory); });
   menu.addAction(tr("Rename"), this, [this, directory] { edit_name(directory); });
-  QAction* remove = menu.addAction(tr("Move to trash…"), this, [this, directory] { emit delete_requested(directory); });
+  QAction* remove = menu.addAction(tr("Move to trash…"), this,
+                                   [this, directory] { emit delete_requested(directory); });
   remove->setEnabled(!live_.contains(directory));
   menu.exec(viewport()->mapToGlobal(at));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A line for each run, with what came of it: its tick, its name and its menu. It tells what a person wants and does none of it.
+// A line for each run, with what came of it: its tick, its name and its menu. It tells what a
+// person wants and does none of it.
 #pragma once
 
 #include <QStringList>
@@ -15,9 +16,12 @@ class RunList : public QTreeWidget {
  public:
   explicit RunList(QWidget* parent = nullptr);
 
-  bool is_typed_in() const;                                                      // a name is being typed: new lines would take it away
-  void show_runs(const std::vector<RunEntry>& runs, const QStringList& ticked);  // directories: the place among them is the run's colour
-  void set_live(const QStringList& directories);                                 // from now on never offered for the trash; the next lines say that they run
+  bool is_typed_in() const;  // a name is being typed: new lines would take it away
+  void show_runs(
+      const std::vector<RunEntry>& runs,
+      const QStringList& ticked);  // directories: the place among them is the run's colour
+  void set_live(const QStringList& directories);  // from now on never offered for the trash; the
+                                                  // next lines say that they run
 
  signals:
   void open_requested(const QString& directory);

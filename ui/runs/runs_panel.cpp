@@ -18,7 +18,8 @@
 
 namespace trainyard::ui {
 
-RunsPanel::RunsPanel(const QString& runs_directory, QWidget* parent) : QWidget(parent), runs_directory_(runs_directory) {
+RunsPanel::RunsPanel(const QString& runs_directory, QWidget* parent)
+    : QWidget(parent), runs_directory_(runs_directory) {
   build();
   soon_.setSingleShot(true);
   soon_.setInterval(200);
@@ -36,7 +37,9 @@ void RunsPanel::build() {
   column->setContentsMargins(0, 0, 0, 0);
   auto* splitter = new QSplitter(Qt::Vertical, this);
   column->addWidget(splitter);
-  empty_ = new QLabel(tr("No runs yet. Press Run: every run is kept here, and opens again with the same charts."), this);
+  empty_ = new QLabel(
+      tr("No runs yet. Press Run: every run is kept here, and opens again with the same charts."),
+      this);
   empty_->setWordWrap(true);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
@@ -56,21 +59,23 @@ void RunsPanel::refresh() {
   again_ = reading_;
   if (reading_) return;
   reading_ = true;
-  if (watcher_.directories().isEmpty() && QFile::exists(runs_directory_)) watcher_.addPath(runs_directory_);
-  QThreadPool::globalInstance()->start([panel = QPointer<RunsPanel>(this), runs = runs_directory_, current = current_] {
-    auto entries = std::make_shared<std::vector<RunEntry>>();
-    QStringList directories = run_directories(runs);
-    if (QFile::exists(current) && !directories.contains(current)) directories << current;
-    for (const QString& directory : directories) entries->push_back(read_run(directory));
-    QMetaObject::invokeMethod(qApp, [panel, entries] {
-      if (!panel) return;
-      panel->reading_ = false;
-      panel->entries_ = std::move(*entries);
-      panel->show_entries();
-      emit panel->refreshed();
-      if (panel->again_) panel->refresh();
-    });
-  });
+  if (watcher_.directories().isEmpty() && QFile::exists(runs_directory_))
+    watcher_.addPath(runs_directory_);
+  QThreadPool::globalInstance()->start(
+      [panel = QPointer<RunsPanel>(this), runs = runs_directory_, current = current_] {
+        auto entries = std::make_shared<std::vector<RunEntry>>();
+        QStringList directories = run_directories(runs);
+        if (QFile::exists(current) && !directories.contains(current)) directories << current;
+        for (const QString& directory : directories) entries->push_back(read_run(directory));
+        QMetaObject::invokeMethod(qApp, [panel, entries] {
+          if (!panel) return;
+          panel->reading_ = false;
+          panel->entries_ = std::move(*entries);
+          panel->show_entries();
+          emit panel->refreshed();
+          if (panel->again_) panel->refresh();
+        });
+      });
 }
 
 const RunEntry* RunsPanel::find(const QString& directory) const {
@@ -89,7 +94,9 @@ void RunsPanel::show_entries() {
 // One that has just begun may not have been read yet.
 void RunsPanel::forget_gone() {
   QStringList present = ticked_;
-  present.removeIf([this](const QString& directory) { return directory != current_ && find(directory) == nullptr; });
+  present.removeIf([this](const QString& directory) {
+    return directory != current_ && find(directory) == nullptr;
+  });
   if (present == ticked_) return;
   ticked_ = present;
   emit ticked_changed(ticked_);
@@ -137,18 +144,25 @@ void RunsPanel::set_live(const QStringList& directories) {
 
 void RunsPanel::rename(const QString& directory, const QString& label) {
   const auto saved = set_run_label(directory, label);
-  if (!saved) QMessageBox::warning(this, tr("Rename run"), QString::fromStdString(base::to_string(saved.error())));
+  if (!saved)
+    QMessageBox::warning(this, tr("Rename run"),
+                         QString::fromStdString(base::to_string(saved.error())));
   soon_.start();
 }
 
 void RunsPanel::ask_delete(const QString& directory) {
   const RunEntry* entry = find(directory);
   if (!entry || live_.contains(directory)) return;
-  const auto answer = QMessageBox::question(this, tr("Move run to trash"), tr("Move “%1” of %2 to the trash?").arg(entry->name, entry->started),
-                                            QMessageBox::Yes | QMessageBox::Cancel, QMessageBox::Cancel);
+  const auto answer =
+      QMessageBox::question(this, tr("Move run to trash"),
+                            tr("Move “%1” of %2 to the trash?").arg(entry->name, entry->started),
+                            QMessageBox::Yes | QMessageBox::Cancel, QMessageBox::Cancel);
   if (answer != QMessageBox::Yes) return;
   if (!QFile::moveToTrash(directory))
-    QMessageBox::warning(this, tr("Move run to trash"), tr("%1 could not be moved to the trash. Check that its folder can be written.").arg(directory));
+    QMessageBox::warning(
+        this, tr("Move run to trash"),
+        tr("%1 could not be moved to the trash. Check that its folder can be written.")
+            .arg(directory));
   soon_.start();
 }
 

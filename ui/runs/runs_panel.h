@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs that stand on disk: tick some to lay them over each other on the charts, and see what differs between them.
+// The runs that stand on disk: tick some to lay them over each other on the charts, and see what
+// differs between them.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -27,7 +28,8 @@ class RunsPanel : public QWidget {
   void refresh();              // reads on a thread of the pool; the list follows
   QStringList ticked() const;  // directories, in order of ticking: the place is the run's colour
   void set_ticked(const QString& directory, bool ticked);
-  // The run that the window shows: listed wherever it stands, and ticked along with others, so that the ticks are what the charts show.
+  // The run that the window shows: listed wherever it stands, and ticked along with others, so that
+  // the ticks are what the charts show.
   void set_current(const QString& directory);
   void set_live(const QStringList& directories);  // shown as running, and never deleted
   const std::vector<RunEntry>& entries() const { return entries_; }

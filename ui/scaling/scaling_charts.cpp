@@ -20,37 +20,54 @@ struct Charted {
 
 Charted charted(ScalingChart chart) {
   switch (chart) {
-    case ScalingChart::speed_up: return {[](const SweepVariant&, const Scaled& s) { return s.speed_up; }};
-    case ScalingChart::efficiency: return {[](const SweepVariant&, const Scaled& s) { return 100 * s.efficiency; }};
+    case ScalingChart::speed_up:
+      return {[](const SweepVariant&, const Scaled& s) { return s.speed_up; }};
+    case ScalingChart::efficiency:
+      return {[](const SweepVariant&, const Scaled& s) { return 100 * s.efficiency; }};
     case ScalingChart::step_time:
       return {[](const SweepVariant& v, const Scaled&) { return v.median_step_seconds; },
-              [](const SweepVariant& v, const Scaled&) { return v.simulated_step_seconds > 0 ? std::optional(v.simulated_step_seconds) : std::nullopt; },
+              [](const SweepVariant& v, const Scaled&) {
+                return v.simulated_step_seconds > 0 ? std::optional(v.simulated_step_seconds)
+                                                    : std::nullopt;
+              },
               ScalingCharts::tr("%1, simulated as drawn")};
     case ScalingChart::busiest_bytes:
       return {[](const SweepVariant&, const Scaled& s) { return s.busiest_step_bytes; },
-              [](const SweepVariant&, const Scaled& s) { return s.formula_busiest_step_bytes; }, ScalingCharts::tr("%1, formula")};
+              [](const SweepVariant&, const Scaled& s) { return s.formula_busiest_step_bytes; },
+              ScalingCharts::tr("%1, formula")};
     case ScalingChart::all_bytes:
-      return {[](const SweepVariant&, const Scaled& s) { return s.step_bytes; }, [](const SweepVariant&, const Scaled& s) { return s.formula_step_bytes; },
+      return {[](const SweepVariant&, const Scaled& s) { return s.step_bytes; },
+              [](const SweepVariant&, const Scaled& s) { return s.formula_step_bytes; },
               ScalingCharts::tr("%1, formula")};
   }
   return {};
 }
 
 // One rank belongs to no algorithm: it has a series, and a colour, of its own.
-QString id_of(const SweepVariant& one) { return one.ranks == 1 ? "alone" : QString::fromStdString(std::string(base::name_of(one.algorithm))); }
-QString name_of(const SweepVariant& one) { return one.ranks == 1 ? ScalingCharts::tr("1 rank") : id_of(one); }
+QString id_of(const SweepVariant& one) {
+  return one.ranks == 1 ? "alone"
+                        : QString::fromStdString(std::string(base::name_of(one.algorithm)));
+}
+QString name_of(const SweepVariant& one) {
+  return one.ranks == 1 ? ScalingCharts::tr("1 rank") : id_of(one);
+}
 
-// Colours repeat after eight, markers after five, and begin with another one each time: no two algorithms have both in common, those of like
-// colours have unlike markers, and each looks the same in every sweep.
+// Colours repeat after eight, markers after five, and begin with another one each time: no two
+// algorithms have both in common, those of like colours have unlike markers, and each looks the
+// same in every sweep.
 SeriesStyle style_of(const SweepVariant& one) {
-  SeriesStyle style{.label = name_of(one), .colour = kTextColour, .dashed = false, .joining = Joining::never};
+  SeriesStyle style{
+      .label = name_of(one), .colour = kTextColour, .dashed = false, .joining = Joining::never};
   if (one.ranks == 1) return style;
   style.colour = static_cast<int>(one.algorithm);
   style.marker = static_cast<Marker>((style.colour + style.colour / kMarkers) % kMarkers);
   return style;
 }
 
-SeriesPoint point(std::int64_t ranks, double value) { return {static_cast<double>(ranks), static_cast<double>(ranks), static_cast<double>(ranks), value}; }
+SeriesPoint point(std::int64_t ranks, double value) {
+  return {static_cast<double>(ranks), static_cast<double>(ranks), static_cast<double>(ranks),
+          value};
+}
 
 // From the baseline to the most ranks of the sweep.
 std::optional<std::pair<double, double>> ideal_span(const session::Sweep& sweep) {
@@ -72,7 +89,8 @@ ScalingCharts::ScalingCharts(QWidget* parent) : ChartScroll(new ChartGrid, paren
   add(ScalingChart::all_bytes, "all_bytes", tr("Bytes per step, all ranks"), "B");
 }
 
-void ScalingCharts::add(ScalingChart chart, const QString& name, const QString& title, const QString& unit) {
+void ScalingCharts::add(ScalingChart chart, const QString& name, const QString& title,
+                        const QString& unit) {
   PlotView* plot = plots_[chart] = grid().add(name);
   plot->set_title(title, unit);
   plot->set_counts(tr("ranks"));
@@ -95,7 +113,8 @@ ScalingCharts::Lines ScalingCharts::lines_of(ScalingChart chart, const session::
     if (!figures[i]) continue;
     const SweepVariant& one = sweep.variants[i];
     const SeriesStyle style = style_of(one);
-    if (const auto value = what.measured(one, *figures[i])) line(measured, id_of(one), style).points.push_back(point(one.ranks, *value));
+    if (const auto value = what.measured(one, *figures[i]))
+      line(measured, id_of(one), style).points.push_back(point(one.ranks, *value));
     const auto value = what.beside ? what.beside(one, *figures[i]) : std::nullopt;
     if (!value) continue;
     SeriesStyle ring = style;
@@ -105,11 +124,18 @@ ScalingCharts::Lines ScalingCharts::lines_of(ScalingChart chart, const session::
   }
   measured.insert(measured.end(), beside.begin(), beside.end());
   const auto ideal = ideal_span(sweep);
-  if (!ideal || (chart != ScalingChart::speed_up && chart != ScalingChart::efficiency)) return measured;
+  if (!ideal || (chart != ScalingChart::speed_up && chart != ScalingChart::efficiency))
+    return measured;
   const auto [from, to] = *ideal;
   const bool speed = chart == ScalingChart::speed_up;
-  const SeriesStyle style{.label = tr("ideal"), .colour = kTextColour, .dashed = true, .pale = true, .joining = Joining::always};
-  measured.emplace_back("ideal", Line{style, {{from, from, from, speed ? 1.0 : 100.0}, {to, to, to, speed ? to / from : 100.0}}});
+  const SeriesStyle style{.label = tr("ideal"),
+                          .colour = kTextColour,
+                          .dashed = true,
+                          .pale = true,
+                          .joining = Joining::always};
+  measured.emplace_back("ideal", Line{style,
+                                      {{from, from, from, speed ? 1.0 : 100.0},
+                                       {to, to, to, speed ? to / from : 100.0}}});
   return measured;
 }
 
@@ -125,7 +151,8 @@ void ScalingCharts::show_lines(ScalingChart chart, const Lines& lines) {
     const PlotSeries* shown = plot.model().find(id);
     bool same = shown && shown->points.size() == line.points.size();
     for (std::size_t i = 0; same && i < line.points.size(); ++i)
-      same = shown->points.at(i).step == line.points[i].step && shown->points.value(i) == line.points[i].value;
+      same = shown->points.at(i).step == line.points[i].step &&
+             shown->points.value(i) == line.points[i].value;
     if (same && shown->style == line.style) continue;
     const bool visible = !shown || shown->visible;
     if (shown) plot.remove_series(id);
@@ -137,7 +164,8 @@ void ScalingCharts::show_lines(ScalingChart chart, const Lines& lines) {
 }
 
 void ScalingCharts::show_sweep(const session::Sweep* sweep) {
-  for (const auto& [chart, plot] : plots_) show_lines(chart, sweep ? lines_of(chart, *sweep) : Lines());
+  for (const auto& [chart, plot] : plots_)
+    show_lines(chart, sweep ? lines_of(chart, *sweep) : Lines());
 }
 
 }  // namespace trainyard::ui

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a sweep scales, over the ranks: speed-up with the ideal line, efficiency, step time beside the simulated one, and bytes beside the
-// formula. A marker for each run that was measured; nothing is drawn between them. Rings are what was not measured: the simulated, the
-// formula.
+// How a sweep scales, over the ranks: speed-up with the ideal line, efficiency, step time beside
+// the simulated one, and bytes beside the formula. A marker for each run that was measured; nothing
+// is drawn between them. Rings are what was not measured: the simulated, the formula.
 #pragma once
 
 #include <map>

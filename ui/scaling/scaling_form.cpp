@@ -19,16 +19,22 @@ namespace {
 constexpr int kAlgorithmsSeen = 4;  // rows of the list; the rest scrolls
 constexpr int kMostSteps = 1'000'000, kUsualSteps = 50;
 
-QString text_of(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+QString text_of(std::string_view text) {
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
 
 }  // namespace
 
-ScalingForm::ScalingForm(Document& document, QWidget* parent) : QWidget(parent), document_(document), rows_(new QFormLayout(this)) {
+ScalingForm::ScalingForm(Document& document, QWidget* parent)
+    : QWidget(parent), document_(document), rows_(new QFormLayout(this)) {
   build();
   connect(&document_, &Document::changed, this, &ScalingForm::follow_document);
   connect(&document_, &Document::file_changed, this, &ScalingForm::follow_document);
-  connect(ranks_, &QLineEdit::textEdited, this, [this](const QString& text) { ranks_typed_ = !text.trimmed().isEmpty(), emit changed(); });
-  connect(algorithms_, &QListWidget::itemChanged, this, [this] { algorithms_ticked_ = true, emit changed(); });
+  connect(ranks_, &QLineEdit::textEdited, this, [this](const QString& text) {
+    ranks_typed_ = !text.trimmed().isEmpty(), emit changed();
+  });
+  connect(algorithms_, &QListWidget::itemChanged, this,
+          [this] { algorithms_ticked_ = true, emit changed(); });
   connect(scaling_, &QComboBox::currentIndexChanged, this, &ScalingForm::changed);
   connect(steps_, &QSpinBox::valueChanged, this, &ScalingForm::changed);
   follow_document();
@@ -45,11 +51,15 @@ void ScalingForm::build() {
     field->setToolTip(help);
   };
   add(tr("Ranks"), ranks_ = new QLineEdit(this),
-      tr("Numbers of ranks with commas between them, as in 1, 2, 4: the first ranks of the drawing. Empty: 1, 2, 4, ... and all"));
-  add(tr("Algorithms"), algorithms_ = new QListWidget(this), tr("All-reduce algorithms; each is run on every number of ranks (Space ticks)"));
+      tr("Numbers of ranks with commas between them, as in 1, 2, 4: the first ranks of the "
+         "drawing. Empty: 1, 2, 4, ... and all"));
+  add(tr("Algorithms"), algorithms_ = new QListWidget(this),
+      tr("All-reduce algorithms; each is run on every number of ranks (Space ticks)"));
   add(tr("Scaling"), scaling_ = new QComboBox(this),
-      tr("Weak: the batch of each rank stays. Strong: the global batch of the whole drawing stays, ranks share it"));
-  add(tr("Steps"), steps_ = new QSpinBox(this), tr("Of each run; the first fifth of them, 10 at most, warm up and are not counted"));
+      tr("Weak: the batch of each rank stays. Strong: the global batch of the whole drawing stays, "
+         "ranks share it"));
+  add(tr("Steps"), steps_ = new QSpinBox(this),
+      tr("Of each run; the first fifth of them, 10 at most, warm up and are not counted"));
   for (const auto& [algorithm, name] : base::Names<collective::Algorithm>::table) {
     auto* item = new QListWidgetItem(text_of(name), algorithms_);
     item->setData(Qt::UserRole, static_cast<int>(algorithm));
@@ -70,12 +80,14 @@ void ScalingForm::follow_document() {
   const experiment::Experiment& whole = document_.experiment();
   if (!ranks_typed_) {
     QStringList usual;
-    for (const std::int64_t count : session::usual_ranks(experiment::count_workers(whole.topology))) usual << QString::number(count);
+    for (const std::int64_t count : session::usual_ranks(experiment::count_workers(whole.topology)))
+      usual << QString::number(count);
     ranks_->setText(usual.join(", "));
   }
   if (!algorithms_ticked_) {
     const QSignalBlocker quiet(algorithms_);
-    for (const auto& [algorithm, name] : base::Names<collective::Algorithm>::table) tick(algorithm, algorithm == whole.strategy.algorithm);
+    for (const auto& [algorithm, name] : base::Names<collective::Algorithm>::table)
+      tick(algorithm, algorithm == whole.strategy.algorithm);
   }
   emit changed();
 }
@@ -93,7 +105,8 @@ std::vector<collective::Algorithm> ScalingForm::ticked() const {
   std::vector<collective::Algorithm> chosen;
   for (int row = 0; row < algorithms_->count(); ++row)
     if (algorithms_->item(row)->checkState() == Qt::Checked)
-      chosen.push_back(static_cast<collective::Algorithm>(algorithms_->item(row)->data(Qt::UserRole).toInt()));
+      chosen.push_back(
+          static_cast<collective::Algorithm>(algorithms_->item(row)->data(Qt::UserRole).toInt()));
   return chosen;
 }
 
@@ -106,10 +119,13 @@ base::Result<session::SweepWish> ScalingForm::wish() const {
     wish.ranks = std::move(*ranks);
   }
   wish.algorithms = ticked();
-  if (wish.algorithms.empty()) return base::fail({base::ProblemCode::bad_input, "algorithms", "none is ticked", "one at least", ""});
+  if (wish.algorithms.empty())
+    return base::fail(
+        {base::ProblemCode::bad_input, "algorithms", "none is ticked", "one at least", ""});
   wish.scaling = static_cast<experiment::Scaling>(scaling_->currentData().toInt());
   wish.steps = steps_->value();
-  if (const auto problem = session::unsweepable(document_.experiment(), wish)) return base::fail(*problem);
+  if (const auto problem = session::unsweepable(document_.experiment(), wish))
+    return base::fail(*problem);
   return wish;
 }
 
@@ -117,19 +133,26 @@ base::Result<session::SweepWish> ScalingForm::wish() const {
 std::int64_t ScalingForm::runs() const {
   const auto asked = wish();
   if (!asked) return 0;
-  const auto ranks = asked->ranks.empty() ? session::usual_ranks(experiment::count_workers(document_.experiment().topology)) : asked->ranks;
+  const auto ranks =
+      asked->ranks.empty()
+          ? session::usual_ranks(experiment::count_workers(document_.experiment().topology))
+          : asked->ranks;
   const std::int64_t alone = ranks.front() == 1 ? 1 : 0;
   return alone + (std::ssize(ranks) - alone) * std::ssize(asked->algorithms);
 }
 
 void ScalingForm::fit() {
-  algorithms_->setMinimumWidth(algorithms_->sizeHintForColumn(0) + algorithms_->verticalScrollBar()->sizeHint().width() + 2 * algorithms_->frameWidth());
-  algorithms_->setFixedHeight(algorithms_->sizeHintForRow(0) * kAlgorithmsSeen + 2 * algorithms_->frameWidth());
+  algorithms_->setMinimumWidth(algorithms_->sizeHintForColumn(0) +
+                               algorithms_->verticalScrollBar()->sizeHint().width() +
+                               2 * algorithms_->frameWidth());
+  algorithms_->setFixedHeight(algorithms_->sizeHintForRow(0) * kAlgorithmsSeen +
+                              2 * algorithms_->frameWidth());
 }
 
 void ScalingForm::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() == QEvent::FontChange) QMetaObject::invokeMethod(this, &ScalingForm::fit, Qt::QueuedConnection);
+  if (event->type() == QEvent::FontChange)
+    QMetaObject::invokeMethod(this, &ScalingForm::fit, Qt::QueuedConnection);
 }
 
 }  // namespace trainyard::ui

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a sweep of the document is to run: ranks, algorithms, weak or strong scaling, steps. Until something is typed or ticked it follows
-// the document: 1, 2, 4, ... and all drawn ranks, by the experiment's own algorithm.
+// What a sweep of the document is to run: ranks, algorithms, weak or strong scaling, steps. Until
+// something is typed or ticked it follows the document: 1, 2, 4, ... and all drawn ranks, by the
+// experiment's own algorithm.
 #pragma once
 
 #include <QWidget>
@@ -23,7 +24,8 @@ class ScalingForm : public QWidget {
 
   // What is asked for, or what is wrong with it; that the document can run at all is not looked at.
   base::Result<session::SweepWish> wish() const;
-  std::int64_t runs() const;  // that it would take at most, for some may not fit; 0: it cannot be made
+  std::int64_t runs()
+      const;  // that it would take at most, for some may not fit; 0: it cannot be made
   QLineEdit& ranks() { return *ranks_; }
   QListWidget& algorithms() { return *algorithms_; }
   QComboBox& scaling() { return *scaling_; }

@@ -31,11 +31,14 @@
 namespace trainyard::ui {
 namespace {
 
-double now_unix_seconds() { return static_cast<double>(QDateTime::currentMSecsSinceEpoch()) / 1000; }
+double now_unix_seconds() {
+  return static_cast<double>(QDateTime::currentMSecsSinceEpoch()) / 1000;
+}
 
 }  // namespace
 
-ScalingPanel::ScalingPanel(Document& document, const Services& services, QWidget* parent) : QWidget(parent), document_(document), services_(services) {
+ScalingPanel::ScalingPanel(Document& document, const Services& services, QWidget* parent)
+    : QWidget(parent), document_(document), services_(services) {
   auto* row = new QVBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   auto* halves = new QSplitter(Qt::Horizontal, this);
@@ -63,7 +66,8 @@ QWidget* ScalingPanel::build_controls() {
   QVBoxLayout* words = controls->add_indented();
   words->addWidget(hint_ = paragraph(Tint::dim, controls->inside()));
   words->addWidget(start_ = new QPushButton(tr("S&tart sweep"), controls->inside()));
-  start_->setAccessibleDescription(tr("Trains for real on each number of ranks by each algorithm, one after the other"));
+  start_->setAccessibleDescription(
+      tr("Trains for real on each number of ranks by each algorithm, one after the other"));
   start_->setToolTip(start_->accessibleDescription());
   controls->column()->addStretch(1);
   controls->finish();
@@ -92,7 +96,8 @@ QWidget* ScalingPanel::build_views() {
   list_->setToolTip(tr("Sweeps are kept on disk: choose one to see it again"));
   list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   list_->setMinimumContentsLength(28);
-  export_->setToolTip(tr("All figures of the table as CSV; each chart exports itself from its menu"));
+  export_->setToolTip(
+      tr("All figures of the table as CSV; each chart exports itself from its menu"));
   auto* parts = new QSplitter(Qt::Horizontal, views);
   parts->addWidget(charts_ = new ScalingCharts(parts));
   parts->addWidget(table_ = new ScalingTable(parts));
@@ -132,25 +137,34 @@ void ScalingPanel::start() {
   const auto wish = form_->wish();
   if (!wish) return show_form();
   refused_ = false;  // of what was asked before
-  const auto started = follower_.start(services_, document_.experiment(), document_.directory(), *wish);
+  const auto started =
+      follower_.start(services_, document_.experiment(), document_.directory(), *wish);
   refused_ = !started;
   if (started) return;
   hint_->set_tint(Tint::error);
   hint_->setText(words(base::to_string(started.error())));
 }
 
-// What Start would do, or why it cannot. What was said of a start that failed stays until something else is asked for.
+// What Start would do, or why it cannot. What was said of a start that failed stays until something
+// else is asked for.
 void ScalingPanel::show_form() {
   const auto wish = form_->wish();
-  const bool free = training_.isEmpty() && !sweeping(), drawn = !document_.experiment().topology.hosts.empty();
+  const bool free = training_.isEmpty() && !sweeping(),
+             drawn = !document_.experiment().topology.hosts.empty();
   start_->setEnabled(wish.has_value() && free);
   refused_ = false;
   hint_->set_tint(wish || !drawn ? Tint::dim : Tint::error);
-  if (!drawn) return hint_->setText(tr("Draw devices, and the same training on 1, 2, 4, ... of them is measured here."));
+  if (!drawn)
+    return hint_->setText(
+        tr("Draw devices, and the same training on 1, 2, 4, ... of them is measured here."));
   if (!wish) return hint_->setText(words(base::to_string(wish.error())));
-  if (!training_.isEmpty()) return hint_->setText(tr("%1 trains now. A sweep beside it would share its cores: stop it, or wait for its end.").arg(training_));
+  if (!training_.isEmpty())
+    return hint_->setText(
+        tr("%1 trains now. A sweep beside it would share its cores: stop it, or wait for its end.")
+            .arg(training_));
   if (sweeping()) return hint_->setText(tr("One sweep at a time: they would share cores."));
-  hint_->setText(tr("%1 of %2, one after the other, for real.").arg(counted(form_->runs(), tr("runs")), counted(wish->steps, tr("steps"))));
+  hint_->setText(tr("%1 of %2, one after the other, for real.")
+                     .arg(counted(form_->runs(), tr("runs")), counted(wish->steps, tr("steps"))));
 }
 
 void ScalingPanel::show_sweep() {
@@ -159,9 +173,11 @@ void ScalingPanel::show_sweep() {
   charts_->show_sweep(sweep);
   table_->show_sweep(sweep, follower_.directory());
   status_->setText(status_words());
-  const bool bad = !follower_.trouble().isEmpty() || follower_.broke_off() || (sweep && sweep->state == session::SweepState::failed);
+  const bool bad = !follower_.trouble().isEmpty() || follower_.broke_off() ||
+                   (sweep && sweep->state == session::SweepState::failed);
   status_->set_tint(bad ? Tint::error : Tint::text);
-  const auto so_far = sweep ? session::progress(*sweep, now_unix_seconds()) : session::SweepProgress();
+  const auto so_far =
+      sweep ? session::progress(*sweep, now_unix_seconds()) : session::SweepProgress();
   bar_->setVisible(sweeping());
   bar_->setRange(0, static_cast<int>(so_far.runs));
   bar_->setValue(static_cast<int>(so_far.over));
@@ -180,7 +196,8 @@ void ScalingPanel::show_notes(const session::Sweep* sweep) {
   QStringList truths, notes;
   if (sweep) {
     for (const std::string& truth : session::truths(*sweep)) truths << words(truth);
-    for (const std::string& said : {session::baseline_said(*sweep), session::scaling_said(*sweep), session::measured_said(*sweep)})
+    for (const std::string& said : {session::baseline_said(*sweep), session::scaling_said(*sweep),
+                                    session::measured_said(*sweep)})
       if (!said.empty()) notes << words(said);
   }
   for (const auto& [label, words] : {std::pair{truths_, truths}, std::pair{notes_, notes}}) {
@@ -201,30 +218,40 @@ QString ScalingPanel::status_words() const {
   if (!follower_.sweep()) return sweeping() ? tr("Starting ...") : tr("No sweep is shown");
   const session::Sweep& sweep = *follower_.sweep();
   const session::SweepProgress so_far = session::progress(sweep, now_unix_seconds());
-  const QString over = tr("%1 of %2 over").arg(grouped(so_far.over), counted(so_far.runs, tr("runs")));
-  if (follower_.broke_off()) return tr("The sweep broke off (killed?), %1: what was finished is kept").arg(over);
+  const QString over =
+      tr("%1 of %2 over").arg(grouped(so_far.over), counted(so_far.runs, tr("runs")));
+  if (follower_.broke_off())
+    return tr("The sweep broke off (killed?), %1: what was finished is kept").arg(over);
   if (!sweeping())
     return tr("%1 sweep %2")
-        .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"), words(std::string(base::name_of(sweep.state))));
-  if (follower_.cancelling()) return tr("Cancelling: the run that trains ends in order; %1").arg(over);
+        .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"),
+             words(std::string(base::name_of(sweep.state))));
+  if (follower_.cancelling())
+    return tr("Cancelling: the run that trains ends in order; %1").arg(over);
   QString said = over;
-  if (so_far.running) said = tr("%1: %2").arg(over, words(experiment::in_words(sweep.variants[*so_far.running].wanted(sweep.scaling, sweep.steps))));
-  return so_far.seconds_left ? tr("%1; about %2 left").arg(said, words(base::format_seconds(std::max(1.0, std::round(*so_far.seconds_left))))) : said;
+  if (so_far.running)
+    said = tr("%1: %2").arg(over, words(experiment::in_words(sweep.variants[*so_far.running].wanted(
+                                      sweep.scaling, sweep.steps))));
+  return so_far.seconds_left ? tr("%1; about %2 left")
+                                   .arg(said, words(base::format_seconds(
+                                                  std::max(1.0, std::round(*so_far.seconds_left)))))
+                             : said;
 }
 
 // One look at a time, on a thread of the pool; what changes meanwhile is looked at right after.
 void ScalingPanel::look_for_sweeps() {
   list_again_ = listing_;
   if (std::exchange(listing_, true)) return;
-  QThreadPool::globalInstance()->start([panel = QPointer<ScalingPanel>(this), sweeps = sweeps_directory(services_)] {
-    auto entries = std::make_shared<std::vector<SweepEntry>>(list_sweeps(sweeps));
-    QMetaObject::invokeMethod(QCoreApplication::instance(), [panel, entries] {
-      if (!panel) return;
-      panel->listing_ = false;
-      panel->show_list(*entries);
-      if (panel->list_again_) panel->look_for_sweeps();
-    });
-  });
+  QThreadPool::globalInstance()->start(
+      [panel = QPointer<ScalingPanel>(this), sweeps = sweeps_directory(services_)] {
+        auto entries = std::make_shared<std::vector<SweepEntry>>(list_sweeps(sweeps));
+        QMetaObject::invokeMethod(QCoreApplication::instance(), [panel, entries] {
+          if (!panel) return;
+          panel->listing_ = false;
+          panel->show_list(*entries);
+          if (panel->list_again_) panel->look_for_sweeps();
+        });
+      });
 }
 
 void ScalingPanel::show_list(const std::vector<SweepEntry>& entries) {
@@ -235,18 +262,22 @@ void ScalingPanel::show_list(const std::vector<SweepEntry>& entries) {
   listed_ = entries;
   list_->clear();
   const QString shown = follower_.directory();
-  list_->addItem(!entries.empty() ? tr("Choose a sweep …") : shown.isEmpty() ? tr("No sweep was kept yet") : QDir(shown).dirName());
+  list_->addItem(!entries.empty()  ? tr("Choose a sweep …")
+                 : shown.isEmpty() ? tr("No sweep was kept yet")
+                                   : QDir(shown).dirName());
   for (const SweepEntry& entry : entries) {
     list_->addItem(entry.title);
     list_->setItemData(list_->count() - 1, entry.directory, Qt::ToolTipRole);
     if (entry.directory == follower_.directory()) list_->setCurrentIndex(list_->count() - 1);
   }
-  list_->view()->setMinimumWidth(list_->view()->sizeHintForColumn(0) + 2 * kGrid);  // what is chosen from is read whole
+  list_->view()->setMinimumWidth(list_->view()->sizeHintForColumn(0) +
+                                 2 * kGrid);  // what is chosen from is read whole
   list_->setEnabled(!entries.empty() && !sweeping());
 }
 
 void ScalingPanel::choose_listed(int row) {
-  if (row >= 1 && row <= static_cast<int>(listed_.size())) follower_.follow(listed_[static_cast<std::size_t>(row) - 1].directory);
+  if (row >= 1 && row <= static_cast<int>(listed_.size()))
+    follower_.follow(listed_[static_cast<std::size_t>(row) - 1].directory);
 }
 
 base::Result<void> ScalingPanel::save_table(const QString& file) const {
@@ -255,9 +286,11 @@ base::Result<void> ScalingPanel::save_table(const QString& file) const {
 }
 
 void ScalingPanel::ask_where_to_save() {
-  const QString file = ui::ask_where_to_save(this, tr("Export table"), "scaling.csv", "CSV (*.csv)", "csv");
+  const QString file =
+      ui::ask_where_to_save(this, tr("Export table"), "scaling.csv", "CSV (*.csv)", "csv");
   if (file.isEmpty()) return;
-  if (const auto saved = save_table(file); !saved) QMessageBox::warning(this, tr("Export table"), words(base::to_string(saved.error())));
+  if (const auto saved = save_table(file); !saved)
+    QMessageBox::warning(this, tr("Export table"), words(base::to_string(saved.error())));
 }
 
 }  // namespace trainyard::ui

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How training scales: asks for a sweep of the document, follows it while it runs, and shows it, or an old one, as charts and table.
+// How training scales: asks for a sweep of the document, follows it while it runs, and shows it, or
+// an old one, as charts and table.
 #pragma once
 
 #include <QWidget>
@@ -24,8 +25,10 @@ class ScalingPanel : public QWidget {
   ScalingPanel(Document& document, const Services& services, QWidget* parent = nullptr);
 
   void open_sweep(const QString& directory);
-  void look_for_sweeps();                 // lists those on disk; follows the newest that lives, where none is shown
-  void set_training(const QString& run);  // that trains now: no sweep begins beside it, for they would share cores; empty: none
+  void
+  look_for_sweeps();  // lists those on disk; follows the newest that lives, where none is shown
+  void set_training(const QString& run);  // that trains now: no sweep begins beside it, for they
+                                          // would share cores; empty: none
   bool sweeping() const { return follower_.live(); }
   void cancel() { follower_.cancel(); }
 

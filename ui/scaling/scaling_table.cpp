@@ -28,35 +28,45 @@ ScalingTable::ScalingTable(QWidget* parent) : QTreeWidget(parent) {
   }
   header()->setStretchLastSection(true);
   header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  header()->moveSection(static_cast<int>(SweepColumn::state), static_cast<int>(SweepColumn::algorithm) + 1);  // what failed is seen at once
+  header()->moveSection(
+      static_cast<int>(SweepColumn::state),
+      static_cast<int>(SweepColumn::algorithm) + 1);  // what failed is seen at once
   connect(this, &QTreeWidget::itemActivated, this, [this](const QTreeWidgetItem* item) {
-    if (const QString run = item->data(0, Qt::UserRole).toString(); !run.isEmpty()) emit open_requested(run);
+    if (const QString run = item->data(0, Qt::UserRole).toString(); !run.isEmpty())
+      emit open_requested(run);
   });
 }
 
 void ScalingTable::show_sweep(const session::Sweep* sweep, const QString& directory) {
   const std::size_t rows = sweep ? sweep->variants.size() : 0;
-  while (topLevelItemCount() > static_cast<int>(rows)) delete takeTopLevelItem(topLevelItemCount() - 1);
+  while (topLevelItemCount() > static_cast<int>(rows))
+    delete takeTopLevelItem(topLevelItemCount() - 1);
   while (topLevelItemCount() < static_cast<int>(rows)) new QTreeWidgetItem(this);
   if (!sweep) return;
   const auto figures = session::scaled(*sweep);
-  for (std::size_t i = 0; i < rows; ++i) fill(*topLevelItem(static_cast<int>(i)), sweep->variants[i], figures[i], directory);
+  for (std::size_t i = 0; i < rows; ++i)
+    fill(*topLevelItem(static_cast<int>(i)), sweep->variants[i], figures[i], directory);
 }
 
-void ScalingTable::fill(QTreeWidgetItem& item, const session::SweepVariant& variant, const std::optional<session::Scaled>& figures,
+void ScalingTable::fill(QTreeWidgetItem& item, const session::SweepVariant& variant,
+                        const std::optional<session::Scaled>& figures,
                         const QString& directory) const {
   const auto cells = session::row(variant, figures);
   for (int column = 0; column < session::kSweepColumns; ++column) {
     const QString cell = words(cells[static_cast<std::size_t>(column)]);
-    const bool words = column == static_cast<int>(SweepColumn::algorithm) || column == static_cast<int>(SweepColumn::state);
+    const bool words = column == static_cast<int>(SweepColumn::algorithm) ||
+                       column == static_cast<int>(SweepColumn::state);
     item.setText(column, cell);
     item.setToolTip(column, cell);
     item.setTextAlignment(column, (words ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
   const Colours& colours = Theme::instance().colours();
   const bool bad = variant.state == session::VariantState::failed, dim = !figures && !bad;
-  for (int column = 0; column < session::kSweepColumns; ++column) item.setForeground(column, bad ? colours.error : dim ? colours.dim : colours.text);
-  item.setData(0, Qt::UserRole, variant.directory.empty() ? QString() : QDir(directory).filePath(words(variant.directory)));
+  for (int column = 0; column < session::kSweepColumns; ++column)
+    item.setForeground(column, bad ? colours.error : dim ? colours.dim : colours.text);
+  item.setData(
+      0, Qt::UserRole,
+      variant.directory.empty() ? QString() : QDir(directory).filePath(words(variant.directory)));
 }
 
 }  // namespace trainyard::ui

@@ -19,7 +19,8 @@ class ScalingTable : public QTreeWidget {
   void open_requested(const QString& run_directory);
 
  private:
-  void fill(QTreeWidgetItem& item, const session::SweepVariant& variant, const std::optional<session::Scaled>& figures, const QString& directory) const;
+  void fill(QTreeWidgetItem& item, const session::SweepVariant& variant,
+            const std::optional<session::Scaled>& figures, const QString& directory) const;
 };
 
 }  // namespace trainyard::ui

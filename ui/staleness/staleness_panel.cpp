@@ -29,7 +29,8 @@ QString counted(std::int64_t number) { return QString::fromStdString(base::forma
 
 // Columns that give way to others, in order.
 std::vector<int> first_to_go(bool any_dropped) {
-  return any_dropped ? std::vector<int>{share, p95, most, mean, delayed, dropped} : std::vector<int>{dropped, share, p95, most, delayed, mean};
+  return any_dropped ? std::vector<int>{share, p95, most, mean, delayed, dropped}
+                     : std::vector<int>{dropped, share, p95, most, delayed, mean};
 }
 
 SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
@@ -37,16 +38,19 @@ SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
   return {at, at, at, static_cast<double>(gradients)};
 }
 
-// Bars of workers stand on each other. They end at what 99 of 100 gradients do not pass, where the stalest few would leave the others no room.
+// Bars of workers stand on each other. They end at what 99 of 100 gradients do not pass, where the
+// stalest few would leave the others no room.
 std::int64_t last_bar(const WorkerStaleness& all) {
   const std::int64_t most = all.most(), nearly_all = all.quantile(0.99);
   return most > kFarOff * std::max<std::int64_t>(nearly_all, kRoom) ? nearly_all : most;
 }
 
 // As the first server took them, or stages updated by them.
-std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(const telemetry::History& history) {
+std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(
+    const telemetry::History& history) {
   std::vector<std::pair<int, const telemetry::Series*>> all;
-  for (const telemetry::SeriesKey& key : telemetry::gradient_series(history, telemetry::Metric::staleness))
+  for (const telemetry::SeriesKey& key :
+       telemetry::gradient_series(history, telemetry::Metric::staleness))
     all.emplace_back(key.index, &history.series().at(key));
   return all;
 }
@@ -62,27 +66,32 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   histogram_ = new PlotView(parts_);
   histogram_->set_counts(tr("versions"));
   histogram_->offer_points(tr("Show the last gradient of this staleness on the timeline"));
-  connect(histogram_, &PlotView::point_chosen, this, [this](const QString&, const SeriesPoint& bar) { want_staleness(std::round(bar.step)); });
+  connect(histogram_, &PlotView::point_chosen, this,
+          [this](const QString&, const SeriesPoint& bar) { want_staleness(std::round(bar.step)); });
   table_ = new QTreeWidget(parts_);
   table_->setRootIsDecorated(false);
   table_->setUniformRowHeights(true);
   table_->setAllColumnsShowFocus(true);
   table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  connect(table_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* row) { want_gradient(table_->indexOfTopLevelItem(row)); });
+  connect(table_, &QTreeWidget::itemActivated, this,
+          [this](QTreeWidgetItem* row) { want_gradient(table_->indexOfTopLevelItem(row)); });
   const std::pair<QString, QString> headings[columns] = {
       {tr("Worker"), tr("Whose gradients they are")},
       {tr("Applied"), tr("Gradients that became part of an update")},
       {tr("Share"), tr("Of all gradients that were applied")},
-      {tr("Delayed"), tr("Of those that were applied: to other parameters than they were computed by")},
+      {tr("Delayed"),
+       tr("Of those that were applied: to other parameters than they were computed by")},
       {tr("Dropped"), tr("Gradients that came too late, and changed nothing")},
-      {tr("Mean"), tr("Staleness of those that were applied: version of the parameters then, minus version that it was computed by")},
+      {tr("Mean"), tr("Staleness of those that were applied: version of the parameters then, minus "
+                      "version that it was computed by")},
       {tr("p95"), tr("19 of 20 are no staler")},
       {tr("Max"), tr("The stalest")}};
   table_->setColumnCount(columns);
   for (int column = 0; column < columns; ++column) {
     table_->headerItem()->setText(column, headings[column].first);
     table_->headerItem()->setToolTip(column, headings[column].second);
-    table_->headerItem()->setTextAlignment(column, (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    table_->headerItem()->setTextAlignment(
+        column, (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
   table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   table_->header()->setStretchLastSection(false);
@@ -149,19 +158,29 @@ void StalenessPanel::resizeEvent(QResizeEvent* event) {
 QString StalenessPanel::words() const { return words_->text(); }
 
 QString StalenessPanel::summary() const {
-  if (!run_) return tr("No run is shown. Press Run on an experiment with parameter servers or the pipeline schedule pipedream, or open one.");
+  if (!run_)
+    return tr(
+        "No run is shown. Press Run on an experiment with parameter servers or the pipeline "
+        "schedule pipedream, or open one.");
   const WorkerStaleness all = counts_.all();
   if (all.applied + all.dropped == 0)
     return theory_ ? tr("No gradient was applied yet.")
-                   : tr("In this run no gradient can be stale: it has no parameter servers that workers push gradients to, and no stages that update after "
+                   : tr("In this run no gradient can be stale: it has no parameter servers that "
+                        "workers push gradients to, and no stages that update after "
                         "every micro-batch.");
-  QString text = tr("%1 gradients applied, %2 of them delayed, %3 dropped. Staleness: %4 in the mean, p95 %5, at most %6.")
-                     .arg(counted(all.applied), counted(all.delayed()), counted(all.dropped), QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)),
+  QString text = tr("%1 gradients applied, %2 of them delayed, %3 dropped. Staleness: %4 in the "
+                    "mean, p95 %5, at most %6.")
+                     .arg(counted(all.applied), counted(all.delayed()), counted(all.dropped),
+                          QString::number(all.mean(), 'f', 2), counted(all.quantile(0.95)),
                           counted(all.most()));
   if (!theory_) return text;
   const QString formula = QString::fromStdString(theory_->words);
-  if (theory_->mean) text += " " + tr("By theory %1 in the mean (%2).").arg(QString::number(*theory_->mean, 'f', 2), formula);
-  else if (theory_->most) text += " " + tr("By theory never more than %1 (%2).").arg(counted(*theory_->most), formula);
+  if (theory_->mean)
+    text +=
+        " " +
+        tr("By theory %1 in the mean (%2).").arg(QString::number(*theory_->mean, 'f', 2), formula);
+  else if (theory_->most)
+    text += " " + tr("By theory never more than %1 (%2).").arg(counted(*theory_->most), formula);
   return text;
 }
 
@@ -177,7 +196,9 @@ void StalenessPanel::show_all() {
 void StalenessPanel::show_histogram() {
   const WorkerStaleness all = counts_.all();
   const std::int64_t last = last_bar(all);
-  histogram_->set_title(last < all.most() ? tr("Gradients by staleness, without the stalest 1 %") : tr("Gradients by staleness"), tr("gradients"));
+  histogram_->set_title(last < all.most() ? tr("Gradients by staleness, without the stalest 1 %")
+                                          : tr("Gradients by staleness"),
+                        tr("gradients"));
   std::int64_t highest = 0;  // of all workers' bars, one on the other
   for (const auto& [staleness, gradients] : all.counts)
     if (staleness <= last) highest = std::max(highest, gradients);
@@ -185,9 +206,13 @@ void StalenessPanel::show_histogram() {
     const QString id = QString("worker%1").arg(one.rank);
     const bool visible = !histogram_->model().find(id) || histogram_->model().find(id)->visible;
     histogram_->remove_series(id);
-    histogram_->put_series(id, {.label = whose_gradients(run_->history(), one.rank), .colour = one.rank, .stacked = true, .joining = Joining::never});
+    histogram_->put_series(id, {.label = whose_gradients(run_->history(), one.rank),
+                                .colour = one.rank,
+                                .stacked = true,
+                                .joining = Joining::never});
     std::vector<SeriesPoint> bars;
-    for (std::int64_t staleness = 0; !one.counts.empty() && staleness <= std::min(one.most(), last); ++staleness) {
+    for (std::int64_t staleness = 0; !one.counts.empty() && staleness <= std::min(one.most(), last);
+         ++staleness) {
       const auto at = one.counts.find(staleness);
       bars.push_back(bar(staleness, at == one.counts.end() ? 0 : at->second));
     }
@@ -197,19 +222,24 @@ void StalenessPanel::show_histogram() {
   histogram_->remove_series("theory");
   if (!theory_ || highest == 0 || (!theory_->mean && !theory_->most)) return;
   const double at = theory_->mean ? *theory_->mean : static_cast<double>(*theory_->most);
-  histogram_->put_series("theory",
-                         {.label = theory_->mean ? tr("mean, by theory") : tr("bound"), .colour = kTextColour, .dashed = true, .joining = Joining::always});
-  histogram_->append("theory", std::vector<SeriesPoint>{{at, at, at, 0}, {at, at, at, static_cast<double>(highest)}});
+  histogram_->put_series("theory", {.label = theory_->mean ? tr("mean, by theory") : tr("bound"),
+                                    .colour = kTextColour,
+                                    .dashed = true,
+                                    .joining = Joining::always});
+  histogram_->append("theory", std::vector<SeriesPoint>{
+                                   {at, at, at, 0}, {at, at, at, static_cast<double>(highest)}});
 }
 
 // The last of those that are as stale, for the timeline holds the last ops.
 void StalenessPanel::want_gradient(int row) {
-  if (!run_ || row < 0 || row >= static_cast<int>(counts_.workers().size())) return;  // the last row is of all
+  if (!run_ || row < 0 || row >= static_cast<int>(counts_.workers().size()))
+    return;  // the last row is of all
   const int rank = counts_.workers()[static_cast<std::size_t>(row)].rank;
   for (const auto& [worker, gradients] : gradients_of_workers(run_->history())) {
     if (worker != rank) continue;
     const auto stalest = std::max_element(gradients->values.rbegin(), gradients->values.rend());
-    emit gradient_wanted(rank, gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1]);
+    emit gradient_wanted(
+        rank, gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1]);
   }
 }
 
@@ -232,10 +262,14 @@ void StalenessPanel::show_table() {
   const int rows = workers.empty() ? 0 : static_cast<int>(workers.size()) + 1;
   const bool stages = run_ && stages_tell(run_->history());
   table_->headerItem()->setText(worker, stages ? tr("Stage") : tr("Worker"));
-  table_->setAccessibleName(stages ? tr("Effective updates by stage") : tr("Effective updates by worker"));
-  while (table_->topLevelItemCount() > rows) delete table_->takeTopLevelItem(table_->topLevelItemCount() - 1);
+  table_->setAccessibleName(stages ? tr("Effective updates by stage")
+                                   : tr("Effective updates by worker"));
+  while (table_->topLevelItemCount() > rows)
+    delete table_->takeTopLevelItem(table_->topLevelItemCount() - 1);
   while (table_->topLevelItemCount() < rows) new QTreeWidgetItem(table_);
-  for (int row = 0; row < rows; ++row) fill(*table_->topLevelItem(row), row + 1 < rows ? workers[static_cast<std::size_t>(row)] : all, all.applied);
+  for (int row = 0; row < rows; ++row)
+    fill(*table_->topLevelItem(row), row + 1 < rows ? workers[static_cast<std::size_t>(row)] : all,
+         all.applied);
   fit_table();
 }
 
@@ -245,17 +279,23 @@ void StalenessPanel::fit_table() {
   QHeaderView& header = *table_->header();
   for (int column = 0; column < columns; ++column) header.setSectionHidden(column, false);
   header.resizeSections(QHeaderView::ResizeToContents);
-  const int beside = table_->width() - table_->viewport()->width();  // its frame, and what it is scrolled by
-  const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters, histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});
-  const int room = (parted_ ? table_->width() : parts_->width() - parts_->handleWidth() - least) - beside;
+  const int beside =
+      table_->width() - table_->viewport()->width();  // its frame, and what it is scrolled by
+  const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters,
+                              histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});
+  const int room =
+      (parted_ ? table_->width() : parts_->width() - parts_->handleWidth() - least) - beside;
   for (const int column : first_to_go(counts_.all().dropped > 0))
     if (header.length() > room) header.setSectionHidden(column, true);
   const int table = header.length() + beside;
   if (!parted_) parts_->setSizes({parts_->width() - parts_->handleWidth() - table, table});
 }
 
-void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one, std::int64_t applied_by_all) const {
-  const double part = applied_by_all > 0 ? 100 * static_cast<double>(one.applied) / static_cast<double>(applied_by_all) : 0;
+void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one,
+                          std::int64_t applied_by_all) const {
+  const double part = applied_by_all > 0 ? 100 * static_cast<double>(one.applied) /
+                                               static_cast<double>(applied_by_all)
+                                         : 0;
   const QString cells[columns] = {one.rank < 0 ? tr("all") : tr("rank %1").arg(one.rank),
                                   counted(one.applied),
                                   QString::number(part, 'f', 1) + " %",
@@ -265,13 +305,18 @@ void StalenessPanel::fill(QTreeWidgetItem& row, const WorkerStaleness& one, std:
                                   counted(one.quantile(0.95)),
                                   counted(one.most())};
   const Colours& colours = Theme::instance().colours();
-  QString help = tr("%1: %2 gradients applied (%3), %4 delayed, %5 dropped; staleness %6 in the mean, p95 %7, at most %8")
-                     .arg(cells[worker], cells[applied], cells[share], cells[delayed], cells[dropped], cells[mean], cells[p95], cells[most]);
-  if (one.rank >= 0) help += "\n" + tr("Enter or a double click shows the stalest on the timeline, as it was pushed");
+  QString help = tr("%1: %2 gradients applied (%3), %4 delayed, %5 dropped; staleness %6 in the "
+                    "mean, p95 %7, at most %8")
+                     .arg(cells[worker], cells[applied], cells[share], cells[delayed],
+                          cells[dropped], cells[mean], cells[p95], cells[most]);
+  if (one.rank >= 0)
+    help +=
+        "\n" + tr("Enter or a double click shows the stalest on the timeline, as it was pushed");
   for (int column = 0; column < columns; ++column) {
     row.setText(column, cells[column]);
     row.setToolTip(column, help);
-    row.setTextAlignment(column, (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    row.setTextAlignment(column,
+                         (column == worker ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     row.setForeground(column, one.rank < 0 ? colours.dim : colours.text);
   }
 }

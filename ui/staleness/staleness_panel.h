@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How stale the gradients of the shown run are: a histogram of each worker, and beside it who contributed how much, what came too late, and how stale it
-// was; over both, in words, all of them and what theory says of them.
+// How stale the gradients of the shown run are: a histogram of each worker, and beside it who
+// contributed how much, what came too late, and how stale it was; over both, in words, all of them
+// and what theory says of them.
 #pragma once
 
 #include <QPointer>
@@ -29,11 +30,14 @@ class StalenessPanel : public QWidget {
 
   QString words() const;  // over the histogram
   PlotView& histogram() { return *histogram_; }
-  QTreeWidget& table() { return *table_; }  // where it has no room for all columns, those that matter least are hidden; a row's help says all of them
+  QTreeWidget& table() {
+    return *table_;
+  }  // where it has no room for all columns, those that matter least are hidden; a row's help says
+     // all of them
 
  signals:
-  // A row was activated: the stalest gradient of that worker; or a bar was chosen: the last that was as stale. As its server took it at that time of the
-  // recording.
+  // A row was activated: the stalest gradient of that worker; or a bar was chosen: the last that
+  // was as stale. As its server took it at that time of the recording.
   void gradient_wanted(int rank, double seconds);
 
  protected:
@@ -49,14 +53,15 @@ class StalenessPanel : public QWidget {
   void show_histogram();
   void show_table();
   void fit_table();
-  void fill(QTreeWidgetItem& row, const telemetry::WorkerStaleness& one, std::int64_t applied_by_all) const;
+  void fill(QTreeWidgetItem& row, const telemetry::WorkerStaleness& one,
+            std::int64_t applied_by_all) const;
   QString summary() const;
 
   QPointer<Run> run_;
   telemetry::StalenessCounts counts_;
   std::optional<experiment::StalenessTheory> theory_;  // of a run with servers
   QTimer later_;                                       // counted at most a few times a second
-  bool parted_ = false;                                // by hand: histogram and table stay as wide as they were made
+  bool parted_ = false;  // by hand: histogram and table stay as wide as they were made
   QLabel* words_;
   QSplitter* parts_;
   PlotView* histogram_;

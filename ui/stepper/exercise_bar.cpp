@@ -49,7 +49,8 @@ QSpinBox* spin(int least, int most, int value) {
 
 }  // namespace
 
-ExerciseBar::ExerciseBar(Document& document, QWidget* parent) : QWidget(parent), document_(document) {
+ExerciseBar::ExerciseBar(Document& document, QWidget* parent)
+    : QWidget(parent), document_(document) {
   new FlowLayout(this, kGrid);
   layout()->setContentsMargins(kGrid, kGrid / 2, kGrid, 0);
   build();
@@ -76,7 +77,8 @@ Widget* ExerciseBar::add(Widget* widget, const QString& text, const QString& nam
 
 void ExerciseBar::build() {
   collective_ = add(new QComboBox, tr("Collective"), "collective");
-  for (const auto& [collective, name] : base::Names<Collective>::table) collective_->addItem(collective_words(collective), static_cast<int>(collective));
+  for (const auto& [collective, name] : base::Names<Collective>::table)
+    collective_->addItem(collective_words(collective), static_cast<int>(collective));
   algorithm_ = add(new QComboBox, tr("by"), "algorithm");
   root_ = add(spin(0, 0, 0), tr("Root"), "root");
   ranks_ = add(new QComboBox, tr("Ranks"), "ranks");
@@ -88,19 +90,26 @@ void ExerciseBar::build() {
   auto* step = add(new QComboBox, tr("Numbers"), "values_step");
   values_ = new ValuesPick(step, add(new QComboBox, tr("Of a chunk"), "values_element"), this);
   seed_ = add(spin(1, kMostSeed, 1), tr("Numbers by seed"), "seed");
-  seed_->setToolTip(tr("Small whole numbers, the same for the same seed. At the start they can be typed into the table."));
-  for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_, step}) combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  ranks_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);  // names of runs are long
+  seed_->setToolTip(
+      tr("Small whole numbers, the same for the same seed. At the start they can be typed into the "
+         "table."));
+  for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_, step})
+    combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  ranks_->setSizeAdjustPolicy(
+      QComboBox::AdjustToMinimumContentsLengthWithIcon);  // names of runs are long
   ranks_->setMinimumContentsLength(static_cast<int>(tr("of the drawing").size()));
-  for (QComboBox* combo : {collective_, algorithm_}) connect(combo, &QComboBox::activated, this, &ExerciseBar::settle);
+  for (QComboBox* combo : {collective_, algorithm_})
+    connect(combo, &QComboBox::activated, this, &ExerciseBar::settle);
   connect(bucket_, &QComboBox::activated, this, &ExerciseBar::bucket_chosen);
   connect(values_, &ValuesPick::changed, this, &ExerciseBar::settle);
   connect(ranks_, &QComboBox::activated, this, &ExerciseBar::ranks_chosen);
-  for (QSpinBox* box : {root_, members_, hosts_}) connect(box, &QSpinBox::valueChanged, this, &ExerciseBar::settle);
+  for (QSpinBox* box : {root_, members_, hosts_})
+    connect(box, &QSpinBox::valueChanged, this, &ExerciseBar::settle);
   connect(seed_, &QSpinBox::valueChanged, this, &ExerciseBar::seed_changed);
 }
 
-void ExerciseBar::set_run(const QString& name, const std::optional<ReducedRun>& run, const telemetry::History* history) {
+void ExerciseBar::set_run(const QString& name, const std::optional<ReducedRun>& run,
+                          const telemetry::History* history) {
   const bool was_chosen = ranks() == Ranks::run;
   run_name_ = name;
   run_ = run && !run->buckets.empty() ? run : std::nullopt;
@@ -112,7 +121,8 @@ void ExerciseBar::set_run(const QString& name, const std::optional<ReducedRun>& 
   if (run_) {
     ranks_->addItem(tr("of run %1").arg(name), static_cast<int>(Ranks::run));
     for (const RunBucket& one : run_->buckets)
-      bucket_->addItem(tr("%1 (%2)").arg(bucket_name(*run_, one), bytes_words(one.elements * base::size_of(one.dtype))));
+      bucket_->addItem(tr("%1 (%2)").arg(bucket_name(*run_, one),
+                                         bytes_words(one.elements * base::size_of(one.dtype))));
     if (was_chosen) ranks_->setCurrentIndex(ranks_->count() - 1);
   }
   if (was_chosen) ranks_chosen();
@@ -127,7 +137,9 @@ void ExerciseBar::history_grew() {
 
 void ExerciseBar::await_next_step() { values_->await_next(); }
 
-ExerciseBar::Ranks ExerciseBar::ranks() const { return static_cast<Ranks>(ranks_->currentData().toInt()); }
+ExerciseBar::Ranks ExerciseBar::ranks() const {
+  return static_cast<Ranks>(ranks_->currentData().toInt());
+}
 
 void ExerciseBar::ranks_chosen() {
   if (ranks() == Ranks::run && run_) return bucket_chosen();
@@ -148,10 +160,12 @@ void ExerciseBar::bucket_chosen() {
 
 void ExerciseBar::choose_algorithm(Algorithm algorithm) {
   refill_algorithms();
-  if (const int at = algorithm_->findData(static_cast<int>(algorithm)); at >= 0) algorithm_->setCurrentIndex(at);
+  if (const int at = algorithm_->findData(static_cast<int>(algorithm)); at >= 0)
+    algorithm_->setCurrentIndex(at);
 }
 
-// The algorithm that is set in the inspector is what one wants to see; one that was chosen here stays, until another is set there.
+// The algorithm that is set in the inspector is what one wants to see; one that was chosen here
+// stays, until another is set there.
 void ExerciseBar::document_changed() {
   const Algorithm now = document_.experiment().strategy.algorithm;
   if (now != documents_ && ranks() == Ranks::drawing) choose_algorithm(now);
@@ -176,15 +190,19 @@ bool ExerciseBar::as_run() const {
 void ExerciseBar::refill_algorithms() {
   const auto before = algorithm();
   std::vector<Algorithm> offered;
-  if (const auto stand = hosts(); !stand.empty()) offered = collective::choices(collective(), collective::formation(stand));
+  if (const auto stand = hosts(); !stand.empty())
+    offered = collective::choices(collective(), collective::formation(stand));
   algorithm_->clear();
   for (const Algorithm one : offered) {
     algorithm_->addItem(algorithm_words(collective(), one), static_cast<int>(one));
     const std::string_view said = collective::description(one);
     if (collective() == Collective::all_reduce)
-      algorithm_->setItemData(algorithm_->count() - 1, QString::fromUtf8(said.data(), static_cast<qsizetype>(said.size())), Qt::ToolTipRole);
+      algorithm_->setItemData(algorithm_->count() - 1,
+                              QString::fromUtf8(said.data(), static_cast<qsizetype>(said.size())),
+                              Qt::ToolTipRole);
   }
-  if (before) algorithm_->setCurrentIndex(std::max(0, algorithm_->findData(static_cast<int>(*before))));
+  if (before)
+    algorithm_->setCurrentIndex(std::max(0, algorithm_->findData(static_cast<int>(*before))));
 }
 
 void ExerciseBar::show_what_is_asked() {
@@ -201,11 +219,14 @@ std::vector<int> ExerciseBar::hosts() const {
   if (ranks() == Ranks::drawing) return drawn_hosts(document_.experiment().topology);
   std::vector<int> stand;
   stand.reserve(static_cast<std::size_t>(members_->value()));
-  for (int position = 0; position < members_->value(); ++position) stand.push_back(position * std::min(hosts_->value(), members_->value()) / members_->value());
+  for (int position = 0; position < members_->value(); ++position)
+    stand.push_back(position * std::min(hosts_->value(), members_->value()) / members_->value());
   return stand;
 }
 
-Collective ExerciseBar::collective() const { return static_cast<Collective>(collective_->currentData().toInt()); }
+Collective ExerciseBar::collective() const {
+  return static_cast<Collective>(collective_->currentData().toInt());
+}
 
 std::optional<Algorithm> ExerciseBar::algorithm() const {
   if (algorithm_->currentIndex() < 0) return {};
@@ -225,32 +246,46 @@ collective::Exercise ExerciseBar::exercise() const {
   exercise.algorithm = algorithm().value_or(Algorithm::ring);
   exercise.hosts = hosts();
   exercise.root = collective::has_root(exercise.collective) ? root_->value() : 0;
-  if (!one && !exercise.hosts.empty()) exercise.elements = collective::chunks(exercise.collective, exercise.algorithm, collective::formation(exercise.hosts));
+  if (!one && !exercise.hosts.empty())
+    exercise.elements = collective::chunks(exercise.collective, exercise.algorithm,
+                                           collective::formation(exercise.hosts));
   return exercise;
 }
 
 QString ExerciseBar::drawn_engine() const {
   const auto& strategy = document_.experiment().strategy;
-  if (ranks() != Ranks::drawing || strategy.engine == experiment::Engine::own || strategy.kind == experiment::StrategyKind::one_device) return {};
-  return " " + tr("A run would hand its collectives to %1, which reports no chunks.").arg(QString::fromUtf8(base::name_of(strategy.engine)));
+  if (ranks() != Ranks::drawing || strategy.engine == experiment::Engine::own ||
+      strategy.kind == experiment::StrategyKind::one_device)
+    return {};
+  return " " + tr("A run would hand its collectives to %1, which reports no chunks.")
+                   .arg(QString::fromUtf8(base::name_of(strategy.engine)));
 }
 
 QString ExerciseBar::truth() const {
   const RunBucket* one = bucket();
-  if (!one) return tr("The numbers are an example, one in each chunk: a chunk is 4 B.") + drawn_engine();
+  if (!one)
+    return tr("The numbers are an example, one in each chunk: a chunk is 4 B.") + drawn_engine();
   if (!true_values()) return no_true_words();
-  return tr("The numbers are true, from bucket %1 of run %2: %3. Sums are rounded as the ranks rounded them, in %4.")
-      .arg(bucket_name(*run_, *one), run_name_, values_->said(), QString::fromUtf8(base::name_of(one->dtype)));
+  return tr("The numbers are true, from bucket %1 of run %2: %3. Sums are rounded as the ranks "
+            "rounded them, in %4.")
+      .arg(bucket_name(*run_, *one), run_name_, values_->said(),
+           QString::fromUtf8(base::name_of(one->dtype)));
 }
 
 QString ExerciseBar::no_true_words() const {
   const RunBucket& one = *bucket();
-  const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2").arg(bucket_name(*run_, one), run_name_);
+  const QString bytes = tr("The numbers are an example; bytes are those of bucket %1 of run %2")
+                            .arg(bucket_name(*run_, one), run_name_);
   if (!run_->engine.empty())
-    return tr("%1, which %2 took whole: an engine reports no chunks, and this is not how it went.").arg(bytes, QString::fromStdString(run_->engine));
-  if (!as_run()) return tr("%1, which the run reduced by %2 and not so.").arg(bytes, algorithm_words(one.collective, run_->exercise(one).algorithm));
-  if (one.dtype == base::DType::byte) return tr("%1. What travels there is a code in bytes, and no numbers.").arg(bytes);
-  return values_->any() ? bytes + "." : tr("%1. The run has put none of its own numbers aside.").arg(bytes);
+    return tr("%1, which %2 took whole: an engine reports no chunks, and this is not how it went.")
+        .arg(bytes, QString::fromStdString(run_->engine));
+  if (!as_run())
+    return tr("%1, which the run reduced by %2 and not so.")
+        .arg(bytes, algorithm_words(one.collective, run_->exercise(one).algorithm));
+  if (one.dtype == base::DType::byte)
+    return tr("%1. What travels there is a code in bytes, and no numbers.").arg(bytes);
+  return values_->any() ? bytes + "."
+                        : tr("%1. The run has put none of its own numbers aside.").arg(bytes);
 }
 
 }  // namespace trainyard::ui

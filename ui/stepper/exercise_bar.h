@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What to step through: a collective, its algorithm, and the ranks that carry it out - those of the drawing, an example's, or those of a
-// run, with the bytes of one of its buckets and, where the run has put them aside, its numbers.
+// What to step through: a collective, its algorithm, and the ranks that carry it out - those of the
+// drawing, an example's, or those of a run, with the bytes of one of its buckets and, where the run
+// has put them aside, its numbers.
 #pragma once
 
 #include <QWidget>
@@ -23,9 +24,10 @@ class ExerciseBar : public QWidget {
 
   explicit ExerciseBar(Document& document, QWidget* parent = nullptr);
 
-  // Offers the ranks and buckets of a run; nothing: there is none, or its ranks tell each other nothing. The history must outlive this or
-  // be taken away.
-  void set_run(const QString& name, const std::optional<ReducedRun>& run, const telemetry::History* history = nullptr);
+  // Offers the ranks and buckets of a run; nothing: there is none, or its ranks tell each other
+  // nothing. The history must outlive this or be taken away.
+  void set_run(const QString& name, const std::optional<ReducedRun>& run,
+               const telemetry::History* history = nullptr);
   void history_grew();
   void await_next_step();  // of training: its numbers are looked at as soon as they come
 
@@ -60,7 +62,8 @@ class ExerciseBar : public QWidget {
   Document& document_;
   QString run_name_;
   std::optional<ReducedRun> run_;
-  collective::Algorithm documents_ = collective::Algorithm::automatic;  // the document's, when it was last looked at
+  collective::Algorithm documents_ =
+      collective::Algorithm::automatic;  // the document's, when it was last looked at
   const telemetry::History* history_ = nullptr;
   std::size_t seen_values_ = 0;
   ValuesPick* values_;

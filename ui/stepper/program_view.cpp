@@ -21,7 +21,8 @@ QString line_text(const collective::Line& line, std::size_t width, int step) {
 
 }  // namespace
 
-ProgramView::ProgramView(Stepper& stepper, QWidget* parent) : QPlainTextEdit(parent), stepper_(stepper) {
+ProgramView::ProgramView(Stepper& stepper, QWidget* parent)
+    : QPlainTextEdit(parent), stepper_(stepper) {
   setReadOnly(true);
   setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   setLineWrapMode(QPlainTextEdit::NoWrap);
@@ -49,7 +50,8 @@ void ProgramView::show_program() {
     std::size_t width = 0;
     for (const collective::Line& line : program) width = std::max(width, line.token.size());
     for (const collective::Line& line : program) {
-      if (line.first_step <= stepper_.step() && stepper_.step() <= line.last_step) current_ = static_cast<int>(lines.size());
+      if (line.first_step <= stepper_.step() && stepper_.step() <= line.last_step)
+        current_ = static_cast<int>(lines.size());
       lines << line_text(line, width, stepper_.step());
     }
   }
@@ -61,7 +63,9 @@ void ProgramView::show_program() {
   mark(current_);
 }
 
-QString ProgramView::current_line() const { return current_ < 0 ? QString() : document()->findBlockByNumber(current_).text().mid(kMarkWidth); }
+QString ProgramView::current_line() const {
+  return current_ < 0 ? QString() : document()->findBlockByNumber(current_).text().mid(kMarkWidth);
+}
 
 void ProgramView::mark(int line) {
   if (line < 0) return setExtraSelections({});

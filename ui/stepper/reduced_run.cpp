@@ -14,7 +14,8 @@ namespace trainyard::ui {
 namespace {
 
 // Of a group, as one of its members has them in a program; what comes in every micro-step, once.
-void add_buckets(const plan::RankPlan& rank, const std::string& program_name, const plan::Group& group, int number, std::vector<RunBucket>& buckets) {
+void add_buckets(const plan::RankPlan& rank, const std::string& program_name,
+                 const plan::Group& group, int number, std::vector<RunBucket>& buckets) {
   const int at = rank.program(program_name);
   if (at < 0) return;
   const plan::Program& program = rank.programs[static_cast<std::size_t>(at)];
@@ -56,17 +57,23 @@ std::vector<RunBucket> buckets_of(const plan::Plan& plan) {
 }  // namespace
 
 bool ReducedRun::of_one_kind() const {
-  return std::ranges::all_of(buckets, [&](const RunBucket& one) { return one.group == 0 && one.collective == buckets.front().collective; });
+  return std::ranges::all_of(buckets, [&](const RunBucket& one) {
+    return one.group == 0 && one.collective == buckets.front().collective;
+  });
 }
 
 collective::Exercise ReducedRun::exercise(const RunBucket& bucket) const {
-  collective::Exercise exercise{.collective = bucket.collective, .hosts = {}, .root = bucket.root, .elements = bucket.elements};
+  collective::Exercise exercise{.collective = bucket.collective,
+                                .hosts = {},
+                                .root = bucket.root,
+                                .elements = bucket.elements};
   exercise.algorithm = collective::carried_out_as(bucket.collective, algorithm);
   exercise.dtype = bucket.dtype;
   exercise.row = bucket.row;
   exercise.segment_bytes = segment_bytes;
   exercise.bucket = bucket.number;
-  for (const int rank : bucket.ranks) exercise.hosts.push_back(hosts[static_cast<std::size_t>(rank)]);
+  for (const int rank : bucket.ranks)
+    exercise.hosts.push_back(hosts[static_cast<std::size_t>(rank)]);
   bool all_in_order = bucket.ranks.size() == hosts.size();
   for (std::size_t position = 0; position < bucket.ranks.size(); ++position)
     all_in_order = all_in_order && bucket.ranks[position] == static_cast<int>(position);
@@ -80,8 +87,10 @@ base::Result<ReducedRun> reduced_run(const base::Json& resolved) {
   return strategy::coarse_plan(*experiment).map([&](const plan::Plan& plan) {
     const auto& strategy = experiment->document.strategy;
     const experiment::Engine engine = experiment::engine_of(*experiment);
-    const std::string other = engine == experiment::Engine::own ? "" : std::string(base::name_of(engine));
-    return ReducedRun{experiment->hosts, strategy.algorithm, other.empty() ? strategy.segment_bytes : 0, other, buckets_of(plan)};
+    const std::string other =
+        engine == experiment::Engine::own ? "" : std::string(base::name_of(engine));
+    return ReducedRun{experiment->hosts, strategy.algorithm,
+                      other.empty() ? strategy.segment_bytes : 0, other, buckets_of(plan)};
   });
 }
 

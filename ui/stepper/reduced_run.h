@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The collectives of a run's steps: ranks, algorithm and buckets, as its recording says. A bucket that is compressed is what travels of it.
+// The collectives of a run's steps: ranks, algorithm and buckets, as its recording says. A bucket
+// that is compressed is what travels of it.
 #pragma once
 
 #include <string>
@@ -28,10 +29,12 @@ struct ReducedRun {
   std::vector<int> hosts;  // by rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
-  std::string engine;              // that took each bucket whole, and reported no chunks; empty: none
-  std::vector<RunBucket> buckets;  // of a step group after group, in the order of their lanes; then those before the first step
+  std::string engine;  // that took each bucket whole, and reported no chunks; empty: none
+  std::vector<RunBucket> buckets;  // of a step group after group, in the order of their lanes; then
+                                   // those before the first step
 
-  bool of_one_kind() const;  // all of one collective, and of gradients alone: their numbers tell them
+  bool of_one_kind()
+      const;  // all of one collective, and of gradients alone: their numbers tell them
   collective::Exercise exercise(const RunBucket& bucket) const;
 };
 

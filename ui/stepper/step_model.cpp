@@ -12,7 +12,9 @@ namespace {
 
 using collective::Held;
 
-bool covers(const collective::Move& move, int chunk) { return move.chunk <= chunk && chunk < move.chunk + move.chunks; }
+bool covers(const collective::Move& move, int chunk) {
+  return move.chunk <= chunk && chunk < move.chunk + move.chunks;
+}
 
 const Held& at(const std::vector<std::vector<Held>>& cells, int rank, int chunk) {
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
@@ -20,8 +22,10 @@ const Held& at(const std::vector<std::vector<Held>>& cells, int rank, int chunk)
 
 }  // namespace
 
-StepModel::StepModel(Stepper& stepper, QObject* parent) : QAbstractTableModel(parent), stepper_(stepper) {
-  connect(&stepper, &Stepper::exercise_changed, this, [this] { beginResetModel(), endResetModel(); });
+StepModel::StepModel(Stepper& stepper, QObject* parent)
+    : QAbstractTableModel(parent), stepper_(stepper) {
+  connect(&stepper, &Stepper::exercise_changed, this,
+          [this] { beginResetModel(), endResetModel(); });
   connect(&stepper, &Stepper::step_changed, this, [this] {
     if (rowCount() == 0) return;
     emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
@@ -29,21 +33,29 @@ StepModel::StepModel(Stepper& stepper, QObject* parent) : QAbstractTableModel(pa
   });
 }
 
-int StepModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : stepper_.steps().members(); }
-int StepModel::columnCount(const QModelIndex& parent) const { return parent.isValid() || rowCount() == 0 ? 0 : stepper_.steps().chunks(); }
+int StepModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : stepper_.steps().members();
+}
+int StepModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() || rowCount() == 0 ? 0 : stepper_.steps().chunks();
+}
 
 CellLook StepModel::look(int rank, int chunk) const {
   const collective::Steps& steps = stepper_.steps();
-  const Held &held = at(stepper_.state().held, rank, chunk), &aside = at(stepper_.state().aside, rank, chunk);
+  const Held &held = at(stepper_.state().held, rank, chunk),
+             &aside = at(stepper_.state().aside, rank, chunk);
   CellLook look;
   if (is_empty(chunk)) return look;
-  if (!held.of.empty()) look.number = number_words(held.value), look.of = members_words(held.of, steps.exercise);
+  if (!held.of.empty())
+    look.number = number_words(held.value), look.of = members_words(held.of, steps.exercise);
   if (!aside.of.empty()) look.aside = held_words(aside, steps.exercise);
   const bool sums = collective::adds_up(steps.exercise.collective);
-  if (!held.of.empty()) look.share = sums ? static_cast<double>(held.of.size()) / steps.members() : 1;
+  if (!held.of.empty())
+    look.share = sums ? static_cast<double>(held.of.size()) / steps.members() : 1;
   look.wanted = stepper_.complete(rank, chunk);
   look.agreement = stepper_.agreement(rank, chunk);
-  if (look.agreement == Stepper::Agreement::other) look.had = tr("run: %1").arg(number_words(stepper_.after(rank, chunk)));
+  if (look.agreement == Stepper::Agreement::other)
+    look.had = tr("run: %1").arg(number_words(stepper_.after(rank, chunk)));
   if (const collective::Move* move = stepper_.move(); move && covers(*move, chunk)) {
     look.changed = move->to == rank;
     look.sent = move->from == rank && !look.changed;
@@ -62,7 +74,9 @@ QString StepModel::widest_rank() const {
   QString widest;
   for (int rank = 0; rank < rowCount(); ++rank) {
     const std::int64_t all = stepper_.steps().sent_in_all[static_cast<std::size_t>(rank)];
-    if (const QString words = tr("sent %1").arg(bytes_so_far(all, all)); words.size() > widest.size()) widest = words;
+    if (const QString words = tr("sent %1").arg(bytes_so_far(all, all));
+        words.size() > widest.size())
+      widest = words;
   }
   return widest;
 }
@@ -70,7 +84,9 @@ QString StepModel::widest_rank() const {
 QString StepModel::widest_number() const { return is_true() ? "-0.00123456 ✓" : "-1234"; }
 
 bool StepModel::keeps_asides() const {
-  return std::ranges::any_of(stepper_.steps().moves, [](const collective::Move& move) { return move.effect == collective::Effect::sums; });
+  return std::ranges::any_of(stepper_.steps().moves, [](const collective::Move& move) {
+    return move.effect == collective::Effect::sums;
+  });
 }
 
 QString StepModel::sent_words(int rank) const {
@@ -80,11 +96,15 @@ QString StepModel::sent_words(int rank) const {
 
 QString StepModel::spoken(int rank, int chunk) const {
   const CellLook cell = look(rank, chunk);
-  QStringList parts{tr("rank %1, chunk %2: %3").arg(named_rank(stepper_, rank)).arg(chunk).arg(cell.number.isEmpty() ? tr("nothing yet") : cell.number)};
+  QStringList parts{tr("rank %1, chunk %2: %3")
+                        .arg(named_rank(stepper_, rank))
+                        .arg(chunk)
+                        .arg(cell.number.isEmpty() ? tr("nothing yet") : cell.number)};
   if (!cell.of.isEmpty()) parts << tr("from ranks %1").arg(cell.of);
   if (!cell.aside.isEmpty()) parts << tr("aside %1").arg(cell.aside);
   if (cell.wanted) parts << tr("complete");
-  if (const QString known = agreement_words(stepper_, rank, chunk); !known.isEmpty()) parts << known;
+  if (const QString known = agreement_words(stepper_, rank, chunk); !known.isEmpty())
+    parts << known;
   if (cell.changed) parts << tr("changed by this step");
   if (cell.sent) parts << tr("sent in this step");
   return parts.join(", ");
@@ -92,7 +112,9 @@ QString StepModel::spoken(int rank, int chunk) const {
 
 QString StepModel::shown(int rank, int chunk) const {
   if (is_empty(chunk)) return tr("no elements");
-  const QString held = held_words(at(stepper_.state().held, rank, chunk), stepper_.steps().exercise), known = agreement_words(stepper_, rank, chunk);
+  const QString held =
+                    held_words(at(stepper_.state().held, rank, chunk), stepper_.steps().exercise),
+                known = agreement_words(stepper_, rank, chunk);
   return known.isEmpty() ? held : held + ", " + known;
 }
 
@@ -102,32 +124,43 @@ QVariant StepModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return shown(rank, chunk);
     case Qt::EditRole: return at(stepper_.state().held, rank, chunk).value;
     case Qt::AccessibleTextRole: return spoken(rank, chunk);
-    case Qt::ToolTipRole: return flags(index).testFlag(Qt::ItemIsEditable) ? tr("Type a number, or double-click") : spoken(rank, chunk);
+    case Qt::ToolTipRole:
+      return flags(index).testFlag(Qt::ItemIsEditable) ? tr("Type a number, or double-click")
+                                                       : spoken(rank, chunk);
     default: return {};
   }
 }
 
 QVariant StepModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (role != Qt::DisplayRole && !(role == Qt::AccessibleTextRole && orientation == Qt::Vertical)) return {};
+  if (role != Qt::DisplayRole && !(role == Qt::AccessibleTextRole && orientation == Qt::Vertical))
+    return {};
   if (orientation == Qt::Vertical) {
     const auto& hosts = stepper_.steps().exercise.hosts;
-    const bool several = std::ranges::any_of(hosts, [&](int host) { return host != hosts.front(); });
+    const bool several =
+        std::ranges::any_of(hosts, [&](int host) { return host != hosts.front(); });
     const QString rank = tr("rank %1").arg(named_rank(stepper_, section));
     if (role == Qt::AccessibleTextRole) return tr("%1 has sent %2").arg(rank, sent_words(section));
-    return (several ? tr("%1, host %2").arg(rank).arg(hosts[static_cast<std::size_t>(section)]) : rank) + "\n" + tr("sent %1").arg(sent_words(section));
+    return (several ? tr("%1, host %2").arg(rank).arg(hosts[static_cast<std::size_t>(section)])
+                    : rank) +
+           "\n" + tr("sent %1").arg(sent_words(section));
   }
-  return tr("chunk %1\n%2").arg(section).arg(bytes_words(stepper_.steps().chunk_bytes[static_cast<std::size_t>(section)]));
+  return tr("chunk %1\n%2")
+      .arg(section)
+      .arg(bytes_words(stepper_.steps().chunk_bytes[static_cast<std::size_t>(section)]));
 }
 
 Qt::ItemFlags StepModel::flags(const QModelIndex& index) const {
-  const bool given = stepper_.step() == 0 && !stepper_.is_true() && stepper_.steps().given(index.row(), index.column());
+  const bool given = stepper_.step() == 0 && !stepper_.is_true() &&
+                     stepper_.steps().given(index.row(), index.column());
   return QAbstractTableModel::flags(index) | (given ? Qt::ItemIsEditable : Qt::NoItemFlags);
 }
 
 bool StepModel::setData(const QModelIndex& index, const QVariant& value, int role) {
   bool number = false;
   const double typed = value.toDouble(&number);
-  if (role != Qt::EditRole || !flags(index).testFlag(Qt::ItemIsEditable) || !number || !std::isfinite(typed)) return false;
+  if (role != Qt::EditRole || !flags(index).testFlag(Qt::ItemIsEditable) || !number ||
+      !std::isfinite(typed))
+    return false;
   stepper_.set_value(index.row(), index.column(), typed);
   return true;
 }

@@ -20,7 +20,8 @@ QColor ground(const CellLook& look) {
   const Colours& colours = Theme::instance().colours();
   if (look.agreement == Stepper::Agreement::other) return mixed(colours.card, colours.error, 0.22);
   if (look.wanted) return mixed(colours.card, colours.ok, 0.22);
-  return look.number.isEmpty() ? colours.card : mixed(colours.card, colours.accent, 0.05 + 0.35 * look.share);
+  return look.number.isEmpty() ? colours.card
+                               : mixed(colours.card, colours.accent, 0.05 + 0.35 * look.share);
 }
 
 // What the run had, too, is ticked off.
@@ -38,7 +39,8 @@ void paint_frame(QPainter& painter, const QRect& cell, const CellLook& look) {
   if (!look.changed && !look.sent) return;
   const int width = Theme::instance().pixels(look.changed ? 3 : 2);
   const Colours& colours = Theme::instance().colours();
-  painter.setPen(QPen(look.changed ? colours.accent : colours.dim, width, look.changed ? Qt::SolidLine : Qt::DashLine, Qt::SquareCap, Qt::MiterJoin));
+  painter.setPen(QPen(look.changed ? colours.accent : colours.dim, width,
+                      look.changed ? Qt::SolidLine : Qt::DashLine, Qt::SquareCap, Qt::MiterJoin));
   painter.setBrush(Qt::NoBrush);
   const int inset = width / 2 + 1;
   painter.drawRect(cell.adjusted(inset, inset, -inset, -inset));
@@ -54,37 +56,46 @@ void paint_focus(QPainter& painter, const QRect& cell) {
 
 }  // namespace
 
-StepDelegate::StepDelegate(StepModel& model, QObject* parent) : QStyledItemDelegate(parent), model_(model) {}
+StepDelegate::StepDelegate(StepModel& model, QObject* parent)
+    : QStyledItemDelegate(parent), model_(model) {}
 
 QSize StepDelegate::cell_size() const {
   const QFontMetrics number(number_font()), of(of_font());
   const int lines = model_.keeps_asides() || model_.is_true() ? 2 : 1;
-  const int width = std::max({number.horizontalAdvance(model_.widest_number()), of.horizontalAdvance(model_.widest())});
+  const int width = std::max(
+      {number.horizontalAdvance(model_.widest_number()), of.horizontalAdvance(model_.widest())});
   return {width + 2 * kGrid, number.height() + lines * of.height() + kGrid};
 }
 
-void StepDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+void StepDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
+                         const QModelIndex& index) const {
   const CellLook look = model_.look(index.row(), index.column());
   const Colours& colours = Theme::instance().colours();
   painter->save();
   painter->fillRect(option.rect, ground(look));
   const QFontMetrics number(number_font()), of(of_font());
-  QRect line(option.rect.left(), option.rect.top() + kGrid / 2, option.rect.width(), number.height());
+  QRect line(option.rect.left(), option.rect.top() + kGrid / 2, option.rect.width(),
+             number.height());
   painter->setPen(look.number.isEmpty() ? colours.dim : colours.text);
   painter->setFont(number_font());
   painter->drawText(line, Qt::AlignCenter, number_of(look));
   painter->setFont(of_font());
   line = QRect(line.left(), line.bottom() + 1, line.width(), of.height());
   painter->drawText(line, Qt::AlignCenter, look.of);
-  if (!look.had.isEmpty()) painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, look.had);
-  if (!look.aside.isEmpty()) painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, "+ " + look.aside);
+  if (!look.had.isEmpty())
+    painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, look.had);
+  if (!look.aside.isEmpty())
+    painter->drawText(line.translated(0, of.height()), Qt::AlignCenter, "+ " + look.aside);
   paint_frame(*painter, option.rect, look);
   if (option.state & QStyle::State_HasFocus) paint_focus(*painter, option.rect);
   painter->restore();
 }
 
 StepTable::StepTable(Stepper& stepper, QWidget* parent)
-    : QTableView(parent), stepper_(stepper), model_(new StepModel(stepper, this)), delegate_(new StepDelegate(*model_, this)) {
+    : QTableView(parent),
+      stepper_(stepper),
+      model_(new StepModel(stepper, this)),
+      delegate_(new StepDelegate(*model_, this)) {
   setModel(model_);
   setItemDelegate(delegate_);
   setSelectionMode(QAbstractItemView::SingleSelection);
@@ -93,7 +104,8 @@ StepTable::StepTable(Stepper& stepper, QWidget* parent)
   setCornerButtonEnabled(false);
   setFrameShape(QFrame::NoFrame);
   setTabKeyNavigation(false);
-  for (QHeaderView* header : {horizontalHeader(), verticalHeader()}) header->setSectionResizeMode(QHeaderView::Fixed), header->setHighlightSections(true);
+  for (QHeaderView* header : {horizontalHeader(), verticalHeader()})
+    header->setSectionResizeMode(QHeaderView::Fixed), header->setHighlightSections(true);
   connect(model_, &QAbstractItemModel::modelReset, this, &StepTable::fit);
   connect(&Theme::instance(), &Theme::changed, this, &StepTable::fit);
   fit();
@@ -105,14 +117,18 @@ int StepTable::rank() const { return std::max(0, currentIndex().row()); }
 void StepTable::fit() {
   const QSize cell = delegate_->cell_size();
   horizontalHeader()->setDefaultSectionSize(cell.width());
-  verticalHeader()->setFixedWidth(QFontMetrics(Theme::instance().font(1, true)).horizontalAdvance(model_->widest_rank()) + 2 * kGrid);
+  verticalHeader()->setFixedWidth(
+      QFontMetrics(Theme::instance().font(1, true)).horizontalAdvance(model_->widest_rank()) +
+      2 * kGrid);
   verticalHeader()->setDefaultSectionSize(cell.height());
   verticalHeader()->setMinimumSectionSize(cell.height());
-  if (model_->rowCount() > 0 && !currentIndex().isValid()) setCurrentIndex(model_->index(std::min(kept_, model_->rowCount() - 1), 0));
+  if (model_->rowCount() > 0 && !currentIndex().isValid())
+    setCurrentIndex(model_->index(std::min(kept_, model_->rowCount() - 1), 0));
 }
 
 void StepTable::reveal_step() {
-  if (const collective::Move* move = stepper_.move()) scrollTo(model_->index(move->to, move->chunk));
+  if (const collective::Move* move = stepper_.move())
+    scrollTo(model_->index(move->to, move->chunk));
 }
 
 void StepTable::currentChanged(const QModelIndex& current, const QModelIndex& previous) {

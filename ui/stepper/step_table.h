@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table on the screen: the number large, below it whose values are in it. The more are, the stronger the ground; what the
-// collective is for is green and says so by all its ranks; a frame is around what the last step changed, a dashed one around what it sent.
-// Before a row stands how much its rank has sent so far.
+// The table on the screen: the number large, below it whose values are in it. The more are, the
+// stronger the ground; what the collective is for is green and says so by all its ranks; a frame is
+// around what the last step changed, a dashed one around what it sent. Before a row stands how much
+// its rank has sent so far.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -16,7 +17,8 @@ class StepDelegate : public QStyledItemDelegate {
  public:
   StepDelegate(StepModel& model, QObject* parent);
   QSize cell_size() const;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override;
 
  private:
   StepModel& model_;

@@ -31,7 +31,9 @@ QString joined(const std::vector<int>& ranks, const QString& between) {
   return names.join(between);
 }
 
-QString rank_of(const Stepper& stepper, int position) { return QString::number(named_rank(stepper, position)); }
+QString rank_of(const Stepper& stepper, int position) {
+  return QString::number(named_rank(stepper, position));
+}
 
 const Held& held(const std::vector<std::vector<Held>>& cells, int rank, int chunk) {
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
@@ -41,21 +43,27 @@ const Held& held(const std::vector<std::vector<Held>>& cells, int rank, int chun
 QString numbers(const Stepper& stepper, const std::vector<std::vector<Held>>& cells, int rank) {
   const Move& move = *stepper.move();
   QStringList list;
-  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk) list << held_words(held(cells, rank, chunk), stepper.steps().exercise);
+  for (int chunk = move.chunk; chunk < move.chunk + move.chunks; ++chunk)
+    list << held_words(held(cells, rank, chunk), stepper.steps().exercise);
   if (list.size() > kMostNumbers) list = list.mid(0, kMostNumbers) << "…";
   return list.join("; ");
 }
 
 QString moved(const Stepper& stepper) {
   const Move& move = *stepper.move();
-  return text("Rank %1 sends %2 to rank %3").arg(rank_of(stepper, move.from), chunks_words(move.chunk, move.chunks), rank_of(stepper, move.to));
+  return text("Rank %1 sends %2 to rank %3")
+      .arg(rank_of(stepper, move.from), chunks_words(move.chunk, move.chunks),
+           rank_of(stepper, move.to));
 }
 
 // A sum is aside until all summands are in.
 QString summed(const Stepper& stepper) {
   const Move& move = *stepper.move();
-  if (move.ends) return text("%1, which has all summands now: %2.").arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
-  return text("%1, which adds up, in the order of ranks and aside: %2.").arg(moved(stepper), numbers(stepper, stepper.state().aside, move.to));
+  if (move.ends)
+    return text("%1, which has all summands now: %2.")
+        .arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
+  return text("%1, which adds up, in the order of ranks and aside: %2.")
+      .arg(moved(stepper), numbers(stepper, stepper.state().aside, move.to));
 }
 
 QString start_words(Collective collective) {
@@ -63,7 +71,8 @@ QString start_words(Collective collective) {
     case Collective::all_gather:
     case Collective::gather: return text("Every rank holds one chunk. Right: the first step.");
     case Collective::broadcast:
-    case Collective::scatter: return text("Only the root holds what is sent. Right: the first step.");
+    case Collective::scatter:
+      return text("Only the root holds what is sent. Right: the first step.");
     default: return text("Every rank holds its own numbers. Right: the first step.");
   }
 }
@@ -84,12 +93,17 @@ QString end_words(Collective collective) {
 QString done_words(const Stepper& stepper) {
   const Move& move = *stepper.move();
   switch (move.effect) {
-    case Effect::replaces: return text("%1, which keeps it: %2.").arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
-    case Effect::adds: return text("%1, which adds it to its own: %2.").arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
+    case Effect::replaces:
+      return text("%1, which keeps it: %2.")
+          .arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
+    case Effect::adds:
+      return text("%1, which adds it to its own: %2.")
+          .arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
     case Effect::sums: return summed(stepper);
     case Effect::puts_back:
       return text("Rank %1 puts the sum where %2 stood, now that its peers have read that: %3.")
-          .arg(rank_of(stepper, move.to), chunks_words(move.chunk, move.chunks), numbers(stepper, stepper.state().held, move.to));
+          .arg(rank_of(stepper, move.to), chunks_words(move.chunk, move.chunks),
+               numbers(stepper, stepper.state().held, move.to));
   }
   return {};
 }
@@ -112,28 +126,37 @@ QString collective_words(Collective collective) {
 QString algorithm_words(Collective collective, Algorithm algorithm) {
   const bool tree = collective == Collective::broadcast || collective == Collective::reduce;
   if (tree && algorithm == Algorithm::binary_tree) return text("binomial tree");
-  if (tree || collective == Collective::scatter || collective == Collective::gather) return text("at once");
+  if (tree || collective == Collective::scatter || collective == Collective::gather)
+    return text("at once");
   const std::string_view name = base::name_of(algorithm);
   return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
 }
 
-int named_rank(const Stepper& stepper, int position) { return position < stepper.steps().members() ? stepper.steps().exercise.rank(position) : position; }
+int named_rank(const Stepper& stepper, int position) {
+  return position < stepper.steps().members() ? stepper.steps().exercise.rank(position) : position;
+}
 
 QString number_words(double value) { return QString::number(value, 'g', 6); }
 
 QString members_words(const std::vector<int>& members, const collective::Exercise& exercise) {
   const auto all = static_cast<std::size_t>(exercise.members());
-  if (members.size() > kMostNamed) return members.size() == all ? text("all %1 ranks").arg(all) : text("%1 of %2 ranks").arg(members.size()).arg(all);
+  if (members.size() > kMostNamed)
+    return members.size() == all ? text("all %1 ranks").arg(all)
+                                 : text("%1 of %2 ranks").arg(members.size()).arg(all);
   std::vector<int> ranks(members.size());
   std::ranges::transform(members, ranks.begin(), [&](int member) { return exercise.rank(member); });
   return joined(ranks, "+");
 }
 
 QString held_words(const Held& held, const collective::Exercise& exercise) {
-  return held.of.empty() ? text("nothing yet") : number_words(held.value) + " (" + members_words(held.of, exercise) + ")";
+  return held.of.empty() ? text("nothing yet")
+                         : number_words(held.value) + " (" + members_words(held.of, exercise) + ")";
 }
 
-QString chunks_words(int chunk, int chunks) { return chunks == 1 ? text("chunk %1").arg(chunk) : text("chunks %1 to %2").arg(chunk).arg(chunk + chunks - 1); }
+QString chunks_words(int chunk, int chunks) {
+  return chunks == 1 ? text("chunk %1").arg(chunk)
+                     : text("chunks %1 to %2").arg(chunk).arg(chunk + chunks - 1);
+}
 
 QString line_words(const QString& token) {
   const auto op = plan::parse_token(token.toStdString());
@@ -145,26 +168,34 @@ QString line_words(const QString& token) {
     case plan::OpKind::recv_reduce: return text("add %1 from rank %2").arg(what).arg(op->peer);
     case plan::OpKind::reduce_many:
       if (op->summands.empty()) return text("add up %1 of all ranks").arg(what);
-      return text("add up %1 of ranks %2").arg(what, joined({op->summands.begin(), op->summands.end()}, ", "));
+      return text("add up %1 of ranks %2")
+          .arg(what, joined({op->summands.begin(), op->summands.end()}, ", "));
     case plan::OpKind::copy: return text("put the sum of %1 in its place").arg(what);
     default: return {};
   }
 }
 
 QString bytes_words(std::int64_t bytes) {
-  return bytes < kFewBytes ? QString::number(bytes) + " B" : QString::fromStdString(base::format_bytes(static_cast<double>(bytes)));
+  return bytes < kFewBytes ? QString::number(bytes) + " B"
+                           : QString::fromStdString(base::format_bytes(static_cast<double>(bytes)));
 }
 
 QString bytes_so_far(std::int64_t bytes, std::int64_t of) {
-  return of < kFewBytes ? text("%1 of %2 B").arg(bytes).arg(of) : text("%1 of %2").arg(bytes_words(bytes), bytes_words(of));
+  return of < kFewBytes ? text("%1 of %2 B").arg(bytes).arg(of)
+                        : text("%1 of %2").arg(bytes_words(bytes), bytes_words(of));
 }
 
 QString place_words(const Stepper& stepper) {
   const auto& steps = stepper.steps();
   if (stepper.problem()) return {};
   if (steps.count() == 0) return text("No steps: one rank has nobody to send to");
-  if (stepper.step() == 0) return text("Start of %1 rounds, %2 steps").arg(steps.rounds).arg(steps.count());
-  return text("Round %1 of %2, step %3 of %4").arg(stepper.move()->round + 1).arg(steps.rounds).arg(stepper.step()).arg(steps.count());
+  if (stepper.step() == 0)
+    return text("Start of %1 rounds, %2 steps").arg(steps.rounds).arg(steps.count());
+  return text("Round %1 of %2, step %3 of %4")
+      .arg(stepper.move()->round + 1)
+      .arg(steps.rounds)
+      .arg(stepper.step())
+      .arg(steps.count());
 }
 
 QString sentence(const Stepper& stepper) {
@@ -175,14 +206,17 @@ QString sentence(const Stepper& stepper) {
   if (stepper.step() == 0) return start_words(collective);
   if (stepper.step() < steps.count()) return done_words(stepper);
   const QString known = verdict(stepper).text;
-  return done_words(stepper) + " " + end_words(collective) + (known.isEmpty() ? QString() : " " + known);
+  return done_words(stepper) + " " + end_words(collective) +
+         (known.isEmpty() ? QString() : " " + known);
 }
 
 QString agreement_words(const Stepper& stepper, int position, int chunk) {
   switch (stepper.agreement(position, chunk)) {
     case Stepper::Agreement::unknown: return {};
     case Stepper::Agreement::same: return text("as the run had it");
-    case Stepper::Agreement::other: return text("but the run had %1").arg(QString::number(stepper.after(position, chunk), 'g', kAllDigits));
+    case Stepper::Agreement::other:
+      return text("but the run had %1")
+          .arg(QString::number(stepper.after(position, chunk), 'g', kAllDigits));
   }
   return {};
 }
@@ -195,21 +229,30 @@ Verdict verdict(const Stepper& stepper) {
       same += stepper.agreement(position, chunk) == Stepper::Agreement::same ? 1 : 0;
       other += stepper.agreement(position, chunk) == Stepper::Agreement::other ? 1 : 0;
     }
-  if (other > 0) return {text("%1 of %2 numbers are not those that the run had.").arg(other).arg(same + other), false};
+  if (other > 0)
+    return {text("%1 of %2 numbers are not those that the run had.").arg(other).arg(same + other),
+            false};
   if (same == 1) return {text("The number is that which the run had, to the bit."), true};
-  return {same > 0 ? text("All %1 numbers are those that the run had, to the bit.").arg(same) : QString(), true};
+  return {same > 0 ? text("All %1 numbers are those that the run had, to the bit.").arg(same)
+                   : QString(),
+          true};
 }
 
 QString traffic_words(const Stepper& stepper) {
   const auto& steps = stepper.steps();
   if (stepper.problem()) return {};
   const auto formula = collective::total_formula(steps.exercise);
-  const std::int64_t sent = std::accumulate(stepper.state().sent.begin(), stepper.state().sent.end(), std::int64_t{0});
-  const QString root =
-      formula.text.find('c') == std::string::npos ? QString() : text(", c = %1, the root's chunk").arg(bytes_words(steps.exercise.bytes() - formula.bytes));
+  const std::int64_t sent =
+      std::accumulate(stepper.state().sent.begin(), stepper.state().sent.end(), std::int64_t{0});
+  const QString root = formula.text.find('c') == std::string::npos
+                           ? QString()
+                           : text(", c = %1, the root's chunk")
+                                 .arg(bytes_words(steps.exercise.bytes() - formula.bytes));
   return text("Sent in all: %1. Formula: %2 = %3 (n = %4, S = %5%6).")
-      .arg(bytes_so_far(sent, std::accumulate(steps.sent_in_all.begin(), steps.sent_in_all.end(), std::int64_t{0})), QString::fromStdString(formula.text),
-           bytes_words(formula.bytes), QString::number(steps.members()), bytes_words(steps.exercise.bytes()), root);
+      .arg(bytes_so_far(sent, std::accumulate(steps.sent_in_all.begin(), steps.sent_in_all.end(),
+                                              std::int64_t{0})),
+           QString::fromStdString(formula.text), bytes_words(formula.bytes),
+           QString::number(steps.members()), bytes_words(steps.exercise.bytes()), root);
 }
 
 }  // namespace trainyard::ui

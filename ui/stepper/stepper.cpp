@@ -10,7 +10,8 @@ namespace trainyard::ui {
 
 Stepper::Stepper(QObject* parent) : QObject(parent) { steps_.exercise.hosts.clear(); }
 
-void Stepper::set_exercise(const collective::Exercise& exercise, const std::optional<TrueValues>& truth) {
+void Stepper::set_exercise(const collective::Exercise& exercise,
+                           const std::optional<TrueValues>& truth) {
   if (exercise_ == exercise && truth_ == truth) return;
   const bool was_true = std::exchange(truth_, truth).has_value();
   if (exercise_ == exercise) {
@@ -46,28 +47,38 @@ void Stepper::fill() {
     values_ = truth_->before;
     return;
   }
-  values_ = collective::seeded_values(static_cast<std::uint64_t>(seed_), steps_.members(), steps_.chunks());
+  values_ = collective::seeded_values(static_cast<std::uint64_t>(seed_), steps_.members(),
+                                      steps_.chunks());
   for (const auto& [at, value] : edits_)
-    if (at.first < steps_.members() && at.second < steps_.chunks()) values_[static_cast<std::size_t>(at.first)][static_cast<std::size_t>(at.second)] = value;
+    if (at.first < steps_.members() && at.second < steps_.chunks())
+      values_[static_cast<std::size_t>(at.first)][static_cast<std::size_t>(at.second)] = value;
 }
 
 void Stepper::play(bool other_exercise) {
-  state_ = collective::state_at(steps_, values_, step_, truth_ ? compute::adding_in(truth_->dtype) : collective::plain_sum);
+  state_ = collective::state_at(steps_, values_, step_,
+                                truth_ ? compute::adding_in(truth_->dtype) : collective::plain_sum);
   if (other_exercise) emit exercise_changed();
   emit step_changed();
 }
 
-const collective::Move* Stepper::move() const { return step_ == 0 ? nullptr : &steps_.moves[static_cast<std::size_t>(step_ - 1)]; }
+const collective::Move* Stepper::move() const {
+  return step_ == 0 ? nullptr : &steps_.moves[static_cast<std::size_t>(step_ - 1)];
+}
 
 bool Stepper::complete(int position, int chunk) const {
-  const collective::Held& held = state_.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
+  const collective::Held& held =
+      state_.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
   if (held.of.empty() || !steps_.wanted(position, chunk)) return false;
-  return !collective::adds_up(steps_.exercise.collective) || static_cast<int>(held.of.size()) == steps_.members();
+  return !collective::adds_up(steps_.exercise.collective) ||
+         static_cast<int>(held.of.size()) == steps_.members();
 }
 
 Stepper::Agreement Stepper::agreement(int position, int chunk) const {
-  if (!truth_ || !complete(position, chunk) || steps_.chunk_bytes[static_cast<std::size_t>(chunk)] == 0) return Agreement::unknown;
-  const double held = state_.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)].value;
+  if (!truth_ || !complete(position, chunk) ||
+      steps_.chunk_bytes[static_cast<std::size_t>(chunk)] == 0)
+    return Agreement::unknown;
+  const double held =
+      state_.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)].value;
   return compute::same_number(held, after(position, chunk)) ? Agreement::same : Agreement::other;
 }
 

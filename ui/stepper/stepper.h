@@ -15,25 +15,34 @@ class Stepper : public QObject {
  public:
   explicit Stepper(QObject* parent = nullptr);
 
-  // Begins at its start, unless it is the same. `truth`: what a run had in it, with the extents of its steps; then nothing can be set by hand.
-  void set_exercise(const collective::Exercise& exercise, const std::optional<TrueValues>& truth = {});
-  void set_seed(int seed);                            // of the numbers; those set by hand are forgotten
+  // Begins at its start, unless it is the same. `truth`: what a run had in it, with the extents of
+  // its steps; then nothing can be set by hand.
+  void set_exercise(const collective::Exercise& exercise,
+                    const std::optional<TrueValues>& truth = {});
+  void set_seed(int seed);  // of the numbers; those set by hand are forgotten
   void set_value(int rank, int chunk, double value);  // that it begins with
   int seed() const { return seed_; }
   bool edited() const { return !edits_.empty(); }
   bool is_true() const { return truth_.has_value(); }
 
-  const std::optional<base::Problem>& problem() const { return problem_; }  // why there is nothing to step through
-  const collective::Steps& steps() const { return steps_; }                 // without ranks, where there is a problem
+  const std::optional<base::Problem>& problem() const {
+    return problem_;
+  }  // why there is nothing to step through
+  const collective::Steps& steps() const {
+    return steps_;
+  }  // without ranks, where there is a problem
   const collective::State& state() const { return state_; }
   const collective::Move* move() const;  // the last step; null at the start
   int step() const { return step_; }     // so many are done
 
-  // Whether a member holds what the collective is for, and that is what the run had. `unknown`: not yet, or of no run.
+  // Whether a member holds what the collective is for, and that is what the run had. `unknown`: not
+  // yet, or of no run.
   bool complete(int position, int chunk) const;
   enum class Agreement { unknown, same, other };
   Agreement agreement(int position, int chunk) const;
-  double after(int position, int chunk) const { return truth_->after[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)]; }
+  double after(int position, int chunk) const {
+    return truth_->after[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
+  }
 
   void go_to(int step);
   void go_by(int steps) { go_to(step_ + steps); }

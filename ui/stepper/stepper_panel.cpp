@@ -19,7 +19,8 @@
 
 namespace trainyard::ui {
 
-StepperPanel::StepperPanel(Document& document, QWidget* parent) : QWidget(parent), document_(document) {
+StepperPanel::StepperPanel(Document& document, QWidget* parent)
+    : QWidget(parent), document_(document) {
   auto* row = new QVBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   auto* halves = new QSplitter(Qt::Horizontal, this);
@@ -30,9 +31,11 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent) : QWidget(parent
   halves->setStretchFactor(0, 0), halves->setStretchFactor(1, 1);
   halves->setSizes({1, 10'000});  // controls as narrow as they can be; all else to the views
   setFocusProxy(table_);
-  for (QWidget* widget : {static_cast<QWidget*>(table_), static_cast<QWidget*>(program_)}) widget->installEventFilter(this);
+  for (QWidget* widget : {static_cast<QWidget*>(table_), static_cast<QWidget*>(program_)})
+    widget->installEventFilter(this);
   connect(&clock_, &QTimer::timeout, this, &StepperPanel::play_on);
-  connect(bar_, &ExerciseBar::changed, this, [this] { stepper_.set_exercise(bar_->exercise(), bar_->true_values()), show_step(); });
+  connect(bar_, &ExerciseBar::changed, this,
+          [this] { stepper_.set_exercise(bar_->exercise(), bar_->true_values()), show_step(); });
   connect(bar_, &ExerciseBar::seed_changed, &stepper_, &Stepper::set_seed);
   connect(&stepper_, &Stepper::exercise_changed, this, &StepperPanel::stop);
   connect(&stepper_, &Stepper::step_changed, this, [this] { on_canvas_ = seen_, show_step(); });
@@ -69,7 +72,8 @@ QWidget* StepperPanel::build_views() {
   beside->addWidget(program_title_ = new TintedLabel(Tint::text, side, 1, true));
   beside->addWidget(program_ = new ProgramView(stepper_, side), 1);
   halves->setChildrenCollapsible(false);
-  halves->setStretchFactor(0, 2), halves->setStretchFactor(1, 1);  // four chunks whole, and a line of the program
+  halves->setStretchFactor(0, 2),
+      halves->setStretchFactor(1, 1);  // four chunks whole, and a line of the program
   return views;
 }
 
@@ -95,10 +99,13 @@ void StepperPanel::ask_run() {
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   if (!recorded) return;
   run_asked_ = true;
-  QThreadPool::globalInstance()->start([panel = QPointer<StepperPanel>(this), directory = run_->directory(), name = run_->name(), recorded = *recorded] {
+  QThreadPool::globalInstance()->start([panel = QPointer<StepperPanel>(this),
+                                        directory = run_->directory(), name = run_->name(),
+                                        recorded = *recorded] {
     const auto reduced = reduced_run(recorded);
     QMetaObject::invokeMethod(qApp, [panel, directory, name, reduced] {
-      if (panel && panel->run_ && panel->run_->directory() == directory && reduced) panel->bar_->set_run(name, *reduced, &panel->run_->history());
+      if (panel && panel->run_ && panel->run_->directory() == directory && reduced)
+        panel->bar_->set_run(name, *reduced, &panel->run_->history());
     });
   });
 }
@@ -125,7 +132,8 @@ void StepperPanel::show_program(int rank) {
   program_->set_rank(rank);
 }
 
-// Of the selected rank where it takes part in the step, else of the one that receives: one of its lines is the current one.
+// Of the selected rank where it takes part in the step, else of the one that receives: one of its
+// lines is the current one.
 void StepperPanel::follow_program() {
   const collective::Move* move = stepper_.move();
   const int selected = table_->rank();
@@ -150,7 +158,8 @@ void StepperPanel::leave_canvas() {
 const topology::Topology* StepperPanel::drawing() const {
   const topology::Topology& drawn = document_.experiment().topology;
   if (bar_->ranks() == ExerciseBar::Ranks::drawing) return &drawn;
-  const bool same = bar_->ranks() == ExerciseBar::Ranks::run && run_ && without_places(run_->drawing()) == without_places(drawn);
+  const bool same = bar_->ranks() == ExerciseBar::Ranks::run && run_ &&
+                    without_places(run_->drawing()) == without_places(drawn);
   return same ? &drawn : nullptr;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A collective, step by step: what to step through, what every rank holds, the program of the selected rank, and what steers it.
-// Keys, in the table, the program and on the buttons: Left and Right a step, Page Up and Page Down a round, Home and End, Space plays,
-// Esc stops; Up and Down select a rank, with Ctrl Left and Right a chunk.
+// A collective, step by step: what to step through, what every rank holds, the program of the
+// selected rank, and what steers it. Keys, in the table, the program and on the buttons: Left and
+// Right a step, Page Up and Page Down a round, Home and End, Space plays, Esc stops; Up and Down
+// select a rank, with Ctrl Left and Right a chunk.
 #pragma once
 
 #include <QPointer>

@@ -17,7 +17,8 @@ constexpr double kLeastPace = 0.1, kMostPace = 10, kUsualPace = 1;  // seconds a
 
 }  // namespace
 
-QAction* StepperPanel::add_action(const QString& text, const QString& tip, const std::function<void()>& act) {
+QAction* StepperPanel::add_action(const QString& text, const QString& tip,
+                                  const std::function<void()>& act) {
   auto* action = new QAction(text, this);
   action->setToolTip(tip);
   connect(action, &QAction::triggered, this, act);
@@ -29,11 +30,14 @@ QWidget* StepperPanel::build_transport() {
   auto* row = new FlowLayout(bar, kGrid / 2);
   row->setContentsMargins(kGrid, 0, kGrid, 0);
   first_ = add_action(tr("Start"), tr("To the start (Home)"), [this] { stepper_.go_to(0); });
-  round_back_ = add_action(tr("Round back"), tr("To the end of the round before (Page Up)"), [this] { stepper_.previous_round(); });
+  round_back_ = add_action(tr("Round back"), tr("To the end of the round before (Page Up)"),
+                           [this] { stepper_.previous_round(); });
   back_ = add_action(tr("Back"), tr("A step back (Left)"), [this] { stepper_.go_by(-1); });
-  play_ = add_action(tr("Play"), tr("A step after the other (Space; Esc stops)"), [this] { playing() ? stop() : play(); });
+  play_ = add_action(tr("Play"), tr("A step after the other (Space; Esc stops)"),
+                     [this] { playing() ? stop() : play(); });
   step_ = add_action(tr("Step"), tr("A step (Right)"), [this] { stepper_.go_by(1); });
-  round_ = add_action(tr("Round"), tr("To the end of the round (Page Down)"), [this] { stepper_.next_round(); });
+  round_ = add_action(tr("Round"), tr("To the end of the round (Page Down)"),
+                      [this] { stepper_.next_round(); });
   last_ = add_action(tr("End"), tr("To the end (End)"), [this] { stepper_.go_to_end(); });
   for (QAction* action : {first_, round_back_, back_, play_, step_, round_, last_}) {
     auto* button = new QToolButton(bar);
@@ -55,7 +59,9 @@ QWidget* StepperPanel::build_transport() {
   return bar;
 }
 
-void StepperPanel::set_pace(double seconds) { clock_.setInterval(static_cast<int>(seconds * 1000)); }
+void StepperPanel::set_pace(double seconds) {
+  clock_.setInterval(static_cast<int>(seconds * 1000));
+}
 
 // From the end it begins anew.
 void StepperPanel::play() {
@@ -77,7 +83,8 @@ void StepperPanel::play_on() {
 
 bool StepperPanel::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
-  return press(static_cast<const QKeyEvent&>(*event), qobject_cast<QToolButton*>(watched)) || QWidget::eventFilter(watched, event);
+  return press(static_cast<const QKeyEvent&>(*event), qobject_cast<QToolButton*>(watched)) ||
+         QWidget::eventFilter(watched, event);
 }
 
 // Space on a button is the button's.

@@ -13,30 +13,39 @@ namespace {
 
 using telemetry::ChunkValues;
 
-const ChunkValues* find(const telemetry::History& history, const RunBucket& bucket, int step, int rank) {
+const ChunkValues* find(const telemetry::History& history, const RunBucket& bucket, int step,
+                        int rank) {
   const auto at = history.chunk_values().find({bucket.group, bucket.number, step, rank});
   return at == history.chunk_values().end() ? nullptr : &at->second;
 }
 
-bool belongs_to(const ChunkValues& values, const RunBucket& bucket) { return values.elements == bucket.elements && values.dtype == bucket.dtype; }
+bool belongs_to(const ChunkValues& values, const RunBucket& bucket) {
+  return values.elements == bucket.elements && values.dtype == bucket.dtype;
+}
 
 // Of the places that were put aside, those in a chunk: {first, past the last}.
-std::pair<std::size_t, std::size_t> within(const ChunkValues& values, const collective::ChunkSpan& chunk) {
-  const auto number = [&](std::int64_t place) { return static_cast<std::size_t>(std::ranges::lower_bound(values.places, place) - values.places.begin()); };
+std::pair<std::size_t, std::size_t> within(const ChunkValues& values,
+                                           const collective::ChunkSpan& chunk) {
+  const auto number = [&](std::int64_t place) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(values.places, place) -
+                                    values.places.begin());
+  };
   return {number(chunk.first), number(chunk.first + chunk.count)};
 }
 
 // One of each chunk; false where a chunk with elements lacks it.
-bool take_element(const ChunkValues& values, const std::vector<collective::ChunkSpan>& chunks, int element, std::vector<double>& before,
-                  std::vector<double>& after) {
+bool take_element(const ChunkValues& values, const std::vector<collective::ChunkSpan>& chunks,
+                  int element, std::vector<double>& before, std::vector<double>& after) {
   const std::int64_t size = base::size_of(values.dtype);
   for (const collective::ChunkSpan& chunk : chunks) {
     const auto [first, end] = within(values, chunk);
     const std::size_t at = first + static_cast<std::size_t>(element);
     if (chunk.count > 0 && at >= end) return false;
     const std::int64_t offset = static_cast<std::int64_t>(at) * size;
-    before.push_back(chunk.count > 0 ? compute::number_at(values.dtype, values.before.data() + offset) : 0);
-    after.push_back(chunk.count > 0 ? compute::number_at(values.dtype, values.after.data() + offset) : 0);
+    before.push_back(
+        chunk.count > 0 ? compute::number_at(values.dtype, values.before.data() + offset) : 0);
+    after.push_back(chunk.count > 0 ? compute::number_at(values.dtype, values.after.data() + offset)
+                                    : 0);
   }
   return true;
 }
@@ -48,9 +57,10 @@ std::vector<int> kept_steps(const telemetry::History& history, const RunBucket& 
   const auto& all = history.chunk_values();
   constexpr int least = std::numeric_limits<int>::min();
   for (auto at = all.lower_bound({bucket.group, bucket.number, least, least});
-       at != all.end() && at->first.group == bucket.group && at->first.bucket == bucket.number; ++at)
-    if ((at->first.step == telemetry::kBeforeSteps) == bucket.before_steps && std::ranges::count(bucket.ranks, at->first.rank) > 0 &&
-        belongs_to(at->second, bucket))
+       at != all.end() && at->first.group == bucket.group && at->first.bucket == bucket.number;
+       ++at)
+    if ((at->first.step == telemetry::kBeforeSteps) == bucket.before_steps &&
+        std::ranges::count(bucket.ranks, at->first.rank) > 0 && belongs_to(at->second, bucket))
       ++members[at->first.step];
   std::vector<int> steps;
   for (const auto& [step, count] : members)
@@ -58,8 +68,10 @@ std::vector<int> kept_steps(const telemetry::History& history, const RunBucket& 
   return steps;
 }
 
-int kept_elements(const telemetry::History& history, const RunBucket& bucket, const collective::Exercise& exercise, int step) {
-  const ChunkValues* values = bucket.ranks.empty() ? nullptr : find(history, bucket, step, bucket.ranks.front());
+int kept_elements(const telemetry::History& history, const RunBucket& bucket,
+                  const collective::Exercise& exercise, int step) {
+  const ChunkValues* values =
+      bucket.ranks.empty() ? nullptr : find(history, bucket, step, bucket.ranks.front());
   if (values == nullptr) return 0;
   std::size_t least = values->places.size();
   for (const collective::ChunkSpan& chunk : collective::chunk_spans(exercise)) {
@@ -69,14 +81,17 @@ int kept_elements(const telemetry::History& history, const RunBucket& bucket, co
   return static_cast<int>(least);
 }
 
-std::optional<TrueValues> true_values(const telemetry::History& history, const RunBucket& bucket, const collective::Exercise& exercise, int step, int element) {
+std::optional<TrueValues> true_values(const telemetry::History& history, const RunBucket& bucket,
+                                      const collective::Exercise& exercise, int step, int element) {
   if (compute::adding_in(bucket.dtype) == nullptr || element < 0) return {};
   const auto chunks = collective::chunk_spans(exercise);
   TrueValues result{bucket.dtype, {}, {}};
   for (const int rank : bucket.ranks) {
     const ChunkValues* values = find(history, bucket, step, rank);
     if (values == nullptr || !belongs_to(*values, bucket)) return {};
-    if (!take_element(*values, chunks, element, result.before.emplace_back(), result.after.emplace_back())) return {};
+    if (!take_element(*values, chunks, element, result.before.emplace_back(),
+                      result.after.emplace_back()))
+      return {};
   }
   return result;
 }

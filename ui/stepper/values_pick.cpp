@@ -13,9 +13,11 @@ static_assert(kExample != telemetry::kBeforeSteps);
 
 }  // namespace
 
-ValuesPick::ValuesPick(QComboBox* step, QComboBox* element, QObject* parent) : QObject(parent), step_(step), element_(element) {
+ValuesPick::ValuesPick(QComboBox* step, QComboBox* element, QObject* parent)
+    : QObject(parent), step_(step), element_(element) {
   step_->setToolTip(
-      tr("True numbers, as the ranks of the run put them aside in a few steps of training and in single steps, as long as there is room; or small whole ones"));
+      tr("True numbers, as the ranks of the run put them aside in a few steps of training and in "
+         "single steps, as long as there is room; or small whole ones"));
   element_->setToolTip(tr("Of every chunk a few numbers were put aside, spread over it"));
   connect(step_, &QComboBox::activated, this, [this] {
     wants_example_ = chosen_step() == kExample;
@@ -25,14 +27,19 @@ ValuesPick::ValuesPick(QComboBox* step, QComboBox* element, QObject* parent) : Q
   connect(element_, &QComboBox::activated, this, &ValuesPick::changed);
 }
 
-int ValuesPick::chosen_step() const { return step_->currentIndex() < 0 ? kExample : step_->currentData().toInt(); }
+int ValuesPick::chosen_step() const {
+  return step_->currentIndex() < 0 ? kExample : step_->currentData().toInt();
+}
 
-void ValuesPick::look_at(const telemetry::History* history, const RunBucket* bucket, const collective::Exercise& exercise) {
+void ValuesPick::look_at(const telemetry::History* history, const RunBucket* bucket,
+                         const collective::Exercise& exercise) {
   const bool known = history != nullptr && bucket != nullptr;
   refill_steps(known ? kept_steps(*history, *bucket) : std::vector<int>());
   const int step = known ? chosen_step() : kExample;
   refill_elements(step == kExample ? 0 : kept_elements(*history, *bucket, exercise, step));
-  values_ = step == kExample ? std::nullopt : true_values(*history, *bucket, exercise, step, std::max(0, element_->currentIndex()));
+  values_ = step == kExample ? std::nullopt
+                             : true_values(*history, *bucket, exercise, step,
+                                           std::max(0, element_->currentIndex()));
   step_->parentWidget()->setVisible(any());
   element_->parentWidget()->setVisible(values_.has_value() && element_->count() > 1);
 }
@@ -45,11 +52,16 @@ void ValuesPick::refill_steps(const std::vector<int>& steps) {
   kept_ = static_cast<int>(steps.size());
   newest_ = steps.empty() ? std::nullopt : std::optional(steps.back());
   step_->clear();
-  for (const int one : steps) step_->addItem(one == telemetry::kBeforeSteps ? tr("before the first step") : tr("of step %1").arg(one), one);
+  for (const int one : steps)
+    step_->addItem(
+        one == telemetry::kBeforeSteps ? tr("before the first step") : tr("of step %1").arg(one),
+        one);
   if (steps.empty()) return;
   step_->addItem(tr("of an example"), kExample);
   const bool has_come = awaited_after_ && *newest_ > *awaited_after_ && !wants_example_;
-  const int at = has_come ? kept_ - 1 : step_->findData(wants_example_ || before != kExample ? before : steps.front());
+  const int at =
+      has_come ? kept_ - 1
+               : step_->findData(wants_example_ || before != kExample ? before : steps.front());
   step_->setCurrentIndex(std::max(0, at));
   if (has_come) awaited_after_.reset();
 }
@@ -57,14 +69,17 @@ void ValuesPick::refill_steps(const std::vector<int>& steps) {
 void ValuesPick::refill_elements(int count) {
   const int before = std::max(0, element_->currentIndex());
   element_->clear();
-  for (int element = 0; element < count; ++element) element_->addItem(tr("%1 of %2").arg(element + 1).arg(count));
+  for (int element = 0; element < count; ++element)
+    element_->addItem(tr("%1 of %2").arg(element + 1).arg(count));
   if (count > 0) element_->setCurrentIndex(std::min(before, count - 1));
 }
 
 QString ValuesPick::said() const {
   const int step = chosen_step();
-  const QString when = step == telemetry::kBeforeSteps ? tr("before the first step of training") : tr("in step %1").arg(step);
-  return tr("of every chunk number %1 that was put aside, as the ranks held it before, %2").arg(element_->currentText(), when);
+  const QString when = step == telemetry::kBeforeSteps ? tr("before the first step of training")
+                                                       : tr("in step %1").arg(step);
+  return tr("of every chunk number %1 that was put aside, as the ranks held it before, %2")
+      .arg(element_->currentText(), when);
 }
 
 }  // namespace trainyard::ui

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which numbers of a run are stepped through: the step of training that put them aside, and which of those of a chunk; or an example's.
+// Which numbers of a run are stepped through: the step of training that put them aside, and which
+// of those of a chunk; or an example's.
 #pragma once
 
 #include <QObject>
@@ -16,13 +17,17 @@ class ValuesPick : public QObject {
  public:
   ValuesPick(QComboBox* step, QComboBox* element, QObject* parent);
 
-  // What is stepped through, as the run did it; null: something else. The history must outlive what is asked of this.
-  void look_at(const telemetry::History* history, const RunBucket* bucket, const collective::Exercise& exercise);
+  // What is stepped through, as the run did it; null: something else. The history must outlive what
+  // is asked of this.
+  void look_at(const telemetry::History* history, const RunBucket* bucket,
+               const collective::Exercise& exercise);
   void await_next();  // the next step that comes is chosen; news else move nothing
 
-  bool any() const { return kept_ > 0; }                               // steps of training that have values
-  const std::optional<TrueValues>& values() const { return values_; }  // nothing: those of an example
-  QString said() const;                                                // "element 1 of 4 ... of step 0"
+  bool any() const { return kept_ > 0; }  // steps of training that have values
+  const std::optional<TrueValues>& values() const {
+    return values_;
+  }                      // nothing: those of an example
+  QString said() const;  // "element 1 of 4 ... of step 0"
 
  signals:
   void changed();

@@ -26,7 +26,8 @@ QList<Wrapped> wrapped(const QList<QSize>& sizes, int width, int spacing) {
 
 }  // namespace
 
-FlowLayout::FlowLayout(QWidget* parent, int spacing, int least_width) : QLayout(parent), least_width_(least_width) {
+FlowLayout::FlowLayout(QWidget* parent, int spacing, int least_width)
+    : QLayout(parent), least_width_(least_width) {
   setContentsMargins(0, 0, 0, 0);
   setSpacing(spacing);
 }
@@ -64,13 +65,16 @@ void FlowLayout::setGeometry(const QRect& rectangle) {
 
 QSize FlowLayout::size_of(const QLayoutItem& item, int width) const {
   QSize size = item.sizeHint();
-  const int columns = least_width_ > 0 ? std::max(1, (width + spacing()) / (least_width_ + spacing())) : 0;
-  size.setWidth(columns > 0 ? (width - (columns - 1) * spacing()) / columns : std::min(size.width(), width));
+  const int columns =
+      least_width_ > 0 ? std::max(1, (width + spacing()) / (least_width_ + spacing())) : 0;
+  size.setWidth(columns > 0 ? (width - (columns - 1) * spacing()) / columns
+                            : std::min(size.width(), width));
   return size;
 }
 
 // Columns are filled to the height of their row; others stand in its middle.
-void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int width, int height) const {
+void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int width,
+                       int height) const {
   for (QLayoutItem* item : row) {
     const QSize size = size_of(*item, width);
     const int own = least_width_ > 0 ? height : size.height();
@@ -93,17 +97,21 @@ QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
   return rows;
 }
 
-// Fewer rows are shown rather than lower ones than their widgets want; a page that is lower itself shows one, pressed as far as it can be.
+// Fewer rows are shown rather than lower ones than their widgets want; a page that is lower itself
+// shows one, pressed as far as it can be.
 void FlowLayout::fill_page(QList<Row>& rows) const {
   if (page_ <= 0 || rows.isEmpty()) return;
   const int wanted = std::ranges::max(rows, {}, &Row::height).height;
-  const int count = std::clamp((page_ + spacing()) / (wanted + spacing()), 1, static_cast<int>(rows.size()));
-  for (Row& row : rows) row.height = std::max(minimumSize().height(), (page_ + spacing()) / count - spacing());
+  const int count =
+      std::clamp((page_ + spacing()) / (wanted + spacing()), 1, static_cast<int>(rows.size()));
+  for (Row& row : rows)
+    row.height = std::max(minimumSize().height(), (page_ + spacing()) / count - spacing());
 }
 
 int FlowLayout::height_of(const QList<QSize>& sizes, int width, int spacing) {
   int height = 0;
-  for (const Wrapped& row : wrapped(sizes, width, spacing)) height += (height > 0 ? spacing : 0) + row.height;
+  for (const Wrapped& row : wrapped(sizes, width, spacing))
+    height += (height > 0 ? spacing : 0) + row.height;
   return height;
 }
 
@@ -116,7 +124,8 @@ int FlowLayout::arrange(const QRect& outer, bool placing) const {
     if (placing) place(row.items, inside.x(), y, inside.width(), row.height);
     y += row.height + spacing();
   }
-  return std::max(0, y - spacing() - inside.y()) + contentsMargins().top() + contentsMargins().bottom();
+  return std::max(0, y - spacing() - inside.y()) + contentsMargins().top() +
+         contentsMargins().bottom();
 }
 
 }  // namespace trainyard::ui

@@ -11,7 +11,8 @@
 
 #include "ui/theme/theme.h"
 
-// A macro that must stand outside of namespaces: a static library's resources register only when asked.
+// A macro that must stand outside of namespaces: a static library's resources register only when
+// asked.
 static void register_icons() { Q_INIT_RESOURCE(icons); }
 
 namespace trainyard::ui {
@@ -25,7 +26,8 @@ QByteArray source_of(const QString& name) {
 }
 
 QPixmap render(const QString& name, const QSize& size, const QColor& colour) {
-  const QString key = QString("icon/%1/%2x%3/%4").arg(name).arg(size.width()).arg(size.height()).arg(colour.rgba());
+  const QString key =
+      QString("icon/%1/%2x%3/%4").arg(name).arg(size.width()).arg(size.height()).arg(colour.rgba());
   QPixmap pixmap;
   if (QPixmapCache::find(key, &pixmap)) return pixmap;
   pixmap = QPixmap(size);
@@ -49,9 +51,15 @@ QColor tint(QIcon::Mode mode, QIcon::State state) {
 class TintedIcon : public QIconEngine {
  public:
   explicit TintedIcon(QString name) : name_(std::move(name)) {}
-  void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State state) override { paint_icon(*painter, name_, rect, tint(mode, state)); }
-  QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override { return render(name_, size, tint(mode, state)); }
-  QPixmap scaledPixmap(const QSize& size, QIcon::Mode mode, QIcon::State state, qreal) override { return pixmap(size, mode, state); }
+  void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State state) override {
+    paint_icon(*painter, name_, rect, tint(mode, state));
+  }
+  QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override {
+    return render(name_, size, tint(mode, state));
+  }
+  QPixmap scaledPixmap(const QSize& size, QIcon::Mode mode, QIcon::State state, qreal) override {
+    return pixmap(size, mode, state);
+  }
   QIconEngine* clone() const override { return new TintedIcon(name_); }
   QString iconName() override { return name_; }
   bool isNull() override { return false; }
@@ -66,7 +74,9 @@ QIcon icon(const QString& name) { return QIcon(new TintedIcon(name)); }
 
 void paint_icon(QPainter& painter, const QString& name, const QRectF& where, const QColor& colour) {
   const QSizeF on_device = painter.deviceTransform().mapRect(where).size();
-  const QSize size = QSizeF(std::clamp(on_device.width(), 1.0, 1024.0), std::clamp(on_device.height(), 1.0, 1024.0)).toSize();
+  const QSize size = QSizeF(std::clamp(on_device.width(), 1.0, 1024.0),
+                            std::clamp(on_device.height(), 1.0, 1024.0))
+                         .toSize();
   painter.save();
   painter.setRenderHint(QPainter::SmoothPixmapTransform);
   painter.drawPixmap(where, render(name, size, colour), QRectF(QPointF(), size));

@@ -22,12 +22,15 @@ bool confirm(QWidget* parent, const QString& title, const QString& text, const Q
   return box.clickedButton() == does;
 }
 
-QString ask_where_to_save(QWidget* parent, const QString& title, const QString& suggested, const QString& filter, const QString& suffix) {
+QString ask_where_to_save(QWidget* parent, const QString& title, const QString& suggested,
+                          const QString& filter, const QString& suffix) {
   QString file = QFileDialog::getSaveFileName(parent, title, suggested, filter);
   if (file.isEmpty() || file.endsWith("." + suffix, Qt::CaseInsensitive)) return file;
   file += "." + suffix;  // of which the dialog did not ask
   const QString there = question_text("%1 is there already.").arg(QFileInfo(file).fileName());
-  return !QFileInfo::exists(file) || confirm(parent, title, there, question_text("Replace it")) ? file : QString();
+  return !QFileInfo::exists(file) || confirm(parent, title, there, question_text("Replace it"))
+             ? file
+             : QString();
 }
 
 }  // namespace trainyard::ui

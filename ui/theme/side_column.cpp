@@ -7,7 +7,8 @@
 
 namespace trainyard::ui {
 
-SideColumn::SideColumn(QWidget* parent) : QScrollArea(parent), inside_(new QWidget(this)), column_(new QVBoxLayout(inside_)) {
+SideColumn::SideColumn(QWidget* parent)
+    : QScrollArea(parent), inside_(new QWidget(this)), column_(new QVBoxLayout(inside_)) {
   setWidgetResizable(true);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -25,9 +26,11 @@ QVBoxLayout* SideColumn::add_indented() {
 void SideColumn::finish(double times_minimum_width) {
   setWidget(inside_);
   const auto fit = [this, times_minimum_width] {
-    setMinimumWidth(static_cast<int>(inside_->minimumSizeHint().width() * times_minimum_width) + verticalScrollBar()->sizeHint().width());
+    setMinimumWidth(static_cast<int>(inside_->minimumSizeHint().width() * times_minimum_width) +
+                    verticalScrollBar()->sizeHint().width());
   };
-  connect(&Theme::instance(), &Theme::changed, this, fit, Qt::QueuedConnection);  // the fields have their new font by then
+  connect(&Theme::instance(), &Theme::changed, this, fit,
+          Qt::QueuedConnection);  // the fields have their new font by then
   fit();
 }
 

@@ -46,58 +46,73 @@ const Colours kDark{.window = "#22262c",
                     .warning = "#f0b95a",
                     .error = "#ff8078"};
 
-// After Okabe and Ito (2008), darkened for white and lightened for black grounds; yellow gave way to brown, grey is absent.
-const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b0478f", "#b07a00", "#2e94cf", "#8b2f3a", "#5e7a12"};
-const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6", "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
+// After Okabe and Ito (2008), darkened for white and lightened for black grounds; yellow gave way
+// to brown, grey is absent.
+const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b0478f",
+                                         "#b07a00", "#2e94cf", "#8b2f3a", "#5e7a12"};
+const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6",
+                                        "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
 
-// Far from all of them and from each other (a CIE76 distance of 20 at least), neighbours also to eyes that see no red or no green.
-const std::array<QColor, 7> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320", "#1d2456", "#4a5fe0", "#1f9a20"};
-const std::array<QColor, 7> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259", "#fff08a", "#6f8cff", "#5fd94a"};
+// Far from all of them and from each other (a CIE76 distance of 20 at least), neighbours also to
+// eyes that see no red or no green.
+const std::array<QColor, 7> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320",
+                                        "#1d2456", "#4a5fe0", "#1f9a20"};
+const std::array<QColor, 7> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259",
+                                       "#fff08a", "#6f8cff", "#5fd94a"};
 
-const std::array<QList<qreal>, 6> kDashes{{{}, {6, 3}, {1.5, 2.5}, {6, 2.5, 1.5, 2.5}, {10, 3}, {6, 2, 1.5, 2, 1.5, 2}}};
+const std::array<QList<qreal>, 6> kDashes{
+    {{}, {6, 3}, {1.5, 2.5}, {6, 2.5, 1.5, 2.5}, {10, 3}, {6, 2, 1.5, 2, 1.5, 2}}};
 
 void set_disabled(QPalette& palette, const Colours& c) {
   const QColor faint = mixed(c.dim, c.window, 0.45);
-  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::PlaceholderText})
+  for (const auto role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::PlaceholderText})
     palette.setColor(QPalette::Disabled, role, faint);
   palette.setColor(QPalette::Disabled, QPalette::Highlight, c.border);
 }
 
 QPalette palette_of(const Colours& c, bool dark) {
   QPalette p;
-  const std::pair<QPalette::ColorRole, QColor> roles[] = {{QPalette::Window, c.window},
-                                                          {QPalette::WindowText, c.text},
-                                                          {QPalette::Base, dark ? c.canvas : c.card},
-                                                          {QPalette::AlternateBase, c.tile},
-                                                          {QPalette::ToolTipBase, c.card},
-                                                          {QPalette::ToolTipText, c.text},
-                                                          {QPalette::Text, c.text},
-                                                          {QPalette::PlaceholderText, c.dim},
-                                                          {QPalette::Button, dark ? c.tile : c.window},
-                                                          {QPalette::ButtonText, c.text},
-                                                          {QPalette::BrightText, c.error},
-                                                          {QPalette::Light, mixed(c.window, Qt::white, dark ? 0.12 : 0.8)},
-                                                          {QPalette::Midlight, mixed(c.window, Qt::white, dark ? 0.06 : 0.4)},
-                                                          {QPalette::Mid, c.border},
-                                                          {QPalette::Dark, mixed(c.border, Qt::black, dark ? 0.4 : 0.2)},
-                                                          {QPalette::Shadow, mixed(c.border, Qt::black, 0.6)},
-                                                          {QPalette::Highlight, c.accent},
-                                                          {QPalette::HighlightedText, c.on_accent},
-                                                          {QPalette::Link, c.accent},
-                                                          {QPalette::LinkVisited, c.accent}};
+  const std::pair<QPalette::ColorRole, QColor> roles[] = {
+      {QPalette::Window, c.window},
+      {QPalette::WindowText, c.text},
+      {QPalette::Base, dark ? c.canvas : c.card},
+      {QPalette::AlternateBase, c.tile},
+      {QPalette::ToolTipBase, c.card},
+      {QPalette::ToolTipText, c.text},
+      {QPalette::Text, c.text},
+      {QPalette::PlaceholderText, c.dim},
+      {QPalette::Button, dark ? c.tile : c.window},
+      {QPalette::ButtonText, c.text},
+      {QPalette::BrightText, c.error},
+      {QPalette::Light, mixed(c.window, Qt::white, dark ? 0.12 : 0.8)},
+      {QPalette::Midlight, mixed(c.window, Qt::white, dark ? 0.06 : 0.4)},
+      {QPalette::Mid, c.border},
+      {QPalette::Dark, mixed(c.border, Qt::black, dark ? 0.4 : 0.2)},
+      {QPalette::Shadow, mixed(c.border, Qt::black, 0.6)},
+      {QPalette::Highlight, c.accent},
+      {QPalette::HighlightedText, c.on_accent},
+      {QPalette::Link, c.accent},
+      {QPalette::LinkVisited, c.accent}};
   for (const auto& [role, colour] : roles) p.setColor(role, colour);
   set_disabled(p, c);
   return p;
 }
 
-double linear(double channel) { return channel <= 0.03928 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4); }
-double luminance(const QColor& c) { return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF()); }
+double linear(double channel) {
+  return channel <= 0.03928 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
+}
+double luminance(const QColor& c) {
+  return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
+}
 
-// Fusion's own sizes follow the screen, not the font: those that carry icons and marks grow with it here.
+// Fusion's own sizes follow the screen, not the font: those that carry icons and marks grow with it
+// here.
 class ScaledStyle : public QProxyStyle {
  public:
   explicit ScaledStyle(double scale) : QProxyStyle("Fusion"), scale_(scale) {}
-  int pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const override {
+  int pixelMetric(PixelMetric metric, const QStyleOption* option,
+                  const QWidget* widget) const override {
     const int size = QProxyStyle::pixelMetric(metric, option, widget);
     switch (metric) {
       case PM_SmallIconSize:
@@ -112,17 +127,21 @@ class ScaledStyle : public QProxyStyle {
       case PM_SliderControlThickness:
       case PM_MenuButtonIndicator:
       case PM_ToolBarExtensionExtent:
-      case PM_TreeViewIndentation: return qRound(size * (metric == PM_ScrollBarExtent ? std::sqrt(scale_) : scale_));
+      case PM_TreeViewIndentation:
+        return qRound(size * (metric == PM_ScrollBarExtent ? std::sqrt(scale_) : scale_));
       default: return size;
     }
   }
   // A button that is wider than its icon and words, for they change, has them in its middle.
-  void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter, const QWidget* widget) const override {
+  void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                   const QWidget* widget) const override {
     const auto* button = qstyleoption_cast<const QStyleOptionToolButton*>(option);
-    if (element != CE_ToolButtonLabel || !button || button->toolButtonStyle != Qt::ToolButtonTextBesideIcon || button->icon.isNull())
+    if (element != CE_ToolButtonLabel || !button ||
+        button->toolButtonStyle != Qt::ToolButtonTextBesideIcon || button->icon.isNull())
       return QProxyStyle::drawControl(element, option, painter, widget);
     QStyleOptionToolButton inner = *button;
-    const int content = button->iconSize.width() + kIconGap + button->fontMetrics.size(Qt::TextShowMnemonic, button->text).width();
+    const int content = button->iconSize.width() + kIconGap +
+                        button->fontMetrics.size(Qt::TextShowMnemonic, button->text).width();
     inner.rect.setLeft(inner.rect.left() + std::max(0, (button->rect.width() - content) / 2));
     QProxyStyle::drawControl(element, &inner, painter, widget);
   }
@@ -135,8 +154,11 @@ class ScaledStyle : public QProxyStyle {
 }  // namespace
 
 QColor mixed(const QColor& a, const QColor& b, double share_of_b) {
-  const auto channel = [&](float x, float y) { return static_cast<float>(x + (y - x) * share_of_b); };
-  return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()), channel(a.blueF(), b.blueF()));
+  const auto channel = [&](float x, float y) {
+    return static_cast<float>(x + (y - x) * share_of_b);
+  };
+  return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()),
+                          channel(a.blueF(), b.blueF()));
 }
 
 double contrast(const QColor& a, const QColor& b) {
@@ -204,7 +226,8 @@ QFont Theme::font(double relative_size, bool strong) const {
   return font;
 }
 
-// The platform's may be one that is not there, for which it takes any other: the hint asks for one that will do.
+// The platform's may be one that is not there, for which it takes any other: the hint asks for one
+// that will do.
 QFont Theme::fixed_font() const {
   QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   fixed.setStyleHint(QFont::Monospace);

@@ -31,7 +31,10 @@ void TintedLabel::set_help(const QString& help) {
   setToolTip(help);
 }
 
-QSize TintedLabel::minimumSizeHint() const { return elided_ ? QSize(fontMetrics().averageCharWidth() * 4, fontMetrics().height()) : QLabel::minimumSizeHint(); }
+QSize TintedLabel::minimumSizeHint() const {
+  return elided_ ? QSize(fontMetrics().averageCharWidth() * 4, fontMetrics().height())
+                 : QLabel::minimumSizeHint();
+}
 
 void TintedLabel::paintEvent(QPaintEvent* event) {
   if (!elided_) return QLabel::paintEvent(event);

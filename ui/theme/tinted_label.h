@@ -11,11 +11,14 @@ enum class Tint { text, dim, ok, warning, error };
 class TintedLabel : public QLabel {
   Q_OBJECT
  public:
-  explicit TintedLabel(Tint tint, QWidget* parent = nullptr, double relative_size = 1, bool strong = false);
+  explicit TintedLabel(Tint tint, QWidget* parent = nullptr, double relative_size = 1,
+                       bool strong = false);
   void set_tint(Tint tint);
   Tint tint() const { return tint_; }
-  void set_elided();                   // one line, of any width: what does not fit ends in "…", and is shown whole as the tool tip
-  void set_help(const QString& help);  // what the tool tip of an elided label says, be it shown whole or not
+  void set_elided();  // one line, of any width: what does not fit ends in "…", and is shown whole
+                      // as the tool tip
+  void set_help(
+      const QString& help);  // what the tool tip of an elided label says, be it shown whole or not
 
   QSize minimumSizeHint() const override;
 

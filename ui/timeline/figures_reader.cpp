@@ -45,12 +45,15 @@ void FiguresReader::go_on() {
   if (!store_ || !busy_) return;
   QElapsedTimer clock;
   clock.start();
-  while (static_cast<int>(open_.size()) < store_->ranks() && clock.nsecsElapsed() < kTurnNanoseconds) {
+  while (static_cast<int>(open_.size()) < store_->ranks() &&
+         clock.nsecsElapsed() < kTurnNanoseconds) {
     const int rank = static_cast<int>(open_.size());
     const Times looked_at = looked_at_(rank);
-    open_.push_back(looked_at.empty() ? std::nullopt : std::optional(figures_of(*store_, rank, looked_at)));
+    open_.push_back(looked_at.empty() ? std::nullopt
+                                      : std::optional(figures_of(*store_, rank, looked_at)));
   }
-  if (static_cast<int>(open_.size()) < store_->ranks()) return Turns::instance().ask(this, Work::drawing, [this] { go_on(); });
+  if (static_cast<int>(open_.size()) < store_->ranks())
+    return Turns::instance().ask(this, Work::drawing, [this] { go_on(); });
   busy_ = false;
   by_rank_ = std::move(open_);
   if (std::exchange(again_, false)) ask();
@@ -63,7 +66,8 @@ TimelineFigures FiguresReader::all() const {
   for (std::size_t rank = 0; rank < by_rank_.size(); ++rank)
     if (by_rank_[rank]) known.push_back(*by_rank_[rank]), ranks.push_back(static_cast<int>(rank));
   TimelineFigures all = over_ranks(known);
-  if (all.least_efficient >= 0) all.least_efficient = ranks[static_cast<std::size_t>(all.least_efficient)];
+  if (all.least_efficient >= 0)
+    all.least_efficient = ranks[static_cast<std::size_t>(all.least_efficient)];
   return all;
 }
 

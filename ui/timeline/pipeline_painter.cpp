@@ -20,7 +20,8 @@ constexpr double kChunkShade = 0.2;  // of the text's colour, in a rank's last s
 
 class PipelinePainting {
  public:
-  PipelinePainting(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours, const CellMarks& marks)
+  PipelinePainting(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours,
+                   const CellMarks& marks)
       : painter_(painter), scene_(scene), colours_(colours), marks_(marks), metrics_(scene.font) {}
 
   void paint(CellBlock block) {
@@ -29,7 +30,9 @@ class PipelinePainting {
     const StepCells* cells = scene_.picture->cells(block);
     if (!cells) return paint_why_empty(block);
     for (int rank = 0; rank < scene_.rows(block); ++rank) {
-      if (scene_.row(block, rank).bottom() < 0 || scene_.row(block, rank).top() > scene_.size.height()) continue;
+      if (scene_.row(block, rank).bottom() < 0 ||
+          scene_.row(block, rank).top() > scene_.size.height())
+        continue;
       paint_name(block, rank);
       paint_row(block, *cells, rank);
     }
@@ -42,30 +45,38 @@ class PipelinePainting {
     painter_.setPen(colours_.text);
     painter_.setFont(Theme::instance().font(0.92, true));
     const QFontMetrics metrics(painter_.font());
-    painter_.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(block_title(*scene_.picture, block), Qt::ElideRight, box.width()));
+    painter_.drawText(
+        box, Qt::AlignLeft | Qt::AlignVCenter,
+        metrics.elidedText(block_title(*scene_.picture, block), Qt::ElideRight, box.width()));
     painter_.setFont(scene_.font);
   }
 
   void paint_why_empty(CellBlock block) {
     painter_.setPen(colours_.dim);
-    const QRect box(kLeastApart, scene_.body(block).top(), scene_.size.width() - 2 * kLeastApart, 2 * scene_.line);
-    painter_.drawText(box, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, why_block_is_empty(*scene_.picture, block));
+    const QRect box(kLeastApart, scene_.body(block).top(), scene_.size.width() - 2 * kLeastApart,
+                    2 * scene_.line);
+    painter_.drawText(box, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
+                      why_block_is_empty(*scene_.picture, block));
   }
 
   // With its layers, below or beside, as far as there is room.
   void paint_name(CellBlock block, int rank) {
     const QRect row = scene_.row(block, rank), box(0, row.top(), scene_.gutter, row.height());
-    painter_.fillRect(QRect(box.left(), box.top() + 1, 3, box.height() - 2), Theme::instance().series_colour(rank));
+    painter_.fillRect(QRect(box.left(), box.top() + 1, 3, box.height() - 2),
+                      Theme::instance().series_colour(rank));
     const QString name = timeline_text("rank %1").arg(rank);
     const QString layers = QString::fromStdString(scene_.picture->shape(block)->layers_of(rank));
     const bool below = box.height() >= 2 * metrics_.height();
-    const QRect line(box.left() + 8, below ? box.center().y() - metrics_.height() : box.top(), box.width() - 14, below ? metrics_.height() : box.height());
+    const QRect line(box.left() + 8, below ? box.center().y() - metrics_.height() : box.top(),
+                     box.width() - 14, below ? metrics_.height() : box.height());
     painter_.setPen(colours_.text);
     painter_.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, name);
     const int used = below ? 0 : metrics_.horizontalAdvance(name + " ");
-    const QRect rest = line.adjusted(used, below ? metrics_.height() : 0, 0, below ? metrics_.height() : 0);
+    const QRect rest =
+        line.adjusted(used, below ? metrics_.height() : 0, 0, below ? metrics_.height() : 0);
     painter_.setPen(colours_.dim);
-    painter_.drawText(rest, (below ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter, metrics_.elidedText(layers, Qt::ElideRight, rest.width()));
+    painter_.drawText(rest, (below ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
+                      metrics_.elidedText(layers, Qt::ElideRight, rest.width()));
   }
 
   // What no cell covers is idle.
@@ -85,17 +96,23 @@ class PipelinePainting {
 
   QRectF box_of(CellBlock block, int rank, const TimeRange& range) const {
     const QRect row = scene_.row(block, rank);
-    const double left = std::max(scene_.x_of(block, range.begin), row.left() - 1.0), right = std::min(scene_.x_of(block, range.end), row.right() + 2.0);
+    const double left = std::max(scene_.x_of(block, range.begin), row.left() - 1.0),
+                 right = std::min(scene_.x_of(block, range.end), row.right() + 2.0);
     return QRectF(left, row.top() + 1, std::max(right - left, 0.0), row.height() - 2);
   }
 
   void paint_cell(const CellPlace& place, const PassCell& cell) {
     const QRectF box = scene_.rect_of(place);
-    if (box.right() < scene_.body(place.block).left() || box.left() > scene_.body(place.block).right() + 1) return;
+    if (box.right() < scene_.body(place.block).left() ||
+        box.left() > scene_.body(place.block).right() + 1)
+      return;
     const PipelineShape& shape = *scene_.picture->shape(place.block);
-    const QColor colour = pass_colour(colours_, cell.of.pass, shape.chunk(cell.of.stage), shape.chunks());
+    const QColor colour =
+        pass_colour(colours_, cell.of.pass, shape.chunk(cell.of.stage), shape.chunks());
     painter_.fillRect(box, colour);
-    if (box.width() >= kEdgedCell) painter_.fillRect(QRectF(box.left(), box.top(), 1, box.height()), mixed(colour, colours_.ground, 0.6));
+    if (box.width() >= kEdgedCell)
+      painter_.fillRect(QRectF(box.left(), box.top(), 1, box.height()),
+                        mixed(colour, colours_.ground, 0.6));
     const QString label = cell_label(shape, cell.of);
     if (metrics_.horizontalAdvance(label) + 3 <= box.width() && box.height() >= metrics_.ascent()) {
       painter_.setPen(text_on(colour));
@@ -106,7 +123,8 @@ class PipelinePainting {
 
   void paint_marks(const CellPlace& place, const PassCell& cell, const QRectF& box) {
     const PassCell* pointed = marks_.hovered ? scene_.cell(*marks_.hovered) : nullptr;
-    if (pointed && pointed->of.micro == cell.of.micro) frame(box, colours_.text, marks_.hovered == place ? 2 : 1);
+    if (pointed && pointed->of.micro == cell.of.micro)
+      frame(box, colours_.text, marks_.hovered == place ? 2 : 1);
     if (marks_.selected != place) return;
     frame(box, colours_.ground, marks_.focused ? 5 : 4);  // so that it stands out from any cell
     frame(box, colours_.accent, marks_.focused ? 3 : 2);
@@ -121,15 +139,18 @@ class PipelinePainting {
   // Since the step's first cell began.
   void paint_ruler(CellBlock block, const StepCells& cells) {
     const QRect band = scene_.ruler(block);
-    const TimeRange seen{scene_.time_at(block, band.left()) - cells.range.begin, scene_.time_at(block, scene_.body(block).right() + 1) - cells.range.begin};
+    const TimeRange seen{scene_.time_at(block, band.left()) - cells.range.begin,
+                         scene_.time_at(block, scene_.body(block).right() + 1) - cells.range.begin};
     const int about = std::max(1, band.width() / (metrics_.horizontalAdvance("000.000 ms") * 2));
     int free = band.left();
     painter_.setPen(colours_.dim);
     for (const TimeTick& tick : time_ticks(seen, about)) {
-      const int x = static_cast<int>(std::lround(scene_.x_of(block, tick.at + cells.range.begin))), width = metrics_.horizontalAdvance(tick.label);
+      const int x = static_cast<int>(std::lround(scene_.x_of(block, tick.at + cells.range.begin))),
+                width = metrics_.horizontalAdvance(tick.label);
       painter_.drawLine(x, band.top(), x, band.top() + kTick);
       if (x + kTick < free || x + kTick + width > band.right()) continue;
-      painter_.drawText(QRect(x + kTick, band.top(), width + 2, band.height()), Qt::AlignLeft | Qt::AlignVCenter, tick.label);
+      painter_.drawText(QRect(x + kTick, band.top(), width + 2, band.height()),
+                        Qt::AlignLeft | Qt::AlignVCenter, tick.label);
       free = x + width + 2 * kLeastApart;
     }
   }
@@ -150,9 +171,12 @@ QColor pass_colour(const TimelineColours& colours, Pass pass, int chunk, int chu
   return chunks > 1 ? mixed(base, colours.text, kChunkShade * chunk / (chunks - 1)) : base;
 }
 
-IdleColours idle_colours(const TimelineColours& colours) { return {mixed(colours.dim, colours.ground, 0.45), mixed(colours.dim, colours.ground, 0.93)}; }
+IdleColours idle_colours(const TimelineColours& colours) {
+  return {mixed(colours.dim, colours.ground, 0.45), mixed(colours.dim, colours.ground, 0.93)};
+}
 
-void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours, const CellMarks& marks) {
+void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours,
+                    const CellMarks& marks) {
   PipelinePainting painting(painter, scene, colours, marks);
   for (const CellBlock block : kCellBlocks) painting.paint(block);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a pipeline as papers do: cells in the colour of their pass with the number of their micro-batch, and hatched what is idle between.
+// Paints a pipeline as papers do: cells in the colour of their pass with the number of their
+// micro-batch, and hatched what is idle between.
 #pragma once
 
 #include <QPainter>
@@ -17,9 +18,11 @@ struct IdleColours {
 IdleColours idle_colours(const TimelineColours& colours);
 
 struct CellMarks {
-  std::optional<CellPlace> hovered, selected;  // cells of the micro-batch that is pointed at are framed, in both blocks
+  std::optional<CellPlace> hovered,
+      selected;  // cells of the micro-batch that is pointed at are framed, in both blocks
   bool focused = false;
 };
-void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours, const CellMarks& marks);
+void paint_pipeline(QPainter& painter, const PipelineScene& scene, const TimelineColours& colours,
+                    const CellMarks& marks);
 
 }  // namespace trainyard::ui

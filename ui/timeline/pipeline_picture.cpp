@@ -13,7 +13,8 @@ constexpr int kEdge = 8;                          // pixels right of a step, and
 // Of a step's time, where a cell's middle is.
 double middle_of(const StepCells& cells, const PassCell& cell) {
   const TimeRange range = cells.range;
-  return static_cast<double>(cell.range.begin + cell.range.end - 2 * range.begin) / (2 * static_cast<double>(std::max<Nanoseconds>(range.width(), 1)));
+  return static_cast<double>(cell.range.begin + cell.range.end - 2 * range.begin) /
+         (2 * static_cast<double>(std::max<Nanoseconds>(range.width(), 1)));
 }
 
 struct RowPlace {
@@ -39,8 +40,11 @@ const std::vector<PassCell>& cells_of(const PipelinePicture& picture, const RowP
 CellPlace nearest(const PipelinePicture& picture, const RowPlace& row, double middle) {
   const StepCells& step = *picture.cells(row.block);
   const auto& cells = cells_of(picture, row);
-  const auto distance = [&](const PassCell& cell) { return std::abs(middle_of(step, cell) - middle); };
-  return {row.block, row.rank, static_cast<std::size_t>(std::ranges::min_element(cells, {}, distance) - cells.begin())};
+  const auto distance = [&](const PassCell& cell) {
+    return std::abs(middle_of(step, cell) - middle);
+  };
+  return {row.block, row.rank,
+          static_cast<std::size_t>(std::ranges::min_element(cells, {}, distance) - cells.begin())};
 }
 
 }  // namespace
@@ -69,18 +73,23 @@ int PipelineScene::rows(CellBlock block) const {
 
 int PipelineScene::row_height() const {
   const int all = rows(CellBlock::plan) + rows(CellBlock::run), others = 4 * line + kEdge;
-  return std::clamp((size.height() - others) / all, static_cast<int>(kLowest * line), static_cast<int>(kHighest * line));
+  return std::clamp((size.height() - others) / all, static_cast<int>(kLowest * line),
+                    static_cast<int>(kHighest * line));
 }
 
-int PipelineScene::height() const { return 4 * line + kEdge + (rows(CellBlock::plan) + rows(CellBlock::run)) * row_height(); }
+int PipelineScene::height() const {
+  return 4 * line + kEdge + (rows(CellBlock::plan) + rows(CellBlock::run)) * row_height();
+}
 
 QRect PipelineScene::title(CellBlock block) const {
-  const int above = block == CellBlock::plan ? 0 : 2 * line + kEdge + rows(CellBlock::plan) * row_height();
+  const int above =
+      block == CellBlock::plan ? 0 : 2 * line + kEdge + rows(CellBlock::plan) * row_height();
   return {kEdge, above - scroll, std::max(size.width() - 2 * kEdge, 1), line};
 }
 
 QRect PipelineScene::body(CellBlock block) const {
-  return {gutter, title(block).bottom() + 1, std::max(size.width() - gutter - kEdge, 1), rows(block) * row_height()};
+  return {gutter, title(block).bottom() + 1, std::max(size.width() - gutter - kEdge, 1),
+          rows(block) * row_height()};
 }
 
 QRect PipelineScene::ruler(CellBlock block) const {
@@ -95,21 +104,27 @@ QRect PipelineScene::row(CellBlock block, int rank) const {
 
 double PipelineScene::x_of(CellBlock block, Nanoseconds time) const {
   const TimeRange range = picture->cells(block)->range;
-  const double part = static_cast<double>(time - range.begin) / static_cast<double>(range.width()) * static_cast<double>(kWholeStep);
+  const double part = static_cast<double>(time - range.begin) / static_cast<double>(range.width()) *
+                      static_cast<double>(kWholeStep);
   const QRect all = body(block);
-  return all.left() + (part - static_cast<double>(view.begin)) / static_cast<double>(view.width()) * all.width();
+  return all.left() +
+         (part - static_cast<double>(view.begin)) / static_cast<double>(view.width()) * all.width();
 }
 
 Nanoseconds PipelineScene::time_at(CellBlock block, double x) const {
   const TimeRange range = picture->cells(block)->range;
   const QRect all = body(block);
-  const double part = static_cast<double>(view.begin) + (x - all.left()) / all.width() * static_cast<double>(view.width());
-  return range.begin + static_cast<Nanoseconds>(std::llround(part / static_cast<double>(kWholeStep) * static_cast<double>(range.width())));
+  const double part = static_cast<double>(view.begin) +
+                      (x - all.left()) / all.width() * static_cast<double>(view.width());
+  return range.begin +
+         static_cast<Nanoseconds>(std::llround(part / static_cast<double>(kWholeStep) *
+                                               static_cast<double>(range.width())));
 }
 
 const PassCell* PipelineScene::cell(const CellPlace& place) const {
   const StepCells* cells = picture->cells(place.block);
-  if (!cells || place.rank < 0 || place.rank >= static_cast<int>(cells->ranks.size())) return nullptr;
+  if (!cells || place.rank < 0 || place.rank >= static_cast<int>(cells->ranks.size()))
+    return nullptr;
   const auto& own = cells->ranks[static_cast<std::size_t>(place.rank)];
   return place.number < own.size() ? &own[place.number] : nullptr;
 }
@@ -126,30 +141,39 @@ std::optional<CellPlace> PipelineScene::place_at(const QPointF& at) const {
   for (const CellBlock block : kCellBlocks) {
     const StepCells* cells = picture->cells(block);
     if (!cells || !QRectF(body(block)).contains(at)) continue;
-    const int rank = std::clamp((static_cast<int>(at.y()) - body(block).top()) / row_height(), 0, rows(block) - 1);
+    const int rank = std::clamp((static_cast<int>(at.y()) - body(block).top()) / row_height(), 0,
+                                rows(block) - 1);
     const auto& own = cells->ranks[static_cast<std::size_t>(rank)];
-    const auto next = std::ranges::upper_bound(own, time_at(block, at.x()), {}, [](const PassCell& cell) { return cell.range.begin; });
+    const auto next = std::ranges::upper_bound(
+        own, time_at(block, at.x()), {}, [](const PassCell& cell) { return cell.range.begin; });
     if (next == own.begin()) return {};
     const CellPlace place{block, rank, static_cast<std::size_t>(next - own.begin()) - 1};
-    return rect_of(place).contains(QPointF(at.x(), rect_of(place).center().y())) ? std::optional(place) : std::nullopt;
+    return rect_of(place).contains(QPointF(at.x(), rect_of(place).center().y()))
+               ? std::optional(place)
+               : std::nullopt;
   }
   return {};
 }
 
 std::optional<CellPlace> first_cell(const PipelinePicture& picture) {
   const auto rows = rows_of(picture);
-  return rows.empty() ? std::nullopt : std::optional(CellPlace{rows.front().block, rows.front().rank, 0});
+  return rows.empty() ? std::nullopt
+                      : std::optional(CellPlace{rows.front().block, rows.front().rank, 0});
 }
 
-std::optional<CellPlace> cell_beside(const PipelinePicture& picture, const CellPlace& place, CellStep way) {
+std::optional<CellPlace> cell_beside(const PipelinePicture& picture, const CellPlace& place,
+                                     CellStep way) {
   const auto rows = rows_of(picture);
   const auto own = std::ranges::find(rows, RowPlace{place.block, place.rank});
-  if (own == rows.end() || place.number >= cells_of(picture, *own).size()) return first_cell(picture);
+  if (own == rows.end() || place.number >= cells_of(picture, *own).size())
+    return first_cell(picture);
   const std::size_t count = cells_of(picture, *own).size();
   CellPlace to = place;
   switch (way) {
-    case CellStep::previous: return place.number > 0 ? (--to.number, std::optional(to)) : std::nullopt;
-    case CellStep::next: return place.number + 1 < count ? (++to.number, std::optional(to)) : std::nullopt;
+    case CellStep::previous:
+      return place.number > 0 ? (--to.number, std::optional(to)) : std::nullopt;
+    case CellStep::next:
+      return place.number + 1 < count ? (++to.number, std::optional(to)) : std::nullopt;
     case CellStep::first: return to.number = 0, to;
     case CellStep::last: return to.number = count - 1, to;
     case CellStep::up:
@@ -159,7 +183,8 @@ std::optional<CellPlace> cell_beside(const PipelinePicture& picture, const CellP
       if (own + 1 == rows.end()) return {};
       break;
   }
-  const double middle = middle_of(*picture.cells(place.block), cells_of(picture, *own)[place.number]);
+  const double middle =
+      middle_of(*picture.cells(place.block), cells_of(picture, *own)[place.number]);
   return nearest(picture, way == CellStep::up ? *(own - 1) : *(own + 1), middle);
 }
 

@@ -47,12 +47,14 @@ void PipelineReader::show_plan() {
   emit changed();
 }
 
-std::optional<PipelineReader::OfRun> PipelineReader::reckoned(const base::Json& recorded, const std::stop_token& stop) {
+std::optional<PipelineReader::OfRun> PipelineReader::reckoned(const base::Json& recorded,
+                                                              const std::stop_token& stop) {
   const auto resolved = experiment::resolved_from_json(recorded);
   const auto shape = resolved ? pipeline_shape(*resolved) : std::nullopt;
   if (!shape) return {};
   const auto plan = strategy::make_plan(*resolved);
-  const auto planned = plan.and_then([&](const plan::Plan& known) { return pipeline_plan(*resolved, *shape, known, stop); });
+  const auto planned = plan.and_then(
+      [&](const plan::Plan& known) { return pipeline_plan(*resolved, *shape, known, stop); });
   const plan::Schedule schedule = plan ? plan->schedule : plan::Schedule();
   if (!planned) return OfRun{*shape, schedule, nullptr, planned.error().what};
   return OfRun{*shape, schedule, std::make_shared<const PipelinePlan>(*planned), {}};
@@ -63,14 +65,15 @@ void PipelineReader::reckon() {
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   asked_ = recorded.has_value();
   if (!asked_) return;
-  QThreadPool::globalInstance()->start([reader = QPointer<PipelineReader>(this), recorded = *recorded, stop = stop_.get_token()] {
-    const auto known = reckoned(recorded, stop);
-    QMetaObject::invokeMethod(qApp, [reader, stop, known] {
-      if (!reader || stop.stop_requested() || !known) return;
-      reader->of_run_ = known;
-      reader->show_plan();
-    });
-  });
+  QThreadPool::globalInstance()->start(
+      [reader = QPointer<PipelineReader>(this), recorded = *recorded, stop = stop_.get_token()] {
+        const auto known = reckoned(recorded, stop);
+        QMetaObject::invokeMethod(qApp, [reader, stop, known] {
+          if (!reader || stop.stop_requested() || !known) return;
+          reader->of_run_ = known;
+          reader->show_plan();
+        });
+      });
 }
 
 // The one that was chosen; else the one that stays; else the last full one.
@@ -85,8 +88,10 @@ std::optional<std::int32_t> PipelineReader::wanted_step() const {
 bool PipelineReader::look_at_run() {
   const bool known = run_ && of_run_, over = run_ && run_->complete();
   if (known && recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);
-  const bool reading = known && !picture_.ran && last_whole_step(run_->history()) && !(over && recorded_.empty());
-  return std::exchange(picture_.over, over) != over || std::exchange(picture_.reading, reading) != reading;
+  const bool reading =
+      known && !picture_.ran && last_whole_step(run_->history()) && !(over && recorded_.empty());
+  return std::exchange(picture_.over, over) != over ||
+         std::exchange(picture_.reading, reading) != reading;
 }
 
 void PipelineReader::refresh(const StepTimes& steps) {
@@ -98,7 +103,9 @@ void PipelineReader::refresh(const StepTimes& steps) {
   const StepTime* step = wanted && !recorded_.empty() ? steps.find(*wanted) : nullptr;
   if (!step || (picture_.ran && picture_.ran->step == step->step && picture_.whole())) return;
   RanStep ran = ran_step(run_->spans(), recorded_, *step);
-  if (picture_.ran && picture_.ran->step == ran.step && picture_.ran->cells == ran.cells && picture_.ran->lacking == ran.lacking) return;
+  if (picture_.ran && picture_.ran->step == ran.step && picture_.ran->cells == ran.cells &&
+      picture_.ran->lacking == ran.lacking)
+    return;
   picture_.ran = std::move(ran);
   emit changed();
 }
@@ -109,7 +116,9 @@ std::optional<std::int32_t> PipelineReader::step_beside(const StepTimes& steps, 
   const auto& all = steps.steps();
   const auto own = std::ranges::lower_bound(all, picture_.ran->step, {}, &StepTime::step);
   if (way < 0) return own == all.begin() ? std::nullopt : std::optional((own - 1)->step);
-  return own == all.end() || own + 1 == all.end() || (own + 1)->step > *last ? std::nullopt : std::optional((own + 1)->step);
+  return own == all.end() || own + 1 == all.end() || (own + 1)->step > *last
+             ? std::nullopt
+             : std::optional((own + 1)->step);
 }
 
 }  // namespace trainyard::ui

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Keeps the picture of a pipeline: of the run that is shown, whose plan is simulated aside, once, or of what is drawn, where no run trained that.
+// Keeps the picture of a pipeline: of the run that is shown, whose plan is simulated aside, once,
+// or of what is drawn, where no run trained that.
 #pragma once
 
 #include <QObject>
@@ -17,16 +18,20 @@ class PipelineReader : public QObject {
   explicit PipelineReader(QObject* parent);
   ~PipelineReader() override;
 
-  void set_run(const Run* run);                    // null: none; it must outlive this or be taken away
-  void set_drawing(const KnownPipeline& drawing);  // null: what is drawn is no pipeline, or no plan of it is known
-  void set_frozen(bool frozen);                    // the step that is shown stays
-  void choose(std::optional<std::int32_t> step);   // nothing: the last full one
-  void refresh(const StepTimes& steps);            // what the run recorded has grown
+  void set_run(const Run* run);  // null: none; it must outlive this or be taken away
+  void set_drawing(const KnownPipeline&
+                       drawing);  // null: what is drawn is no pipeline, or no plan of it is known
+  void set_frozen(bool frozen);   // the step that is shown stays
+  void choose(std::optional<std::int32_t> step);  // nothing: the last full one
+  void refresh(const StepTimes& steps);           // what the run recorded has grown
 
   bool any() const { return of_run_ || drawing_; }  // there is something to show
   const PipelinePicture& picture() const { return picture_; }
-  std::optional<std::int32_t> shown_step() const { return picture_.ran ? std::optional(picture_.ran->step) : std::nullopt; }
-  std::optional<std::int32_t> step_beside(const StepTimes& steps, int way) const;  // of the one that is shown: a whole one, before (-1) or after (1)
+  std::optional<std::int32_t> shown_step() const {
+    return picture_.ran ? std::optional(picture_.ran->step) : std::nullopt;
+  }
+  std::optional<std::int32_t> step_beside(const StepTimes& steps, int way)
+      const;  // of the one that is shown: a whole one, before (-1) or after (1)
 
  signals:
   void changed();

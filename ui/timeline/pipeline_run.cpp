@@ -11,7 +11,8 @@ namespace {
 OpCells cells_of(const NamedProgram& program, const PipelineShape& shape) {
   if (plan::purpose(program.name) != plan::Purpose::training) return {};
   std::vector<plan::Op> ops;
-  for (const NamedOp& named : program.ops) ops.push_back(plan::parse_token(named.token).value_or(plan::Op()));
+  for (const NamedOp& named : program.ops)
+    ops.push_back(plan::parse_token(named.token).value_or(plan::Op()));
   return cells_of_ops(ops, shape.stages, shape.weights_apart());
 }
 
@@ -23,7 +24,8 @@ struct Found {
 };
 
 void take(Found& found, const OpSpan& span, const SpanPlace& place) {
-  if (span.program != found.program || (!found.ops.empty() && span.op <= found.ops.back().op)) found = {span.program, {}, {}};  // done anew
+  if (span.program != found.program || (!found.ops.empty() && span.op <= found.ops.back().op))
+    found = {span.program, {}, {}};  // done anew
   found.ops.push_back({span.op, {span.begin, span.end}});
   found.places.push_back(place);
 }
@@ -35,14 +37,18 @@ bool is_of_cell(const std::vector<OpCells>& programs, const OpSpan& span) {
 }
 
 // Ranks reach a step at their own times, and a rank computes on one lane.
-Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int rank, const StepTime& step) {
+Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int rank,
+           const StepTime& step) {
   Found found;
-  const Nanoseconds from = step.range.begin - step.range.width(), until = step.range.end + step.range.width();
+  const Nanoseconds from = step.range.begin - step.range.width(),
+                    until = step.range.end + step.range.width();
   for (int lane = 0; lane < spans.lanes(rank); ++lane)
     for (std::size_t t = 0; t < spans.lane(rank, lane).tracks().size(); ++t) {
       const SpanTrack& track = *spans.lane(rank, lane).tracks()[t];
-      for (std::size_t i = track.first_ending_after(from, track.end()); i < track.end() && track[i].begin < until; ++i)
-        if (track[i].step == step.step && is_of_cell(programs, track[i])) take(found, track[i], {rank, lane, static_cast<int>(t), i});
+      for (std::size_t i = track.first_ending_after(from, track.end());
+           i < track.end() && track[i].begin < until; ++i)
+        if (track[i].step == step.step && is_of_cell(programs, track[i]))
+          take(found, track[i], {rank, lane, static_cast<int>(t), i});
     }
   return found;
 }
@@ -64,7 +70,8 @@ RecordedCells recorded_cells(const SpanStore& spans, const PipelineShape& shape)
   RecordedCells all;
   for (int rank = 0; rank < spans.ranks(); ++rank) {
     std::vector<OpCells>& own = all.emplace_back();
-    for (const NamedProgram& program : spans.names(rank).programs) own.push_back(cells_of(program, shape));
+    for (const NamedProgram& program : spans.names(rank).programs)
+      own.push_back(cells_of(program, shape));
     if (own.empty()) return {};
   }
   return std::ssize(all) < shape.ranks() ? RecordedCells() : all;
@@ -76,12 +83,14 @@ RanStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepT
   for (std::size_t rank = 0; rank < cells.size(); ++rank) {
     found.push_back(find(spans, cells[rank], static_cast<int>(rank), step));
     if (const int program = found.back().program; program >= 0)
-      ran.program = spans.names(static_cast<int>(rank)).programs[static_cast<std::size_t>(program)].name;
+      ran.program =
+          spans.names(static_cast<int>(rank)).programs[static_cast<std::size_t>(program)].name;
   }
   std::vector<std::vector<PassCell>> of_ranks;
   for (std::size_t rank = 0; rank < cells.size() && !ran.program.empty(); ++rank) {
     const auto& programs = spans.names(static_cast<int>(rank)).programs;
-    const auto program = static_cast<std::size_t>(std::ranges::find(programs, ran.program, &NamedProgram::name) - programs.begin());
+    const auto program = static_cast<std::size_t>(
+        std::ranges::find(programs, ran.program, &NamedProgram::name) - programs.begin());
     const OpCells& meant = cells[rank][std::min(program, cells[rank].size() - 1)];
     of_ranks.push_back(pass_cells(meant, found[rank].ops));
     ran.places.push_back(places_of(of_ranks.back(), found[rank]));

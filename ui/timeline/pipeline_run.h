@@ -8,7 +8,8 @@
 
 namespace trainyard::ui {
 
-// By rank and program, which cell its ops belong to, as the recorded plans of ranks name them. Empty until all of them are there.
+// By rank and program, which cell its ops belong to, as the recorded plans of ranks name them.
+// Empty until all of them are there.
 using RecordedCells = std::vector<std::vector<OpCells>>;
 RecordedCells recorded_cells(const SpanStore& spans, const PipelineShape& shape);
 
@@ -17,14 +18,16 @@ struct RanStep {
   std::string program;  // "train"; empty where nothing is held of the step
   StepCells cells;
   std::vector<std::vector<SpanPlace>> places;  // by rank and cell: of the cell's first op
-  std::size_t lacking = 0;                     // ops of cells that are not held: they were dropped, or are forgotten. The picture has gaps that were none
+  std::size_t lacking = 0;  // ops of cells that are not held: they were dropped, or are forgotten.
+                            // The picture has gaps that were none
 };
 // Where a rank did a step anew, after a restart, the last time counts.
 RanStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepTime& step);
 
 // The last step that all ranks have reported; nothing before there is one.
 std::optional<std::int32_t> last_whole_step(const telemetry::History& history);
-// Of the steps up to `last` the one that stands for the run: the last that takes as many samples as most do. Where an epoch is too short for one, the last.
+// Of the steps up to `last` the one that stands for the run: the last that takes as many samples as
+// most do. Where an epoch is too short for one, the last.
 std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule);
 
 }  // namespace trainyard::ui

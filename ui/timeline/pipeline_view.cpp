@@ -19,7 +19,8 @@ constexpr TimeRange kWhole{0, kWholeStep};
 PipelineView::PipelineView(QWidget* parent) : TimeGestures(parent) {
   view_ = kWhole;
   setAccessibleName(tr("Pipeline: the plan of a step above the step as it ran"));
-  connect(verticalScrollBar(), &QScrollBar::valueChanged, viewport(), qOverload<>(&QWidget::update));
+  connect(verticalScrollBar(), &QScrollBar::valueChanged, viewport(),
+          qOverload<>(&QWidget::update));
   restyle();
 }
 
@@ -33,7 +34,13 @@ void PipelineView::restyle() {
 }
 
 PipelineScene PipelineView::scene() const {
-  return {&picture_, view_, viewport()->size(), gutter_, line_, verticalScrollBar()->value(), Theme::instance().font(0.92)};
+  return {&picture_,
+          view_,
+          viewport()->size(),
+          gutter_,
+          line_,
+          verticalScrollBar()->value(),
+          Theme::instance().font(0.92)};
 }
 
 void PipelineView::fit_scroll_bar() {
@@ -65,7 +72,9 @@ std::optional<CellPlace> PipelineView::selected() const {
   const StepCells* cells = selected_ ? picture_.cells(selected_->block) : nullptr;
   const PassCell* cell = cells ? cells->find(selected_->rank, selected_->of) : nullptr;
   if (!cell) return {};
-  return CellPlace{selected_->block, selected_->rank, static_cast<std::size_t>(cell - cells->ranks[static_cast<std::size_t>(selected_->rank)].data())};
+  return CellPlace{selected_->block, selected_->rank,
+                   static_cast<std::size_t>(
+                       cell - cells->ranks[static_cast<std::size_t>(selected_->rank)].data())};
 }
 
 void PipelineView::select(std::optional<CellPlace> place) {
@@ -84,7 +93,8 @@ SpanWords PipelineView::selected_words() const {
 
 // For screen readers: the cell, else what is seen.
 void PipelineView::describe() {
-  setAccessibleDescription(selected() ? selected_words().sentence() : planned_words(picture_) + ". " + measured_words(picture_));
+  setAccessibleDescription(selected() ? selected_words().sentence()
+                                      : planned_words(picture_) + ". " + measured_words(picture_));
 }
 
 void PipelineView::bring_into_view(const CellPlace& place) {
@@ -92,9 +102,11 @@ void PipelineView::bring_into_view(const CellPlace& place) {
   const QRectF box = now.rect_of(place);
   QScrollBar& bar = *verticalScrollBar();
   if (box.top() < 0) bar.setValue(bar.value() + qRound(box.top()) - line_);
-  if (box.bottom() > viewport()->height()) bar.setValue(bar.value() + qRound(box.bottom()) - viewport()->height() + line_);
+  if (box.bottom() > viewport()->height())
+    bar.setValue(bar.value() + qRound(box.bottom()) - viewport()->height() + line_);
   const QRect body = now.body(place.block);
-  if (box.left() < body.left() || box.right() > body.right() + 1) pan((box.center().x() - body.center().x()) / body.width());
+  if (box.left() < body.left() || box.right() > body.right() + 1)
+    pan((box.center().x() - body.center().x()) / body.width());
 }
 
 void PipelineView::read_at(const QPointF& at) {

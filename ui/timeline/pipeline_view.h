@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A pipeline as papers draw it: a step as it should go above a step as it went, with zoom, pan, a read-out under the pointer and a selected cell.
-// Page Up and Page Down ask for the step before and after, Enter for the cell's first op in the plan.
+// A pipeline as papers draw it: a step as it should go above a step as it went, with zoom, pan, a
+// read-out under the pointer and a selected cell. Page Up and Page Down ask for the step before and
+// after, Enter for the cell's first op in the plan.
 #pragma once
 
 #include "ui/timeline/pipeline_painter.h"
@@ -13,16 +14,19 @@ class PipelineView : public TimeGestures {
  public:
   explicit PipelineView(QWidget* parent = nullptr);
 
-  void set_picture(PipelinePicture picture);  // a selected cell stays as long as there is one like it
+  void set_picture(
+      PipelinePicture picture);  // a selected cell stays as long as there is one like it
   const PipelinePicture& picture() const { return picture_; }
 
   void show_range(const TimeRange& range) override;  // of a step, in parts of kWholeStep
   void home() override;
 
   std::optional<CellPlace> selected() const;
-  void select(std::optional<CellPlace> place);                                     // that a person meant
-  SpanWords selected_words() const;                                                // empty when nothing is
-  QRectF rect_of(const CellPlace& place) const { return scene().rect_of(place); }  // in the viewport
+  void select(std::optional<CellPlace> place);  // that a person meant
+  SpanWords selected_words() const;             // empty when nothing is
+  QRectF rect_of(const CellPlace& place) const {
+    return scene().rect_of(place);
+  }  // in the viewport
   PipelineScene scene() const;
 
  signals:

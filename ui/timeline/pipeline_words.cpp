@@ -13,8 +13,12 @@ namespace {
 using experiment::Pass;
 using experiment::PipelineSchedule;
 
-QString pipeline_text(const char* source) { return QCoreApplication::translate("pipeline", source); }
-QString short_time(Nanoseconds time) { return QString::fromStdString(base::format_seconds(static_cast<double>(time) * 1e-9)); }
+QString pipeline_text(const char* source) {
+  return QCoreApplication::translate("pipeline", source);
+}
+QString short_time(Nanoseconds time) {
+  return QString::fromStdString(base::format_seconds(static_cast<double>(time) * 1e-9));
+}
 QString part(double share) { return QString::number(100 * share, 'f', 1) + " %"; }
 QString points(double share) {
   const QString size = QString::number(std::abs(100 * share), 'f', 1);
@@ -25,7 +29,9 @@ QString chunk_letter(int chunk) { return QString(QChar(u'a' + chunk % 26)); }
 // "(p-1)/(m+p-1) = 3/11"
 QString formula(const PipelineShape& shape, int micro_batches) {
   const int p = shape.mesh.pipeline, m = micro_batches, v = shape.chunks();
-  const auto says = [p](const char* text, int below) { return QStringLiteral("%1 = %2/%3").arg(text).arg(p - 1).arg(below); };
+  const auto says = [p](const char* text, int below) {
+    return QStringLiteral("%1 = %2/%3").arg(text).arg(p - 1).arg(below);
+  };
   switch (shape.schedule) {
     case PipelineSchedule::naive: return says("(p-1)/p", p);
     case PipelineSchedule::interleaved_1f1b: return says("(p-1)/(vm+p-1)", v * m + p - 1);
@@ -34,30 +40,43 @@ QString formula(const PipelineShape& shape, int micro_batches) {
   }
 }
 
-QString step_words(const PipelinePicture& picture) { return pipeline_text("step %1").arg(grouped(picture.ran->step)); }
+QString step_words(const PipelinePicture& picture) {
+  return pipeline_text("step %1").arg(grouped(picture.ran->step));
+}
 
 // How far a measured bubble is from what is known before.
 QString apart_words(const PipelinePicture& picture, double measured) {
   const PlannedStep* planned = picture.planned();
   if (!picture.alike()) return pipeline_text("of another experiment");
   if (!planned) return {};
-  const QString simulated = pipeline_text("%1 points on the simulated one").arg(points(measured - planned->cells.bubble()));
-  return planned->ideal ? pipeline_text("%1, %2 on the formula").arg(simulated, points(measured - *planned->ideal)) : simulated;
+  const QString simulated = pipeline_text("%1 points on the simulated one")
+                                .arg(points(measured - planned->cells.bubble()));
+  return planned->ideal ? pipeline_text("%1, %2 on the formula")
+                              .arg(simulated, points(measured - *planned->ideal))
+                        : simulated;
 }
 
 // The same cell of the other block, where both are of one experiment.
-const PassCell* other_of(const PipelinePicture& picture, const CellPlace& place, const PassCell& cell) {
-  const StepCells* other = picture.cells(place.block == CellBlock::plan ? CellBlock::run : CellBlock::plan);
+const PassCell* other_of(const PipelinePicture& picture, const CellPlace& place,
+                         const PassCell& cell) {
+  const StepCells* other =
+      picture.cells(place.block == CellBlock::plan ? CellBlock::run : CellBlock::plan);
   return other && picture.alike() ? other->find(place.rank, cell.of) : nullptr;
 }
 
-QString other_words(const PipelinePicture& picture, const CellPlace& place, const PassCell& cell, const PassCell& other) {
+QString other_words(const PipelinePicture& picture, const CellPlace& place, const PassCell& cell,
+                    const PassCell& other) {
   const bool ran = place.block == CellBlock::run;
   const StepCells& step = *picture.cells(ran ? CellBlock::plan : CellBlock::run);
-  return (ran ? pipeline_text("in the plan begins at %1 and takes %2") : pipeline_text("in the run began at %1 and took %2"))
-             .arg(exact_time(other.range.begin - step.range.begin), exact_time(other.range.width())) +
+  return (ran ? pipeline_text("in the plan begins at %1 and takes %2")
+              : pipeline_text("in the run began at %1 and took %2"))
+             .arg(exact_time(other.range.begin - step.range.begin),
+                  exact_time(other.range.width())) +
          (cell.range.width() > 0 && other.range.width() > 0
-              ? pipeline_text(", %1 times as long").arg(static_cast<double>(other.range.width()) / static_cast<double>(cell.range.width()), 0, 'f', 2)
+              ? pipeline_text(", %1 times as long")
+                    .arg(static_cast<double>(other.range.width()) /
+                             static_cast<double>(cell.range.width()),
+                         0, 'f', 2)
               : QString());
 }
 
@@ -73,27 +92,39 @@ QString pass_words(Pass pass) {
 }
 
 QString cell_label(const PipelineShape& shape, const experiment::Cell& cell) {
-  return QString::number(cell.micro) + (shape.chunks() > 1 ? chunk_letter(shape.chunk(cell.stage)) : QString());
+  return QString::number(cell.micro) +
+         (shape.chunks() > 1 ? chunk_letter(shape.chunk(cell.stage)) : QString());
 }
 
 QString block_title(const PipelinePicture& picture, CellBlock block) {
   const StepCells* cells = picture.cells(block);
   const QString took = cells ? ": " + short_time(cells->range.width()) : QString();
   if (block == CellBlock::plan) {
-    const QString tail = cells && picture.planned()->program != "train" ? pipeline_text(", the shorter step that ends an epoch") : QString();
-    return (picture.of_drawing ? pipeline_text("Plan of the drawing (simulated)") : pipeline_text("Plan (simulated)")) + tail + took;
+    const QString tail = cells && picture.planned()->program != "train"
+                             ? pipeline_text(", the shorter step that ends an epoch")
+                             : QString();
+    return (picture.of_drawing ? pipeline_text("Plan of the drawing (simulated)")
+                               : pipeline_text("Plan (simulated)")) +
+           tail + took;
   }
   if (!cells) return pipeline_text("Run (measured)");
-  return pipeline_text("Run (measured), %1").arg(step_words(picture)) + (picture.alike() ? QString() : pipeline_text(", of another experiment")) + took;
+  return pipeline_text("Run (measured), %1").arg(step_words(picture)) +
+         (picture.alike() ? QString() : pipeline_text(", of another experiment")) + took;
 }
 
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block) {
   if (block == CellBlock::plan) {
-    if (!picture.not_simulated.empty()) return pipeline_text("Not simulated: %1.").arg(QString::fromStdString(picture.not_simulated));
-    return picture.plan ? pipeline_text("The plan has no such step.") : pipeline_text("Simulating the plan ...");
+    if (!picture.not_simulated.empty())
+      return pipeline_text("Not simulated: %1.").arg(QString::fromStdString(picture.not_simulated));
+    return picture.plan ? pipeline_text("The plan has no such step.")
+                        : pipeline_text("Simulating the plan ...");
   }
-  if (!picture.run) return pipeline_text("Press Run: what happens is shown here, below what should.");
-  return picture.ran       ? pipeline_text("The ops of %1 are not held here: it was too long ago, or they were not recorded.").arg(step_words(picture))
+  if (!picture.run)
+    return pipeline_text("Press Run: what happens is shown here, below what should.");
+  return picture.ran ? pipeline_text(
+                           "The ops of %1 are not held here: it was too long ago, or they were not "
+                           "recorded.")
+                           .arg(step_words(picture))
          : picture.reading ? pipeline_text("Reading what was recorded ...")
          : picture.over    ? pipeline_text("This run recorded no whole step.")
                            : pipeline_text("Waiting for the first whole step.");
@@ -101,19 +132,31 @@ QString why_block_is_empty(const PipelinePicture& picture, CellBlock block) {
 
 SpanWords words_of(const PipelinePicture& picture, const CellPlace& place) {
   const StepCells* step = picture.cells(place.block);
-  if (!step || place.rank >= static_cast<int>(step->ranks.size()) || place.number >= step->ranks[static_cast<std::size_t>(place.rank)].size()) return {};
+  if (!step || place.rank >= static_cast<int>(step->ranks.size()) ||
+      place.number >= step->ranks[static_cast<std::size_t>(place.rank)].size())
+    return {};
   const PipelineShape& shape = *picture.shape(place.block);
   const PassCell& cell = step->ranks[static_cast<std::size_t>(place.rank)][place.number];
   const bool called = shape.mesh.is_called(shape.mesh.place_of(place.rank));
-  SpanWords words{(called ? pipeline_text("micro-batch %1 remote %2") : pipeline_text("micro-batch %1 %2")).arg(cell.of.micro).arg(pass_words(cell.of.pass)),
-                  {}};
+  SpanWords words{
+      (called ? pipeline_text("micro-batch %1 remote %2") : pipeline_text("micro-batch %1 %2"))
+          .arg(cell.of.micro)
+          .arg(pass_words(cell.of.pass)),
+      {}};
   words.title[0] = words.title[0].toUpper();
-  words.lines
-      << pipeline_text("stage %1 (%2) on rank %3").arg(cell.of.stage).arg(held_words(shape.layers[static_cast<std::size_t>(cell.of.stage)])).arg(place.rank)
-      << (place.block == CellBlock::plan ? pipeline_text("simulated") : pipeline_text("measured in %1").arg(step_words(picture)))
-      << pipeline_text("from %1 to %2 of the step").arg(exact_time(cell.range.begin - step->range.begin), exact_time(cell.range.end - step->range.begin))
-      << pipeline_text("takes %1").arg(exact_time(cell.range.width()));
-  if (const PassCell* other = other_of(picture, place, cell)) words.lines << other_words(picture, place, cell, *other);
+  words.lines << pipeline_text("stage %1 (%2) on rank %3")
+                     .arg(cell.of.stage)
+                     .arg(held_words(shape.layers[static_cast<std::size_t>(cell.of.stage)]))
+                     .arg(place.rank)
+              << (place.block == CellBlock::plan
+                      ? pipeline_text("simulated")
+                      : pipeline_text("measured in %1").arg(step_words(picture)))
+              << pipeline_text("from %1 to %2 of the step")
+                     .arg(exact_time(cell.range.begin - step->range.begin),
+                          exact_time(cell.range.end - step->range.begin))
+              << pipeline_text("takes %1").arg(exact_time(cell.range.width()));
+  if (const PassCell* other = other_of(picture, place, cell))
+    words.lines << other_words(picture, place, cell, *other);
   return words;
 }
 
@@ -122,9 +165,12 @@ QString planned_words(const PipelinePicture& picture) {
   if (!planned) return {};
   const double simulated = planned->cells.bubble();
   const QString took = short_time(planned->cells.range.width());
-  if (!planned->ideal) return pipeline_text("Bubble: no formula for these stages \u00b7 simulated %1, in %2").arg(part(simulated), took);
+  if (!planned->ideal)
+    return pipeline_text("Bubble: no formula for these stages \u00b7 simulated %1, in %2")
+        .arg(part(simulated), took);
   return pipeline_text("Bubble: by formula %1 (%2) \u00b7 simulated %3 (%4 points), in %5")
-      .arg(part(*planned->ideal), formula(picture.plan->shape, planned->cells.micro_batches()), part(simulated), points(simulated - *planned->ideal), took);
+      .arg(part(*planned->ideal), formula(picture.plan->shape, planned->cells.micro_batches()),
+           part(simulated), points(simulated - *planned->ideal), took);
 }
 
 QString measured_words(const PipelinePicture& picture) {
@@ -132,28 +178,41 @@ QString measured_words(const PipelinePicture& picture) {
   if (!ran) return {};
   if (!picture.whole())
     return pipeline_text("Measured in %1: no figure, as %2 of it are not held here")
-        .arg(step_words(picture), counted(static_cast<std::int64_t>(picture.ran->lacking), pipeline_text("ops")));
+        .arg(step_words(picture),
+             counted(static_cast<std::int64_t>(picture.ran->lacking), pipeline_text("ops")));
   const QString apart = apart_words(picture, ran->bubble()), took = short_time(ran->range.width());
-  QString said = pipeline_text("Measured in %1: %2%3, in %4").arg(step_words(picture), part(ran->bubble()), apart.isEmpty() ? apart : " (" + apart + ")", took);
+  QString said = pipeline_text("Measured in %1: %2%3, in %4")
+                     .arg(step_words(picture), part(ran->bubble()),
+                          apart.isEmpty() ? apart : " (" + apart + ")", took);
   if (!planned || !picture.alike()) return said;
-  return pipeline_text("%1, %2 times as long").arg(said).arg(static_cast<double>(ran->range.width()) / static_cast<double>(planned->range.width()), 0, 'f', 2);
+  return pipeline_text("%1, %2 times as long")
+      .arg(said)
+      .arg(static_cast<double>(ran->range.width()) / static_cast<double>(planned->range.width()), 0,
+           'f', 2);
 }
 
 QString bubble_help() {
   return pipeline_text(
-      "Simulated and measured: 1 - busy / (p x makespan), where busy is the time of all p ranks in cells, and the makespan that from the first begin to the "
-      "last end of a step's cells; the update is not in it. By formula: stages that take equally long, and links that take no time.");
+      "Simulated and measured: 1 - busy / (p x makespan), where busy is the time of all p ranks in "
+      "cells, and the makespan that from the first begin to the "
+      "last end of a step's cells; the update is not in it. By formula: stages that take equally "
+      "long, and links that take no time.");
 }
 
 QString pipeline_formulas() {
   return pipeline_text(
-      "<p><b>Cells</b>: what one stage does of one micro-batch in one pass, from the first begin to the last end of its ops; the loss is part of the last "
+      "<p><b>Cells</b>: what one stage does of one micro-batch in one pass, from the first begin "
+      "to the last end of its ops; the loss is part of the last "
       "stage's way back. In between the rank idles, which is hatched: the bubble.</p>"
-      "<p><b>Measured</b> and <b>simulated</b>: 1 - busy / (p x makespan). Busy is the time of all p ranks in cells, the makespan that from the first "
+      "<p><b>Measured</b> and <b>simulated</b>: 1 - busy / (p x makespan). Busy is the time of all "
+      "p ranks in cells, the makespan that from the first "
       "begin to the last end of a step's cells. The update comes after, and is not in it.</p>"
-      "<p><b>By formula</b>: with stages that take equally long, and links that take no time, m micro-batches leave idle (p-1)/p of the time (naive), "
-      "(p-1)/(m+p-1) (GPipe and 1F1B), (p-1)/(vm+p-1) (interleaved, with v stages a rank), (p-1)/(3m+p-1) (ZB-H1, with F, B and W alike).</p>"
-      "<p>Points are of 100: how far two of them are apart. The blocks have a scale each: both steps are as wide as the view.</p>");
+      "<p><b>By formula</b>: with stages that take equally long, and links that take no time, m "
+      "micro-batches leave idle (p-1)/p of the time (naive), "
+      "(p-1)/(m+p-1) (GPipe and 1F1B), (p-1)/(vm+p-1) (interleaved, with v stages a rank), "
+      "(p-1)/(3m+p-1) (ZB-H1, with F, B and W alike).</p>"
+      "<p>Points are of 100: how far two of them are apart. The blocks have a scale each: both "
+      "steps are as wide as the view.</p>");
 }
 
 }  // namespace trainyard::ui

@@ -13,7 +13,8 @@ constexpr double kScale = 0.92;
 
 }  // namespace
 
-void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer, const QSize& widget, const TimelineColours& colours) {
+void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer,
+                   const QSize& widget, const TimelineColours& colours) {
   const QFont font = Theme::instance().font(kScale), strong = Theme::instance().font(kScale, true);
   const QFontMetrics metrics(font), title(strong);
   const int pad = metrics.height() / 2, line = metrics.height();
@@ -21,7 +22,8 @@ void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& poi
   for (const QString& text : words.lines) width = std::max(width, metrics.horizontalAdvance(text));
   width = std::min(width + 2, widget.width() - 2 * pad - 2);  // letters have widths between pixels
   QRect box(0, 0, width + 2 * pad, line * static_cast<int>(words.lines.size() + 1) + 2 * pad);
-  const int right = qRound(pointer.x()) + 2 * pad, left = qRound(pointer.x()) - 2 * pad - box.width();
+  const int right = qRound(pointer.x()) + 2 * pad,
+            left = qRound(pointer.x()) - 2 * pad - box.width();
   box.moveLeft(right + box.width() < widget.width() ? right : std::max(0, left));
   box.moveTop(std::max(0, std::min(qRound(pointer.y()) + pad, widget.height() - box.height())));
   QColor back = colours.ground;
@@ -32,11 +34,13 @@ void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& poi
   painter.setPen(colours.text);
   painter.setFont(strong);
   QRect at(box.left() + pad, box.top() + pad, width, line);
-  painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, title.elidedText(words.title, Qt::ElideRight, width));
+  painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter,
+                   title.elidedText(words.title, Qt::ElideRight, width));
   painter.setFont(font);
   for (const QString& text : words.lines) {
     at.translate(0, line);
-    painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(text, Qt::ElideRight, width));
+    painter.drawText(at, Qt::AlignLeft | Qt::AlignVCenter,
+                     metrics.elidedText(text, Qt::ElideRight, width));
   }
 }
 

@@ -10,6 +10,7 @@
 namespace trainyard::ui {
 
 // Beside `pointer`, within a widget of that size.
-void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer, const QSize& widget, const TimelineColours& colours);
+void paint_reading(QPainter& painter, const SpanWords& words, const QPointF& pointer,
+                   const QSize& widget, const TimelineColours& colours);
 
 }  // namespace trainyard::ui

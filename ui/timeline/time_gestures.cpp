@@ -49,7 +49,8 @@ void TimeGestures::paint_band(QPainter& painter) const {
 }
 
 void TimeGestures::paint_what_is_read(QPainter& painter) const {
-  if (!reading_.title.isEmpty()) paint_reading(painter, reading_, pointer_, viewport()->size(), colours_);
+  if (!reading_.title.isEmpty())
+    paint_reading(painter, reading_, pointer_, viewport()->size(), colours_);
 }
 
 void TimeGestures::changeEvent(QEvent* event) {
@@ -59,7 +60,8 @@ void TimeGestures::changeEvent(QEvent* event) {
 
 void TimeGestures::mousePressEvent(QMouseEvent* event) {
   const bool left = event->button() == Qt::LeftButton;
-  if (!steers() || (!left && event->button() != Qt::MiddleButton)) return QAbstractScrollArea::mousePressEvent(event);
+  if (!steers() || (!left && event->button() != Qt::MiddleButton))
+    return QAbstractScrollArea::mousePressEvent(event);
   drag_ = !left || event->modifiers() & Qt::ShiftModifier ? Drag::pan : Drag::box;
   pressed_ = last_ = event->position();
   event->accept();
@@ -82,7 +84,11 @@ void TimeGestures::mouseMoveEvent(QMouseEvent* event) {
 void TimeGestures::draw_band(const QPointF& to) {
   const QRectF body = box_body();
   const bool wide = std::abs(to.x() - pressed_.x()) >= kClick;
-  band_ = wide ? QRectF(QPointF(pressed_.x(), body.top()), QPointF(to.x(), body.bottom())).normalized() & body : QRectF();
+  band_ =
+      wide
+          ? QRectF(QPointF(pressed_.x(), body.top()), QPointF(to.x(), body.bottom())).normalized() &
+                body
+          : QRectF();
   reading_ = {};
   viewport()->update();
 }
@@ -92,7 +98,10 @@ void TimeGestures::mouseReleaseEvent(QMouseEvent* event) {
   const QRectF band = std::exchange(band_, {});
   viewport()->update();
   if (band.isEmpty()) return click(event->position());
-  const auto at = [&](double x) { return view_.begin + static_cast<Nanoseconds>(fraction({x, 0}) * static_cast<double>(view_.width())); };
+  const auto at = [&](double x) {
+    return view_.begin +
+           static_cast<Nanoseconds>(fraction({x, 0}) * static_cast<double>(view_.width()));
+  };
   show_range({at(band.left()), at(band.right())});
 }
 
@@ -109,8 +118,10 @@ void TimeGestures::mouseDoubleClickEvent(QMouseEvent* event) {
 void TimeGestures::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   const int most = turn.y() != 0 ? turn.y() : turn.x();
-  if (event->modifiers() & Qt::ControlModifier) zoom_at(std::clamp(fraction(event->position()), 0.0, 1.0), std::pow(1.0015, -most));
-  else if (event->modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y())) pan(-kKeyPan * most / 120);
+  if (event->modifiers() & Qt::ControlModifier)
+    zoom_at(std::clamp(fraction(event->position()), 0.0, 1.0), std::pow(1.0015, -most));
+  else if (event->modifiers() & Qt::ShiftModifier || std::abs(turn.x()) > std::abs(turn.y()))
+    pan(-kKeyPan * most / 120);
   else return QAbstractScrollArea::wheelEvent(event);
   event->accept();
 }
@@ -131,7 +142,9 @@ void TimeGestures::focusInEvent(QFocusEvent* event) {
 
 void TimeGestures::keyPressEvent(QKeyEvent* event) {
   const bool plain = !(event->modifiers() & (Qt::ControlModifier | Qt::ShiftModifier));
-  if (steers() && (steer_by_key(*event) || act_by_key(*event) || (plain && walk_by_key(event->key())))) return event->accept();
+  if (steers() &&
+      (steer_by_key(*event) || act_by_key(*event) || (plain && walk_by_key(event->key()))))
+    return event->accept();
   QAbstractScrollArea::keyPressEvent(event);
 }
 

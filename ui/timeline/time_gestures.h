@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A view of time that is zoomed, panned and pointed into, as all such views are: drag to zoom into a box, Shift and drag or the middle button to pan, Ctrl and
-// wheel or + and - to zoom, Shift and wheel or Shift and arrows to pan, double click or 0 to see everything, a plain wheel to scroll through the ranks.
-// Who paints it says where time runs, and what a click, a key or the pointer means there.
+// A view of time that is zoomed, panned and pointed into, as all such views are: drag to zoom into
+// a box, Shift and drag or the middle button to pan, Ctrl and wheel or + and - to zoom, Shift and
+// wheel or Shift and arrows to pan, double click or 0 to see everything, a plain wheel to scroll
+// through the ranks. Who paints it says where time runs, and what a click, a key or the pointer
+// means there.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -21,7 +23,9 @@ class TimeGestures : public QAbstractScrollArea {
   const TimeRange& view() const { return view_; }
   virtual void show_range(const TimeRange& range) = 0;  // that somebody chose
   virtual void home() = 0;                              // everything
-  virtual void zoom_at(double fraction, double factor) { show_range(zoomed(view_, fraction, factor)); }
+  virtual void zoom_at(double fraction, double factor) {
+    show_range(zoomed(view_, fraction, factor));
+  }
   void pan(double fraction) { show_range(panned(view_, fraction)); }
   const SpanWords& reading() const { return reading_; }  // what is said at the pointer
 

@@ -16,7 +16,9 @@ TimelineColours timeline_colours() {
   const Colours& c = theme.colours();
   const QColor computing = theme.part_colour(compute), moving = theme.part_colour(transfer);
   TimelineColours made;
-  const auto set = [&made](SpanKind kind, const QColor& colour) { made.kinds[static_cast<std::size_t>(kind)] = colour; };
+  const auto set = [&made](SpanKind kind, const QColor& colour) {
+    made.kinds[static_cast<std::size_t>(kind)] = colour;
+  };
   set(SpanKind::input, theme.part_colour(input));
   set(SpanKind::forward, mixed(computing, c.canvas, 0.35));
   set(SpanKind::loss, mixed(computing, c.text, 0.5));
@@ -40,16 +42,17 @@ QColor text_on(const QColor& ground) {
 }
 
 QString kind_words(SpanKind kind) {
-  static constexpr const char* kWords[] = {QT_TRANSLATE_NOOP("timeline", "input"),
-                                           QT_TRANSLATE_NOOP("timeline", "forward"),
-                                           QT_TRANSLATE_NOOP("timeline", "loss"),
-                                           QT_TRANSLATE_NOOP("timeline", "backward"),
-                                           QT_TRANSLATE_NOOP("timeline", "update"),
-                                           QT_TRANSLATE_NOOP("timeline", "other compute"),
-                                           QT_TRANSLATE_NOOP("timeline", "send"),
-                                           QT_TRANSLATE_NOOP("timeline", "transfer"),
-                                           QT_TRANSLATE_NOOP("timeline", "collective of an engine"),
-                                           QT_TRANSLATE_NOOP("timeline", "put aside, and brought back")};
+  static constexpr const char* kWords[] = {
+      QT_TRANSLATE_NOOP("timeline", "input"),
+      QT_TRANSLATE_NOOP("timeline", "forward"),
+      QT_TRANSLATE_NOOP("timeline", "loss"),
+      QT_TRANSLATE_NOOP("timeline", "backward"),
+      QT_TRANSLATE_NOOP("timeline", "update"),
+      QT_TRANSLATE_NOOP("timeline", "other compute"),
+      QT_TRANSLATE_NOOP("timeline", "send"),
+      QT_TRANSLATE_NOOP("timeline", "transfer"),
+      QT_TRANSLATE_NOOP("timeline", "collective of an engine"),
+      QT_TRANSLATE_NOOP("timeline", "put aside, and brought back")};
   return timeline_text(kWords[static_cast<std::size_t>(kind)]);
 }
 

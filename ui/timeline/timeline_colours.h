@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colours of what ranks do, from the theme: those that the parts of a step have on the charts, and shades of them.
+// Colours of what ranks do, from the theme: those that the parts of a step have on the charts, and
+// shades of them.
 #pragma once
 
 #include <QColor>

@@ -8,9 +8,12 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLeastTrack = 3;  // pixels that a track is high at least, with the line between it and the next
+constexpr int kLeastTrack =
+    3;  // pixels that a track is high at least, with the line between it and the next
 
-Nanoseconds of_width(const TimeRange& view, double fraction) { return static_cast<Nanoseconds>(std::llround(fraction * static_cast<double>(view.width()))); }
+Nanoseconds of_width(const TimeRange& view, double fraction) {
+  return static_cast<Nanoseconds>(std::llround(fraction * static_cast<double>(view.width())));
+}
 
 // 1, 2 or 5 times a power of ten.
 Nanoseconds tick_interval(Nanoseconds width, int about) {
@@ -21,12 +24,15 @@ Nanoseconds tick_interval(Nanoseconds width, int about) {
 }
 
 QString tick_label(Nanoseconds at, Nanoseconds interval, Nanoseconds greatest) {
-  static constexpr std::pair<Nanoseconds, const char*> kUnits[] = {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1000, "µs"}, {1, "ns"}};
+  static constexpr std::pair<Nanoseconds, const char*> kUnits[] = {
+      {1'000'000'000, "s"}, {1'000'000, "ms"}, {1000, "µs"}, {1, "ns"}};
   for (const auto& [unit, name] : kUnits) {
     if (unit > std::max<Nanoseconds>(greatest, 1)) continue;
     int decimals = 0;
     for (Nanoseconds step = unit; step > interval; step /= 10) ++decimals;
-    return QLocale::c().toString(static_cast<double>(at) / static_cast<double>(unit), 'f', decimals) + " " + QString::fromUtf8(name);
+    return QLocale::c().toString(static_cast<double>(at) / static_cast<double>(unit), 'f',
+                                 decimals) +
+           " " + QString::fromUtf8(name);
   }
   return "0 s";
 }
@@ -39,14 +45,17 @@ TimeRange home_of(const TimeRange& extent) {
 }
 
 TimeRange within_home(const TimeRange& view, const TimeRange& home) {
-  const Nanoseconds width = std::clamp(view.width(), std::min(kNarrowest, home.width()), home.width());
+  const Nanoseconds width =
+      std::clamp(view.width(), std::min(kNarrowest, home.width()), home.width());
   const Nanoseconds begin = std::clamp(view.begin, home.begin, home.end - width);
   return {begin, begin + width};
 }
 
 TimeRange zoomed(const TimeRange& view, double fraction, double factor) {
   const Nanoseconds width = std::max(of_width(view, factor), kNarrowest);
-  const Nanoseconds begin = view.begin + of_width(view, fraction) - static_cast<Nanoseconds>(std::llround(fraction * static_cast<double>(width)));
+  const Nanoseconds begin =
+      view.begin + of_width(view, fraction) -
+      static_cast<Nanoseconds>(std::llround(fraction * static_cast<double>(width)));
   return {begin, begin + width};
 }
 
@@ -60,22 +69,29 @@ TimeRange ending_at(const TimeRange& view, Nanoseconds end) { return {end - view
 std::vector<TimeTick> time_ticks(const TimeRange& view, int about) {
   std::vector<TimeTick> ticks;
   if (view.width() <= 0) return ticks;
-  const Nanoseconds interval = tick_interval(view.width(), about), greatest = std::max(std::abs(view.begin), std::abs(view.end));
+  const Nanoseconds interval = tick_interval(view.width(), about),
+                    greatest = std::max(std::abs(view.begin), std::abs(view.end));
   Nanoseconds at = view.begin / interval * interval;
-  for (at += at < view.begin ? interval : 0; at <= view.end; at += interval) ticks.push_back({at, tick_label(at, interval, greatest)});
+  for (at += at < view.begin ? interval : 0; at <= view.end; at += interval)
+    ticks.push_back({at, tick_label(at, interval, greatest)});
   return ticks;
 }
 
 const SpanTrack* track_at(const SpanStore& store, const SpanPlace& place) {
-  if (place.rank < 0 || place.rank >= store.ranks() || place.lane < 0 || place.lane >= store.lanes(place.rank)) return nullptr;
+  if (place.rank < 0 || place.rank >= store.ranks() || place.lane < 0 ||
+      place.lane >= store.lanes(place.rank))
+    return nullptr;
   const SpanLane& lane = store.lane(place.rank, place.lane);
   if (lane.empty() || place.track >= static_cast<int>(lane.tracks().size())) return nullptr;
-  return place.track < 0 ? &lane.joined() : lane.tracks()[static_cast<std::size_t>(place.track)].get();
+  return place.track < 0 ? &lane.joined()
+                         : lane.tracks()[static_cast<std::size_t>(place.track)].get();
 }
 
 const OpSpan* span_at(const SpanStore& store, const SpanPlace& place) {
   const SpanTrack* track = track_at(store, place);
-  return track && place.number >= track->first() && place.number < track->end() ? &(*track)[place.number] : nullptr;
+  return track && place.number >= track->first() && place.number < track->end()
+             ? &(*track)[place.number]
+             : nullptr;
 }
 
 void TimelineRows::lay_out(const SpanStore& store, int lane_height, int gap) {
@@ -93,18 +109,23 @@ void TimelineRows::lay_out(const SpanStore& store, int lane_height, int gap) {
 }
 
 int TimelineRows::row_at(int y) const {
-  const auto below = std::partition_point(rows_.begin(), rows_.end(), [y](const LaneRow& row) { return row.top + row.height <= y; });
-  return below == rows_.end() ? static_cast<int>(rows_.size()) - 1 : static_cast<int>(below - rows_.begin());
+  const auto below = std::partition_point(
+      rows_.begin(), rows_.end(), [y](const LaneRow& row) { return row.top + row.height <= y; });
+  return below == rows_.end() ? static_cast<int>(rows_.size()) - 1
+                              : static_cast<int>(below - rows_.begin());
 }
 
 int TimelineRows::row_of(int rank, int lane) const {
-  const auto at = std::ranges::find_if(rows_, [&](const LaneRow& row) { return row.rank == rank && row.lane == lane; });
+  const auto at = std::ranges::find_if(
+      rows_, [&](const LaneRow& row) { return row.rank == rank && row.lane == lane; });
   return at == rows_.end() ? -1 : static_cast<int>(at - rows_.begin());
 }
 
 TimelineRows::Extent TimelineRows::rank_block(int rank) const {
-  const auto first = std::partition_point(rows_.begin(), rows_.end(), [rank](const LaneRow& row) { return row.rank < rank; });
-  const auto end = std::partition_point(first, rows_.end(), [rank](const LaneRow& row) { return row.rank == rank; });
+  const auto first = std::partition_point(rows_.begin(), rows_.end(),
+                                          [rank](const LaneRow& row) { return row.rank < rank; });
+  const auto end = std::partition_point(first, rows_.end(),
+                                        [rank](const LaneRow& row) { return row.rank == rank; });
   return first == end ? Extent{} : Extent{first->top, (end - 1)->top + (end - 1)->height};
 }
 
@@ -132,7 +153,8 @@ void HeldSpans::hold(const SpanStore& store) {
 std::size_t HeldSpans::end(const SpanTrack& track) const {
   if (!ends_) return track.end();
   const auto held = ends_->find(&track);
-  return held == ends_->end() ? track.first() : std::clamp(held->second, track.first(), track.end());
+  return held == ends_->end() ? track.first()
+                              : std::clamp(held->second, track.first(), track.end());
 }
 
 }  // namespace trainyard::ui

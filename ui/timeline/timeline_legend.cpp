@@ -18,11 +18,15 @@ int height_of_row(const QFontMetrics& metrics) { return metrics.height() + 2; }
 std::vector<TimelineLegend::Entry> TimelineLegend::of_ops() const {
   const TimelineColours colours = timeline_colours();
   std::vector<Entry> all;
-  for (const SpanKind kind : {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::update, SpanKind::send, SpanKind::receive, SpanKind::collective})
+  for (const SpanKind kind :
+       {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::update, SpanKind::send,
+        SpanKind::receive, SpanKind::collective})
     all.push_back({kind_words(kind), colours.of(kind)});
   all.push_back({waiting_words(), colours.waiting, Qt::BDiagPattern});
-  if (held_back_) all.push_back({held_words(), mixed(colours.held, colours.ground, 0.35), Qt::FDiagPattern});
-  for (const SpanKind kind : {SpanKind::input, SpanKind::swap, SpanKind::other}) all.push_back({kind_words(kind), colours.of(kind)});
+  if (held_back_)
+    all.push_back({held_words(), mixed(colours.held, colours.ground, 0.35), Qt::FDiagPattern});
+  for (const SpanKind kind : {SpanKind::input, SpanKind::swap, SpanKind::other})
+    all.push_back({kind_words(kind), colours.of(kind)});
   return all;
 }
 
@@ -33,7 +37,9 @@ std::vector<TimelineLegend::Entry> TimelineLegend::of_passes() const {
   for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_weight}) {
     if (pass == Pass::backward_weight && !passes_->weights_apart) continue;
     for (int chunk = 0; chunk < passes_->chunks; ++chunk) {
-      const QString stage = passes_->chunks > 1 ? tr(", stage %1 of its rank").arg(QChar(u'a' + chunk % 26)) : QString();
+      const QString stage = passes_->chunks > 1
+                                ? tr(", stage %1 of its rank").arg(QChar(u'a' + chunk % 26))
+                                : QString();
       all.push_back({pass_words(pass) + stage, pass_colour(colours, pass, chunk, passes_->chunks)});
     }
   }
@@ -41,12 +47,17 @@ std::vector<TimelineLegend::Entry> TimelineLegend::of_passes() const {
   return all;
 }
 
-std::vector<TimelineLegend::Entry> TimelineLegend::entries() const { return passes_ ? of_passes() : of_ops(); }
+std::vector<TimelineLegend::Entry> TimelineLegend::entries() const {
+  return passes_ ? of_passes() : of_ops();
+}
 
-int TimelineLegend::width_of(const Entry& entry, const QFontMetrics& metrics) { return metrics.height() + metrics.horizontalAdvance(entry.text) + 2 * kGrid; }
+int TimelineLegend::width_of(const Entry& entry, const QFontMetrics& metrics) {
+  return metrics.height() + metrics.horizontalAdvance(entry.text) + 2 * kGrid;
+}
 
 // Where the entries stand, row below row.
-std::vector<QRect> TimelineLegend::boxes(const std::vector<Entry>& all, const QFontMetrics& metrics, int width) {
+std::vector<QRect> TimelineLegend::boxes(const std::vector<Entry>& all, const QFontMetrics& metrics,
+                                         int width) {
   std::vector<QRect> boxes;
   QPoint at;
   for (const Entry& entry : all) {
@@ -92,7 +103,9 @@ QSize TimelineLegend::sizeHint() const {
   return {width, height_of_row(fontMetrics())};
 }
 
-int TimelineLegend::heightForWidth(int width) const { return boxes(entries(), fontMetrics(), width).back().bottom() + 1; }
+int TimelineLegend::heightForWidth(int width) const {
+  return boxes(entries(), fontMetrics(), width).back().bottom() + 1;
+}
 
 void TimelineLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
@@ -105,10 +118,12 @@ void TimelineLegend::paintEvent(QPaintEvent*) {
     const QRect& place = places[i];
     const QRect box(place.left(), place.top() + (place.height() - mark) / 2, mark * 4 / 3, mark);
     const bool hatched = entry.hatching != Qt::SolidPattern;
-    if (hatched) painter.fillRect(box, mixed(entry.colour, Theme::instance().colours().canvas, 0.8));
+    if (hatched)
+      painter.fillRect(box, mixed(entry.colour, Theme::instance().colours().canvas, 0.8));
     painter.fillRect(box, QBrush(entry.colour, entry.hatching));
     painter.setPen(Theme::instance().colours().text);
-    painter.drawText(place.adjusted(box.width() + 5, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, entry.text);
+    painter.drawText(place.adjusted(box.width() + 5, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                     entry.text);
   }
 }
 

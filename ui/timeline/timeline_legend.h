@@ -13,7 +13,8 @@ class TimelineLegend : public QWidget {
  public:
   explicit TimelineLegend(QWidget* parent = nullptr);
   void show_held_back(bool shown);  // whether that has an entry
-  // Of a pipeline's cells instead: whether gradients of weights are a pass of their own, and how many stages a rank has. Nothing: of ops.
+  // Of a pipeline's cells instead: whether gradients of weights are a pass of their own, and how
+  // many stages a rank has. Nothing: of ops.
   struct Passes {
     bool weights_apart = false;
     int chunks = 1;
@@ -37,7 +38,8 @@ class TimelineLegend : public QWidget {
   std::vector<Entry> entries() const;
   std::vector<Entry> of_ops() const;
   std::vector<Entry> of_passes() const;
-  static std::vector<QRect> boxes(const std::vector<Entry>& all, const QFontMetrics& metrics, int width);
+  static std::vector<QRect> boxes(const std::vector<Entry>& all, const QFontMetrics& metrics,
+                                  int width);
   static int width_of(const Entry& entry, const QFontMetrics& metrics);
   void tell();
 

@@ -24,17 +24,23 @@ struct Hatching {
 // The pixels of an image, as far as they are in it.
 class Pixels {
  public:
-  explicit Pixels(QImage& image) : width_(image.width()), height_(image.height()), stride_(image.bytesPerLine() / 4) {
+  explicit Pixels(QImage& image)
+      : width_(image.width()), height_(image.height()), stride_(image.bytesPerLine() / 4) {
     first_ = reinterpret_cast<QRgb*>(image.bits());
   }
   void fill(int left, int right, int top, int bottom, QRgb colour) {
-    left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0), bottom = std::min(bottom, height_);
-    for (int y = top; y < bottom; ++y) std::fill(first_ + y * stride_ + left, first_ + y * stride_ + std::max(right, left), colour);
+    left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0),
+    bottom = std::min(bottom, height_);
+    for (int y = top; y < bottom; ++y)
+      std::fill(first_ + y * stride_ + left, first_ + y * stride_ + std::max(right, left), colour);
   }
   void hatch(int left, int right, int top, int bottom, const Hatching& with) {
-    left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0), bottom = std::min(bottom, height_);
+    left = std::max(left, 0), right = std::min(right, width_), top = std::max(top, 0),
+    bottom = std::min(bottom, height_);
     for (int y = top; y < bottom; ++y)
-      for (int x = left; x < right; ++x) first_[y * stride_ + x] = (with.falls ? x + kHatch * height_ - y : x + y) % kHatch == 0 ? with.line : with.ground;
+      for (int x = left; x < right; ++x)
+        first_[y * stride_ + x] =
+            (with.falls ? x + kHatch * height_ - y : x + y) % kHatch == 0 ? with.line : with.ground;
   }
 
  private:
@@ -45,8 +51,12 @@ class Pixels {
 class SpanPainting {
  public:
   SpanPainting(const TimelineScene& scene, const TimelineColours& colours)
-      : scene_(scene), colours_(colours), columns_{scene.view, pixels(scene.body.width())}, metrics_(scene.font) {
-    picture_.image = QImage(pixels(scene.body.width()), pixels(scene.body.height()), QImage::Format_RGB32);
+      : scene_(scene),
+        colours_(colours),
+        columns_{scene.view, pixels(scene.body.width())},
+        metrics_(scene.font) {
+    picture_.image =
+        QImage(pixels(scene.body.width()), pixels(scene.body.height()), QImage::Format_RGB32);
     picture_.image.setDevicePixelRatio(scene.pixel_ratio);
     picture_.image.fill(colours.ground);
     for (std::size_t i = 0; i < kSpanKinds; ++i) {
@@ -55,7 +65,8 @@ class SpanPainting {
       edges_[i] = mixed(colours.kinds[i], colours.ground, 0.45).rgb();
     }
     waiting_ = {colours.waiting.rgb(), mixed(colours.waiting, colours.ground, 0.8).rgb(), false};
-    held_ = {mixed(colours.held, colours.ground, 0.35).rgb(), mixed(colours.held, colours.ground, 0.85).rgb(), true};
+    held_ = {mixed(colours.held, colours.ground, 0.35).rgb(),
+             mixed(colours.held, colours.ground, 0.85).rgb(), true};
   }
 
   SpansPicture paint() {
@@ -79,13 +90,15 @@ class SpanPainting {
   void paint_stripes(Pixels& area) {
     for (int rank = 1; rank < scene_.store->ranks(); rank += 2) {
       const auto block = scene_.rows->rank_block(rank);
-      area.fill(0, columns_.pixels(), pixels(block.top - scene_.scroll), pixels(block.bottom - scene_.scroll), colours_.stripe.rgb());
+      area.fill(0, columns_.pixels(), pixels(block.top - scene_.scroll),
+                pixels(block.bottom - scene_.scroll), colours_.stripe.rgb());
     }
   }
 
   void paint_steps(Pixels& area) {
     const auto& steps = scene_.steps->steps();
-    for (std::size_t i = scene_.steps->first_ending_after(scene_.view.begin); i < steps.size() && steps[i].range.end < scene_.view.end;) {
+    for (std::size_t i = scene_.steps->first_ending_after(scene_.view.begin);
+         i < steps.size() && steps[i].range.end < scene_.view.end;) {
       const int at = columns_.of(steps[i].range.end);
       area.fill(at, at + 1, 0, picture_.image.height(), colours_.line.rgb());
       i = std::max(i + 1, scene_.steps->first_ending_after(columns_.begin_of(at + 2 * kHatch)));
@@ -98,7 +111,9 @@ class SpanPainting {
     const QRect inner = box.adjusted(0, 1, 0, box.height() > 4 ? -1 : 0);
     const int tracks = drawn_tracks(lane, inner.height());
     if (tracks == 0) return paint_track(area, row, lane.joined(), inner);
-    for (int track = 0; track < tracks; ++track) paint_track(area, row, *lane.tracks()[static_cast<std::size_t>(track)], track_rect(inner, tracks, track));
+    for (int track = 0; track < tracks; ++track)
+      paint_track(area, row, *lane.tracks()[static_cast<std::size_t>(track)],
+                  track_rect(inner, tracks, track));
   }
 
   void paint_track(Pixels& area, const LaneRow& row, const SpanTrack& track, const QRect& box) {
@@ -117,15 +132,20 @@ class SpanPainting {
     }
   }
 
-  // One that is narrower than a column stands in it as several would; so does what moved at the end of a long wait.
+  // One that is narrower than a column stands in it as several would; so does what moved at the end
+  // of a long wait.
   void paint_alone(Pixels& area, const SpanPiece& piece, const OpSpan& span, int top, int bottom) {
     const auto kind = static_cast<std::size_t>(span.kind);
     SpanTimes times;
     times.add(span, span.end);
-    if (piece.right - piece.left < 3 && columns_.position(span.end) - columns_.position(span.begin) < 1)
+    if (piece.right - piece.left < 3 &&
+        columns_.position(span.end) - columns_.position(span.begin) < 1)
       return paint_column(area, piece.left, times, top, bottom, span.kind);
-    const int ready = span.ready == span.begin ? piece.left : std::clamp(columns_.of(span.ready), piece.left, piece.right);
-    const int done = span.held == 0 ? piece.right : std::clamp(columns_.of(span.done()), ready, piece.right);
+    const int ready = span.ready == span.begin
+                          ? piece.left
+                          : std::clamp(columns_.of(span.ready), piece.left, piece.right);
+    const int done =
+        span.held == 0 ? piece.right : std::clamp(columns_.of(span.done()), ready, piece.right);
     area.hatch(piece.left, ready, top, bottom, waiting_);
     area.fill(ready, done, top, bottom, kinds_[kind]);
     area.hatch(done, piece.right, top, bottom, held_);
@@ -133,15 +153,19 @@ class SpanPainting {
       const int head = bottom - column_rows(times.of(span.kind), top, bottom);
       area.fill(piece.right - 1, piece.right, head, bottom, kinds_[kind]);
     }
-    if (piece.right - piece.left >= kEdgedSpan && span.begin >= scene_.view.begin) area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
+    if (piece.right - piece.left >= kEdgedSpan && span.begin >= scene_.view.begin)
+      area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
   }
 
   // Pixels of a column that stand for so much of its time.
   int column_rows(Nanoseconds time, int top, int bottom) const {
-    return static_cast<int>(std::ceil((bottom - top) * std::min(static_cast<double>(time) * columns_.per_nanosecond(), 1.0) - 1e-9));
+    return static_cast<int>(std::ceil(
+        (bottom - top) * std::min(static_cast<double>(time) * columns_.per_nanosecond(), 1.0) -
+        1e-9));
   }
 
-  void paint_column(Pixels& area, int at, const SpanTimes& times, int top, int bottom, SpanKind first) {
+  void paint_column(Pixels& area, int at, const SpanTimes& times, int top, int bottom,
+                    SpanKind first) {
     area.fill(at, at + 1, top, bottom, pale_[static_cast<std::size_t>(first)]);
     int foot = bottom;
     for (std::size_t kind = 0; kind < kSpanKinds; ++kind) {
@@ -150,7 +174,8 @@ class SpanPainting {
       area.fill(at, at + 1, head, foot, kinds_[kind]);
       foot = head;
     }
-    for (const auto& [time, hatching] : {std::pair(times.held, held_), std::pair(times.waiting, waiting_)}) {
+    for (const auto& [time, hatching] :
+         {std::pair(times.held, held_), std::pair(times.waiting, waiting_)}) {
       const int head = std::max(top, foot - column_rows(time, top, bottom));
       area.hatch(at, at + 1, head, foot, hatching);
       foot = head;
@@ -164,11 +189,17 @@ class SpanPainting {
       int left, right;
       QColor ground;
     };
-    const int ready = std::clamp(columns_.of(span.ready), piece.left, piece.right), done = std::clamp(columns_.of(span.done()), ready, piece.right);
-    const Part parts[] = {{ready, done, colours_.of(span.kind)}, {piece.left, ready, QColor(waiting_.ground)}, {done, piece.right, QColor(held_.ground)}};
-    const Part& in = *std::ranges::max_element(parts, {}, [](const Part& part) { return part.right - part.left; });
-    const QString text = title_of(scene_.store->names(row.rank), row.lane, span) + (span.ops > 1 ? QString(" +%1").arg(span.ops - 1) : "");
-    const QRect room(qRound(in.left / scene_.pixel_ratio) + 3, box.top(), qRound((in.right - in.left) / scene_.pixel_ratio) - 5, box.height());
+    const int ready = std::clamp(columns_.of(span.ready), piece.left, piece.right),
+              done = std::clamp(columns_.of(span.done()), ready, piece.right);
+    const Part parts[] = {{ready, done, colours_.of(span.kind)},
+                          {piece.left, ready, QColor(waiting_.ground)},
+                          {done, piece.right, QColor(held_.ground)}};
+    const Part& in = *std::ranges::max_element(
+        parts, {}, [](const Part& part) { return part.right - part.left; });
+    const QString text = title_of(scene_.store->names(row.rank), row.lane, span) +
+                         (span.ops > 1 ? QString(" +%1").arg(span.ops - 1) : "");
+    const QRect room(qRound(in.left / scene_.pixel_ratio) + 3, box.top(),
+                     qRound((in.right - in.left) / scene_.pixel_ratio) - 5, box.height());
     if (room.width() < kLabelled || metrics_.horizontalAdvance(text) > room.width()) return;
     picture_.labels.push_back({room.translated(scene_.body.topLeft()), text, text_on(in.ground)});
   }
@@ -193,14 +224,17 @@ QRectF TimelineScene::span_rect(const SpanPlace& place, const OpSpan& span) cons
   const int tracks = drawn_tracks(store->lane(place.rank, place.lane), inner.height());
   const QRect box = place.track < 0 || tracks == 0 ? inner : track_rect(inner, tracks, place.track);
   TimeRange range{span.begin, span.end};
-  if (const SpanTrack* track = track_at(*store, place); track && store->names(place.rank).of_buckets(place.lane))
+  if (const SpanTrack* track = track_at(*store, place);
+      track && store->names(place.rank).of_buckets(place.lane))
     range = bucket_at(*store, place.rank, *track, place.number).range;
   const double begin = std::clamp(columns().position(range.begin), -10.0, body.width() + 10.0),
                end = std::clamp(columns().position(range.end), -10.0, body.width() + 10.0);
   return QRectF(body.left() + begin, box.top(), std::max(end - begin, 2.0), box.height());
 }
 
-SpansPicture picture_of(const TimelineScene& scene, const TimelineColours& colours) { return SpanPainting(scene, colours).paint(); }
+SpansPicture picture_of(const TimelineScene& scene, const TimelineColours& colours) {
+  return SpanPainting(scene, colours).paint();
+}
 
 void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture) {
   painter.drawImage(scene.body.topLeft(), picture.image);
@@ -214,7 +248,8 @@ void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPic
   painter.restore();
 }
 
-void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span, const QColor& colour, double width) {
+void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span,
+                 const QColor& colour, double width) {
   if (span.isEmpty()) return;
   painter.save();
   painter.setClipRect(scene.body);

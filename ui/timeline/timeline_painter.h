@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a timeline: spans as pixels of an image, for there are many; ruler, names and marks over it. What was merged stands as a column:
-// filled, from below, by the share of its time that each kind had, what was held back and waiting hatched above, and pale where nothing ran.
+// Paints a timeline: spans as pixels of an image, for there are many; ruler, names and marks over
+// it. What was merged stands as a column: filled, from below, by the share of its time that each
+// kind had, what was held back and waiting hatched above, and pale where nothing ran.
 #pragma once
 
 #include <QFont>
@@ -27,8 +28,11 @@ struct TimelineScene {
   QFont font;
 
   Columns columns() const { return {view, std::max(body.width(), 1)}; }
-  QRect row_rect(const LaneRow& row) const { return {body.left(), body.top() + row.top - scroll, body.width(), row.height}; }
-  QRectF span_rect(const SpanPlace& place, const OpSpan& span) const;  // empty where its row is not shown
+  QRect row_rect(const LaneRow& row) const {
+    return {body.left(), body.top() + row.top - scroll, body.width(), row.height};
+  }
+  QRectF span_rect(const SpanPlace& place,
+                   const OpSpan& span) const;  // empty where its row is not shown
 };
 
 // The spans that are seen, with their names where they fit.
@@ -46,11 +50,14 @@ SpansPicture picture_of(const TimelineScene& scene, const TimelineColours& colou
 
 void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture);
 // Time and steps; the chosen one is marked, for each rank as that rank reported it.
-void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, std::optional<std::int32_t> chosen);
+void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+                 std::optional<std::int32_t> chosen);
 // Where a rank was lost, stalled, slowed down or came back, in words as far as they fit.
 void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours);
 // Names of ranks and lanes, left of the body; `notes` by rank stand below the rank's name.
-void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, const QStringList& notes);
-void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span, const QColor& colour, double width);
+void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+                  const QStringList& notes);
+void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span,
+                 const QColor& colour, double width);
 
 }  // namespace trainyard::ui

@@ -27,7 +27,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kRefreshMilliseconds = 50;
-constexpr Nanoseconds kAroundPush = 1'000'000;  // on both sides at least, and so many times as long as it took
+constexpr Nanoseconds kAroundPush =
+    1'000'000;  // on both sides at least, and so many times as long as it took
 constexpr int kPushesAround = 8;
 
 QToolButton* button(QAction* action, QWidget& bar, Qt::ToolButtonStyle style) {
@@ -58,7 +59,8 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   build_pipeline();
   soon_.setSingleShot(true);
   soon_.setInterval(kRefreshMilliseconds);
-  connect(&soon_, &QTimer::timeout, this, [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
+  connect(&soon_, &QTimer::timeout, this,
+          [this] { Turns::instance().ask(this, Work::drawing, [this] { refresh(); }); });
   connect(view_, &TimelineView::view_changed, this, [this] { reader_->ask(), show_badges(); });
   connect(view_, &TimelineView::step_chosen, reader_, &FiguresReader::ask);
   connect(view_, &TimelineView::painted, this, &TimelinePanel::catch_up, Qt::QueuedConnection);
@@ -84,23 +86,30 @@ void TimelinePanel::build_bar() {
     made->setToolTip(tip);
     return made;
   };
-  follow_ = action(nullptr, tr("Follow"), tr("The end of the view is the last op recorded; panning lets go (F)"));
+  follow_ = action(nullptr, tr("Follow"),
+                   tr("The end of the view is the last op recorded; panning lets go (F)"));
   follow_->setCheckable(true);
   follow_->setChecked(true);
   QAction *all = action("zoom-fit", tr("Everything"), tr("Show the whole run (0, double click)")),
-          *in = action("zoom-in", tr("Zoom in"), tr("Zoom in (+, Ctrl+wheel; drag over what you want to see)")),
+          *in = action("zoom-in", tr("Zoom in"),
+                       tr("Zoom in (+, Ctrl+wheel; drag over what you want to see)")),
           *out = action("zoom-out", tr("Zoom out"), tr("Zoom out (-, Ctrl+wheel)"));
-  thin_ = action(nullptr, tr("Thin lanes"), tr("Lower lanes without names, to see many ranks at once"));
+  thin_ =
+      action(nullptr, tr("Thin lanes"), tr("Lower lanes without names, to see many ranks at once"));
   thin_->setCheckable(true);
-  in_plan_ = action("plan", tr("Show in plan"), tr("Show the selected op's line in the plan (Enter)"));
-  as_pipeline_ = action(nullptr, tr("Pipeline"), tr("Show a step's cells, as planned above as run, in the place of lanes of ops"));
+  in_plan_ =
+      action("plan", tr("Show in plan"), tr("Show the selected op's line in the plan (Enter)"));
+  as_pipeline_ =
+      action(nullptr, tr("Pipeline"),
+             tr("Show a step's cells, as planned above as run, in the place of lanes of ops"));
   as_pipeline_->setCheckable(true);
   as_pipeline_->setChecked(true);
   earlier_ = action("left", tr("Step before"), tr("Show the step before (Page Up)"));
   later_ = action("right", tr("Step after"), tr("Show the step after (Page Down)"));
   to_pipeline_ = button(as_pipeline_, *bar, Qt::ToolButtonTextOnly);
   button(follow_, *bar, Qt::ToolButtonTextOnly);
-  for (QAction* one : {earlier_, later_}) of_pipeline_.push_back(button(one, *bar, Qt::ToolButtonIconOnly));
+  for (QAction* one : {earlier_, later_})
+    of_pipeline_.push_back(button(one, *bar, Qt::ToolButtonIconOnly));
   for (QAction* one : {all, in, out}) button(one, *bar, Qt::ToolButtonIconOnly);
   of_lanes_.push_back(button(thin_, *bar, Qt::ToolButtonTextOnly));
   button(in_plan_, *bar, Qt::ToolButtonTextOnly);
@@ -111,7 +120,8 @@ void TimelinePanel::build_bar() {
   badge_line_->setAccessibleName(tr("What belongs to these figures"));
   layout()->addWidget(bar);
   connect(follow_, &QAction::toggled, view_, &TimelineView::set_following);
-  connect(all, &QAction::triggered, this, [this] { shows_pipeline() ? pipeline_view_->home() : view_->home(); });
+  connect(all, &QAction::triggered, this,
+          [this] { shows_pipeline() ? pipeline_view_->home() : view_->home(); });
   connect(in, &QAction::triggered, this, [this] { zoom(0.5); });
   connect(out, &QAction::triggered, this, [this] { zoom(2); });
   connect(thin_, &QAction::toggled, view_, &TimelineView::set_thin);
@@ -133,8 +143,9 @@ void TimelinePanel::build_lines() {
   about_->setAutoRaise(true);
   about_->setToolTip(formulas());
   about_->setAccessibleName(tr("What these figures mean"));
-  connect(about_, &QToolButton::clicked, about_,
-          [about = about_] { QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about); });
+  connect(about_, &QToolButton::clicked, about_, [about = about_] {
+    QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about);
+  });
   for (TintedLabel* label : {efficiency_, communication_}) {
     label->set_elided();
     label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -171,7 +182,8 @@ void TimelinePanel::set_run(Run* run) {
     connect(run, &QObject::destroyed, this, [this] { set_run(nullptr); });
   }
   pipeline_->set_run(run);
-  view_->set_source(run ? &run->spans() : nullptr, run ? &run->history() : nullptr, run ? &steps_ : nullptr);
+  view_->set_source(run ? &run->spans() : nullptr, run ? &run->history() : nullptr,
+                    run ? &steps_ : nullptr);
   reader_->set_source(run ? &run->spans() : nullptr, [this](int rank) { return looked_at(rank); });
   follow_->setChecked(true);
   efficiency_->clear();
@@ -184,7 +196,8 @@ void TimelinePanel::set_run(Run* run) {
 
 bool TimelinePanel::show_push(int rank, double seconds) {
   if (!run_) return false;
-  const auto push = push_before(run_->spans(), rank, static_cast<Nanoseconds>(std::llround(seconds * 1e9)));
+  const auto push =
+      push_before(run_->spans(), rank, static_cast<Nanoseconds>(std::llround(seconds * 1e9)));
   if (!push) return false;
   as_pipeline_->setChecked(false);
   view_->refresh();  // what came while it was not seen
@@ -200,7 +213,8 @@ void TimelinePanel::showEvent(QShowEvent* event) {
   ask_to_refresh();
 }
 
-// Nothing is drawn while nobody looks; a dock behind another tab is not seen, but counts as visible.
+// Nothing is drawn while nobody looks; a dock behind another tab is not seen, but counts as
+// visible.
 void TimelinePanel::ask_to_refresh() {
   if (!soon_.isActive() && !Turns::instance().waits(this)) soon_.start();
 }
@@ -223,10 +237,15 @@ void TimelinePanel::refresh() {
 
 QString TimelinePanel::why_empty() const {
   if (!run_)
-    return tr("No ops yet: press Run, or open a run. Every rank's ops are shown here as they ran: input, forward, backward, sends and receives, update.");
-  const auto recorded = base::value_at(run_->history().header(), "experiment.document.run.record_ops");
+    return tr(
+        "No ops yet: press Run, or open a run. Every rank's ops are shown here as they ran: input, "
+        "forward, backward, sends and receives, update.");
+  const auto recorded =
+      base::value_at(run_->history().header(), "experiment.document.run.record_ops");
   if (recorded && recorded->is_boolean() && !recorded->get<bool>())
-    return tr("This run did not record its ops. Switch on “Record every op” in the inspector (Run; run.record_ops in the file), and run again.");
+    return tr(
+        "This run did not record its ops. Switch on “Record every op” in the inspector (Run; "
+        "run.record_ops in the file), and run again.");
   return run_->complete() ? tr("This run recorded no ops.") : tr("Waiting for the first ops.");
 }
 
@@ -236,7 +255,8 @@ void TimelinePanel::catch_up() {
   show_badges();
 }
 
-// Of a rank: the chosen step as it reported it, else its steps as far as they are seen and it recorded anything.
+// Of a rank: the chosen step as it reported it, else its steps as far as they are seen and it
+// recorded anything.
 Times TimelinePanel::looked_at(int rank) const {
   if (!run_ || !run_->spans().extent()) return {};
   if (const auto chosen = view_->chosen_step()) {
@@ -244,34 +264,49 @@ Times TimelinePanel::looked_at(int rank) const {
     return step ? Times{*step} : Times();
   }
   const TimeRange recorded = *run_->spans().extent();
-  return within_steps(run_->history(), rank, {std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)});
+  return within_steps(
+      run_->history(), rank,
+      {std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)});
 }
 
 // Steps whose middle is seen.
 QString TimelinePanel::range_words() const {
   if (const auto step = view_->chosen_step()) return tr("Step %1").arg(grouped(*step));
   const auto& steps = steps_.steps();
-  const auto middle = [](const StepTime& step) { return step.range.begin + step.range.width() / 2; };
-  const auto first = std::ranges::partition_point(steps, [&](const StepTime& step) { return middle(step) < view_->view().begin; });
-  const auto end = std::partition_point(first, steps.end(), [&](const StepTime& step) { return middle(step) < view_->view().end; });
-  if (end - first > 1) return tr("In view, steps %1 to %2").arg(grouped(first->step), grouped((end - 1)->step));
-  return first != end ? tr("In view, step %1").arg(grouped(first->step)) : tr("In view, a part of a step");
+  const auto middle = [](const StepTime& step) {
+    return step.range.begin + step.range.width() / 2;
+  };
+  const auto first = std::ranges::partition_point(
+      steps, [&](const StepTime& step) { return middle(step) < view_->view().begin; });
+  const auto end = std::partition_point(
+      first, steps.end(), [&](const StepTime& step) { return middle(step) < view_->view().end; });
+  if (end - first > 1)
+    return tr("In view, steps %1 to %2").arg(grouped(first->step), grouped((end - 1)->step));
+  return first != end ? tr("In view, step %1").arg(grouped(first->step))
+                      : tr("In view, a part of a step");
 }
 
 void TimelinePanel::show_figures() {
   const TimelineFigures all = reader_->all();
   QStringList notes;
-  for (const auto& one : reader_->by_rank()) notes << (one ? percent(one->efficiency()) : QString());
+  for (const auto& one : reader_->by_rank())
+    notes << (one ? percent(one->efficiency()) : QString());
   view_->set_notes(notes);
   if (shows_pipeline()) return;  // which has its own
   if (all.ranks == 0) return efficiency_->clear(), communication_->clear();
-  const QString least = all.ranks > 1 ? tr("; least: rank %1, %2").arg(all.least_efficient).arg(percent(all.least_efficiency)) : QString();
+  const QString least =
+      all.ranks > 1
+          ? tr("; least: rank %1, %2").arg(all.least_efficient).arg(percent(all.least_efficiency))
+          : QString();
   efficiency_->setText(
-      tr("%1: efficiency %2 (compute of the time, mean of %3%4)").arg(range_words(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least));
+      tr("%1: efficiency %2 (compute of the time, mean of %3%4)")
+          .arg(range_words(), percent(all.efficiency), counted(all.ranks, tr("ranks")), least));
   QStringList parts;
   if (all.overlap) {
-    parts << tr("communication %1 of the time, %2 of it hidden behind compute").arg(percent(all.communication), percent(*all.overlap));
-    parts << (all.waiting ? tr("waiting for peers %1").arg(percent(*all.waiting)) : tr("waiting for peers not reported by the engine"));
+    parts << tr("communication %1 of the time, %2 of it hidden behind compute")
+                 .arg(percent(all.communication), percent(*all.overlap));
+    parts << (all.waiting ? tr("waiting for peers %1").arg(percent(*all.waiting))
+                          : tr("waiting for peers not reported by the engine"));
   }
   if (!drawn_.isEmpty()) parts << drawn_;
   communication_->setText(parts.join(" · "));
@@ -283,19 +318,23 @@ void TimelinePanel::reckon_drawn() {
   no_longer_drawn_ = {};
   const auto recorded = base::value_at(run_->history().header(), "experiment");
   if (!recorded) return;
-  QThreadPool::globalInstance()->start(
-      [panel = QPointer<TimelinePanel>(this), directory = run_->directory(), recorded = *recorded, stop = no_longer_drawn_.get_token()] {
-        const auto drawn = experiment::resolved_from_json(recorded).and_then([&](const experiment::Resolved& of) {
-          return strategy::make_plan(of).and_then([&](const plan::Plan& plan) { return simulated_verdict(of, plan, stop); });
+  QThreadPool::globalInstance()->start([panel = QPointer<TimelinePanel>(this),
+                                        directory = run_->directory(), recorded = *recorded,
+                                        stop = no_longer_drawn_.get_token()] {
+    const auto drawn =
+        experiment::resolved_from_json(recorded).and_then([&](const experiment::Resolved& of) {
+          return strategy::make_plan(of).and_then(
+              [&](const plan::Plan& plan) { return simulated_verdict(of, plan, stop); });
         });
-        if (!drawn) return;
-        QMetaObject::invokeMethod(qApp, [panel, directory, drawn = *drawn] {
-          if (!panel || !panel->run_ || panel->run_->directory() != directory) return;
-          panel->drawn_ = tr("as drawn %1 (simulated: one device %2 / (%3 x %4))")
-                              .arg(percent(drawn.efficiency()), seconds(drawn.one_device_seconds), QString::number(drawn.ranks), seconds(drawn.step_seconds));
-          panel->reader_->ask();
-        });
-      });
+    if (!drawn) return;
+    QMetaObject::invokeMethod(qApp, [panel, directory, drawn = *drawn] {
+      if (!panel || !panel->run_ || panel->run_->directory() != directory) return;
+      panel->drawn_ = tr("as drawn %1 (simulated: one device %2 / (%3 x %4))")
+                          .arg(percent(drawn.efficiency()), seconds(drawn.one_device_seconds),
+                               QString::number(drawn.ranks), seconds(drawn.step_seconds));
+      panel->reader_->ask();
+    });
+  });
 }
 
 }  // namespace trainyard::ui

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The timeline of the run that is shown, with what steers it, the figures of what is seen, the truths that belong to them, and the
-// selected op in full. Of a pipeline, also of one that is only drawn, it shows instead of lanes the cells of a step, as planned and as run.
+// The timeline of the run that is shown, with what steers it, the figures of what is seen, the
+// truths that belong to them, and the selected op in full. Of a pipeline, also of one that is only
+// drawn, it shows instead of lanes the cells of a step, as planned and as run.
 #pragma once
 
 #include <QPointer>
@@ -31,11 +32,13 @@ class TimelinePanel : public QWidget {
   ~TimelinePanel() override;
 
   void set_run(Run* run);                          // null: none; one that is deleted disappears
-  void set_drawing(const KnownPipeline& drawing);  // the plan of what is drawn, where that is a pipeline; null: it is none
+  void set_drawing(const KnownPipeline& drawing);  // the plan of what is drawn, where that is a
+                                                   // pipeline; null: it is none
   void set_badges(const QStringList& truths);
   void set_frozen(bool frozen);  // with the charts
 
-  // Selects what that rank pushed last by then, in seconds of the recording. False: no such op is held (any more).
+  // Selects what that rank pushed last by then, in seconds of the recording. False: no such op is
+  // held (any more).
   bool show_push(int rank, double seconds);
 
   TimelineView& view() { return *view_; }

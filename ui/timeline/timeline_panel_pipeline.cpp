@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the panel of the timeline does about pipelines. A step that is chosen on the lanes is the one whose cells are shown, and the other way round; while none
-// is, it is the last whole one.
+// What the panel of the timeline does about pipelines. A step that is chosen on the lanes is the
+// one whose cells are shown, and the other way round; while none is, it is the last whole one.
 #include <QAction>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -35,17 +35,21 @@ void TimelinePanel::build_pipeline() {
   });
   connect(pipeline_view_, &PipelineView::selection_changed, this, &TimelinePanel::cell_selected);
   connect(pipeline_view_, &PipelineView::plan_wanted, this, [this] { tell_selected(true); });
-  connect(pipeline_view_, &PipelineView::painted, this, &TimelinePanel::catch_up, Qt::QueuedConnection);
+  connect(pipeline_view_, &PipelineView::painted, this, &TimelinePanel::catch_up,
+          Qt::QueuedConnection);
   fit_views();
 }
 
 void TimelinePanel::set_drawing(const KnownPipeline& drawing) { pipeline_->set_drawing(drawing); }
 
-void TimelinePanel::zoom(double factor) { shows_pipeline() ? pipeline_view_->zoom_at(0.5, factor) : view_->zoom_at(0.5, factor); }
+void TimelinePanel::zoom(double factor) {
+  shows_pipeline() ? pipeline_view_->zoom_at(0.5, factor) : view_->zoom_at(0.5, factor);
+}
 
 // Lanes, or cells where there are any and they are wanted.
 void TimelinePanel::fit_views() {
-  const bool pipeline = pipeline_->any() && as_pipeline_->isChecked(), had_focus = views_->currentWidget()->hasFocus();
+  const bool pipeline = pipeline_->any() && as_pipeline_->isChecked(),
+             had_focus = views_->currentWidget()->hasFocus();
   if (pipeline && !shows_pipeline() && view_->chosen_step()) view_->set_following(false);
   views_->setCurrentWidget(pipeline ? static_cast<QWidget*>(pipeline_view_) : view_);
   setFocusProxy(views_->currentWidget());
@@ -54,11 +58,18 @@ void TimelinePanel::fit_views() {
   for (QToolButton* one : of_pipeline_) one->setVisible(pipeline);
   for (QToolButton* one : of_lanes_) one->setVisible(!pipeline);
   about_->setToolTip(pipeline ? pipeline_formulas() : formulas());
-  efficiency_->setAccessibleName(pipeline ? tr("Bubble of the planned step") : tr("Efficiency of what is seen"));
+  efficiency_->setAccessibleName(pipeline ? tr("Bubble of the planned step")
+                                          : tr("Efficiency of what is seen"));
   efficiency_->set_help(pipeline ? bubble_help() : QString());
-  communication_->setAccessibleName(pipeline ? tr("Bubble of the measured step") : tr("Communication of what is seen"));
-  const PipelineShape* shape = pipeline ? (pipeline_->picture().plan ? &pipeline_->picture().plan->shape : &*pipeline_->picture().run) : nullptr;
-  legend_->show_passes(shape ? std::optional(TimelineLegend::Passes{shape->weights_apart(), shape->chunks()}) : std::nullopt);
+  communication_->setAccessibleName(pipeline ? tr("Bubble of the measured step")
+                                             : tr("Communication of what is seen"));
+  const PipelineShape* shape = pipeline
+                                   ? (pipeline_->picture().plan ? &pipeline_->picture().plan->shape
+                                                                : &*pipeline_->picture().run)
+                                   : nullptr;
+  legend_->show_passes(
+      shape ? std::optional(TimelineLegend::Passes{shape->weights_apart(), shape->chunks()})
+            : std::nullopt);
   if (pipeline) show_pipeline();
   else show_figures(), show_badges(), show_selected();
 }
@@ -96,7 +107,11 @@ void TimelinePanel::cell_selected() {
   const bool ran = place && place->block == CellBlock::run;
   if (ran) view_->set_following(false);
   const QSignalBlocker once(view_);
-  view_->select(ran ? std::optional(pipeline_->picture().ran->places[static_cast<std::size_t>(place->rank)][place->number]) : std::nullopt, false);
+  view_->select(
+      ran ? std::optional(pipeline_->picture()
+                              .ran->places[static_cast<std::size_t>(place->rank)][place->number])
+          : std::nullopt,
+      false);
   show_selected();
   tell_cell(false);
 }
@@ -108,13 +123,16 @@ void TimelinePanel::tell_cell(bool raise) {
   const auto rank = static_cast<std::size_t>(place->rank);
   if (place->block == CellBlock::plan) {
     const PlannedStep& step = *picture.planned();
-    const QString program = QString::fromStdString(step.program), token = QString::fromStdString(step.tokens[rank][place->number]);
-    return picture.of_drawing ? emit drawn_op_selected(place->rank, program, token, raise) : emit op_selected(place->rank, program, token, raise);
+    const QString program = QString::fromStdString(step.program),
+                  token = QString::fromStdString(step.tokens[rank][place->number]);
+    return picture.of_drawing ? emit drawn_op_selected(place->rank, program, token, raise)
+                              : emit op_selected(place->rank, program, token, raise);
   }
   const SpanPlace& op = picture.ran->places[rank][place->number];
   const OpSpan* span = span_at(run_->spans(), op);
   if (!span) return;
-  emit op_selected(place->rank, QString::fromStdString(picture.ran->program), title_of(run_->spans().names(op.rank), op.lane, *span), raise);
+  emit op_selected(place->rank, QString::fromStdString(picture.ran->program),
+                   title_of(run_->spans().names(op.rank), op.lane, *span), raise);
 }
 
 }  // namespace trainyard::ui

@@ -39,10 +39,13 @@ QStringList TimelinePanel::badges() const {
 QString TimelinePanel::following_words() const {
   if (!run_ || !run_->live() || !run_->spans().extent()) return {};
   if (view_->frozen()) return {};
-  if (shows_pipeline() && view_->chosen_step()) return tr("not following: step %1").arg(grouped(*view_->chosen_step()));
+  if (shows_pipeline() && view_->chosen_step())
+    return tr("not following: step %1").arg(grouped(*view_->chosen_step()));
   if (view_->following()) return tr("following live");
   const Nanoseconds behind = run_->spans().extent()->end - view_->view().end;
-  return behind > 0 ? tr("not following: %1 s behind").arg(static_cast<double>(behind) * 1e-9, 0, 'f', 1) : tr("not following");
+  return behind > 0
+             ? tr("not following: %1 s behind").arg(static_cast<double>(behind) * 1e-9, 0, 'f', 1)
+             : tr("not following");
 }
 
 void TimelinePanel::show_badges() {
@@ -50,21 +53,27 @@ void TimelinePanel::show_badges() {
   badge_line_->setText(shown.isEmpty() ? QString() : kBullet + shown.join("  " + kBullet));
   following_->setText(following_words());
   follow_->setEnabled(run_ && run_->live());
-  following_->set_tint(view_->following() && !(shows_pipeline() && view_->chosen_step()) ? Tint::ok : Tint::warning);
+  following_->set_tint(
+      view_->following() && !(shows_pipeline() && view_->chosen_step()) ? Tint::ok : Tint::warning);
 }
 
 QString TimelinePanel::formulas() {
   return tr(
-      "<p><b>Efficiency</b> of a rank: time in ops of the compute lane / time looked at, within steps: what a pace, a pause or an evaluation holds "
+      "<p><b>Efficiency</b> of a rank: time in ops of the compute lane / time looked at, within "
+      "steps: what a pace, a pause or an evaluation holds "
       "between them is not in it. Its mean over n ranks is the scaling efficiency "
-      "T1 / (n Tn), if one device took for a step just the compute of all ranks together. What a slowed or paced rank is held back counts as "
+      "T1 / (n Tn), if one device took for a step just the compute of all ranks together. What a "
+      "slowed or paced rank is held back counts as "
       "compute, as on a device that is as slow.</p>"
-      "<p><b>Hidden</b>: communication is the time in which a send or a receive was under way, from posted to done; of that, the share in which the "
+      "<p><b>Hidden</b>: communication is the time in which a send or a receive was under way, "
+      "from posted to done; of that, the share in which the "
       "rank computed as well.</p>"
       "<p><b>Waiting</b>: a receive was posted, and nothing that it could take was there.</p>"
-      "<p><b>Buckets</b>: a collective of each bucket as one span, from the first begin of its ops to their last end: waiting where a receive was posted "
+      "<p><b>Buckets</b>: a collective of each bucket as one span, from the first begin of its ops "
+      "to their last end: waiting where a receive was posted "
       "and none moved or added bytes, sending where only sends were not consumed yet.</p>"
-      "<p><b>As drawn</b>: T1 / (n Tn) from the simulator alone: the step of one drawn device with the same global batch, and that of the plan.</p>");
+      "<p><b>As drawn</b>: T1 / (n Tn) from the simulator alone: the step of one drawn device with "
+      "the same global batch, and that of the plan.</p>");
 }
 
 QString TimelinePanel::figures() const {
@@ -80,7 +89,9 @@ void TimelinePanel::show_selected() {
   const bool known = op || (shows_pipeline() && pipeline_view_->selected());
   selected_->setVisible(known);
   legend_->setVisible(!known);
-  selected_->setText(op ? words_of(run_->spans(), run_->history(), *place).sentence() : known ? pipeline_view_->selected_words().sentence() : QString());
+  selected_->setText(op      ? words_of(run_->spans(), run_->history(), *place).sentence()
+                     : known ? pipeline_view_->selected_words().sentence()
+                             : QString());
   in_plan_->setEnabled(known);
 }
 
@@ -91,7 +102,8 @@ void TimelinePanel::tell_selected(bool raise) {
   if (!span) return;
   const RankNames& names = run_->spans().names(place->rank);
   if (!names.find(span->program, span->op)) return;
-  emit op_selected(place->rank, QString::fromStdString(names.programs[span->program].name), title_of(names, place->lane, *span), raise);
+  emit op_selected(place->rank, QString::fromStdString(names.programs[span->program].name),
+                   title_of(names, place->lane, *span), raise);
 }
 
 }  // namespace trainyard::ui

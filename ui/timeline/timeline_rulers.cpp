@@ -15,25 +15,32 @@ namespace {
 
 void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours) {
   const QFontMetrics metrics(scene.font);
-  const QRect band(scene.body.left(), scene.body.top() - 2 * scene.ruler, scene.body.width(), scene.ruler);
-  const int about = std::max(1, scene.body.width() / (metrics.horizontalAdvance("0,000.000 ms") * 3 / 2));
+  const QRect band(scene.body.left(), scene.body.top() - 2 * scene.ruler, scene.body.width(),
+                   scene.ruler);
+  const int about =
+      std::max(1, scene.body.width() / (metrics.horizontalAdvance("0,000.000 ms") * 3 / 2));
   int free = band.left();
   for (const TimeTick& tick : time_ticks(scene.view, about)) {
-    const int x = band.left() + static_cast<int>(std::lround(scene.columns().position(tick.at))), width = metrics.horizontalAdvance(tick.label);
+    const int x = band.left() + static_cast<int>(std::lround(scene.columns().position(tick.at))),
+              width = metrics.horizontalAdvance(tick.label);
     painter.setPen(colours.dim);
     painter.drawLine(x, band.bottom() - 3, x, band.bottom());
     if (x + 4 < free || x + 4 + width > band.right()) continue;
-    painter.drawText(QRect(x + 4, band.top(), width + 2, band.height()), Qt::AlignLeft | Qt::AlignVCenter, tick.label);
+    painter.drawText(QRect(x + 4, band.top(), width + 2, band.height()),
+                     Qt::AlignLeft | Qt::AlignVCenter, tick.label);
     free = x + width + 2 * kLeastApart;
   }
 }
 
 // Beside its end where a step is too narrow for its number; says up to where something stands.
-int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, const QRect& box, std::int32_t step, bool chosen, int free) {
+int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+               const QRect& box, std::int32_t step, bool chosen, int free) {
   if (chosen) painter.fillRect(box, colours.selection);
   painter.setPen(colours.line);
   painter.drawLine(box.topRight(), box.bottomRight());
-  const QRect room = box.intersected(QRect(scene.body.left(), box.top(), scene.body.width(), box.height())).adjusted(3, 0, -3, 0);
+  const QRect room =
+      box.intersected(QRect(scene.body.left(), box.top(), scene.body.width(), box.height()))
+          .adjusted(3, 0, -3, 0);
   const QFontMetrics metrics(scene.font);
   const QString number = grouped(step), words = timeline_text("step %1").arg(number);
   const QString text = metrics.horizontalAdvance(words) <= room.width() ? words : number;
@@ -47,44 +54,58 @@ int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColo
 }
 
 // Ranks reach a step at their own times.
-void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, std::int32_t chosen) {
+void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+                  std::int32_t chosen) {
   QColor wash = colours.accent;
   wash.setAlpha(28);
   for (int rank = 0; rank < scene.store->ranks(); ++rank) {
     const auto step = step_of_rank(*scene.history, rank, chosen);
     const auto block = scene.rows->rank_block(rank);
     if (!step) continue;
-    const double left = scene.columns().position(step->begin), right = scene.columns().position(step->end);
-    painter.fillRect(QRectF(scene.body.left() + left, scene.body.top() + block.top - scene.scroll, std::max(right - left, 1.0), block.bottom - block.top),
+    const double left = scene.columns().position(step->begin),
+                 right = scene.columns().position(step->end);
+    painter.fillRect(QRectF(scene.body.left() + left, scene.body.top() + block.top - scene.scroll,
+                            std::max(right - left, 1.0), block.bottom - block.top),
                      wash);
   }
 }
 
 // As many as there is room for: the rest keep their marks.
-void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, std::optional<std::int32_t> chosen) {
+void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+                 std::optional<std::int32_t> chosen) {
   const auto& steps = scene.steps->steps();
   const Columns columns = scene.columns();
-  const QRect band(scene.body.left(), scene.body.top() - scene.ruler, scene.body.width(), scene.ruler);
+  const QRect band(scene.body.left(), scene.body.top() - scene.ruler, scene.body.width(),
+                   scene.ruler);
   int free = band.left();
-  for (std::size_t i = scene.steps->first_ending_after(scene.view.begin); i < steps.size() && steps[i].range.begin < scene.view.end;) {
-    const Nanoseconds before = i > 0 ? std::max(steps[i - 1].range.end, steps[i].range.begin) : steps[i].range.begin;
-    const int left = std::max(columns.of(before), -1), right = std::min(columns.of(steps[i].range.end), columns.pixels() + 1);
+  for (std::size_t i = scene.steps->first_ending_after(scene.view.begin);
+       i < steps.size() && steps[i].range.begin < scene.view.end;) {
+    const Nanoseconds before =
+        i > 0 ? std::max(steps[i - 1].range.end, steps[i].range.begin) : steps[i].range.begin;
+    const int left = std::max(columns.of(before), -1),
+              right = std::min(columns.of(steps[i].range.end), columns.pixels() + 1);
     const QRect box(band.left() + left, band.top(), std::max(right - left, 1), band.height());
     free = paint_step(painter, scene, colours, box, steps[i].step, chosen == steps[i].step, free);
-    i = std::max(i + 1, right - left < kLeastApart ? scene.steps->first_ending_after(columns.begin_of(left + kLeastApart)) : i + 1);
+    i = std::max(i + 1, right - left < kLeastApart
+                            ? scene.steps->first_ending_after(columns.begin_of(left + kLeastApart))
+                            : i + 1);
   }
   painter.setClipRect(scene.body);
   if (chosen) paint_chosen(painter, scene, colours, *chosen);
 }
 
-// A line through the lanes of its rank, and beside it what it was, from `free` on; says up to where something stands.
-int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, const telemetry::Fault& fault, int free) {
+// A line through the lanes of its rank, and beside it what it was, from `free` on; says up to where
+// something stands.
+int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+                const telemetry::Fault& fault, int free) {
   const bool of_link = fault.rank < 0;
   const int ranks = scene.store->ranks();
   if (ranks == 0) return free;
   auto block = scene.rows->rank_block(of_link ? 0 : fault.rank);
   if (of_link) block.bottom = scene.rows->rank_block(ranks - 1).bottom;  // over all lanes
-  const int x = scene.body.left() + static_cast<int>(std::lround(scene.columns().position(static_cast<Nanoseconds>(std::llround(fault.seconds * 1e9)))));
+  const int x =
+      scene.body.left() + static_cast<int>(std::lround(scene.columns().position(
+                              static_cast<Nanoseconds>(std::llround(fault.seconds * 1e9)))));
   const int top = scene.body.top() + block.top - scene.scroll;
   const QColor& ink = Theme::instance().colours().warning;
   painter.setPen(QPen(ink, 2, Qt::DashLine));
@@ -99,23 +120,28 @@ int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineCol
   return box.right();
 }
 
-void paint_rank(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, int rank, const QRect& block, const QString& note) {
+void paint_rank(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+                int rank, const QRect& block, const QString& note) {
   const QFontMetrics metrics(scene.font);
-  painter.fillRect(QRect(block.left(), block.top() + 1, 3, block.height() - 2), Theme::instance().series_colour(rank));
+  painter.fillRect(QRect(block.left(), block.top() + 1, 3, block.height() - 2),
+                   Theme::instance().series_colour(rank));
   const QRect text(block.left() + 8, block.top(), block.width() - 8, metrics.height());
   if (block.height() < metrics.ascent()) return;
   painter.setPen(colours.text);
   painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter, timeline_text("rank %1").arg(rank));
   painter.setPen(colours.dim);
-  if (block.height() >= 2 * metrics.height()) painter.drawText(text.translated(0, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter, note);
+  if (block.height() >= 2 * metrics.height())
+    painter.drawText(text.translated(0, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter, note);
 }
 
 }  // namespace
 
-void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, std::optional<std::int32_t> chosen) {
+void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+                 std::optional<std::int32_t> chosen) {
   painter.save();
   painter.setFont(scene.font);
-  painter.setClipRect(QRect(scene.body.left(), scene.body.top() - 2 * scene.ruler, scene.body.width(), scene.body.height() + 2 * scene.ruler));
+  painter.setClipRect(QRect(scene.body.left(), scene.body.top() - 2 * scene.ruler,
+                            scene.body.width(), scene.body.height() + 2 * scene.ruler));
   paint_time(painter, scene, colours);
   paint_steps(painter, scene, colours, chosen);
   painter.restore();
@@ -128,27 +154,35 @@ void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineC
   std::map<int, int> free;
   for (const telemetry::Fault& fault : scene.history->faults()) {
     const double at = fault.seconds * 1e9;
-    if (at < static_cast<double>(scene.view.begin) || at > static_cast<double>(scene.view.end)) continue;
+    if (at < static_cast<double>(scene.view.begin) || at > static_cast<double>(scene.view.end))
+      continue;
     free[fault.rank] = paint_fault(painter, scene, colours, fault, free[fault.rank]);
   }
   painter.restore();
 }
 
-void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours, const QStringList& notes) {
+void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColours& colours,
+                  const QStringList& notes) {
   painter.save();
   painter.setFont(scene.font);
   painter.setClipRect(QRect(0, scene.body.top(), scene.body.left(), scene.body.height()));
   const QFontMetrics metrics(scene.font);
   for (int rank = 0; rank < scene.store->ranks(); ++rank) {
     const auto block = scene.rows->rank_block(rank);
-    const QRect box(0, scene.body.top() + block.top - scene.scroll, scene.body.left(), block.bottom - block.top);
-    if (box.bottom() >= scene.body.top() && box.top() <= scene.body.bottom()) paint_rank(painter, scene, colours, rank, box, notes.value(rank));
+    const QRect box(0, scene.body.top() + block.top - scene.scroll, scene.body.left(),
+                    block.bottom - block.top);
+    if (box.bottom() >= scene.body.top() && box.top() <= scene.body.bottom())
+      paint_rank(painter, scene, colours, rank, box, notes.value(rank));
   }
   painter.setPen(colours.dim);
   for (const LaneRow& row : scene.rows->rows())
-    if (const QRect box = scene.row_rect(row); row.height >= metrics.ascent() && box.bottom() >= scene.body.top() && box.top() <= scene.body.bottom())
-      painter.drawText(QRect(0, box.top(), scene.body.left() - 6, box.height()), Qt::AlignRight | Qt::AlignVCenter,
-                       QString::fromStdString(scene.store->names(row.rank).lanes[static_cast<std::size_t>(row.lane)]));
+    if (const QRect box = scene.row_rect(row); row.height >= metrics.ascent() &&
+                                               box.bottom() >= scene.body.top() &&
+                                               box.top() <= scene.body.bottom())
+      painter.drawText(QRect(0, box.top(), scene.body.left() - 6, box.height()),
+                       Qt::AlignRight | Qt::AlignVCenter,
+                       QString::fromStdString(
+                           scene.store->names(row.rank).lanes[static_cast<std::size_t>(row.lane)]));
   painter.restore();
 }
 

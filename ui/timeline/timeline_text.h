@@ -6,6 +6,8 @@
 
 namespace trainyard::ui {
 
-inline QString timeline_text(const char* source) { return QCoreApplication::translate("timeline", source); }
+inline QString timeline_text(const char* source) {
+  return QCoreApplication::translate("timeline", source);
+}
 
 }  // namespace trainyard::ui

@@ -9,14 +9,16 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::size_t kFirstSteps = 3;      // that are seen at first
-constexpr std::size_t kSettledSteps = 20;   // from then on what is followed keeps its width: the first steps are slow
+constexpr std::size_t kFirstSteps = 3;  // that are seen at first
+constexpr std::size_t kSettledSteps =
+    20;  // from then on what is followed keeps its width: the first steps are slow
 constexpr int kThinLane = 5, kRankGap = 6;  // pixels at a scale of 1
 
 // So many lanes that the rows must be laid out anew when it changes.
 int count_lanes(const SpanStore& store) {
   int lanes = 0;
-  for (int rank = 0; rank < store.ranks(); ++rank) lanes += store.lanes(rank) + (store.lane(rank, 0).empty() ? 0 : 1);
+  for (int rank = 0; rank < store.ranks(); ++rank)
+    lanes += store.lanes(rank) + (store.lane(rank, 0).empty() ? 0 : 1);
   return lanes;
 }
 
@@ -32,12 +34,14 @@ void TimelineView::restyle() {
   colours_ = timeline_colours();
   const QFontMetrics metrics(Theme::instance().font(0.92));
   ruler_ = metrics.height() + 4;
-  gutter_ = metrics.horizontalAdvance("rank 00 ") + metrics.horizontalAdvance("buckets.g0 ") + kGrid;
+  gutter_ =
+      metrics.horizontalAdvance("rank 00 ") + metrics.horizontalAdvance("buckets.g0 ") + kGrid;
   laid_out_lanes_ = -1;
   lay_out();
 }
 
-void TimelineView::set_source(const SpanStore* store, const telemetry::History* history, const StepTimes* steps) {
+void TimelineView::set_source(const SpanStore* store, const telemetry::History* history,
+                              const StepTimes* steps) {
   store_ = store, history_ = history, steps_ = steps;
   view_ = {}, viewed_ = false;
   held_.let_go();
@@ -59,7 +63,8 @@ TimelineScene TimelineView::scene() const {
           history_,
           &rows_,
           view_,
-          QRect(gutter_, above, std::max(viewport()->width() - gutter_, 1), std::max(viewport()->height() - above, 1)),
+          QRect(gutter_, above, std::max(viewport()->width() - gutter_, 1),
+                std::max(viewport()->height() - above, 1)),
           ruler_,
           verticalScrollBar()->value(),
           devicePixelRatioF(),
@@ -90,7 +95,8 @@ TimeRange TimelineView::home_range() const {
   return store_ && store_->extent() ? home_of(*store_->extent()) : TimeRange{};
 }
 
-// The last few steps, for in them ops can be told apart; everything, where no step was reported. Until somebody chooses another view.
+// The last few steps, for in them ops can be told apart; everything, where no step was reported.
+// Until somebody chooses another view.
 void TimelineView::first_view() {
   const auto& steps = steps_->steps();
   if (steps.empty()) return set_view(home_range());
@@ -175,7 +181,8 @@ void TimelineView::select(std::optional<SpanPlace> place, bool into_view) {
   if (place && into_view) bring_into_view(*place);
   if (place == selected_) return;
   selected_ = place;
-  setAccessibleDescription(selected_ ? words_of(*store_, *history_, *selected_).sentence() : QString());
+  setAccessibleDescription(selected_ ? words_of(*store_, *history_, *selected_).sentence()
+                                     : QString());
   viewport()->update();
   emit selection_changed();
 }
@@ -188,9 +195,11 @@ void TimelineView::bring_into_view(const SpanPlace& place) {
   const LaneRow& lane = rows_.rows()[static_cast<std::size_t>(row)];
   QScrollBar& bar = *verticalScrollBar();
   if (lane.top < bar.value()) bar.setValue(lane.top - kRankGap);
-  if (lane.top + lane.height > bar.value() + bar.pageStep()) bar.setValue(lane.top + lane.height + kRankGap - bar.pageStep());
+  if (lane.top + lane.height > bar.value() + bar.pageStep())
+    bar.setValue(lane.top + lane.height + kRankGap - bar.pageStep());
   if (span->begin >= view_.begin && span->end <= view_.end) return;
-  if (span->end - span->begin > view_.width()) return show_range(zoomed({span->begin, span->end}, 0.5, 1.2));
+  if (span->end - span->begin > view_.width())
+    return show_range(zoomed({span->begin, span->end}, 0.5, 1.2));
   const Nanoseconds middle = span->begin + (span->end - span->begin) / 2;
   show_range({middle - view_.width() / 2, middle + view_.width() / 2});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The timeline of a run: every rank's lanes over time, live or old, with zoom, pan, a read-out under the pointer and a selected op.
-// Painting costs as much as the pixels, whatever the number of ops.
+// The timeline of a run: every rank's lanes over time, live or old, with zoom, pan, a read-out
+// under the pointer and a selected op. Painting costs as much as the pixels, whatever the number of
+// ops.
 #pragma once
 
 #include <optional>
@@ -17,14 +18,16 @@ class TimelineView : public TimeGestures {
   explicit TimelineView(QWidget* parent = nullptr);
 
   // All null: nothing is shown. They must outlive this or be taken away.
-  void set_source(const SpanStore* store, const telemetry::History* history, const StepTimes* steps);
+  void set_source(const SpanStore* store, const telemetry::History* history,
+                  const StepTimes* steps);
   void refresh();  // what they hold has grown
   void set_empty_text(const QString& text) { empty_text_ = text, viewport()->update(); }
   const QString& empty_text() const { return empty_text_; }
   void set_notes(const QStringList& by_rank);
 
   TimeRange home_range() const;
-  void show_range(const TimeRange& range) override;  // as far as home goes; what is followed is let go
+  void show_range(
+      const TimeRange& range) override;  // as far as home goes; what is followed is let go
   void home() override;
   void zoom_at(double fraction, double factor) override;
   void set_following(bool following);  // the end of the view is the last op that was recorded

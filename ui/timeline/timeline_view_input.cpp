@@ -6,12 +6,15 @@
 
 namespace trainyard::ui {
 
-// On the band of steps it chooses one; else it selects what is there. What stands together is looked at closer first.
+// On the band of steps it chooses one; else it selects what is there. What stands together is
+// looked at closer first.
 void TimelineView::click(const QPointF& at) {
   const TimelineScene now = scene();
   if (at.x() >= now.body.left() && at.y() < now.body.top()) {
-    const std::size_t step = steps_->first_ending_after(now.columns().time_at(at.x() - now.body.left()));
-    const auto clicked = step < steps_->steps().size() ? std::optional(steps_->steps()[step].step) : std::nullopt;
+    const std::size_t step =
+        steps_->first_ending_after(now.columns().time_at(at.x() - now.body.left()));
+    const auto clicked =
+        step < steps_->steps().size() ? std::optional(steps_->steps()[step].step) : std::nullopt;
     return choose_step(clicked == chosen_step_ ? std::nullopt : clicked);
   }
   const auto place = place_at(at);
@@ -40,7 +43,8 @@ bool TimelineView::walk_by_key(int key) {
     case Qt::Key_Down: return walk_to_lane(1), true;
     case Qt::Key_Return:
     case Qt::Key_Enter: return selected_ ? (emit plan_wanted(), true) : false;
-    case Qt::Key_Escape: return selected_ || chosen_step_ ? (select({}), choose_step({}), true) : false;
+    case Qt::Key_Escape:
+      return selected_ || chosen_step_ ? (select({}), choose_step({}), true) : false;
     default: return false;
   }
 }
@@ -51,7 +55,8 @@ void TimelineView::start_walking() {
   const Nanoseconds middle = view_.begin + view_.width() / 2;
   for (const LaneRow& row : rows_.rows()) {
     if (now.row_rect(row).top() < now.body.top()) continue;
-    if (const auto found = nearest(*store_, held_, row.rank, row.lane, middle)) return select(found);
+    if (const auto found = nearest(*store_, held_, row.rank, row.lane, middle))
+      return select(found);
   }
 }
 
@@ -65,9 +70,12 @@ void TimelineView::walk_to_lane(int way) {
   const OpSpan* span = selected_ ? span_at(*store_, *selected_) : nullptr;
   if (!span) return start_walking();
   const auto& rows = rows_.rows();
-  for (int at = rows_.row_of(selected_->rank, selected_->lane) + way; at >= 0 && at < static_cast<int>(rows.size()); at += way) {
+  for (int at = rows_.row_of(selected_->rank, selected_->lane) + way;
+       at >= 0 && at < static_cast<int>(rows.size()); at += way) {
     const LaneRow& row = rows[static_cast<std::size_t>(at)];
-    if (const auto found = nearest(*store_, held_, row.rank, row.lane, span->begin + (span->end - span->begin) / 2)) return select(found);
+    if (const auto found = nearest(*store_, held_, row.rank, row.lane,
+                                   span->begin + (span->end - span->begin) / 2))
+      return select(found);
   }
 }
 

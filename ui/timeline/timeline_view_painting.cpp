@@ -21,7 +21,8 @@ void TimelineView::paintEvent(QPaintEvent*) {
   if (!store_ || !store_->extent() || view_.width() <= 0) {
     painter.setPen(colours_.dim);
     painter.setFont(Theme::instance().font());
-    painter.drawText(viewport()->rect().adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
+    painter.drawText(viewport()->rect().adjusted(2 * kGrid, kGrid, -2 * kGrid, -kGrid),
+                     Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
     emit painted();
     return;
   }
@@ -44,7 +45,8 @@ void TimelineView::paintEvent(QPaintEvent*) {
 void TimelineView::paint_marks(QPainter& painter) {
   const TimelineScene now = scene();
   if (!hovered_.isEmpty()) paint_frame(painter, now, hovered_, colours_.text, 1);
-  if (selected_) paint_frame(painter, now, rect_of(*selected_), colours_.accent, hasFocus() ? 2.5 : 1.5);
+  if (selected_)
+    paint_frame(painter, now, rect_of(*selected_), colours_.accent, hasFocus() ? 2.5 : 1.5);
   if (hasFocus() && !selected_) paint_focus(painter);
   paint_band(painter);
 }
@@ -54,14 +56,17 @@ std::optional<SpanPlace> TimelineView::track_place_at(const QPointF& at) const {
   if (!store_ || rows_.rows().empty()) return {};
   const TimelineScene now = scene();
   if (!QRectF(now.body).contains(at)) return {};
-  const LaneRow& row = rows_.rows()[static_cast<std::size_t>(rows_.row_at(qRound(at.y()) - now.body.top() + now.scroll))];
+  const LaneRow& row = rows_.rows()[static_cast<std::size_t>(
+      rows_.row_at(qRound(at.y()) - now.body.top() + now.scroll))];
   const QRect box = now.row_rect(row);
   const SpanLane& lane = store_->lane(row.rank, row.lane);
   if (lane.empty() || !box.adjusted(0, -1, 0, 1).contains(at.toPoint())) return {};
   const QRect inner = box.adjusted(0, 1, 0, box.height() > 4 ? -1 : 0);
   const int tracks = drawn_tracks(lane, inner.height());
   if (tracks == 0) return SpanPlace{row.rank, row.lane, -1, 0};
-  const int track = std::clamp(static_cast<int>((at.y() - inner.top()) * tracks / std::max(inner.height(), 1)), 0, tracks - 1);
+  const int track =
+      std::clamp(static_cast<int>((at.y() - inner.top()) * tracks / std::max(inner.height(), 1)), 0,
+                 tracks - 1);
   return SpanPlace{row.rank, row.lane, track, 0};
 }
 
@@ -70,7 +75,8 @@ std::optional<SpanPlace> TimelineView::place_at(const QPointF& at) const {
   if (!track) return {};
   const Columns columns = scene().columns();
   const double x = at.x() - scene().body.left();
-  return span_near(*store_, held_, *track, columns.time_at(x), columns.time_at(x + kNear) - columns.time_at(x));
+  return span_near(*store_, held_, *track, columns.time_at(x),
+                   columns.time_at(x + kNear) - columns.time_at(x));
 }
 
 // The column of several ops that was painted there.
@@ -81,7 +87,8 @@ std::optional<SpanPiece> TimelineView::merged_at(const SpanPlace& place, const Q
   Columns columns{now.view, std::max(1, qRound(now.body.width() * now.pixel_ratio))};
   std::vector<SpanPiece> pieces;
   if (!track || !cut_into_pieces(*track, held_.end(*track), columns, pieces)) return {};
-  const auto here = std::ranges::find_if(pieces, [&](const SpanPiece& piece) { return column >= piece.left && column < piece.right; });
+  const auto here = std::ranges::find_if(
+      pieces, [&](const SpanPiece& piece) { return column >= piece.left && column < piece.right; });
   return here != pieces.end() && here->spans > 1 ? std::optional(*here) : std::nullopt;
 }
 

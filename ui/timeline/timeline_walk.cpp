@@ -11,10 +11,13 @@ namespace {
 // The order that ops of a lane are walked in: by begin, and by track where they begin together.
 std::tuple<Nanoseconds, int> order_of(const OpSpan& span, int track) { return {span.begin, track}; }
 
-Nanoseconds distance(const OpSpan& span, Nanoseconds time) { return time < span.begin ? span.begin - time : time < span.end ? 0 : time - span.end; }
+Nanoseconds distance(const OpSpan& span, Nanoseconds time) {
+  return time < span.begin ? span.begin - time : time < span.end ? 0 : time - span.end;
+}
 
 // Of one track: the last before `from`, or the first after it.
-std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, int number, const std::tuple<Nanoseconds, int>& from, bool onwards) {
+std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, int number,
+                                   const std::tuple<Nanoseconds, int>& from, bool onwards) {
   std::size_t at = track.first_beginning_from(std::get<0>(from), track.first(), limit);
   while (at < limit && order_of(track[at], number) < from) ++at;
   if (!onwards) return at > track.first() ? std::optional(at - 1) : std::nullopt;
@@ -33,10 +36,12 @@ std::tuple<Nanoseconds, int> start_of(const SpanPlace& from, const OpSpan& span,
 // Pieces of one collective are one thing.
 bool same_collective(const SpanStore& store, const SpanPlace& a, const SpanPlace& b) {
   const OpSpan &one = *span_at(store, a), &other = *span_at(store, b);
-  return store.names(a.rank).of_buckets(a.lane) && one.step == other.step && one.program == other.program && one.op == other.op;
+  return store.names(a.rank).of_buckets(a.lane) && one.step == other.step &&
+         one.program == other.program && one.op == other.op;
 }
 
-std::optional<SpanPlace> walk_span(const SpanStore& store, const HeldSpans& held, const SpanPlace& from, Walk way) {
+std::optional<SpanPlace> walk_span(const SpanStore& store, const HeldSpans& held,
+                                   const SpanPlace& from, Walk way) {
   const OpSpan* span = span_at(store, from);
   if (!span) return {};
   const auto start = start_of(from, *span, way);
@@ -47,38 +52,49 @@ std::optional<SpanPlace> walk_span(const SpanStore& store, const HeldSpans& held
     const SpanTrack& track = *tracks[static_cast<std::size_t>(t)];
     const auto at = step_on(track, held.end(track), t, start, onwards);
     if (!at) continue;
-    const auto known = found ? std::optional(order_of(*span_at(store, *found), found->track)) : std::nullopt;
-    if (!known || (onwards ? order_of(track[*at], t) < *known : order_of(track[*at], t) > *known)) found = SpanPlace{from.rank, from.lane, t, *at};
+    const auto known =
+        found ? std::optional(order_of(*span_at(store, *found), found->track)) : std::nullopt;
+    if (!known || (onwards ? order_of(track[*at], t) < *known : order_of(track[*at], t) > *known))
+      found = SpanPlace{from.rank, from.lane, t, *at};
   }
   return found;
 }
 
 }  // namespace
 
-std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, const SpanPlace& from, Walk way) {
+std::optional<SpanPlace> walk(const SpanStore& store, const HeldSpans& held, const SpanPlace& from,
+                              Walk way) {
   auto found = walk_span(store, held, from, way);
   if (way == Walk::first || way == Walk::last) return found;
   while (found && same_collective(store, from, *found)) found = walk_span(store, held, *found, way);
   return found;
 }
 
-std::optional<SpanPlace> span_near(const SpanStore& store, const HeldSpans& held, const SpanPlace& place, Nanoseconds time, Nanoseconds tolerance) {
+std::optional<SpanPlace> span_near(const SpanStore& store, const HeldSpans& held,
+                                   const SpanPlace& place, Nanoseconds time,
+                                   Nanoseconds tolerance) {
   const SpanTrack* track = track_at(store, place);
   if (!track) return {};
   const std::size_t limit = held.end(*track), after = track->first_ending_after(time, limit);
   std::optional<std::size_t> best;
   for (std::size_t at = after > track->first() ? after - 1 : after; at < limit && at <= after; ++at)
-    if (distance((*track)[at], time) <= tolerance && (!best || distance((*track)[at], time) < distance((*track)[*best], time))) best = at;
+    if (distance((*track)[at], time) <= tolerance &&
+        (!best || distance((*track)[at], time) < distance((*track)[*best], time)))
+      best = at;
   if (!best) return {};
   return SpanPlace{place.rank, place.lane, place.track, *best};
 }
 
-std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, int rank, int lane, Nanoseconds time) {
+std::optional<SpanPlace> nearest(const SpanStore& store, const HeldSpans& held, int rank, int lane,
+                                 Nanoseconds time) {
   std::optional<SpanPlace> best;
   const int tracks = static_cast<int>(store.lane(rank, lane).tracks().size());
   for (int t = 0; t < tracks; ++t) {
-    const auto found = span_near(store, held, {rank, lane, t, 0}, time, std::numeric_limits<Nanoseconds>::max());
-    if (found && (!best || distance(*span_at(store, *found), time) < distance(*span_at(store, *best), time))) best = found;
+    const auto found =
+        span_near(store, held, {rank, lane, t, 0}, time, std::numeric_limits<Nanoseconds>::max());
+    if (found &&
+        (!best || distance(*span_at(store, *found), time) < distance(*span_at(store, *best), time)))
+      best = found;
   }
   return best;
 }
@@ -88,7 +104,9 @@ std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanosecon
   if (rank < 0 || rank >= store.ranks()) return found;
   const auto is_push = [&](const OpSpan& span) {
     const auto token = store.names(rank).token(span.program, span.op);
-    return token.starts_with("PUSH.b") || token.starts_with("RATE.m");  // without a bucket it only asks; without a micro-batch it counts no update
+    return token.starts_with("PUSH.b") ||
+           token.starts_with("RATE.m");  // without a bucket it only asks; without a micro-batch it
+                                         // counts no update
   };
   for (int lane = 0; lane < store.lanes(rank); ++lane) {
     const auto& tracks = store.lane(rank, lane).tracks();
@@ -97,7 +115,8 @@ std::optional<SpanPlace> push_before(const SpanStore& store, int rank, Nanosecon
       std::size_t at = track.first_beginning_from(time + 1, track.first(), track.end());
       while (at > track.first() && !is_push(track[at - 1])) --at;
       if (at == track.first()) continue;
-      if (!found || track[at - 1].begin > span_at(store, *found)->begin) found = SpanPlace{rank, lane, t, at - 1};
+      if (!found || track[at - 1].begin > span_at(store, *found)->begin)
+        found = SpanPlace{rank, lane, t, at - 1};
     }
   }
   return found;

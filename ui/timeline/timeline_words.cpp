@@ -13,41 +13,56 @@
 namespace trainyard::ui {
 namespace {
 
-QString bytes_words(double bytes) { return std::isfinite(bytes) ? grouped(std::llround(std::clamp(bytes, -9e15, 9e15))) : QString::number(bytes); }
+QString bytes_words(double bytes) {
+  return std::isfinite(bytes) ? grouped(std::llround(std::clamp(bytes, -9e15, 9e15)))
+                              : QString::number(bytes);
+}
 
 QString place_words(const SpanStore& store, const SpanPlace& place, const OpSpan& span) {
   const RankNames& names = store.names(place.rank);
   const std::size_t program = span.program;
-  const QString of = program < names.programs.size() ? QString::fromStdString(names.programs[program].name) : timeline_text("program %1").arg(program);
+  const QString of = program < names.programs.size()
+                         ? QString::fromStdString(names.programs[program].name)
+                         : timeline_text("program %1").arg(program);
   return timeline_text("rank %1, %2, step %3 (%4)")
-      .arg(QString::number(place.rank), QString::fromStdString(names.lanes[static_cast<std::size_t>(place.lane)]), grouped(span.step), of);
+      .arg(QString::number(place.rank),
+           QString::fromStdString(names.lanes[static_cast<std::size_t>(place.lane)]),
+           grouped(span.step), of);
 }
 
 QString begin_words(const telemetry::History& history, int rank, const OpSpan& span) {
   const QString run = timeline_text("begins at %1 of the run").arg(exact_time(span.begin));
   const auto step = step_of_rank(history, rank, span.step);
-  return step ? run + timeline_text(", at %1 of the step").arg(exact_time(span.begin - step->begin)) : run;
+  return step ? run + timeline_text(", at %1 of the step").arg(exact_time(span.begin - step->begin))
+              : run;
 }
 
 // Who sends knows when its bytes were consumed, and not since when its peer was there.
 QString duration_words(const OpSpan& span) {
   const QString took = exact_time(span.end - span.begin);
-  if (span.kind == SpanKind::send && span.ready == span.begin) return timeline_text("takes %1, from posted to consumed by the peer").arg(took);
-  if (span.kind == SpanKind::collective) return timeline_text("takes %1: how long it waits and what it sends the engine does not report").arg(took);
+  if (span.kind == SpanKind::send && span.ready == span.begin)
+    return timeline_text("takes %1, from posted to consumed by the peer").arg(took);
+  if (span.kind == SpanKind::collective)
+    return timeline_text("takes %1: how long it waits and what it sends the engine does not report")
+        .arg(took);
   if (span.held > 0)
-    return timeline_text("takes %1: computes for %2, is held back for %3, as its rank is slowed or paced")
+    return timeline_text(
+               "takes %1: computes for %2, is held back for %3, as its rank is slowed or paced")
         .arg(took, exact_time(span.done() - span.ready), exact_time(span.held));
   if (!communicates(span.kind)) return timeline_text("takes %1").arg(took);
-  return timeline_text("takes %1: waits %2 for the peer, transfers for %3").arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
+  return timeline_text("takes %1: waits %2 for the peer, transfers for %3")
+      .arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
 }
 
 // What a rank did for a bucket; parts without time are left out.
-SpanWords bucket_words(const SpanStore& store, const telemetry::History& history, const SpanPlace& place, const OpSpan& piece) {
+SpanWords bucket_words(const SpanStore& store, const telemetry::History& history,
+                       const SpanPlace& place, const OpSpan& piece) {
   const BucketSpan bucket = bucket_at(store, place.rank, *track_at(store, place), place.number);
   OpSpan whole = piece;
   whole.begin = bucket.range.begin, whole.end = bucket.range.end;
   SpanWords words{title_of(store.names(place.rank), place.lane, piece), {}};
-  words.lines << timeline_text("collective on %1").arg(place_words(store, place, piece)) << begin_words(history, place.rank, whole);
+  words.lines << timeline_text("collective on %1").arg(place_words(store, place, piece))
+              << begin_words(history, place.rank, whole);
   QStringList parts;
   const auto part = [&](const QString& text, Nanoseconds time) {
     if (time > 0) parts << text.arg(exact_time(time));
@@ -56,27 +71,33 @@ SpanWords bucket_words(const SpanStore& store, const telemetry::History& history
   part(timeline_text("transfers and adds up for %1"), bucket.transfer);
   part(timeline_text("only sends for %1"), bucket.sending);
   part(timeline_text("has nothing under way for %1"), bucket.nothing);
-  words.lines << timeline_text("takes %1, until %2 of the run: %3").arg(exact_time(bucket.range.width()), exact_time(bucket.range.end), parts.join(", "));
-  words.lines << timeline_text("meanwhile the rank computes for %1").arg(exact_time(bucket.computing))
-              << timeline_text("%1 bytes sent and received").arg(bytes_words(bucket.bytes));
+  words.lines << timeline_text("takes %1, until %2 of the run: %3")
+                     .arg(exact_time(bucket.range.width()), exact_time(bucket.range.end),
+                          parts.join(", "));
+  words.lines
+      << timeline_text("meanwhile the rank computes for %1").arg(exact_time(bucket.computing))
+      << timeline_text("%1 bytes sent and received").arg(bytes_words(bucket.bytes));
   return words;
 }
 
 }  // namespace
 
 QString title_of(const RankNames& names, int lane, const OpSpan& span) {
-  const NamedBucket* bucket = names.of_buckets(lane) ? names.bucket(span.program, span.op) : nullptr;
+  const NamedBucket* bucket =
+      names.of_buckets(lane) ? names.bucket(span.program, span.op) : nullptr;
   return QString::fromStdString(bucket ? bucket->token : names.token(span.program, span.op));
 }
 
 QString exact_time(Nanoseconds time) {
-  static constexpr std::pair<Nanoseconds, const char*> kUnits[] = {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1000, "µs"}};
+  static constexpr std::pair<Nanoseconds, const char*> kUnits[] = {
+      {1'000'000'000, "s"}, {1'000'000, "ms"}, {1000, "µs"}};
   const Nanoseconds size = std::abs(time);
   for (const auto& [unit, name] : kUnits) {
     if (size < unit) continue;
     const auto digits = static_cast<int>(std::lround(std::log10(static_cast<double>(unit))));
     const QString rest = QString::number(size % unit).rightJustified(digits, '0');
-    return (time < 0 ? "-" : "") + grouped(size / unit) + "." + rest + " " + QString::fromUtf8(name);
+    return (time < 0 ? "-" : "") + grouped(size / unit) + "." + rest + " " +
+           QString::fromUtf8(name);
   }
   return QString::number(time) + " ns";
 }
@@ -86,17 +107,24 @@ QString percent(double share) {
   return QString::number(static_cast<int>(std::lround(100 * share))) + " %";
 }
 
-SpanWords words_of(const SpanStore& store, const telemetry::History& history, const SpanPlace& place) {
+SpanWords words_of(const SpanStore& store, const telemetry::History& history,
+                   const SpanPlace& place) {
   const OpSpan* span = span_at(store, place);
   if (!span) return {};
-  if (store.names(place.rank).of_buckets(place.lane)) return bucket_words(store, history, place, *span);
+  if (store.names(place.rank).of_buckets(place.lane))
+    return bucket_words(store, history, place, *span);
   SpanWords words{title_of(store.names(place.rank), place.lane, *span), {}};
-  if (span->ops > 1) words.title += timeline_text(" and %1 more under way together").arg(grouped(span->ops - 1));
-  words.lines << timeline_text("%1 on %2").arg(kind_words(span->kind), place_words(store, place, *span)) << begin_words(history, place.rank, *span)
-              << duration_words(*span);
+  if (span->ops > 1)
+    words.title += timeline_text(" and %1 more under way together").arg(grouped(span->ops - 1));
+  words.lines
+      << timeline_text("%1 on %2").arg(kind_words(span->kind), place_words(store, place, *span))
+      << begin_words(history, place.rank, *span) << duration_words(*span);
   if (span->kind == SpanKind::collective)
-    words.lines << timeline_text("by formula it sends %1 bytes; by which algorithm is the engine's choice").arg(bytes_words(span->bytes));
-  else if (communicates(span->kind) || span->kind == SpanKind::swap) words.lines << timeline_text("%1 bytes").arg(bytes_words(span->bytes));
+    words.lines << timeline_text(
+                       "by formula it sends %1 bytes; by which algorithm is the engine's choice")
+                       .arg(bytes_words(span->bytes));
+  else if (communicates(span->kind) || span->kind == SpanKind::swap)
+    words.lines << timeline_text("%1 bytes").arg(bytes_words(span->bytes));
   return words;
 }
 
@@ -107,14 +135,22 @@ SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPie
   const RankNames& names = store.names(first.rank);
   const bool buckets = names.of_buckets(first.lane);  // each of which may stand in several pieces
   SpanWords words{buckets ? timeline_text("Buckets too close to be told apart here")
-                          : timeline_text("%1 ops too close to be told apart here").arg(grouped(static_cast<std::int64_t>(merged.spans))),
+                          : timeline_text("%1 ops too close to be told apart here")
+                                .arg(grouped(static_cast<std::int64_t>(merged.spans))),
                   {}};
-  words.lines << timeline_text("%1 to %2").arg(title_of(names, first.lane, from), title_of(names, first.lane, to)) << place_words(store, first, from)
-              << timeline_text("from %1 to %2 of the run").arg(exact_time(from.begin), exact_time(to.end));
+  words.lines
+      << timeline_text("%1 to %2")
+             .arg(title_of(names, first.lane, from), title_of(names, first.lane, to))
+      << place_words(store, first, from)
+      << timeline_text("from %1 to %2 of the run").arg(exact_time(from.begin), exact_time(to.end));
   for (std::size_t kind = 0; kind < kSpanKinds; ++kind)
-    if (merged.times.busy[kind] > 0) words.lines << timeline_text("%1: %2").arg(kind_words(static_cast<SpanKind>(kind)), exact_time(merged.times.busy[kind]));
-  if (merged.times.held > 0) words.lines << timeline_text("%1: %2").arg(held_words(), exact_time(merged.times.held));
-  if (merged.times.waiting > 0) words.lines << timeline_text("%1: %2").arg(waiting_words(), exact_time(merged.times.waiting));
+    if (merged.times.busy[kind] > 0)
+      words.lines << timeline_text("%1: %2").arg(kind_words(static_cast<SpanKind>(kind)),
+                                                 exact_time(merged.times.busy[kind]));
+  if (merged.times.held > 0)
+    words.lines << timeline_text("%1: %2").arg(held_words(), exact_time(merged.times.held));
+  if (merged.times.waiting > 0)
+    words.lines << timeline_text("%1: %2").arg(waiting_words(), exact_time(merged.times.waiting));
   words.lines << timeline_text("zoom in to tell them apart");
   return words;
 }

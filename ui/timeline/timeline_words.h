@@ -19,7 +19,8 @@ struct SpanWords {
   QStringList lines;  // each a figure with its words
   QString sentence() const { return title + ": " + lines.join("; "); }
 };
-SpanWords words_of(const SpanStore& store, const telemetry::History& history, const SpanPlace& place);
+SpanWords words_of(const SpanStore& store, const telemetry::History& history,
+                   const SpanPlace& place);
 // Of several that share a column of pixels.
 SpanWords words_of(const SpanStore& store, const SpanPlace& first, const SpanPiece& merged);
 

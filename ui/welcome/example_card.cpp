@@ -29,8 +29,10 @@ std::map<QString, QStringList> files_of(const data::DataSpec& data, const QStrin
   std::map<QString, QStringList> files;
   for (const std::string* name : {&data.images, &data.labels, &data.file}) {
     const QFileInfo file(QDir(directory), QString::fromStdString(*name));
-    const bool wanted = (name == &data.file) == (data.kind == data::DataKind::csv || data.kind == data::DataKind::text);
-    if (wanted && !name->empty()) files[QDir::toNativeSeparators(QDir::cleanPath(file.absolutePath()))] << file.fileName();
+    const bool wanted = (name == &data.file) ==
+                        (data.kind == data::DataKind::csv || data.kind == data::DataKind::text);
+    if (wanted && !name->empty())
+      files[QDir::toNativeSeparators(QDir::cleanPath(file.absolutePath()))] << file.fileName();
   }
   return files;
 }
@@ -53,7 +55,10 @@ std::optional<Example> read_example(const QString& file) {
 }
 
 ExampleCard::ExampleCard(Example example, QWidget* parent)
-    : QFrame(parent), example_(std::move(example)), run_(new QPushButton(this)), open_(new QPushButton(tr("Open"), this)) {
+    : QFrame(parent),
+      example_(std::move(example)),
+      run_(new QPushButton(this)),
+      open_(new QPushButton(tr("Open"), this)) {
   build();
   setAccessibleName(QString::fromStdString(example_.experiment.name));
   setAccessibleDescription(QString::fromStdString(example_.experiment.notes));
@@ -72,7 +77,9 @@ void ExampleCard::build() {
   column->addWidget(title);
   const bool missing = example_.missing.has_value();
   if (missing) add_missing(*column, *example_.missing);
-  else column->addWidget(paragraph(Tint::dim, this, QString::fromStdString(example_.experiment.notes)));
+  else
+    column->addWidget(
+        paragraph(Tint::dim, this, QString::fromStdString(example_.experiment.notes)));
   column->addStretch(1);
   run_->setIcon(icon("run"));
   run_->setText(missing ? tr("Run with drawn digits") : tr("Open and run"));
@@ -87,24 +94,31 @@ void ExampleCard::build() {
 
 // One line of what is wrong, and below it what to do. The tool tip says it in full.
 void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing) {
-  const QString what = QString::fromStdString(missing.what), advice = QString::fromStdString(missing.advice);
-  const bool absent = missing.code == base::ProblemCode::unavailable && !QFileInfo::exists(QString::fromStdString(missing.where));
-  column.addWidget(paragraph(Tint::warning, this, absent ? tr("Its data files are not here yet.") : tr("Its data files cannot be read.")));
+  const QString what = QString::fromStdString(missing.what),
+                advice = QString::fromStdString(missing.advice);
+  const bool absent = missing.code == base::ProblemCode::unavailable &&
+                      !QFileInfo::exists(QString::fromStdString(missing.where));
+  column.addWidget(paragraph(
+      Tint::warning, this,
+      absent ? tr("Its data files are not here yet.") : tr("Its data files cannot be read.")));
   const auto say = [&](const QString& text) {
     TintedLabel* line = paragraph(Tint::text, this, text);
     line->setToolTip("<p>" + advice.toHtmlEscaped() + "</p>");
     column.addWidget(line);
   };
   if (!absent) return say(advice.isEmpty() ? what : what + ". " + advice);
-  for (const auto& [folder, names] : files_of(example_.experiment.data, QFileInfo(example_.file).absolutePath())) {
+  for (const auto& [folder, names] :
+       files_of(example_.experiment.data, QFileInfo(example_.file).absolutePath())) {
     say(tr("Put %1 into").arg(names.join(tr(" and "))));
     say(folder);
   }
-  if (const QString address = address_in(advice); !address.isEmpty()) say(tr("Get them, for example, from %1 - packed files will do.").arg(address));
+  if (const QString address = address_in(advice); !address.isEmpty())
+    say(tr("Get them, for example, from %1 - packed files will do.").arg(address));
 }
 
 QString ExampleCard::run_tip() const {
-  return example_.missing ? tr("The same drawing and model, on digits that need no file") : tr("Opens the example and trains it at once");
+  return example_.missing ? tr("The same drawing and model, on digits that need no file")
+                          : tr("Opens the example and trains it at once");
 }
 
 void ExampleCard::keep_from_running(const QString& why) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An example on the welcome page: a small drawing, what it shows, and "Open and run". One whose files are missing says which
-// to get and where to put them, and offers drawn digits instead.
+// An example on the welcome page: a small drawing, what it shows, and "Open and run". One whose
+// files are missing says which to get and where to put them, and offers drawn digits instead.
 #pragma once
 
 #include <QFrame>
@@ -32,7 +32,8 @@ class ExampleCard : public QFrame {
   void keep_from_running(const QString& why);  // empty: nothing does
 
  signals:
-  void run_requested(const experiment::Experiment& experiment, const QString& file);  // empty file: changed, so a new document
+  void run_requested(const experiment::Experiment& experiment,
+                     const QString& file);  // empty file: changed, so a new document
   void open_requested(const QString& file);
 
  protected:

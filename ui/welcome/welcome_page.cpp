@@ -16,7 +16,8 @@ namespace trainyard::ui {
 namespace {
 
 // From the simplest on.
-constexpr const char* kExamples[] = {"one_device_digits.json", "four_devices_mirrored_digits.json", "four_devices_mirrored_mnist.json"};
+constexpr const char* kExamples[] = {"one_device_digits.json", "four_devices_mirrored_digits.json",
+                                     "four_devices_mirrored_mnist.json"};
 constexpr int kCardWidth = 288;
 constexpr int kMostRecent = 6;
 
@@ -28,7 +29,8 @@ TintedLabel* heading(const QString& text, QWidget* parent) {
 
 }  // namespace
 
-WelcomePage::WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent) : QWidget(parent), recent_(recent) {
+WelcomePage::WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent)
+    : QWidget(parent), recent_(recent) {
   auto* area = new QScrollArea(this);
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);
@@ -52,13 +54,15 @@ QWidget* WelcomePage::build_content() {
   title->setText("Trainyard");
   column->addWidget(title);
   column->addWidget(paragraph(Tint::dim, content,
-                              tr("Draw machines, pick a model and a strategy, press Run: real processes train it, and you watch every gradient and byte.")));
+                              tr("Draw machines, pick a model and a strategy, press Run: real "
+                                 "processes train it, and you watch every gradient and byte.")));
   column->addSpacing(kGrid);
   column->addWidget(heading(tr("Start with an example"), content));
   column->addWidget(live_run_ = paragraph(Tint::warning, content));
   live_run_->hide();
-  column->addWidget(no_examples_ =
-                        paragraph(Tint::dim, content, tr("The examples that come with Trainyard were not found. Make a new experiment, or open one.")));
+  column->addWidget(no_examples_ = paragraph(Tint::dim, content,
+                                             tr("The examples that come with Trainyard were not "
+                                                "found. Make a new experiment, or open one.")));
   examples_ = new QGridLayout;
   examples_->setSpacing(2 * kGrid);
   column->addLayout(examples_);
@@ -102,7 +106,10 @@ void WelcomePage::fill_examples(const QString& directory) {
 }
 
 void WelcomePage::set_live_run(const QString& name) {
-  const QString why = name.isEmpty() ? QString() : tr("%1 is still training: stop it before you run an example. It goes on while you open one.").arg(name);
+  const QString why = name.isEmpty() ? QString()
+                                     : tr("%1 is still training: stop it before you run an "
+                                          "example. It goes on while you open one.")
+                                           .arg(name);
   if (why == live_run_->text()) return;
   live_run_->setText(why);
   live_run_->setVisible(!why.isEmpty());
@@ -116,11 +123,15 @@ void WelcomePage::fill_recent() {
   }
   for (const QString& file : recent_.files().mid(0, kMostRecent)) {
     const QFileInfo info(file);
-    auto* button = new QPushButton(info.fileName() + "    " + QDir::toNativeSeparators(info.absolutePath()), this);
+    auto* button = new QPushButton(
+        info.fileName() + "    " + QDir::toNativeSeparators(info.absolutePath()), this);
     button->setFlat(true);
     button->setFont(font());
     set_sheet(button, [](const Colours& c) {
-      return QString("QPushButton { text-align: left; padding: 4px; color: %1; } QPushButton:disabled { color: %2; }").arg(c.text.name(), c.dim.name());
+      return QString(
+                 "QPushButton { text-align: left; padding: 4px; color: %1; } QPushButton:disabled "
+                 "{ color: %2; }")
+          .arg(c.text.name(), c.dim.name());
     });
     button->setEnabled(info.exists());
     button->setToolTip(info.exists() ? file : tr("%1 is not there any more").arg(file));
@@ -135,7 +146,8 @@ void WelcomePage::arrange() {
   const int width = Theme::instance().pixels(kCardWidth), room = this->width() - 8 * kGrid;
   const int columns = std::clamp(room / (width + 2 * kGrid), 1, static_cast<int>(cards_.size()));
   for (ExampleCard* card : cards_) examples_->removeWidget(card);
-  for (int column = 0; column <= static_cast<int>(cards_.size()); ++column) examples_->setColumnStretch(column, column == columns ? 1 : 0);
+  for (int column = 0; column <= static_cast<int>(cards_.size()); ++column)
+    examples_->setColumnStretch(column, column == columns ? 1 : 0);
   for (int i = 0; i < static_cast<int>(cards_.size()); ++i) {
     ExampleCard* card = cards_[static_cast<std::size_t>(i)];
     card->setFixedWidth(std::min(width, std::max(room, width / 2)));

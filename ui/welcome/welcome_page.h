@@ -19,7 +19,8 @@ class WelcomePage : public QWidget {
  public:
   WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent = nullptr);
   const std::vector<ExampleCard*>& cards() const { return cards_; }
-  void set_live_run(const QString& name);  // which keeps examples from running, and it is said why; empty: none
+  void set_live_run(
+      const QString& name);  // which keeps examples from running, and it is said why; empty: none
 
  signals:
   void run_requested(const experiment::Experiment& experiment, const QString& file);

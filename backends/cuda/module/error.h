@@ -21,21 +21,32 @@ inline std::string advice_on(cudaError_t error) {
     case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
     case cudaErrorMisalignedAddress:
-      return "Run it with CUDA_LAUNCH_BLOCKING=1 in the environment, and strategy.engine own: then the one op that fails is named.";
-    case cudaErrorDevicesUnavailable: return "Another process may have the GPU to itself: nvidia-smi lists them; nvidia-smi -c DEFAULT lets several in.";
-    case cudaErrorSystemNotReady: return "The switches between the GPUs are not up: see that nvidia-fabricmanager runs.";
-    case cudaErrorSystemDriverMismatch: return "The driver that runs is another than the one installed: start the machine anew.";
+      return "Run it with CUDA_LAUNCH_BLOCKING=1 in the environment, and strategy.engine own: then "
+             "the one op that fails is named.";
+    case cudaErrorDevicesUnavailable:
+      return "Another process may have the GPU to itself: nvidia-smi lists them; nvidia-smi -c "
+             "DEFAULT lets several in.";
+    case cudaErrorSystemNotReady:
+      return "The switches between the GPUs are not up: see that nvidia-fabricmanager runs.";
+    case cudaErrorSystemDriverMismatch:
+      return "The driver that runs is another than the one installed: start the machine anew.";
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
-    case cudaErrorUnknown: return "The GPU may be lost: look at nvidia-smi, and for Xid in the system's log (dmesg).";
+    case cudaErrorUnknown:
+      return "The GPU may be lost: look at nvidia-smi, and for Xid in the system's log (dmesg).";
     default: return "";
   }
 }
 
-// What CUDA said of what was asked of it: "cannot {what}: out of memory (cudaErrorMemoryAllocation)".
+// What CUDA said of what was asked of it: "cannot {what}: out of memory
+// (cudaErrorMemoryAllocation)".
 inline base::Problem problem_of(cudaError_t error, const std::string& what) {
-  const auto code = error == cudaErrorMemoryAllocation ? base::ProblemCode::unavailable : base::ProblemCode::failed;
-  return {code, "cuda", "cannot " + what + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")", "", advice_on(error)};
+  const auto code = error == cudaErrorMemoryAllocation ? base::ProblemCode::unavailable
+                                                       : base::ProblemCode::failed;
+  return {
+      code, "cuda",
+      "cannot " + what + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")",
+      "", advice_on(error)};
 }
 
 inline base::Result<void> check(cudaError_t error, const std::string& what) {

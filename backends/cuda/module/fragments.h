@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Products of small matrices of 16 bits, summed in fp32 by the tensor cores of a GPU. A warp of a team holds matrices in its registers: no thread has more than
-// a fragment of each, and which one is nobody's business but that of fragments_gpu.h. On the host a warp is one thread that holds them whole, and rounds what
-// the GPU rounds.
+// Products of small matrices of 16 bits, summed in fp32 by the tensor cores of a GPU. A warp of a
+// team holds matrices in its registers: no thread has more than a fragment of each, and which one
+// is nobody's business but that of fragments_gpu.h. On the host a warp is one thread that holds
+// them whole, and rounds what the GPU rounds.
 //
 //   Warp                          its rank among the `count` warps of a team
 //   Tile<pitch>                   a matrix of 16 bits in the team's fast memory; a row begins `pitch` numbers after the one before
@@ -23,7 +24,8 @@
 //   arrive(team)                                       all that the team has fetched is there, and all else that it wrote to its fast memory
 //   power_of_two(number)
 //
-// Rows and columns are multiples of 16. All threads of a warp do the same at once. Bodies run in any order.
+// Rows and columns are multiples of 16. All threads of a warp do the same at once. Bodies run in
+// any order.
 #pragma once
 
 #include "backends/cuda/module/launch.h"
@@ -38,7 +40,9 @@ template <int kPitch>
 struct Tile {
   std::uint16_t* at;
 
-  ON_DEVICE std::uint16_t* operator()(int row, int column) const { return at + row * kPitch + column; }
+  ON_DEVICE std::uint16_t* operator()(int row, int column) const {
+    return at + row * kPitch + column;
+  }
 };
 
 // Of a number of a matrix. `slot` is where a PerRow has the number of that row.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which lane of a warp has which numbers of a matrix, as PTX lays them out for mma.m16n8k16. See fragments.h; below are the instructions of warp_gpu.h, or what
-// a test has in their stead.
+// Which lane of a warp has which numbers of a matrix, as PTX lays them out for mma.m16n8k16. See
+// fragments.h; below are the instructions of warp_gpu.h, or what a test has in their stead.
 #pragma once
 
 namespace trainyard::cuda {
 
-// 16 x 8 numbers: the first two and the last two of a lane are neighbours in a row, and the rows are 8 apart.
+// 16 x 8 numbers: the first two and the last two of a lane are neighbours in a row, and the rows
+// are 8 apart.
 ON_DEVICE constexpr int row_of(int lane, int number) { return lane / 4 + number / 2 * 8; }
 ON_DEVICE constexpr int column_of(int lane, int number) { return lane % 4 * 2 + number % 2; }
 
@@ -33,10 +34,13 @@ struct PerRow {
   IN_REGISTERS const float& operator[](const Entry& entry) const { return of[entry.slot]; }
 };
 
-// body(i, j, number) of each number that a lane has of an accumulator: in the j-th 8 columns of the i-th 16 rows.
+// body(i, j, number) of each number that a lane has of an accumulator: in the j-th 8 columns of the
+// i-th 16 rows.
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_own(const Body& body) {
-  unrolled<kRows / 16>([&](int i) { unrolled<kColumns / 8>([&](int j) { unrolled<4>([&](int number) { body(i, j, number); }); }); });
+  unrolled<kRows / 16>([&](int i) {
+    unrolled<kColumns / 8>([&](int j) { unrolled<4>([&](int number) { body(i, j, number); }); });
+  });
 }
 
 // body(i, j) of blocks.
@@ -46,22 +50,31 @@ IN_REGISTERS void for_blocks(const Body& body) {
 }
 
 IN_REGISTERS Entry entry_of(const Warp& warp, int i, int j, int number) {
-  return {2 * i + number / 2, 16 * i + row_of(warp.lane, number), 8 * j + column_of(warp.lane, number)};
+  return {2 * i + number / 2, 16 * i + row_of(warp.lane, number),
+          8 * j + column_of(warp.lane, number)};
 }
 
 template <int kRows, int kColumns, class Body>
-IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers, const Body& body) {
-  for_own<kRows, kColumns>([&](int i, int j, int number) { body(numbers.of[i][j][number], entry_of(warp, i, j, number)); });
+IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers,
+                           const Body& body) {
+  for_own<kRows, kColumns>([&](int i, int j, int number) {
+    body(numbers.of[i][j][number], entry_of(warp, i, j, number));
+  });
 }
 
 template <int kRows, int kColumns, class Body>
-IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers, Accumulator<kRows, kColumns>& others, const Body& body) {
-  for_own<kRows, kColumns>([&](int i, int j, int number) { body(numbers.of[i][j][number], others.of[i][j][number], entry_of(warp, i, j, number)); });
+IN_REGISTERS void for_each(const Warp& warp, Accumulator<kRows, kColumns>& numbers,
+                           Accumulator<kRows, kColumns>& others, const Body& body) {
+  for_own<kRows, kColumns>([&](int i, int j, int number) {
+    body(numbers.of[i][j][number], others.of[i][j][number], entry_of(warp, i, j, number));
+  });
 }
 
 template <int kRows, class Body>
 IN_REGISTERS void for_each(const Warp& warp, PerRow<kRows>& numbers, const Body& body) {
-  unrolled<kRows / 8>([&](int slot) { body(numbers.of[slot], Entry{slot, slot / 2 * 16 + row_of(warp.lane, slot % 2 * 2), 0}); });
+  unrolled<kRows / 8>([&](int slot) {
+    body(numbers.of[slot], Entry{slot, slot / 2 * 16 + row_of(warp.lane, slot % 2 * 2), 0});
+  });
 }
 
 template <int kRows, class Body>
@@ -77,15 +90,18 @@ IN_REGISTERS bool speaks_for_rows(const Warp& warp) { return warp.lane % 4 == 0;
 
 // The 16 x 16 numbers that begin there, which may be transposed quarter by quarter.
 template <int kPitch>
-IN_REGISTERS Block load_block(const Warp& warp, Tile<kPitch> tile, int row, int column, bool transposed) {
+IN_REGISTERS Block load_block(const Warp& warp, Tile<kPitch> tile, int row, int column,
+                              bool transposed) {
   Block block;
-  load_matrices(warp, block.quarters, tile(row + warp.lane % 16, column + warp.lane / 16 * 8), transposed);
+  load_matrices(warp, block.quarters, tile(row + warp.lane % 16, column + warp.lane / 16 * 8),
+                transposed);
   return block;
 }
 
 template <class T, int kRows, int kColumns, int kPitch>
 IN_REGISTERS void load(const Warp& warp, Operand<T, kRows, kColumns>& operand, Tile<kPitch> tile) {
-  for_blocks<kRows, kColumns>([&](int i, int j) { operand.of[i][j] = load_block(warp, tile, 16 * i, 16 * j, false); });
+  for_blocks<kRows, kColumns>(
+      [&](int i, int j) { operand.of[i][j] = load_block(warp, tile, 16 * i, 16 * j, false); });
 }
 
 // A lane has of an accumulator just what it has of an operand: nothing moves.
@@ -101,35 +117,44 @@ IN_REGISTERS Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColum
   return operand;
 }
 
-// The right factor, block by block: of rows k and columns n, whose quarters must come transposed, or the other way round.
+// The right factor, block by block: of rows k and columns n, whose quarters must come transposed,
+// or the other way round.
 template <bool kTransposed, class T, int kRows, int kColumns, int kInner, int kPitch>
-IN_REGISTERS void add_products(const Warp& warp, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
+IN_REGISTERS void add_products(const Warp& warp, Accumulator<kRows, kColumns>& sums,
+                               const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
   for_blocks<kInner, kColumns>([&](int k, int n) {
-    const Block block = kTransposed ? load_block(warp, right, 16 * n, 16 * k, false) : load_block(warp, right, 16 * k, 16 * n, true);
+    const Block block = kTransposed ? load_block(warp, right, 16 * n, 16 * k, false)
+                                    : load_block(warp, right, 16 * k, 16 * n, true);
     const auto& q = block.quarters;
     unrolled<kRows / 16>([&](int i) {
       multiply<T>(warp, sums.of[i][2 * n], left.of[i][k].quarters, q[0], kTransposed ? q[2] : q[1]);
-      multiply<T>(warp, sums.of[i][2 * n + 1], left.of[i][k].quarters, kTransposed ? q[1] : q[2], q[3]);
+      multiply<T>(warp, sums.of[i][2 * n + 1], left.of[i][k].quarters, kTransposed ? q[1] : q[2],
+                  q[3]);
     });
   });
 }
 
 template <class T, int kRows, int kColumns, int kInner, int kPitch>
-IN_REGISTERS void add_product(const Warp& warp, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
+IN_REGISTERS void add_product(const Warp& warp, Accumulator<kRows, kColumns>& sums,
+                              const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
   add_products<false>(warp, sums, left, right);
 }
 
 template <class T, int kRows, int kColumns, int kInner, int kPitch>
-IN_REGISTERS void add_product_with_transposed(const Warp& warp, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
+IN_REGISTERS void add_product_with_transposed(const Warp& warp, Accumulator<kRows, kColumns>& sums,
+                                              const Operand<T, kRows, kInner>& left,
+                                              Tile<kPitch> right) {
   add_products<true>(warp, sums, left, right);
 }
 
 template <class T, int kRows, int kColumns, int kPitch>
-IN_REGISTERS void store(const Warp& warp, const Accumulator<kRows, kColumns>& numbers, Tile<kPitch> tile) {
+IN_REGISTERS void store(const Warp& warp, const Accumulator<kRows, kColumns>& numbers,
+                        Tile<kPitch> tile) {
   for_own<kRows, kColumns>([&](int i, int j, int number) {
     if (number % 2 != 0) return;
     const Entry entry = entry_of(warp, i, j, number);
-    *reinterpret_cast<std::uint32_t*>(tile(entry.row, entry.column)) = pair<T>(numbers.of[i][j][number], numbers.of[i][j][number + 1]);
+    *reinterpret_cast<std::uint32_t*>(tile(entry.row, entry.column)) =
+        pair<T>(numbers.of[i][j][number], numbers.of[i][j][number + 1]);
   });
 }
 

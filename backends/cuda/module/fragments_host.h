@@ -35,13 +35,16 @@ struct PerRow {
 template <int kRows, int kColumns, class Body>
 void for_each(const Warp&, Accumulator<kRows, kColumns>& numbers, const Body& body) {
   for (int row = 0; row < kRows; ++row)
-    for (int column = 0; column < kColumns; ++column) body(numbers.of[row][column], Entry{row, row, column});
+    for (int column = 0; column < kColumns; ++column)
+      body(numbers.of[row][column], Entry{row, row, column});
 }
 
 template <int kRows, int kColumns, class Body>
-void for_each(const Warp&, Accumulator<kRows, kColumns>& numbers, Accumulator<kRows, kColumns>& others, const Body& body) {
+void for_each(const Warp&, Accumulator<kRows, kColumns>& numbers,
+              Accumulator<kRows, kColumns>& others, const Body& body) {
   for (int row = 0; row < kRows; ++row)
-    for (int column = 0; column < kColumns; ++column) body(numbers.of[row][column], others.of[row][column], Entry{row, row, column});
+    for (int column = 0; column < kColumns; ++column)
+      body(numbers.of[row][column], others.of[row][column], Entry{row, row, column});
 }
 
 template <int kRows, class Body>
@@ -58,42 +61,49 @@ inline bool speaks_for_rows(const Warp&) { return true; }
 template <class T, int kRows, int kColumns, int kPitch>
 void load(const Warp&, Operand<T, kRows, kColumns>& operand, Tile<kPitch> tile) {
   for (int row = 0; row < kRows; ++row)
-    for (int column = 0; column < kColumns; ++column) operand.of[row][column] = T::decode(*tile(row, column));
+    for (int column = 0; column < kColumns; ++column)
+      operand.of[row][column] = T::decode(*tile(row, column));
 }
 
 template <class T, int kRows, int kColumns>
 Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColumns>& numbers) {
   Operand<T, kRows, kColumns> operand;
   for (int row = 0; row < kRows; ++row)
-    for (int column = 0; column < kColumns; ++column) operand.of[row][column] = T::decode(T::encode(numbers.of[row][column]));
+    for (int column = 0; column < kColumns; ++column)
+      operand.of[row][column] = T::decode(T::encode(numbers.of[row][column]));
   return operand;
 }
 
 // Each sum from the first number to the last.
 template <class T, int kRows, int kColumns, int kInner, class Right>
-void add_products(Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, const Right& right) {
+void add_products(Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left,
+                  const Right& right) {
   for (int k = 0; k < kInner; ++k) {
     float of_row[kColumns];
     for (int column = 0; column < kColumns; ++column) of_row[column] = T::decode(*right(k, column));
     for (int row = 0; row < kRows; ++row)
-      for (int column = 0; column < kColumns; ++column) sums.of[row][column] += left.of[row][k] * of_row[column];
+      for (int column = 0; column < kColumns; ++column)
+        sums.of[row][column] += left.of[row][k] * of_row[column];
   }
 }
 
 template <class T, int kRows, int kColumns, int kInner, int kPitch>
-void add_product(const Warp&, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
+void add_product(const Warp&, Accumulator<kRows, kColumns>& sums,
+                 const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
   add_products(sums, left, right);
 }
 
 template <class T, int kRows, int kColumns, int kInner, int kPitch>
-void add_product_with_transposed(const Warp&, Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
+void add_product_with_transposed(const Warp&, Accumulator<kRows, kColumns>& sums,
+                                 const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {
   add_products(sums, left, [&](int row, int column) { return right(column, row); });
 }
 
 template <class T, int kRows, int kColumns, int kPitch>
 void store(const Warp&, const Accumulator<kRows, kColumns>& numbers, Tile<kPitch> tile) {
   for (int row = 0; row < kRows; ++row)
-    for (int column = 0; column < kColumns; ++column) *tile(row, column) = T::encode(numbers.of[row][column]);
+    for (int column = 0; column < kColumns; ++column)
+      *tile(row, column) = T::encode(numbers.of[row][column]);
 }
 
 inline void fetch(std::uint16_t* to, const std::uint16_t* from) { std::memcpy(to, from, 16); }

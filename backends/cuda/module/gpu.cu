@@ -26,12 +26,14 @@ using compute::Tensor;
 class GpuDevice final : public Device {
  public:
   static Result<std::unique_ptr<GpuDevice>> make(int number) {
-    if (const auto ok = check(cudaSetDevice(number), "use GPU " + std::to_string(number)); !ok) return base::fail(ok.error());
+    if (const auto ok = check(cudaSetDevice(number), "use GPU " + std::to_string(number)); !ok)
+      return base::fail(ok.error());
     std::unique_ptr<GpuDevice> device(new GpuDevice(number));
     auto products = Products::make(*device);
     if (!products) return base::fail(products.error());
     device->products_ = std::move(*products);
-    auto convolutions = cudnn::open([own = device.get()](std::int64_t bytes) { return own->allocate(bytes); });
+    auto convolutions =
+        cudnn::open([own = device.get()](std::int64_t bytes) { return own->allocate(bytes); });
     if (convolutions) device->convolutions_ = std::move(*convolutions);
     else device->no_convolutions_ = convolutions.error().what;
     return device;
@@ -39,32 +41,42 @@ class GpuDevice final : public Device {
 
   // Of the libraries that it goes by.
   std::string libraries() const {
-    return "cuBLASLt " + std::to_string(cublasLtGetVersion()) + (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN: " + no_convolutions_);
+    return "cuBLASLt " + std::to_string(cublasLtGetVersion()) +
+           (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN: " + no_convolutions_);
   }
 
   bool reaches(const std::byte* place) override { return module::reaches(number_, place); }
 
   // cuBLASLt adds a bias and relu to what is summed in fp32.
-  bool fuses(DType result, compute::Activation activation) const override { return result != DType::fp64 && activation != compute::Activation::tanh; }
+  bool fuses(DType result, compute::Activation activation) const override {
+    return result != DType::fp64 && activation != compute::Activation::tanh;
+  }
   Result<Run> product(const Product& product) override { return products_->product(product); }
   Result<std::optional<Run>> convolution(const Convolution& convolution) override {
     if (!convolutions_) return std::nullopt;
-    return convolutions_->convolution(convolution).map([](std::optional<cudnn::Work> work) -> std::optional<Run> {
-      if (!work) static_cast<void>(cudaGetLastError());  // what was tried in vain is no error of a queue's
-      if (!work) return std::nullopt;
-      return [work = std::move(*work)](Stream& stream) {
-        if (auto made = work(stream.handle); !made && !stream.refused) stream.refused = std::move(made.error());
-      };
-    });
+    return convolutions_->convolution(convolution)
+        .map([](std::optional<cudnn::Work> work) -> std::optional<Run> {
+          if (!work)
+            static_cast<void>(
+                cudaGetLastError());  // what was tried in vain is no error of a queue's
+          if (!work) return std::nullopt;
+          return [work = std::move(*work)](Stream& stream) {
+            if (auto made = work(stream.handle); !made && !stream.refused)
+              stream.refused = std::move(made.error());
+          };
+        });
   }
-  Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t below) override {
+  Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count,
+                    std::int32_t below) override {
     return module::order(*this, keys, places, count, below);
   }
 
  private:
   explicit GpuDevice(int number) : number_(number) {}
   Result<Memory> take(std::int64_t bytes) override { return allocate_on_gpu(number_, bytes); }
-  Result<Memory> take_zeros(std::int64_t bytes) override { return allocate_zeros_on_gpu(number_, bytes); }
+  Result<Memory> take_zeros(std::int64_t bytes) override {
+    return allocate_zeros_on_gpu(number_, bytes);
+  }
 
   int number_;
   std::unique_ptr<Products> products_;
@@ -74,7 +86,8 @@ class GpuDevice final : public Device {
 
 // Between memory of host and device, either way, in the order of the stream.
 cudaError_t bring(Stream& stream, std::byte* to, const std::byte* from, std::int64_t bytes) {
-  return cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream.handle);
+  return cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
+                         stream.handle);
 }
 
 // What a host array of samples becomes, in page-locked memory.
@@ -83,22 +96,29 @@ void convert(DType dtype, std::span<const float> source, std::byte* to) {
   if (dtype == DType::fp32) std::copy(source.begin(), source.end(), reinterpret_cast<float*>(to));
   if (dtype == DType::fp64) std::copy(source.begin(), source.end(), reinterpret_cast<double*>(to));
   if (dtype == DType::int32)
-    std::transform(source.begin(), source.end(), reinterpret_cast<std::int32_t*>(to), [](float x) { return static_cast<std::int32_t>(x); });
+    std::transform(source.begin(), source.end(), reinterpret_cast<std::int32_t*>(to),
+                   [](float x) { return static_cast<std::int32_t>(x); });
   if (compute::is_half(dtype)) compute::round(dtype, source.data(), to, count);
 }
 
-constexpr std::int64_t kStageBytes = std::int64_t{16} << 20, kPieceUnit = 64;  // elements, so that pieces begin where kernels like it
+constexpr std::int64_t kStageBytes = std::int64_t{16} << 20,
+                       kPieceUnit = 64;  // elements, so that pieces begin where kernels like it
 
 class GpuCompute final : public compute::Compute {
  public:
-  GpuCompute(Gpu gpu, std::unique_ptr<GpuDevice> device, std::unique_ptr<GpuQueue> queue, Memory stage)
-      : gpu_(std::move(gpu)), device_(std::move(device)), queue_(std::move(queue)), stage_(std::move(stage)) {
+  GpuCompute(Gpu gpu, std::unique_ptr<GpuDevice> device, std::unique_ptr<GpuQueue> queue,
+             Memory stage)
+      : gpu_(std::move(gpu)),
+        device_(std::move(device)),
+        queue_(std::move(queue)),
+        stage_(std::move(stage)) {
     if (auto meter = GpuMeter::watch(gpu_.bus)) meter_ = std::move(*meter);
   }
 
   std::string name() const override {
-    return "cuda (GPU " + std::to_string(gpu_.number) + ", " + gpu_.name + ", " + std::to_string(gpu_.capability / 10) + "." +
-           std::to_string(gpu_.capability % 10) + ", " + device_->libraries() + ")";
+    return "cuda (GPU " + std::to_string(gpu_.number) + ", " + gpu_.name + ", " +
+           std::to_string(gpu_.capability / 10) + "." + std::to_string(gpu_.capability % 10) +
+           ", " + device_->libraries() + ")";
   }
   // One that cannot be made refuses whatever is enqueued: its state says why.
   std::unique_ptr<compute::Queue> make_queue() override {
@@ -109,41 +129,63 @@ class GpuCompute final : public compute::Compute {
     cudaSetDevice(gpu_.number);
     return cuda::prepare(*device_, op);
   }
-  std::unique_ptr<compute::Chain> chain(std::vector<std::vector<compute::Kernel*>> ops) override { return make_graph_chain(gpu_.number, std::move(ops)); }
+  std::unique_ptr<compute::Chain> chain(std::vector<std::vector<compute::Kernel*>> ops) override {
+    return make_graph_chain(gpu_.number, std::move(ops));
+  }
 
   Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
     cudaSetDevice(gpu_.number);
-    return allocate_zeros_on_gpu(gpu_.number, bytes).map_error([&](const Problem& problem) { return at(where, problem); });
+    return allocate_zeros_on_gpu(gpu_.number, bytes).map_error([&](const Problem& problem) {
+      return at(where, problem);
+    });
   }
   Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
     cudaSetDevice(gpu_.number);
-    return module::allocate_on_host(bytes).map_error([&](const Problem& problem) { return at(where, problem); }).map([bytes](Memory memory) {
-      std::fill_n(memory.get(), bytes, std::byte{});
-      return memory;
-    });
+    return module::allocate_on_host(bytes)
+        .map_error([&](const Problem& problem) { return at(where, problem); })
+        .map([bytes](Memory memory) {
+          std::fill_n(memory.get(), bytes, std::byte{});
+          return memory;
+        });
   }
-  Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override { return lock(gpu_.number, memory); }
-  Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to, const std::string& where) override {
+  Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
+    return lock(gpu_.number, memory);
+  }
+  Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to,
+                                             const std::string& where) override {
     cudaSetDevice(gpu_.number);
-    return module::allocate_to_lend(gpu_.number, bytes, to).map_error([&](const Problem& problem) { return at(where, problem); });
+    return module::allocate_to_lend(gpu_.number, bytes, to).map_error([&](const Problem& problem) {
+      return at(where, problem);
+    });
   }
   Result<Memory> borrow(const std::string& name, const std::string& where) override {
     cudaSetDevice(gpu_.number);
-    return module::borrow(gpu_.number, name).map_error([&](const Problem& problem) { return at(where, problem); });
+    return module::borrow(gpu_.number, name).map_error([&](const Problem& problem) {
+      return at(where, problem);
+    });
   }
   bool on_host() const override { return false; }
-  std::optional<compute::DeviceUse> use() const override { return meter_ ? meter_->use() : std::nullopt; }
+  std::optional<compute::DeviceUse> use() const override {
+    return meter_ ? meter_->use() : std::nullopt;
+  }
 
-  // What the GPU does not reach, as messages of sockets, is brought to it piece by piece, and what would be overwritten too early.
-  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+  // What the GPU does not reach, as messages of sockets, is brought to it piece by piece, and what
+  // would be overwritten too early.
+  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+           std::int64_t elements) override {
     cudaSetDevice(gpu_.number);
     const auto size = static_cast<std::int64_t>(base::size_of(dtype));
     std::int64_t away = 0;
-    for (std::size_t s = 0; s < sources.size(); ++s) away += is_away(sources, s, destination) ? 1 : 0;
-    const std::int64_t piece = away == 0 ? elements : std::max<std::int64_t>(1, kStageBytes / (away * size) / kPieceUnit) * kPieceUnit;
+    for (std::size_t s = 0; s < sources.size(); ++s)
+      away += is_away(sources, s, destination) ? 1 : 0;
+    const std::int64_t piece =
+        away == 0
+            ? elements
+            : std::max<std::int64_t>(1, kStageBytes / (away * size) / kPieceUnit) * kPieceUnit;
     for (std::int64_t done = 0; done < elements; done += piece) {
       const std::int64_t some = std::min(piece, elements - done);
-      cuda::sum(queue_->stream(), dtype, destination + done * size, brought(sources, destination, done * size, some * size), some);
+      cuda::sum(queue_->stream(), dtype, destination + done * size,
+                brought(sources, destination, done * size, some * size), some);
     }
     finish();
   }
@@ -158,12 +200,17 @@ class GpuCompute final : public compute::Compute {
     copy(destination.data, room_.get(), destination.bytes());
   }
   // A quarter of what the numbers are crosses the bus.
-  void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) override {
+  void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source,
+                  std::span<const float, 256> value_of) override {
     cudaSetDevice(gpu_.number);
-    if (destination.dtype == DType::int32 || source.empty() || !reaches(gpu_.number, reinterpret_cast<const std::byte*>(source.data())))
+    if (destination.dtype == DType::int32 || source.empty() ||
+        !reaches(gpu_.number, reinterpret_cast<const std::byte*>(source.data())))
       return Compute::load_bytes(destination, source, value_of);
-    failed_->note(bring(queue_->stream(), stage_.get(), reinterpret_cast<const std::byte*>(value_of.data()), static_cast<std::int64_t>(value_of.size_bytes())));
-    decode(queue_->stream(), destination, source.data(), reinterpret_cast<const float*>(stage_.get()));
+    failed_->note(bring(queue_->stream(), stage_.get(),
+                        reinterpret_cast<const std::byte*>(value_of.data()),
+                        static_cast<std::int64_t>(value_of.size_bytes())));
+    decode(queue_->stream(), destination, source.data(),
+           reinterpret_cast<const float*>(stage_.get()));
     finish();
   }
 
@@ -173,12 +220,15 @@ class GpuCompute final : public compute::Compute {
     return problem;
   }
 
-  bool is_away(std::span<const std::byte* const> sources, std::size_t s, const std::byte* destination) const {
+  bool is_away(std::span<const std::byte* const> sources, std::size_t s,
+               const std::byte* destination) const {
     return !reaches(gpu_.number, sources[s]) || (s >= kMostSources && sources[s] == destination);
   }
 
   // Bytes [from, from + bytes) of each source where the GPU reaches them.
-  std::span<const std::byte* const> brought(std::span<const std::byte* const> sources, const std::byte* destination, std::int64_t from, std::int64_t bytes) {
+  std::span<const std::byte* const> brought(std::span<const std::byte* const> sources,
+                                            const std::byte* destination, std::int64_t from,
+                                            std::int64_t bytes) {
     brought_.clear();
     std::byte* free = stage_.get();
     for (std::size_t s = 0; s < sources.size(); ++s) {
@@ -194,7 +244,9 @@ class GpuCompute final : public compute::Compute {
   // Where nothing more can be locked, plain memory does, slower.
   void make_room(std::int64_t bytes) {
     auto locked = allocate_on_host(bytes);
-    room_ = locked ? std::move(*locked) : Memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+    room_ = locked ? std::move(*locked)
+                   : Memory(new std::byte[static_cast<std::size_t>(bytes)],
+                            std::default_delete<std::byte[]>());
     room_bytes_ = bytes;
   }
   void finish() { failed_->note(cudaStreamSynchronize(queue_->stream().handle)); }
@@ -204,7 +256,7 @@ class GpuCompute final : public compute::Compute {
   std::unique_ptr<GpuDevice> device_;
   std::unique_ptr<GpuQueue> queue_;                                            // of sums and copies
   const std::shared_ptr<FirstError> failed_ = std::make_shared<FirstError>();  // of these
-  Memory stage_;                                                               // kStageBytes on the GPU
+  Memory stage_;  // kStageBytes on the GPU
   std::vector<const std::byte*> brought_;
   Memory room_;
   std::int64_t room_bytes_ = 0;
@@ -216,16 +268,19 @@ Result<std::unique_ptr<compute::Compute>> make_compute(int number) {
   const auto all = gpus();
   if (!all) return base::fail(all.error());
   if (number < 0 || number >= std::ssize(*all))
-    return base::fail({ProblemCode::bad_input, "GPU " + std::to_string(number), "is not there", "0 to " + std::to_string(all->size() - 1), ""});
+    return base::fail({ProblemCode::bad_input, "GPU " + std::to_string(number), "is not there",
+                       "0 to " + std::to_string(all->size() - 1), ""});
   if (const std::string why = unusable((*all)[static_cast<std::size_t>(number)]); !why.empty())
-    return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(number), why, "", "Use a newer GPU, or the CPU."});
+    return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(number), why, "",
+                       "Use a newer GPU, or the CPU."});
   auto device = GpuDevice::make(number);
   if (!device) return base::fail(device.error());
   auto queue = GpuQueue::make(number);
   if (!queue) return base::fail(queue.error());
   auto stage = allocate_on_gpu(number, kStageBytes);
   if (!stage) return base::fail(stage.error());
-  return std::make_unique<GpuCompute>((*all)[static_cast<std::size_t>(number)], std::move(*device), std::move(*queue), std::move(*stage));
+  return std::make_unique<GpuCompute>((*all)[static_cast<std::size_t>(number)], std::move(*device),
+                                      std::move(*queue), std::move(*stage));
 }
 
 }  // namespace trainyard::cuda::module

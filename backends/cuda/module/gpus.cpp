@@ -14,21 +14,26 @@ using base::ProblemCode;
 using base::Result;
 
 // 13000 stands for 13.0.
-std::string version_said(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+std::string version_said(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 // A driver says for which CUDA it is made; where there is none the runtime says 0.
 Problem no_driver() {
   int driver = 0;
   static_cast<void>(cudaDriverGetVersion(&driver));
-  if (driver == 0) return {ProblemCode::unavailable, "cuda", "this machine has no NVIDIA driver", "", "Install the driver of its GPU (nvidia-smi shows it)."};
-  return {ProblemCode::unavailable, "cuda", "the NVIDIA driver is for CUDA " + version_said(driver), "CUDA " + version_said(CUDART_VERSION) + " or newer",
-          "Install a newer driver."};
+  if (driver == 0)
+    return {ProblemCode::unavailable, "cuda", "this machine has no NVIDIA driver", "",
+            "Install the driver of its GPU (nvidia-smi shows it)."};
+  return {ProblemCode::unavailable, "cuda", "the NVIDIA driver is for CUDA " + version_said(driver),
+          "CUDA " + version_said(CUDART_VERSION) + " or newer", "Install a newer driver."};
 }
 
 Problem unusable(cudaError_t error) {
   if (error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary) return no_driver();
   if (error == cudaErrorNoDevice)
-    return {ProblemCode::unavailable, "cuda", "there is no GPU that this process may use", "", "Look at nvidia-smi, and at CUDA_VISIBLE_DEVICES."};
+    return {ProblemCode::unavailable, "cuda", "there is no GPU that this process may use", "",
+            "Look at nvidia-smi, and at CUDA_VISIBLE_DEVICES."};
   return problem_of(error, "count the GPUs");
 }
 
@@ -38,23 +43,39 @@ double attribute(cudaDeviceAttr which, int number) {
   return cudaDeviceGetAttribute(&value, which, number) == cudaSuccess ? value : 0;
 }
 
-// fp32 operations of a multiprocessor in a cycle, a fused multiplication and addition counted as two (CUDA C++ Programming Guide, "Arithmetic instructions").
+// fp32 operations of a multiprocessor in a cycle, a fused multiplication and addition counted as
+// two (CUDA C++ Programming Guide, "Arithmetic instructions").
 constexpr double flops_of_cycle(int capability) { return 2.0 * (capability == 80 ? 64 : 128); }
 
 // Clocks are in kHz, and memory takes a word at either edge of its own.
 void say_speeds(Gpu& gpu) {
-  gpu.peak_flops = attribute(cudaDevAttrMultiProcessorCount, gpu.number) * flops_of_cycle(gpu.capability) * 1e3 * attribute(cudaDevAttrClockRate, gpu.number);
+  gpu.peak_flops = attribute(cudaDevAttrMultiProcessorCount, gpu.number) *
+                   flops_of_cycle(gpu.capability) * 1e3 *
+                   attribute(cudaDevAttrClockRate, gpu.number);
   gpu.memory_bandwidth_bytes_per_second =
-      2 * 1e3 * attribute(cudaDevAttrMemoryClockRate, gpu.number) * attribute(cudaDevAttrGlobalMemoryBusWidth, gpu.number) / 8;
+      2 * 1e3 * attribute(cudaDevAttrMemoryClockRate, gpu.number) *
+      attribute(cudaDevAttrGlobalMemoryBusWidth, gpu.number) / 8;
 }
 
 Result<Gpu> look_at(int number) {
   cudaDeviceProp found{};
   std::array<char, 32> bus{};
-  if (const auto ok = check(cudaGetDeviceProperties(&found, number), "look at GPU " + std::to_string(number)); !ok) return base::fail(ok.error());
-  if (const auto ok = check(cudaDeviceGetPCIBusId(bus.data(), bus.size(), number), "ask where GPU " + std::to_string(number) + " is"); !ok)
+  if (const auto ok =
+          check(cudaGetDeviceProperties(&found, number), "look at GPU " + std::to_string(number));
+      !ok)
     return base::fail(ok.error());
-  Gpu gpu{number, found.name, bus.data(), static_cast<std::int64_t>(found.totalGlobalMem), 10 * found.major + found.minor, 0, 0, links_of(bus.data())};
+  if (const auto ok = check(cudaDeviceGetPCIBusId(bus.data(), bus.size(), number),
+                            "ask where GPU " + std::to_string(number) + " is");
+      !ok)
+    return base::fail(ok.error());
+  Gpu gpu{number,
+          found.name,
+          bus.data(),
+          static_cast<std::int64_t>(found.totalGlobalMem),
+          10 * found.major + found.minor,
+          0,
+          0,
+          links_of(bus.data())};
   say_speeds(gpu);
   return gpu;
 }
@@ -63,7 +84,8 @@ Result<Gpu> look_at(int number) {
 
 Result<std::vector<Gpu>> gpus() {
   int count = 0;
-  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return base::fail(unusable(error));
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
+    return base::fail(unusable(error));
   std::vector<Gpu> all;
   for (int number = 0; number < count; ++number) {
     auto gpu = look_at(number);

@@ -11,7 +11,8 @@ namespace {
 
 class GraphChain final : public compute::Chain {
  public:
-  GraphChain(int gpu, std::vector<std::vector<compute::Kernel*>> ops) : gpu_(gpu), ops_(std::move(ops)) {}
+  GraphChain(int gpu, std::vector<std::vector<compute::Kernel*>> ops)
+      : gpu_(gpu), ops_(std::move(ops)) {}
   ~GraphChain() override {
     if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
     for (const cudaEvent_t event : events_) cudaEventDestroy(event);
@@ -43,18 +44,25 @@ class GraphChain final : public compute::Chain {
     cudaSetDevice(gpu_);
     cudaGraph_t captured = nullptr;
     if (stream.handle == nullptr) return;
-    bool fine = make_events() && cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+    bool fine =
+        make_events() &&
+        cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
     if (!fine) return forget_error();
     const auto refused_before = std::exchange(stream.refused, std::nullopt);
     InStream queue(stream);
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       for (compute::Kernel* const kernel : ops_[i]) kernel->enqueue(queue);
-      if (i < events_.size()) fine = cudaEventRecordWithFlags(events_[i], stream.handle, cudaEventRecordExternal) == cudaSuccess && fine;
+      if (i < events_.size())
+        fine = cudaEventRecordWithFlags(events_[i], stream.handle, cudaEventRecordExternal) ==
+                   cudaSuccess &&
+               fine;
     }
     fine = cudaStreamEndCapture(stream.handle, &captured) == cudaSuccess && fine;
-    fine = cudaGetLastError() == cudaSuccess && !stream.refused && fine;  // else a kernel may be missing
+    fine = cudaGetLastError() == cudaSuccess && !stream.refused &&
+           fine;  // else a kernel may be missing
     stream.refused = refused_before;
-    if (fine && cudaGraphInstantiateWithFlags(&graph_, captured, 0) != cudaSuccess) graph_ = nullptr;
+    if (fine && cudaGraphInstantiateWithFlags(&graph_, captured, 0) != cudaSuccess)
+      graph_ = nullptr;
     if (captured != nullptr) cudaGraphDestroy(captured);
     if (graph_ == nullptr || cudaGraphUpload(graph_, stream.handle) != cudaSuccess) forget_error();
   }
@@ -98,7 +106,8 @@ bool launches_block() {
 
 }  // namespace
 
-std::unique_ptr<compute::Chain> make_graph_chain(int gpu, std::vector<std::vector<compute::Kernel*>> ops) {
+std::unique_ptr<compute::Chain> make_graph_chain(int gpu,
+                                                 std::vector<std::vector<compute::Kernel*>> ops) {
   if (launches_block()) return nullptr;
   return std::make_unique<GraphChain>(gpu, std::move(ops));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The device is a GPU: a team is a block of threads, its fast memory that of the block. See launch.h.
+// The device is a GPU: a team is a block of threads, its fast memory that of the block. See
+// launch.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,9 +18,10 @@
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;  // bytes that every GPU since 2020 lets a block share
-inline constexpr int kThreads = 256;                                 // of a block
-inline constexpr std::int64_t kMostBlocks = 1 << 20;                 // more work than that goes round
+inline constexpr std::int64_t kTeamMemory =
+    std::int64_t{96} << 10;           // bytes that every GPU since 2020 lets a block share
+inline constexpr int kThreads = 256;  // of a block
+inline constexpr std::int64_t kMostBlocks = 1 << 20;  // more work than that goes round
 inline constexpr int kWarp = 32;
 inline constexpr int kSmallTeam = kWarp;  // that it takes the least to bring together
 
@@ -29,7 +31,8 @@ IN_REGISTERS void unrolled(const Body& body) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) body(i);
 }
-// body(i) of first, first + step, ... below end, written once: registers are worth more than the time that it takes to count.
+// body(i) of first, first + step, ... below end, written once: registers are worth more than the
+// time that it takes to count.
 template <class Body>
 IN_REGISTERS void rolled(int first, int end, int step, const Body& body) {
 #pragma unroll 1
@@ -42,7 +45,8 @@ struct Stream {
   std::optional<base::Problem> refused;  // by a library, at once: the first
 };
 
-// Rounded as it is, also where a sum follows that the compiler would make one operation of the two of.
+// Rounded as it is, also where a sum follows that the compiler would make one operation of the two
+// of.
 __device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
 
 // What another team wrote, and not what this one may have seen there before.
@@ -62,7 +66,8 @@ struct Team {
 
   __device__ void sync() const { __syncthreads(); }
 
-  // All of these are for all threads of the team at once, and each gets the answer; sums are in one order always.
+  // All of these are for all threads of the team at once, and each gets the answer; sums are in one
+  // order always.
   __device__ double sum(double own) const {
     __shared__ double of_warps[kThreads / kWarp];
     for (int other = kWarp / 2; other > 0; other /= 2) own += __shfl_xor_sync(~0U, own, other);
@@ -88,12 +93,14 @@ struct Team {
     __syncthreads();  // before the next one is written
     return sum;
   }
-  // Whether all other teams were here before, so that what they wrote is there. `arrived` is 0 before the first and after the last.
+  // Whether all other teams were here before, so that what they wrote is there. `arrived` is 0
+  // before the first and after the last.
   __device__ bool is_last(std::uint32_t& arrived, std::int64_t teams) const {
     __shared__ bool last;
     if (rank == 0) {
       __threadfence();
-      last = atomicInc(&arrived, static_cast<unsigned>(teams - 1)) == static_cast<unsigned>(teams - 1);
+      last =
+          atomicInc(&arrived, static_cast<unsigned>(teams - 1)) == static_cast<unsigned>(teams - 1);
       __threadfence();
     }
     __syncthreads();
@@ -105,7 +112,9 @@ struct Team {
   __device__ Ranked first_maximum(Ranked own) const {
     __shared__ Ranked of_warps[kThreads / kWarp];
     for (int other = kWarp / 2; other > 0; other /= 2)
-      own = first(own, {__shfl_xor_sync(~0U, own.value, other), static_cast<std::int64_t>(__shfl_xor_sync(~0U, static_cast<long long>(own.place), other))});
+      own = first(own, {__shfl_xor_sync(~0U, own.value, other),
+                        static_cast<std::int64_t>(
+                            __shfl_xor_sync(~0U, static_cast<long long>(own.place), other))});
     if (rank % kWarp == 0) of_warps[rank / kWarp] = own;
     __syncthreads();
     Ranked all = of_warps[0];
@@ -115,12 +124,15 @@ struct Team {
   }
 
  private:
-  __device__ static Ranked first(Ranked a, Ranked b) { return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a; }
+  __device__ static Ranked first(Ranked a, Ranked b) {
+    return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;
+  }
 };
 
 template <class Body>
 __global__ void __launch_bounds__(kThreads) run_each(std::int64_t count, Body body) {
-  const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, stride = std::int64_t{gridDim.x} * blockDim.x;
+  const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x,
+                     stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = first; i < count; i += stride) body(i);
 }
 
@@ -146,8 +158,11 @@ void for_teams(Stream& stream, std::int64_t count, std::int64_t bytes, const Bod
   static_assert(kOfTeam <= kThreads && kOfTeam % kWarp == 0);
   if (count <= 0) return;
   const auto kernel = run_teams<kOfTeam, Body>;
-  if (bytes > 48 << 10) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-  kernel<<<static_cast<unsigned>(std::min(kMostBlocks, count)), kOfTeam, static_cast<std::size_t>(bytes), stream.handle>>>(count, body);
+  if (bytes > 48 << 10)
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         static_cast<int>(bytes));
+  kernel<<<static_cast<unsigned>(std::min(kMostBlocks, count)), kOfTeam,
+           static_cast<std::size_t>(bytes), stream.handle>>>(count, body);
 }
 
 inline void clear(Stream& stream, void* memory, std::int64_t bytes) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The device is this process: a team is this thread alone, or a crew of several, as those of a block are on a GPU. See launch.h.
+// The device is this process: a team is this thread alone, or a crew of several, as those of a
+// block are on a GPU. See launch.h.
 #pragma once
 
 #include <array>
@@ -37,7 +38,9 @@ inline float rounded_product(float a, float b) { return a * b; }
 inline double as_written(const double& place) { return place; }
 
 // Whatever other threads of the device add to it meanwhile.
-inline void add_to(std::int32_t& sum, std::int32_t more) { std::atomic_ref(sum).fetch_add(more, std::memory_order_relaxed); }
+inline void add_to(std::int32_t& sum, std::int32_t more) {
+  std::atomic_ref(sum).fetch_add(more, std::memory_order_relaxed);
+}
 
 // A number, and where it stands.
 struct Ranked {
@@ -71,7 +74,11 @@ struct Team {
     if (crew != nullptr) crew->sync();
   }
   double sum(double own) const {
-    return together({own, 0}, [](Ranked a, Ranked b) { return Ranked{a.value + b.value, 0}; }).value;
+    return together({own, 0},
+                    [](Ranked a, Ranked b) {
+                      return Ranked{a.value + b.value, 0};
+                    })
+        .value;
   }
   // Of those of lower rank.
   std::int64_t sum_before(std::int64_t own) const {
@@ -94,7 +101,9 @@ struct Team {
   }
   // Of equal ones that of the lower place.
   Ranked first_maximum(Ranked own) const {
-    return together(own, [](Ranked a, Ranked b) { return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a; });
+    return together(own, [](Ranked a, Ranked b) {
+      return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;
+    });
   }
 
  private:
@@ -105,7 +114,8 @@ struct Team {
     said[static_cast<std::size_t>(rank)] = own;
     crew->sync();
     Ranked all = said[0];
-    for (int other = 1; other < size; ++other) all = join(all, said[static_cast<std::size_t>(other)]);
+    for (int other = 1; other < size; ++other)
+      all = join(all, said[static_cast<std::size_t>(other)]);
     crew->sync();  // before the next one is said
     return all;
   }
@@ -120,20 +130,25 @@ void for_each(Stream& stream, std::int64_t count, const Body& body) {
   const auto share = [&](int rank) {
     for (std::int64_t i = rank; i < count; i += stream.crew->size()) body(i);
   };
-  stream.crew->run([](const void* with, int rank) { (*static_cast<const decltype(share)*>(with))(rank); }, &share);
+  stream.crew->run(
+      [](const void* with, int rank) { (*static_cast<const decltype(share)*>(with))(rank); },
+      &share);
 }
 
 template <int = 0, class Body>
 void for_teams(Stream& stream, std::int64_t count, std::int64_t, const Body& body) {
   const auto member = [&](int rank) {
-    const Team team{rank, stream.crew == nullptr ? 1 : stream.crew->size(), stream.memory.data(), stream.crew};
+    const Team team{rank, stream.crew == nullptr ? 1 : stream.crew->size(), stream.memory.data(),
+                    stream.crew};
     for (std::int64_t i = 0; i < count; ++i) {
       body(team, i);
       team.sync();
     }
   };
   if (stream.crew == nullptr) return member(0);
-  stream.crew->run([](const void* with, int rank) { (*static_cast<const decltype(member)*>(with))(rank); }, &member);
+  stream.crew->run(
+      [](const void* with, int rank) { (*static_cast<const decltype(member)*>(with))(rank); },
+      &member);
 }
 
 inline void clear(Stream&, void* memory, std::int64_t bytes) {

@@ -13,29 +13,38 @@ namespace {
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::int64_t kLentBlock = std::int64_t{2} << 20;  // smaller ones share a block with others, and a name is a block's
+constexpr std::int64_t kLentBlock =
+    std::int64_t{2} << 20;  // smaller ones share a block with others, and a name is a block's
 
-std::size_t one_or_more(std::int64_t bytes) { return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)); }
+std::size_t one_or_more(std::int64_t bytes) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+}
 
 base::Problem no_room(int gpu, std::int64_t bytes) {
   std::size_t free = 0, all = 0;
   cudaMemGetInfo(&free, &all);
-  return {ProblemCode::unavailable, "GPU " + std::to_string(gpu), "has no room for " + base::format_bytes(static_cast<double>(bytes)),
-          base::format_bytes(static_cast<double>(free)) + " of " + base::format_bytes(static_cast<double>(all)) + " are free",
+  return {ProblemCode::unavailable, "GPU " + std::to_string(gpu),
+          "has no room for " + base::format_bytes(static_cast<double>(bytes)),
+          base::format_bytes(static_cast<double>(free)) + " of " +
+              base::format_bytes(static_cast<double>(all)) + " are free",
           "Use a smaller batch or model, or put less on this GPU."};
 }
 
 // What a failed allocation leaves behind is told here, and is no launch's.
 base::Problem not_allocated(int gpu, std::int64_t bytes, cudaError_t error) {
   cudaGetLastError();
-  return error == cudaErrorMemoryAllocation ? no_room(gpu, bytes) : problem_of(error, "allocate on GPU " + std::to_string(gpu));
+  return error == cudaErrorMemoryAllocation
+             ? no_room(gpu, bytes)
+             : problem_of(error, "allocate on GPU " + std::to_string(gpu));
 }
 
 // On a stream of its own, which alone is waited for: others may be captured.
 Result<void> clear_apart(std::byte* memory, std::int64_t bytes, const std::string& what) {
   cudaStream_t stream = nullptr;
-  if (const auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), what); !ok) return ok;
-  const cudaError_t asked = cudaMemsetAsync(memory, 0, one_or_more(bytes), stream), done = cudaStreamSynchronize(stream);
+  if (const auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), what); !ok)
+    return ok;
+  const cudaError_t asked = cudaMemsetAsync(memory, 0, one_or_more(bytes), stream),
+                    done = cudaStreamSynchronize(stream);
   cudaStreamDestroy(stream);
   return check(asked != cudaSuccess ? asked : done, what);
 }
@@ -58,27 +67,38 @@ struct Locked {
 
 // False: they are locked already.
 Result<bool> lock_pages(std::span<std::byte> memory) {
-  const cudaError_t error = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable | cudaHostRegisterMapped);
+  const cudaError_t error = cudaHostRegister(memory.data(), memory.size(),
+                                             cudaHostRegisterPortable | cudaHostRegisterMapped);
   if (error != cudaSuccess) cudaGetLastError();
   if (error == cudaErrorHostMemoryAlreadyRegistered) return false;
-  if (const auto ok = check(error, "lock " + base::format_bytes(static_cast<double>(memory.size())) + " that peers share"); !ok) return base::fail(ok.error());
+  if (const auto ok =
+          check(error, "lock " + base::format_bytes(static_cast<double>(memory.size())) +
+                           " that peers share");
+      !ok)
+    return base::fail(ok.error());
   void* seen = nullptr;
-  if (cudaHostGetDevicePointer(&seen, memory.data(), 0) == cudaSuccess && seen == memory.data()) return true;
+  if (cudaHostGetDevicePointer(&seen, memory.data(), 0) == cudaSuccess && seen == memory.data())
+    return true;
   cudaHostUnregister(memory.data());
-  return base::fail({ProblemCode::unavailable, "cuda", "GPUs see the host's memory at other addresses than this process", "", "Choose another GPU."});
+  return base::fail({ProblemCode::unavailable, "cuda",
+                     "GPUs see the host's memory at other addresses than this process", "",
+                     "Choose another GPU."});
 }
 
 }  // namespace
 
 Result<Memory> allocate_on_gpu(int gpu, std::int64_t bytes) {
   void* memory = nullptr;
-  if (const cudaError_t error = cudaMalloc(&memory, one_or_more(bytes)); error != cudaSuccess) return base::fail(not_allocated(gpu, bytes, error));
+  if (const cudaError_t error = cudaMalloc(&memory, one_or_more(bytes)); error != cudaSuccess)
+    return base::fail(not_allocated(gpu, bytes, error));
   return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFree(gone); });
 }
 
 Result<Memory> allocate_on_host(std::int64_t bytes) {
   void* memory = nullptr;
-  const auto ok = check(cudaMallocHost(&memory, one_or_more(bytes)), "lock " + base::format_bytes(static_cast<double>(bytes)) + " of the host's memory");
+  const auto ok =
+      check(cudaMallocHost(&memory, one_or_more(bytes)),
+            "lock " + base::format_bytes(static_cast<double>(bytes)) + " of the host's memory");
   if (!ok) {
     cudaGetLastError();  // told here, and no launch's
     return base::fail(ok.error());
@@ -88,16 +108,20 @@ Result<Memory> allocate_on_host(std::int64_t bytes) {
 
 Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes) {
   return allocate_on_gpu(gpu, bytes).and_then([&](Memory memory) {
-    return clear_apart(memory.get(), bytes, "clear memory of GPU " + std::to_string(gpu)).map([&] { return memory; });
+    return clear_apart(memory.get(), bytes, "clear memory of GPU " + std::to_string(gpu)).map([&] {
+      return memory;
+    });
   });
 }
 
 Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes, std::span<const int> to) {
   for (const int other : to) {
     int reaches = other == gpu ? 1 : 0;
-    if (other != gpu && cudaDeviceCanAccessPeer(&reaches, other, gpu) != cudaSuccess) cudaGetLastError();
+    if (other != gpu && cudaDeviceCanAccessPeer(&reaches, other, gpu) != cudaSuccess)
+      cudaGetLastError();
     if (reaches == 0)
-      return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(other), "does not reach the memory of GPU " + std::to_string(gpu), "", ""});
+      return base::fail({ProblemCode::unavailable, "GPU " + std::to_string(other),
+                         "does not reach the memory of GPU " + std::to_string(gpu), "", ""});
   }
   auto memory = allocate_zeros_on_gpu(gpu, (bytes + kLentBlock - 1) / kLentBlock * kLentBlock);
   if (!memory) return base::fail(memory.error());
@@ -106,24 +130,30 @@ Result<compute::Lendable> allocate_to_lend(int gpu, std::int64_t bytes, std::spa
     cudaGetLastError();
     return base::fail(problem_of(error, "lend memory of GPU " + std::to_string(gpu)));
   }
-  return compute::Lendable{std::move(*memory), std::string(handle.reserved, sizeof handle.reserved)};
+  return compute::Lendable{std::move(*memory),
+                           std::string(handle.reserved, sizeof handle.reserved)};
 }
 
 Result<Memory> borrow(int gpu, const std::string& name) {
   cudaIpcMemHandle_t handle{};
   if (name.size() != sizeof handle.reserved)
-    return base::fail({ProblemCode::failed, "GPU " + std::to_string(gpu), "cannot borrow what has no such name", "", ""});
+    return base::fail({ProblemCode::failed, "GPU " + std::to_string(gpu),
+                       "cannot borrow what has no such name", "", ""});
   name.copy(handle.reserved, name.size());
   void* memory = nullptr;
-  const auto ok = check(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess), "borrow memory for GPU " + std::to_string(gpu));
+  const auto ok = check(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess),
+                        "borrow memory for GPU " + std::to_string(gpu));
   if (!ok) return base::fail(ok.error());
-  return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaIpcCloseMemHandle(gone); });
+  return Memory(static_cast<std::byte*>(memory),
+                [](std::byte* gone) { cudaIpcCloseMemHandle(gone); });
 }
 
 bool reaches(int gpu, const std::byte* place) {
-  if (attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, gpu) != 0) return true;  // else it may reach all, but by faults of pages
+  if (attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, gpu) != 0)
+    return true;  // else it may reach all, but by faults of pages
   cudaPointerAttributes found{};
-  if (cudaPointerGetAttributes(&found, place) == cudaSuccess) return found.type != cudaMemoryTypeUnregistered;
+  if (cudaPointerGetAttributes(&found, place) == cudaSuccess)
+    return found.type != cudaMemoryTypeUnregistered;
   cudaGetLastError();
   return false;
 }

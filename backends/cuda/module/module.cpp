@@ -7,6 +7,6 @@
 namespace module = trainyard::cuda::module;
 
 // NOLINTBEGIN(readability-identifier-naming): kModuleSymbol
-extern "C"
-    [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, module::gpus, module::make_compute, module::make_streams};
+extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{
+    TRAINYARD_VERSION, module::gpus, module::make_compute, module::make_streams};
 // NOLINTEND(readability-identifier-naming)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Elements of tensors, as a kernel computes with them: W is float for tensors of fp32 and of 16 bits, double for those of fp64. What is stored is rounded once,
-// to nearest and even.
+// Elements of tensors, as a kernel computes with them: W is float for tensors of fp32 and of 16
+// bits, double for those of fp64. What is stored is rounded once, to nearest and even.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,8 @@ ON_DEVICE T* as(const Tensor& tensor) {
 template <class T>
 ON_DEVICE T load(const std::byte* from, std::int64_t i) {
   const std::byte* const place = from + i * static_cast<std::int64_t>(sizeof(T));
-  if (reinterpret_cast<std::uintptr_t>(place) % alignof(T) == 0) return *reinterpret_cast<const T*>(place);
+  if (reinterpret_cast<std::uintptr_t>(place) % alignof(T) == 0)
+    return *reinterpret_cast<const T*>(place);
   T value;
   memcpy(&value, place, sizeof(T));
   return value;
@@ -34,7 +35,8 @@ ON_DEVICE T load(const std::byte* from, std::int64_t i) {
 template <class T>
 ON_DEVICE void store(std::byte* to, std::int64_t i, T value) {
   std::byte* const place = to + i * static_cast<std::int64_t>(sizeof(T));
-  if (reinterpret_cast<std::uintptr_t>(place) % alignof(T) == 0) *reinterpret_cast<T*>(place) = value;
+  if (reinterpret_cast<std::uintptr_t>(place) % alignof(T) == 0)
+    *reinterpret_cast<T*>(place) = value;
   else memcpy(place, &value, sizeof(T));
 }
 
@@ -56,8 +58,12 @@ ON_DEVICE void put(const Tensor& tensor, std::int64_t i, W value) {
   using compute::compression::Fp16;
   switch (tensor.dtype) {
     case DType::fp64: as<double>(tensor)[i] = value; return;
-    case DType::bf16: as<std::uint16_t>(tensor)[i] = Bf16::encode(static_cast<float>(value)); return;
-    case DType::fp16: as<std::uint16_t>(tensor)[i] = Fp16::encode(static_cast<float>(value)); return;
+    case DType::bf16:
+      as<std::uint16_t>(tensor)[i] = Bf16::encode(static_cast<float>(value));
+      return;
+    case DType::fp16:
+      as<std::uint16_t>(tensor)[i] = Fp16::encode(static_cast<float>(value));
+      return;
     default: as<float>(tensor)[i] = static_cast<float>(value);
   }
 }
@@ -75,9 +81,11 @@ ON_DEVICE void knowing_dtype(const Tensor& tensor, const Body& body) {
   }
 }
 
-// use(c, number c) of `count` numbers from `first` on, shared out among a team: some are on their way before the first of them is used.
+// use(c, number c) of `count` numbers from `first` on, shared out among a team: some are on their
+// way before the first of them is used.
 template <class W, class Use>
-ON_DEVICE void for_row(const Team& team, const Tensor& tensor, std::int64_t first, std::int64_t count, const Use& use) {
+ON_DEVICE void for_row(const Team& team, const Tensor& tensor, std::int64_t first,
+                       std::int64_t count, const Use& use) {
   constexpr int ahead = 4;
   knowing_dtype<W>(tensor, [&](const Tensor& known) {
     std::int64_t c = team.rank;
@@ -105,7 +113,11 @@ ON_DEVICE W slope(Activation activation, W output) {
   return 1;
 }
 
-ON_DEVICE constexpr std::int64_t channels_of(const Tensor& tensor) { return tensor.shape[tensor.shape.dimensions - 1]; }
-constexpr std::int64_t parts(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }  // how many, the last may be shorter
+ON_DEVICE constexpr std::int64_t channels_of(const Tensor& tensor) {
+  return tensor.shape[tensor.shape.dimensions - 1];
+}
+constexpr std::int64_t parts(std::int64_t whole, std::int64_t part) {
+  return (whole + part - 1) / part;
+}  // how many, the last may be shorter
 
 }  // namespace trainyard::cuda

@@ -30,9 +30,11 @@ struct Field {                    // nvmlFieldValue_t
   int type = 0, error = 0;
   unsigned long long value = 0;
 };
-constexpr unsigned kLinksSent = 138, kLinksReceived = 139;  // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, _RX: KiB since the driver was loaded
-constexpr unsigned kAllLinks = ~0U;                         // as a scope: their sum
-constexpr unsigned kMostLinks = 18;                         // NVML_NVLINK_MAX_LINKS
+constexpr unsigned kLinksSent = 138,
+                   kLinksReceived = 139;  // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
+                                          // _RX: KiB since the driver was loaded
+constexpr unsigned kAllLinks = ~0U;       // as a scope: their sum
+constexpr unsigned kMostLinks = 18;       // NVML_NVLINK_MAX_LINKS
 
 struct Functions {
   int (*initialise)() = nullptr;
@@ -44,9 +46,10 @@ struct Functions {
   int (*power)(Handle, unsigned*) = nullptr;         // milliwatts
   int (*traffic)(Handle, int, unsigned*) = nullptr;  // of a Counter, KB/s
   int (*fields)(Handle, int, Field*) = nullptr;      // null: of a driver before NVLink
-  int (*generation)(Handle, unsigned*) = nullptr;    // of PCIe, at most; null of an old driver, as those that follow
-  int (*width)(Handle, unsigned*) = nullptr;         // lanes of PCIe, at most
-  int (*link)(Handle, unsigned, int*) = nullptr;     // whether an NVLink is up
+  int (*generation)(Handle, unsigned*) =
+      nullptr;  // of PCIe, at most; null of an old driver, as those that follow
+  int (*width)(Handle, unsigned*) = nullptr;      // lanes of PCIe, at most
+  int (*link)(Handle, unsigned, int*) = nullptr;  // whether an NVLink is up
 };
 
 }  // namespace nvml
@@ -83,7 +86,8 @@ Result<nvml::Functions> functions_of(const std::string& library) {
 
 }  // namespace
 
-static Problem refused(const nvml::Functions& driver, const std::string& library, const std::string& what, int error) {
+static Problem refused(const nvml::Functions& driver, const std::string& library,
+                       const std::string& what, int error) {
   return {ProblemCode::unavailable, library, what + ": " + driver.error(error), "", kAdvice};
 }
 
@@ -91,11 +95,13 @@ static Problem refused(const nvml::Functions& driver, const std::string& library
 static std::string links_said(const nvml::Functions& driver, nvml::Handle gpu) {
   std::string said;
   unsigned generation = 0, lanes = 0, up = 0;
-  if (driver.generation != nullptr && driver.width != nullptr && driver.generation(gpu, &generation) == 0 && driver.width(gpu, &lanes) == 0)
+  if (driver.generation != nullptr && driver.width != nullptr &&
+      driver.generation(gpu, &generation) == 0 && driver.width(gpu, &lanes) == 0)
     said = "PCIe " + std::to_string(generation) + ".0 x" + std::to_string(lanes);
   for (unsigned link = 0; driver.link != nullptr && link < nvml::kMostLinks; ++link)
     if (int is_up = 0; driver.link(gpu, link, &is_up) == 0 && is_up != 0) ++up;
-  if (up > 0) said += (said.empty() ? "" : ", ") + std::to_string(up) + (up == 1 ? " NVLink" : " NVLinks");
+  if (up > 0)
+    said += (said.empty() ? "" : ", ") + std::to_string(up) + (up == 1 ? " NVLink" : " NVLinks");
   return said;
 }
 
@@ -131,22 +137,30 @@ struct GpuMeter::Watch {
     return driver.traffic(gpu, which, &kilobytes) == 0 ? 1e3 * kilobytes : 0;
   }
 
-  // What crossed links to other GPUs since the look before; nothing at the first, and of a GPU that has none.
+  // What crossed links to other GPUs since the look before; nothing at the first, and of a GPU that
+  // has none.
   std::optional<compute::Rates> links() {
-    std::array<nvml::Field, 2> found{nvml::Field{nvml::kLinksReceived, nvml::kAllLinks}, nvml::Field{nvml::kLinksSent, nvml::kAllLinks}};
-    if (driver.fields == nullptr || driver.fields(gpu, 2, found.data()) != 0 || found[0].error != 0 || found[1].error != 0) return std::nullopt;
+    std::array<nvml::Field, 2> found{nvml::Field{nvml::kLinksReceived, nvml::kAllLinks},
+                                     nvml::Field{nvml::kLinksSent, nvml::kAllLinks}};
+    if (driver.fields == nullptr || driver.fields(gpu, 2, found.data()) != 0 ||
+        found[0].error != 0 || found[1].error != 0)
+      return std::nullopt;
     const Crossed now{std::chrono::steady_clock::now(), found[0].value, found[1].value};
     const auto before = std::exchange(crossed, now);
     if (!before) return std::nullopt;
     const double seconds = std::chrono::duration<double>(now.at - before->at).count();
-    const auto rate = [&](unsigned long long from, unsigned long long to) { return 1024.0 * static_cast<double>(std::max(from, to) - from) / seconds; };
+    const auto rate = [&](unsigned long long from, unsigned long long to) {
+      return 1024.0 * static_cast<double>(std::max(from, to) - from) / seconds;
+    };
     return compute::Rates{rate(before->received, now.received), rate(before->sent, now.sent)};
   }
 
   DeviceUse look() {
     DeviceUse use;
-    if (nvml::Utilization found{}; driver.utilization(gpu, &found) == 0) use.busy = found.gpu / 100.0;
-    if (nvml::MemoryInfo found{}; driver.memory(gpu, &found) == 0) use.memory_bytes = static_cast<std::int64_t>(found.used);
+    if (nvml::Utilization found{}; driver.utilization(gpu, &found) == 0)
+      use.busy = found.gpu / 100.0;
+    if (nvml::MemoryInfo found{}; driver.memory(gpu, &found) == 0)
+      use.memory_bytes = static_cast<std::int64_t>(found.used);
     if (unsigned milliwatts = 0; driver.power(gpu, &milliwatts) == 0) use.watts = milliwatts / 1e3;
     use.bus = {traffic(nvml::received), traffic(nvml::sent)};
     use.links = links();
@@ -166,14 +180,18 @@ struct GpuMeter::Watch {
 GpuMeter::GpuMeter(std::unique_ptr<Watch> watch) : watch_(std::move(watch)) {}
 GpuMeter::~GpuMeter() = default;
 
-Result<std::unique_ptr<GpuMeter>> GpuMeter::watch(const std::string& bus, const std::string& library) {
+Result<std::unique_ptr<GpuMeter>> GpuMeter::watch(const std::string& bus,
+                                                  const std::string& library) {
   const auto functions = functions_of(library);
   if (!functions) return base::fail(functions.error());
-  if (const int error = functions->initialise(); error != 0) return base::fail(refused(*functions, library, "does not start", error));
+  if (const int error = functions->initialise(); error != 0)
+    return base::fail(refused(*functions, library, "does not start", error));
   auto watch = std::make_unique<Watch>();
   watch->driver = *functions;
-  if (const int error = functions->by_bus(bus.c_str(), &watch->gpu); error != 0) return base::fail(refused(*functions, library, "GPU at " + bus, error));
-  watch->thread = std::jthread([one = watch.get()](const std::stop_token& stop) { one->follow(stop); });
+  if (const int error = functions->by_bus(bus.c_str(), &watch->gpu); error != 0)
+    return base::fail(refused(*functions, library, "GPU at " + bus, error));
+  watch->thread =
+      std::jthread([one = watch.get()](const std::stop_token& stop) { one->follow(stop); });
   return std::unique_ptr<GpuMeter>(new GpuMeter(std::move(watch)));
 }
 

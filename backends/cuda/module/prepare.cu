@@ -38,7 +38,8 @@ bool is_double(const OneOp& op) {
 bool is_double(const compute::WeightedSum& op) { return op.output.dtype == DType::fp64; }
 bool is_double(const compute::PoolBackward& op) { return op.output_gradient.dtype == DType::fp64; }
 
-// An op that needs no memory beside its tensors, one that needs some, and one that is made of parts.
+// An op that needs no memory beside its tensors, one that needs some, and one that is made of
+// parts.
 template <class W, class OneOp>
 Result<Run> make_any(Device& device, const OneOp& op) {
   if constexpr (requires { make<W>(device, op); }) {
@@ -55,25 +56,35 @@ Result<Run> make_any(Device& device, const OneOp& op) {
 template <class W>
 Result<Run> make_any(Device&, const compute::WeightedSum& op) {
   if (op.inputs.size() > Weighted::kMost)
-    return base::fail({base::ProblemCode::bad_input, "weighted_sum", "has " + std::to_string(op.inputs.size()) + " inputs",
+    return base::fail({base::ProblemCode::bad_input, "weighted_sum",
+                       "has " + std::to_string(op.inputs.size()) + " inputs",
                        "at most " + std::to_string(Weighted::kMost) + " on this device", ""});
   Weighted all;
   all.output = op.output;
-  for (std::size_t k = 0; k < op.inputs.size(); ++k, ++all.count) all.inputs[k] = op.inputs[k], all.weights[k] = op.weights[k];
+  for (std::size_t k = 0; k < op.inputs.size(); ++k, ++all.count)
+    all.inputs[k] = op.inputs[k], all.weights[k] = op.weights[k];
   return run_of<W>(all);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op) {
-  if (const auto fits = compute::validate(op, [&](const std::byte* place) { return device.reaches(place); }); !fits) return base::fail(fits.error());
-  auto made = std::visit([&](const auto& one) { return is_double(one) ? make_any<double>(device, one) : make_any<float>(device, one); }, op);
+  if (const auto fits =
+          compute::validate(op, [&](const std::byte* place) { return device.reaches(place); });
+      !fits)
+    return base::fail(fits.error());
+  auto made = std::visit(
+      [&](const auto& one) {
+        return is_double(one) ? make_any<double>(device, one) : make_any<float>(device, one);
+      },
+      op);
   if (!made) return base::fail(made.error());
   return std::make_unique<StreamKernel>(std::move(*made));
 }
 
 // As many at once as a kernel takes; what follows is added to their sum, in the same order.
-void sum(Stream& stream, DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+void sum(Stream& stream, DType dtype, std::byte* destination,
+         std::span<const std::byte* const> sources, std::int64_t elements) {
   if (sources.size() > kMostSources) {
     sum(stream, dtype, destination, sources.first(kMostSources), elements);
     std::vector<const std::byte*> rest{destination};
@@ -84,9 +95,14 @@ void sum(Stream& stream, DType dtype, std::byte* destination, std::span<const st
   for (const std::byte* const source : sources) all.place[all.count++] = source;
   if (dtype == DType::fp32) add<float>(stream, destination, all, elements, Plus<float>());
   if (dtype == DType::fp64) add<double>(stream, destination, all, elements, Plus<double>());
-  if (dtype == DType::int32) add<std::uint32_t>(stream, destination, all, elements, Plus<std::uint32_t>());
-  if (dtype == DType::fp16) add<std::uint16_t>(stream, destination, all, elements, PlusOfHalves<compute::compression::Fp16>());
-  if (dtype == DType::bf16) add<std::uint16_t>(stream, destination, all, elements, PlusOfHalves<compute::compression::Bf16>());
+  if (dtype == DType::int32)
+    add<std::uint32_t>(stream, destination, all, elements, Plus<std::uint32_t>());
+  if (dtype == DType::fp16)
+    add<std::uint16_t>(stream, destination, all, elements,
+                       PlusOfHalves<compute::compression::Fp16>());
+  if (dtype == DType::bf16)
+    add<std::uint16_t>(stream, destination, all, elements,
+                       PlusOfHalves<compute::compression::Bf16>());
 }
 
 void decode(Stream& stream, const Tensor& to, const std::uint8_t* bytes, const float* value_of) {

@@ -24,16 +24,18 @@ class StreamKernel final : public compute::Kernel {
   Run run_;
 };
 
-// The kernel of an op, for queues that are StreamQueues. Problems: as compute::validate says, memory of the device that there is not, what the device cannot
-// do.
+// The kernel of an op, for queues that are StreamQueues. Problems: as compute::validate says,
+// memory of the device that there is not, what the device cannot do.
 base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op);
 
-// Compute::sum. Sources and destination are memory of the device, at any address; the destination is none of the sources after the first kMostSources, which
-// are as many as one kernel adds.
+// Compute::sum. Sources and destination are memory of the device, at any address; the destination
+// is none of the sources after the first kMostSources, which are as many as one kernel adds.
 inline constexpr std::size_t kMostSources = 128;
-void sum(Stream& stream, compute::DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements);
+void sum(Stream& stream, compute::DType dtype, std::byte* destination,
+         std::span<const std::byte* const> sources, std::int64_t elements);
 
 // Compute::load_bytes, of what the device reaches. The tensor is of floating numbers.
-void decode(Stream& stream, const compute::Tensor& to, const std::uint8_t* bytes, const float* value_of);
+void decode(Stream& stream, const compute::Tensor& to, const std::uint8_t* bytes,
+            const float* value_of);
 
 }  // namespace trainyard::cuda

@@ -23,8 +23,9 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
-// What cuBLASLt may count on: the largest power of 2 that divides the address, up to the 16 bytes that loads want. More might choose another algorithm, and
-// other roundings, by where a tensor happens to lie.
+// What cuBLASLt may count on: the largest power of 2 that divides the address, up to the 16 bytes
+// that loads want. More might choose another algorithm, and other roundings, by where a tensor
+// happens to lie.
 std::uint32_t alignment_of(const Tensor& tensor) {
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) | 16U;
   return static_cast<std::uint32_t>(address & (~address + 1));
@@ -32,19 +33,25 @@ std::uint32_t alignment_of(const Tensor& tensor) {
 
 std::shared_ptr<cublasLtMatmulDescOpaque_t> make_operation(const Product& p) {
   cublasLtMatmulDesc_t operation = nullptr;
-  if (p.result.dtype == DType::fp64) cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_64F, CUDA_R_64F);
-  else cublasLtMatmulDescCreate(&operation, p.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  if (p.result.dtype == DType::fp64)
+    cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_64F, CUDA_R_64F);
+  else
+    cublasLtMatmulDescCreate(&operation, p.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                             CUDA_R_32F);
   return {operation, cublasLtMatmulDescDestroy};
 }
 
-std::shared_ptr<cublasLtMatrixLayoutOpaque_t> make_layout(const Tensor& tensor, std::int64_t rows, std::int64_t columns) {
+std::shared_ptr<cublasLtMatrixLayoutOpaque_t> make_layout(const Tensor& tensor, std::int64_t rows,
+                                                          std::int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
-  cublasLtMatrixLayoutCreate(&layout, type_of(tensor.dtype), static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), rows);
+  cublasLtMatrixLayoutCreate(&layout, type_of(tensor.dtype), static_cast<std::uint64_t>(rows),
+                             static_cast<std::uint64_t>(columns), rows);
   return {layout, cublasLtMatrixLayoutDestroy};
 }
 
 template <class Value>
-void set(const std::shared_ptr<cublasLtMatmulDescOpaque_t>& operation, cublasLtMatmulDescAttributes_t which, const Value& value) {
+void set(const std::shared_ptr<cublasLtMatmulDescOpaque_t>& operation,
+         cublasLtMatmulDescAttributes_t which, const Value& value) {
   cublasLtMatmulDescSetAttribute(operation.get(), which, &value, sizeof value);
 }
 
@@ -54,7 +61,8 @@ cublasLtEpilogue_t epilogue_of(const Product& p) {
   return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
 }
 
-// cuBLASLt counts column by column: there a matrix of ours is its transposed, and result^T [n,m] = right^T left^T. So its A is our right, its B our left.
+// cuBLASLt counts column by column: there a matrix of ours is its transposed, and result^T [n,m] =
+// right^T left^T. So its A is our right, its B our left.
 struct Call {
   std::shared_ptr<cublasLtMatmulDescOpaque_t> operation;
   std::shared_ptr<cublasLtMatrixLayoutOpaque_t> a, b, c;
@@ -62,8 +70,10 @@ struct Call {
 };
 
 Call describe(const Product& p) {
-  Call call{make_operation(p), make_layout(p.right, p.right_transposed ? p.k : p.n, p.right_transposed ? p.n : p.k),
-            make_layout(p.left, p.left_transposed ? p.m : p.k, p.left_transposed ? p.k : p.m), make_layout(p.result, p.n, p.m)};
+  Call call{make_operation(p),
+            make_layout(p.right, p.right_transposed ? p.k : p.n, p.right_transposed ? p.n : p.k),
+            make_layout(p.left, p.left_transposed ? p.m : p.k, p.left_transposed ? p.k : p.m),
+            make_layout(p.result, p.n, p.m)};
   set(call.operation, CUBLASLT_MATMUL_DESC_TRANSA, p.right_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(call.operation, CUBLASLT_MATMUL_DESC_TRANSB, p.left_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(call.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
@@ -78,9 +88,13 @@ std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> preference_of(const Product& p
   cublasLtMatmulPreference_t made = nullptr;
   cublasLtMatmulPreferenceCreate(&made);
   const std::uint64_t room = Workspace::kBytes;
-  cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
-  const std::uint32_t sums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;  // where k is split, its parts are added in fp32, whatever the result is rounded to
-  cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums, sizeof sums);
+  cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room,
+                                       sizeof room);
+  const std::uint32_t sums =
+      CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;  // where k is split, its parts are added in fp32,
+                                               // whatever the result is rounded to
+  cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums,
+                                       sizeof sums);
   const auto align = [&](cublasLtMatmulPreferenceAttributes_t which, const Tensor& tensor) {
     const std::uint32_t bytes = alignment_of(tensor);
     cublasLtMatmulPreferenceSetAttribute(made, which, &bytes, sizeof bytes);
@@ -94,8 +108,9 @@ std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> preference_of(const Product& p
 
 Problem refused(const Product& p, cublasStatus_t status) {
   return {ProblemCode::failed, "cuda",
-          "cuBLASLt has no product of [" + std::to_string(p.m) + ", " + std::to_string(p.k) + "] and [" + std::to_string(p.k) + ", " + std::to_string(p.n) +
-              "] in " + std::string(base::name_of(p.left.dtype)) + " (" + cublasLtGetStatusName(status) + ")",
+          "cuBLASLt has no product of [" + std::to_string(p.m) + ", " + std::to_string(p.k) +
+              "] and [" + std::to_string(p.k) + ", " + std::to_string(p.n) + "] in " +
+              std::string(base::name_of(p.left.dtype)) + " (" + cublasLtGetStatusName(status) + ")",
           "", ""};
 }
 
@@ -103,8 +118,11 @@ Problem refused(const Product& p, cublasStatus_t status) {
 
 Result<std::unique_ptr<Products>> Products::make(Device& device) {
   std::unique_ptr<Products> products(new Products);
-  if (const cublasStatus_t status = cublasLtCreate(&products->handle_); status != CUBLAS_STATUS_SUCCESS)
-    return base::fail({ProblemCode::unavailable, "cuda", std::string("cannot start cuBLASLt (") + cublasLtGetStatusName(status) + ")", "", ""});
+  if (const cublasStatus_t status = cublasLtCreate(&products->handle_);
+      status != CUBLAS_STATUS_SUCCESS)
+    return base::fail({ProblemCode::unavailable, "cuda",
+                       std::string("cannot start cuBLASLt (") + cublasLtGetStatusName(status) + ")",
+                       "", ""});
   auto memory = device.allocate(Workspace::kBytes);
   if (!memory) return base::fail(memory.error());
   products->workspace_.memory = std::move(*memory);
@@ -119,17 +137,21 @@ Result<Run> Products::product(const Product& p) {
   Call call = describe(p);
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, call.operation.get(), call.a.get(), call.b.get(), call.c.get(), call.c.get(),
-                                                               preference_of(p).get(), 1, &found, &count);
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle_, call.operation.get(), call.a.get(), call.b.get(), call.c.get(), call.c.get(),
+      preference_of(p).get(), 1, &found, &count);
   if (status != CUBLAS_STATUS_SUCCESS || count == 0) return base::fail(refused(p, status));
   call.algorithm = found.algo;
-  return Run([handle = handle_, call = std::move(call), p, room = workspace_.memory](Stream& stream) {
+  return Run([handle = handle_, call = std::move(call), p,
+              room = workspace_.memory](Stream& stream) {
     const double one = 1, add = p.accumulates ? 1 : 0;
     const float one_float = 1, add_float = p.accumulates ? 1.0F : 0.0F;
     const bool of_doubles = p.result.dtype == DType::fp64;
-    const cublasStatus_t made = cublasLtMatmul(handle, call.operation.get(), of_doubles ? static_cast<const void*>(&one) : &one_float, p.right.data,
-                                               call.a.get(), p.left.data, call.b.get(), of_doubles ? static_cast<const void*>(&add) : &add_float, p.result.data,
-                                               call.c.get(), p.result.data, call.c.get(), &call.algorithm, room.get(), Workspace::kBytes, stream.handle);
+    const cublasStatus_t made = cublasLtMatmul(
+        handle, call.operation.get(), of_doubles ? static_cast<const void*>(&one) : &one_float,
+        p.right.data, call.a.get(), p.left.data, call.b.get(),
+        of_doubles ? static_cast<const void*>(&add) : &add_float, p.result.data, call.c.get(),
+        p.result.data, call.c.get(), &call.algorithm, room.get(), Workspace::kBytes, stream.handle);
     if (made != CUBLAS_STATUS_SUCCESS && !stream.refused) stream.refused = refused(p, made);
   });
 }

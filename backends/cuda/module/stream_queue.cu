@@ -4,13 +4,20 @@
 
 namespace trainyard::cuda::module {
 
-base::Result<std::unique_ptr<GpuQueue>> GpuQueue::make(int gpu, std::shared_ptr<const FirstError> beside) {
+base::Result<std::unique_ptr<GpuQueue>> GpuQueue::make(int gpu,
+                                                       std::shared_ptr<const FirstError> beside) {
   std::unique_ptr<GpuQueue> queue(new GpuQueue(gpu));
   queue->beside_ = std::move(beside);
-  if (const auto ok = check(cudaSetDevice(gpu), "use GPU " + std::to_string(gpu)); !ok) return base::fail(ok.error());
-  if (const auto ok = check(cudaStreamCreateWithFlags(&queue->stream_.handle, cudaStreamNonBlocking), "make a stream"); !ok) return base::fail(ok.error());
+  if (const auto ok = check(cudaSetDevice(gpu), "use GPU " + std::to_string(gpu)); !ok)
+    return base::fail(ok.error());
+  if (const auto ok =
+          check(cudaStreamCreateWithFlags(&queue->stream_.handle, cudaStreamNonBlocking),
+                "make a stream");
+      !ok)
+    return base::fail(ok.error());
   for (cudaEvent_t& event : queue->events_)
-    if (const auto ok = check(cudaEventCreate(&event), "make an event"); !ok) return base::fail(ok.error());
+    if (const auto ok = check(cudaEventCreate(&event), "make an event"); !ok)
+      return base::fail(ok.error());
   return queue;
 }
 
@@ -60,7 +67,8 @@ void GpuQueue::next_mark(const Place& next) {
 
 // After an error nothing runs any more: then every mark counts as reached, and state() says why.
 bool GpuQueue::reached(std::uint64_t mark) {
-  if (mark <= reached_ || error_.get() != cudaSuccess || is_broken() || mark + kEvents <= marks_) return true;
+  if (mark <= reached_ || error_.get() != cudaSuccess || is_broken() || mark + kEvents <= marks_)
+    return true;
   error_.note(cudaPeekAtLastError());
   const Place& at = place(mark);
   const cudaError_t now = cudaEventQuery(at.event);
@@ -76,7 +84,9 @@ bool GpuQueue::reached(std::uint64_t mark) {
 
 bool GpuQueue::is_of_this_launch(const Place& of_graph) {
   float milliseconds = 0;
-  if (cudaEventElapsedTime(&milliseconds, place(of_graph.before).event, of_graph.event) == cudaSuccess) return milliseconds > 0;
+  if (cudaEventElapsedTime(&milliseconds, place(of_graph.before).event, of_graph.event) ==
+      cudaSuccess)
+    return milliseconds > 0;
   cudaGetLastError();  // the mark before the graph is not reached yet
   return false;
 }
@@ -84,7 +94,8 @@ bool GpuQueue::is_of_this_launch(const Place& of_graph) {
 std::int64_t GpuQueue::between(std::uint64_t mark, std::uint64_t later) {
   float milliseconds = 0;
   if (mark >= later || later + kEvents / 2 <= marks_ || is_broken()) return 0;
-  if (cudaEventElapsedTime(&milliseconds, place(mark).event, place(later).event) == cudaSuccess) return static_cast<std::int64_t>(milliseconds * 1e6);
+  if (cudaEventElapsedTime(&milliseconds, place(mark).event, place(later).event) == cudaSuccess)
+    return static_cast<std::int64_t>(milliseconds * 1e6);
   cudaGetLastError();
   return 0;
 }

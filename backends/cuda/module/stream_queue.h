@@ -24,11 +24,14 @@ class FirstError {
   std::atomic<cudaError_t> first_ = cudaSuccess;
 };
 
-// A stream, and an event for each of the last marks: its own, or one that a graph records. A mark whose place is taken again is waited for.
+// A stream, and an event for each of the last marks: its own, or one that a graph records. A mark
+// whose place is taken again is waited for.
 class GpuQueue final : public StreamQueue {
  public:
-  // `beside`: what went wrong with what its rank asked of the GPU beside queues, as copies; may be null.
-  static base::Result<std::unique_ptr<GpuQueue>> make(int gpu, std::shared_ptr<const FirstError> beside = nullptr);
+  // `beside`: what went wrong with what its rank asked of the GPU beside queues, as copies; may be
+  // null.
+  static base::Result<std::unique_ptr<GpuQueue>> make(
+      int gpu, std::shared_ptr<const FirstError> beside = nullptr);
   // One that could not be made: its state says why, and nothing is waited for.
   static std::unique_ptr<GpuQueue> broken(int gpu, base::Problem why);
   ~GpuQueue() override;
@@ -39,17 +42,21 @@ class GpuQueue final : public StreamQueue {
   std::int64_t between(std::uint64_t mark, std::uint64_t later) override;
   base::Result<void> state() override;
 
-  // A graph that records these events, one after the other, each at a mark of its own, and one mark more at its end. The first one is returned; all of them are
-  // at most half as many as there are places.
+  // A graph that records these events, one after the other, each at a mark of its own, and one mark
+  // more at its end. The first one is returned; all of them are at most half as many as there are
+  // places.
   std::uint64_t launch(cudaGraphExec_t graph, std::span<const cudaEvent_t> events);
 
  private:
   static constexpr std::size_t kEvents = 128;
 
-  // The event of a mark. That of a graph may still be as the launch before left it: it counts from when it is later than the mark before the graph.
+  // The event of a mark. That of a graph may still be as the launch before left it: it counts from
+  // when it is later than the mark before the graph.
   struct Place {
     cudaEvent_t event = nullptr;
-    std::uint64_t before = 0, end = 0;  // marks before the graph and at its end; both 0: the event is the queue's own
+    std::uint64_t
+        before = 0,
+        end = 0;  // marks before the graph and at its end; both 0: the event is the queue's own
   };
 
   explicit GpuQueue(int gpu) : gpu_(gpu) {}

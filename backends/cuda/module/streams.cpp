@@ -18,17 +18,22 @@ class GpuStreams final : public compute::Streams {
   GpuStreams(const GpuStreams&) = delete;
   GpuStreams& operator=(const GpuStreams&) = delete;
 
-  base::Result<void> enter() override { return check(cudaSetDevice(number_), "use GPU " + std::to_string(number_)); }
+  base::Result<void> enter() override {
+    return check(cudaSetDevice(number_), "use GPU " + std::to_string(number_));
+  }
 
   // It does not wait for the stream that a program has without asking for it.
   base::Result<void*> stream() override {
     cudaStream_t stream = nullptr;
-    if (auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream"); !ok) return base::fail(ok.error());
+    if (auto ok = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
+        !ok)
+      return base::fail(ok.error());
     return streams_.emplace_back(stream);
   }
 
   base::Result<void> then(void* stream, void (*done)(void*), void* of) override {
-    return check(cudaLaunchHostFunc(static_cast<cudaStream_t>(stream), done, of), "ask when a stream is through");
+    return check(cudaLaunchHostFunc(static_cast<cudaStream_t>(stream), done, of),
+                 "ask when a stream is through");
   }
 
   void finish(void* stream) override { cudaStreamSynchronize(static_cast<cudaStream_t>(stream)); }

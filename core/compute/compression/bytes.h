@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers at any address: what a socket received lies where it came, and a rank's part of what is gathered begins anywhere.
+// Numbers at any address: what a socket received lies where it came, and a rank's part of what is
+// gathered begins anywhere.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fp16 and bf16: every number rounded to 16 bits. Sums are carried in fp32 and rounded to 16 bits after each addition, so that every
-// algorithm that adds in one order gives the same bits, whatever was added up where.
+// fp16 and bf16: every number rounded to 16 bits. Sums are carried in fp32 and rounded to 16 bits
+// after each addition, so that every algorithm that adds in one order gives the same bits, whatever
+// was added up where.
 #pragma once
 
 #include <span>
@@ -13,7 +14,8 @@ namespace trainyard::compute::compression {
 
 template <class Half>
 void decode_cast(const std::byte* encoded, float* gradient, std::int64_t elements) {
-  for (std::int64_t i = 0; i < elements; ++i) gradient[i] = Half::decode(load<std::uint16_t>(encoded, i));
+  for (std::int64_t i = 0; i < elements; ++i)
+    gradient[i] = Half::decode(load<std::uint16_t>(encoded, i));
 }
 
 template <class Half>
@@ -30,12 +32,15 @@ void encode_cast(Gradient& gradient, std::byte* encoded) {
 
 // As compute::Compute::sum.
 template <class Half>
-void sum_cast(std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+void sum_cast(std::byte* destination, std::span<const std::byte* const> sources,
+              std::int64_t elements) {
   in_blocks(elements, [&](std::int64_t first, std::int64_t count) {
     std::uint16_t sum[kBlock];
     std::memcpy(sum, sources[0] + 2 * first, static_cast<std::size_t>(2 * count));
     for (const std::byte* source : sources.subspan(1))
-      for (std::int64_t i = 0; i < count; ++i) sum[i] = Half::encode(Half::decode(sum[i]) + Half::decode(load<std::uint16_t>(source, first + i)));
+      for (std::int64_t i = 0; i < count; ++i)
+        sum[i] = Half::encode(Half::decode(sum[i]) +
+                              Half::decode(load<std::uint16_t>(source, first + i)));
     std::memcpy(destination + 2 * first, sum, static_cast<std::size_t>(2 * count));
   });
 }

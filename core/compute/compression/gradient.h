@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a scheme encodes: the gradient, or with error feedback the residual of the steps before plus the gradient, kept where the residual
-// lies. What is not sent stays there. Without a residual nothing is kept; either way its squared norm is counted.
+// What a scheme encodes: the gradient, or with error feedback the residual of the steps before plus
+// the gradient, kept where the residual lies. What is not sent stays there. Without a residual
+// nothing is kept; either way its squared norm is counted.
 //
-// Schemes work in blocks that stay in the nearest cache, and their loops choose by value, without branches, so that they are vectorised.
+// Schemes work in blocks that stay in the nearest cache, and their loops choose by value, without
+// branches, so that they are vectorised.
 #pragma once
 
 #include <algorithm>
@@ -21,20 +23,26 @@ inline constexpr std::int64_t kBlock = kScaled;
 // `work`(first, count): `count` numbers from `first` on, kBlock but for the last.
 template <class Work>
 void in_blocks(std::int64_t elements, const Work& work) {
-  for (std::int64_t first = 0; first < elements; first += kBlock) work(first, std::min(kBlock, elements - first));
+  for (std::int64_t first = 0; first < elements; first += kBlock)
+    work(first, std::min(kBlock, elements - first));
 }
 
 // As a whole number that grows with the magnitude; Inf is above all numbers, and NaN above Inf.
-constexpr std::int32_t magnitude(float value) { return std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF; }
-inline constexpr float kInf = std::numeric_limits<float>::infinity(), kNoNumber = std::numeric_limits<float>::quiet_NaN();
+constexpr std::int32_t magnitude(float value) {
+  return std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF;
+}
+inline constexpr float kInf = std::numeric_limits<float>::infinity(),
+                       kNoNumber = std::numeric_limits<float>::quiet_NaN();
 constexpr bool is_finite(float value) { return magnitude(value) < magnitude(kInf); }
 
 inline std::int32_t greatest_magnitude(const float* values, std::int64_t count) {
   std::array<std::int32_t, 16> greatest{};
   const std::int64_t even = count / 16 * 16;
   for (std::int64_t i = 0; i < even; i += 16)
-    for (std::size_t j = 0; j < 16; ++j) greatest[j] = std::max(greatest[j], magnitude(values[i + static_cast<std::int64_t>(j)]));
-  for (std::int64_t i = even; i < count; ++i) greatest[0] = std::max(greatest[0], magnitude(values[i]));
+    for (std::size_t j = 0; j < 16; ++j)
+      greatest[j] = std::max(greatest[j], magnitude(values[i + static_cast<std::int64_t>(j)]));
+  for (std::int64_t i = even; i < count; ++i)
+    greatest[0] = std::max(greatest[0], magnitude(values[i]));
   return *std::max_element(greatest.begin(), greatest.end());
 }
 
@@ -46,7 +54,8 @@ class Sums {
   void add(const Number* values, std::int64_t count, const Of& of) {
     std::array<double, 8> sums = sums_;
     for (std::int64_t i = 0; i < count; i += 8)
-      for (std::size_t j = 0; j < 8; ++j) sums[j] += of(static_cast<double>(values[i + static_cast<std::int64_t>(j)]));
+      for (std::size_t j = 0; j < 8; ++j)
+        sums[j] += of(static_cast<double>(values[i + static_cast<std::int64_t>(j)]));
     sums_ = sums;
   }
   double total() const { return std::accumulate(sums_.begin(), sums_.end(), 0.0); }
@@ -59,28 +68,33 @@ class Gradient {
  public:
   // `residual` may be null.
   Gradient(const float* gradient, float* residual, std::int64_t elements)
-      : values_(residual != nullptr ? residual : gradient), residual_(residual), elements_(elements) {
+      : values_(residual != nullptr ? residual : gradient),
+        residual_(residual),
+        elements_(elements) {
     for (std::int64_t i = 0; residual != nullptr && i < elements; ++i) residual[i] += gradient[i];
   }
 
   std::int64_t elements() const { return elements_; }
   const float* values() const { return values_; }
 
-  // Numbers of a block were sent as `sent`. What is left of a number that is not finite is not kept: it was sent as what it is, and would
-  // spoil every later step.
+  // Numbers of a block were sent as `sent`. What is left of a number that is not finite is not
+  // kept: it was sent as what it is, and would spoil every later step.
   void sent(std::int64_t first, std::int64_t count, const float* sent) {
     std::array<float, kBlock> left;
     for (std::int64_t i = 0; i < count; ++i) left[at(i)] = values_[first + i] - sent[i];
     count_error(left, count);
-    for (std::int64_t i = 0; residual_ != nullptr && i < count; ++i) residual_[first + i] = is_finite(left[at(i)]) ? left[at(i)] : 0;
+    for (std::int64_t i = 0; residual_ != nullptr && i < count; ++i)
+      residual_[first + i] = is_finite(left[at(i)]) ? left[at(i)] : 0;
   }
 
   // Numbers of a block were sent as they are where `taken` is 1, and not at all where it is 0.
   void sent_if(std::int64_t first, std::int64_t count, const std::uint8_t* taken) {
     std::array<float, kBlock> left;
-    for (std::int64_t i = 0; i < count; ++i) left[at(i)] = values_[first + i] - (taken[i] != 0 ? values_[first + i] : 0);
+    for (std::int64_t i = 0; i < count; ++i)
+      left[at(i)] = values_[first + i] - (taken[i] != 0 ? values_[first + i] : 0);
     count_error(left, count);
-    for (std::int64_t i = 0; residual_ != nullptr && i < count; ++i) residual_[first + i] = taken[i] != 0 ? 0 : residual_[first + i];
+    for (std::int64_t i = 0; residual_ != nullptr && i < count; ++i)
+      residual_[first + i] = taken[i] != 0 ? 0 : residual_[first + i];
   }
 
   double squared_error() const { return squares_.total(); }

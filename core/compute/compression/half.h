@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fp32 to 16 bits and back, rounded to nearest, ties to even. What is too large becomes Inf; Inf and NaN stay what they are. Every case is
-// reckoned and one of them chosen, so that loops over these are vectorised.
+// fp32 to 16 bits and back, rounded to nearest, ties to even. What is too large becomes Inf; Inf
+// and NaN stay what they are. Every case is reckoned and one of them chosen, so that loops over
+// these are vectorised.
 #pragma once
 
 #include <bit>
@@ -14,17 +15,21 @@ struct Fp16 {
     const auto bits = std::bit_cast<std::int32_t>(value);
     const std::int32_t sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7FFFFFFF;
     const std::int32_t normal = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
-    const std::int32_t subnormal = std::bit_cast<std::int32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000;  // 0.5 has the last bit where it has it
-    const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal;                                          // below 2^-14
+    const std::int32_t subnormal =
+        std::bit_cast<std::int32_t>(std::bit_cast<float>(magnitude) + 0.5F) -
+        0x3F000000;  // 0.5 has the last bit where it has it
+    const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal;  // below 2^-14
     const std::int32_t rounded = number < 0x7C00 ? number : 0x7C00;
     return static_cast<std::uint16_t>(sign | rounded | (magnitude > 0x7F800000 ? 0x200 : 0));
   }
 
   static constexpr float decode(std::uint16_t half) {
-    constexpr std::int32_t bias = 0x38000000;  // 127 - 15, where fp32 has its exponent; of Inf and NaN twice
+    constexpr std::int32_t bias =
+        0x38000000;  // 127 - 15, where fp32 has its exponent; of Inf and NaN twice
     const std::int32_t sign = (half & 0x8000) << 16, magnitude = half & 0x7FFF;
     const std::int32_t normal = (magnitude << 13) + bias + (magnitude < 0x7C00 ? 0 : bias);
-    const std::int32_t subnormal = std::bit_cast<std::int32_t>(static_cast<float>(magnitude) * 0x1p-24F);
+    const std::int32_t subnormal =
+        std::bit_cast<std::int32_t>(static_cast<float>(magnitude) * 0x1p-24F);
     return std::bit_cast<float>(sign | (magnitude < 0x0400 ? subnormal : normal));
   }
 };
@@ -33,11 +38,14 @@ struct Fp16 {
 struct Bf16 {
   static constexpr std::uint16_t encode(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16, no_number = (bits >> 16) | 0x40u;
+    const std::uint32_t rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16,
+                        no_number = (bits >> 16) | 0x40u;
     return static_cast<std::uint16_t>((bits & 0x7FFFFFFFu) > 0x7F800000u ? no_number : rounded);
   }
 
-  static constexpr float decode(std::uint16_t half) { return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16); }
+  static constexpr float decode(std::uint16_t half) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
+  }
 };
 
 }  // namespace trainyard::compute::compression

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// int8: of each 1024 numbers the scale = (greatest magnitude) / 127, and q = x / scale rounded to nearest; x is decoded as q scale. Lies as
-// all scales, then all q. Where a number is not finite the scale is NaN, and so is what is decoded of all that share it.
+// int8: of each 1024 numbers the scale = (greatest magnitude) / 127, and q = x / scale rounded to
+// nearest; x is decoded as q scale. Lies as all scales, then all q. Where a number is not finite
+// the scale is NaN, and so is what is decoded of all that share it.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,14 @@ constexpr float int8_scale(std::int32_t greatest) {
   return is_finite(number) ? number / 127 : kNoNumber;
 }
 
-// Rounded to nearest, ties to even: beside 1.5 * 2^23 an fp32 has no bits for fractions. |x / scale| is 191 at most, of subnormal scales.
+// Rounded to nearest, ties to even: beside 1.5 * 2^23 an fp32 has no bits for fractions. |x /
+// scale| is 191 at most, of subnormal scales.
 constexpr std::int8_t quantise(float value, float scale) {
   constexpr float beside = 0x1.8p23F;
-  const std::int32_t q = std::bit_cast<std::int32_t>(value / scale + beside) - std::bit_cast<std::int32_t>(beside);
-  return static_cast<std::int8_t>(std::clamp<std::int16_t>(static_cast<std::int16_t>(q), -127, 127));
+  const std::int32_t q =
+      std::bit_cast<std::int32_t>(value / scale + beside) - std::bit_cast<std::int32_t>(beside);
+  return static_cast<std::int8_t>(
+      std::clamp<std::int16_t>(static_cast<std::int16_t>(q), -127, 127));
 }
 
 inline void encode_int8(Gradient& gradient, std::byte* encoded) {
@@ -39,10 +43,12 @@ inline void encode_int8(Gradient& gradient, std::byte* encoded) {
 }
 
 inline void add_int8(const std::byte* encoded, float* gradient, std::int64_t elements) {
-  const auto* const numbers = reinterpret_cast<const std::int8_t*>(encoded + 4 * scales_of(elements));
+  const auto* const numbers =
+      reinterpret_cast<const std::int8_t*>(encoded + 4 * scales_of(elements));
   in_blocks(elements, [&](std::int64_t first, std::int64_t count) {
     const auto scale = load<float>(encoded, first / kScaled);
-    for (std::int64_t i = first; i < first + count; ++i) gradient[i] += static_cast<float>(numbers[i]) * scale;
+    for (std::int64_t i = first; i < first + count; ++i)
+      gradient[i] += static_cast<float>(numbers[i]) * scale;
   });
 }
 

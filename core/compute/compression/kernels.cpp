@@ -18,7 +18,9 @@ RandomPlaces places_of(const CompressionSpec& spec, std::int64_t elements) {
 
 template <class OneOp>
 Shuffle shuffle_of(const OneOp& op) {
-  return shuffle_of_step(op.seed, op.bucket, static_cast<std::uint64_t>(*op.step.template as<double>()), op.gradient.elements());
+  return shuffle_of_step(op.seed, op.bucket,
+                         static_cast<std::uint64_t>(*op.step.template as<double>()),
+                         op.gradient.elements());
 }
 
 class Compress final : public Kernel {
@@ -26,7 +28,9 @@ class Compress final : public Kernel {
   explicit Compress(const CompressGradient& op)
       : op_(op),
         random_places_(places_of(op.spec, op.gradient.elements())),
-        magnitudes_(op.spec.kind == Scheme::top_k ? static_cast<std::size_t>(op.gradient.elements()) + 1 : 0) {}
+        magnitudes_(op.spec.kind == Scheme::top_k
+                        ? static_cast<std::size_t>(op.gradient.elements()) + 1
+                        : 0) {}
 
   void enqueue(Queue&) override {
     Gradient gradient(op_.gradient.as<float>(), op_.residual.as<float>(), op_.gradient.elements());
@@ -41,8 +45,11 @@ class Compress final : public Kernel {
       case Scheme::bf16: return encode_cast<Bf16>(gradient, encoded);
       case Scheme::int8: return encode_int8(gradient, encoded);
       case Scheme::sign: return encode_sign(gradient, encoded);
-      case Scheme::top_k: return encode_top_k(gradient, encoded, kept(op_.spec, gradient.elements()), magnitudes_);
-      case Scheme::random_k: random_places_.draw(shuffle_of(op_)); return encode_random_k(gradient, encoded, random_places_);
+      case Scheme::top_k:
+        return encode_top_k(gradient, encoded, kept(op_.spec, gradient.elements()), magnitudes_);
+      case Scheme::random_k:
+        random_places_.draw(shuffle_of(op_));
+        return encode_random_k(gradient, encoded, random_places_);
       case Scheme::none:
       case Scheme::power_sgd: return;
     }
@@ -55,18 +62,23 @@ class Compress final : public Kernel {
 
 class Decompress final : public Kernel {
  public:
-  explicit Decompress(const DecompressGradient& op) : op_(op), random_places_(places_of(op.spec, op.gradient.elements())) {}
+  explicit Decompress(const DecompressGradient& op)
+      : op_(op), random_places_(places_of(op.spec, op.gradient.elements())) {}
 
   void enqueue(Queue&) override {
     float* const gradient = op_.gradient.as<float>();
-    const std::int64_t elements = op_.gradient.elements(), part = op_.encoded.elements() / op_.parts;
+    const std::int64_t elements = op_.gradient.elements(),
+                       part = op_.encoded.elements() / op_.parts;
     switch (op_.spec.kind) {
       case Scheme::fp16: return decode_cast<Fp16>(op_.encoded.data, gradient, elements);
       case Scheme::bf16: return decode_cast<Bf16>(op_.encoded.data, gradient, elements);
-      case Scheme::random_k: random_places_.draw(shuffle_of(op_)); return decode_random_k(op_.encoded.data, gradient, random_places_);
+      case Scheme::random_k:
+        random_places_.draw(shuffle_of(op_));
+        return decode_random_k(op_.encoded.data, gradient, random_places_);
       default: std::fill_n(gradient, elements, 0.0F);
     }
-    for (std::int64_t p = 0; p < op_.parts; ++p) add(op_.encoded.data + p * part, gradient, elements);
+    for (std::int64_t p = 0; p < op_.parts; ++p)
+      add(op_.encoded.data + p * part, gradient, elements);
   }
 
  private:
@@ -82,10 +94,15 @@ class Decompress final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> kernel(const CompressGradient& op) { return std::make_unique<Compress>(op); }
-std::unique_ptr<Kernel> kernel(const DecompressGradient& op) { return std::make_unique<Decompress>(op); }
+std::unique_ptr<Kernel> kernel(const CompressGradient& op) {
+  return std::make_unique<Compress>(op);
+}
+std::unique_ptr<Kernel> kernel(const DecompressGradient& op) {
+  return std::make_unique<Decompress>(op);
+}
 
-bool sum_halves(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+bool sum_halves(DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+                std::int64_t elements) {
   if (dtype == DType::fp16) sum_cast<Fp16>(destination, sources, elements);
   if (dtype == DType::bf16) sum_cast<Bf16>(destination, sources, elements);
   return dtype == DType::fp16 || dtype == DType::bf16;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PowerSGD (Vogels, Karimireddy and Jaggi 2019, algorithms 1 and 2) of one matrix M, the gradient plus the residual, on each of n ranks:
+// PowerSGD (Vogels, Karimireddy and Jaggi 2019, algorithms 1 and 2) of one matrix M, the gradient
+// plus the residual, on each of n ranks:
 //   P = M Q', Q' being the last step's Q with columns of length 1         P is added up over ranks
 //   P^ = the columns of P made orthonormal (Gram and Schmidt), Q = M^T P^  Q is added up over ranks
 //   decoded: P^ Q^T, the sum over ranks; residual = M - P^ Q^T / n
-// so that residuals and decoded / n add up to M in the mean over ranks. A column of Q that is 0, as at first, begins anew from random
-// numbers, the same on all ranks. Sums are carried in fp64. What is not finite in M is so in all of P^ Q^T.
+// so that residuals and decoded / n add up to M in the mean over ranks. A column of Q that is 0, as
+// at first, begins anew from random numbers, the same on all ranks. Sums are carried in fp64. What
+// is not finite in M is so in all of P^ Q^T.
 #pragma once
 
 #include <algorithm>
@@ -22,26 +24,32 @@ struct Draw {
   std::uint32_t bucket = 0;
 };
 
-inline double column_length(const float* matrix, std::int64_t rows, std::int64_t columns, std::int64_t column) {
+inline double column_length(const float* matrix, std::int64_t rows, std::int64_t columns,
+                            std::int64_t column) {
   double sum = 0;
-  for (std::int64_t r = 0; r < rows; ++r) sum += static_cast<double>(matrix[r * columns + column]) * static_cast<double>(matrix[r * columns + column]);
+  for (std::int64_t r = 0; r < rows; ++r)
+    sum += static_cast<double>(matrix[r * columns + column]) *
+           static_cast<double>(matrix[r * columns + column]);
   return std::sqrt(sum);
 }
 
 // Q' from the last Q; both [columns, rank].
-inline void begin_from(const float* last, const PowerSgdBlock& block, const Draw& draw, float* guess) {
+inline void begin_from(const float* last, const PowerSgdBlock& block, const Draw& draw,
+                       float* guess) {
   const base::Random random(draw.seed, base::Purpose::compress, draw.bucket);
   for (std::int64_t k = 0; k < block.rank; ++k) {
     const double length = column_length(last, block.matrix.columns, block.rank, k);
     for (std::int64_t c = 0; c < block.matrix.columns; ++c) {
       const std::int64_t at = c * block.rank + k;
-      guess[at] = length == 0 ? static_cast<float>(random.uniform(static_cast<std::uint64_t>(block.right + at), -1, 1))
+      guess[at] = length == 0 ? static_cast<float>(random.uniform(
+                                    static_cast<std::uint64_t>(block.right + at), -1, 1))
                               : static_cast<float>(static_cast<double>(last[at]) / length);
     }
   }
 }
 
-// `work`(width, k): of the columns from k on, `width` at once, a number that the compiler knows, so that their sums stay in registers.
+// `work`(width, k): of the columns from k on, `width` at once, a number that the compiler knows, so
+// that their sums stay in registers.
 template <class Work>
 void in_columns(std::int64_t rank, const Work& work) {
   std::int64_t k = 0;
@@ -50,40 +58,51 @@ void in_columns(std::int64_t rank, const Work& work) {
 }
 
 // P = M Q'.
-inline void multiply(const float* matrix, const float* guess, const PowerSgdBlock& block, float* left) {
+inline void multiply(const float* matrix, const float* guess, const PowerSgdBlock& block,
+                     float* left) {
   const std::int64_t columns = block.matrix.columns, rank = block.rank;
   in_columns(rank, [=, &block](auto width, std::int64_t first) {
     for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
       double sums[width] = {};
       for (std::int64_t c = 0; c < columns; ++c)
-        for (std::int64_t k = 0; k < width; ++k) sums[k] += static_cast<double>(matrix[r * columns + c]) * static_cast<double>(guess[c * rank + first + k]);
-      for (std::int64_t k = 0; k < width; ++k) left[r * rank + first + k] = static_cast<float>(sums[k]);
+        for (std::int64_t k = 0; k < width; ++k)
+          sums[k] += static_cast<double>(matrix[r * columns + c]) *
+                     static_cast<double>(guess[c * rank + first + k]);
+      for (std::int64_t k = 0; k < width; ++k)
+        left[r * rank + first + k] = static_cast<float>(sums[k]);
     }
   });
 }
 
 // Q = M^T P^. `sums` is room for all of Q.
-inline void multiply_transposed(const float* matrix, const float* basis, const PowerSgdBlock& block, double* sums, float* right) {
+inline void multiply_transposed(const float* matrix, const float* basis, const PowerSgdBlock& block,
+                                double* sums, float* right) {
   const std::int64_t columns = block.matrix.columns, rank = block.rank;
   std::fill_n(sums, block.right_elements(), 0.0);
   in_columns(rank, [=, &block](auto width, std::int64_t first) {
     for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
       double row[width];
-      for (std::int64_t k = 0; k < width; ++k) row[k] = static_cast<double>(basis[r * rank + first + k]);
+      for (std::int64_t k = 0; k < width; ++k)
+        row[k] = static_cast<double>(basis[r * rank + first + k]);
       for (std::int64_t c = 0; c < columns; ++c)
-        for (std::int64_t k = 0; k < width; ++k) sums[c * rank + first + k] += static_cast<double>(matrix[r * columns + c]) * row[k];
+        for (std::int64_t k = 0; k < width; ++k)
+          sums[c * rank + first + k] += static_cast<double>(matrix[r * columns + c]) * row[k];
     }
   });
-  std::transform(sums, sums + block.right_elements(), right, [](double sum) { return static_cast<float>(sum); });
+  std::transform(sums, sums + block.right_elements(), right,
+                 [](double sum) { return static_cast<float>(sum); });
 }
 
 // Takes from column `k` what lies along column `other`, whose length is 1 or 0.
-inline void take_away(float* basis, const PowerSgdBlock& block, std::int64_t k, std::int64_t other) {
+inline void take_away(float* basis, const PowerSgdBlock& block, std::int64_t k,
+                      std::int64_t other) {
   double along = 0;
   for (std::int64_t r = 0; r < block.matrix.rows; ++r)
-    along += static_cast<double>(basis[r * block.rank + k]) * static_cast<double>(basis[r * block.rank + other]);
+    along += static_cast<double>(basis[r * block.rank + k]) *
+             static_cast<double>(basis[r * block.rank + other]);
   for (std::int64_t r = 0; r < block.matrix.rows; ++r)
-    basis[r * block.rank + k] -= static_cast<float>(along * static_cast<double>(basis[r * block.rank + other]));
+    basis[r * block.rank + k] -=
+        static_cast<float>(along * static_cast<double>(basis[r * block.rank + other]));
 }
 
 // What is left of a column beside this much of it is rounding.
@@ -104,11 +123,14 @@ inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
 }
 
 // A row of P^ Q^T.
-inline void product_row(const float* basis_row, const float* right, const PowerSgdBlock& block, double* sums) {
+inline void product_row(const float* basis_row, const float* right, const PowerSgdBlock& block,
+                        double* sums) {
   std::fill_n(sums, block.matrix.columns, 0.0);
   in_columns(block.rank, [=, &block](auto width, std::int64_t first) {
     for (std::int64_t c = 0; c < block.matrix.columns; ++c)
-      for (std::int64_t k = first; k < first + width; ++k) sums[c] += static_cast<double>(basis_row[k]) * static_cast<double>(right[c * block.rank + k]);
+      for (std::int64_t k = first; k < first + width; ++k)
+        sums[c] +=
+            static_cast<double>(basis_row[k]) * static_cast<double>(right[c * block.rank + k]);
   });
 }
 

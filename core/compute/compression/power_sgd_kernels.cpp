@@ -13,7 +13,8 @@ namespace {
 // Room for the widest block.
 std::size_t most_right_elements(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
-  for (const PowerSgdBlock& block : layout.blocks) most = std::max({most, block.right_elements(), block.rank});
+  for (const PowerSgdBlock& block : layout.blocks)
+    most = std::max({most, block.right_elements(), block.rank});
   return static_cast<std::size_t>(most);
 }
 
@@ -29,7 +30,8 @@ class Left final : public Kernel {
   explicit Left(const PowerSgdLeft& op) : op_(op), guess_(most_right_elements(op.layout)) {}
 
   void enqueue(Queue&) override {
-    const Gradient gradient(op_.gradient.as<float>(), op_.residual.as<float>(), op_.layout.elements);
+    const Gradient gradient(op_.gradient.as<float>(), op_.residual.as<float>(),
+                            op_.layout.elements);
     const float* const source = (op_.residual.empty() ? op_.gradient : op_.residual).as<float>();
     for (const PowerSgdBlock& block : op_.layout.blocks) {
       const float* const matrix = source + block.matrix.first;
@@ -58,7 +60,8 @@ class Right final : public Kernel {
       float* const basis = op_.basis.as<float>() + block.left;
       std::copy_n(op_.left.as<float>() + block.left, block.left_elements(), basis);
       make_orthonormal(basis, block);
-      multiply_transposed(op_.source.as<float>() + block.matrix.first, basis, block, sums_.data(), op_.right.as<float>() + block.right);
+      multiply_transposed(op_.source.as<float>() + block.matrix.first, basis, block, sums_.data(),
+                          op_.right.as<float>() + block.right);
     }
   }
 
@@ -73,21 +76,27 @@ class Decode final : public Kernel {
 
   void enqueue(Queue&) override {
     Sums squares;
-    for (const PowerSgdBlock& block : op_.layout.blocks) block.rank > 0 ? decode(block, squares) : take_as_it_is(block);
+    for (const PowerSgdBlock& block : op_.layout.blocks)
+      block.rank > 0 ? decode(block, squares) : take_as_it_is(block);
     // A guess that is not finite would never lead anywhere: it begins anew, as one of zeros does.
-    std::transform(op_.right.as<float>(), op_.right.as<float>() + op_.layout.right_elements, op_.guess.as<float>(),
+    std::transform(op_.right.as<float>(), op_.right.as<float>() + op_.layout.right_elements,
+                   op_.guess.as<float>(),
                    [](float value) { return is_finite(value) ? value : 0.0F; });
     *op_.squared_error.as<double>() = squares.total();
   }
 
  private:
   void take_as_it_is(const PowerSgdBlock& block) {
-    std::copy_n(op_.left.as<float>() + block.left, block.left_elements(), op_.gradient.as<float>() + block.matrix.first);
-    if (!op_.residual.empty()) std::fill_n(op_.residual.as<float>() + block.matrix.first, block.left_elements(), 0.0F);
+    std::copy_n(op_.left.as<float>() + block.left, block.left_elements(),
+                op_.gradient.as<float>() + block.matrix.first);
+    if (!op_.residual.empty())
+      std::fill_n(op_.residual.as<float>() + block.matrix.first, block.left_elements(), 0.0F);
   }
 
   void decode(const PowerSgdBlock& block, Sums& squares) {
-    const float *const basis = op_.basis.as<float>() + block.left, *const right = op_.right.as<float>() + block.right;
+    const float *const basis = op_.basis.as<float>() + block.left, *const right =
+                                                                       op_.right.as<float>() +
+                                                                       block.right;
     const std::int64_t columns = block.matrix.columns, padded = (columns + 7) / 8 * 8;
     for (std::int64_t r = 0; r < block.matrix.rows; ++r) {
       product_row(basis + r * block.rank, right, block, row_.data());
@@ -97,7 +106,8 @@ class Decode final : public Kernel {
     }
   }
 
-  // A row of what is decoded, in whose place comes what is left of it. What was to be sent lies in the residual, or else in the gradient still.
+  // A row of what is decoded, in whose place comes what is left of it. What was to be sent lies in
+  // the residual, or else in the gradient still.
   void take(std::int64_t first, std::int64_t columns) {
     float* const residual = op_.residual.empty() ? nullptr : op_.residual.as<float>() + first;
     float* const gradient = op_.gradient.as<float>() + first;
@@ -105,7 +115,8 @@ class Decode final : public Kernel {
     double* const row = row_.data();
     for (std::int64_t c = 0; c < columns; ++c) {
       const auto sum = static_cast<float>(row[c]);
-      row[c] = static_cast<double>(source[c]) - static_cast<double>(sum) / static_cast<double>(op_.ranks);
+      row[c] = static_cast<double>(source[c]) -
+               static_cast<double>(sum) / static_cast<double>(op_.ranks);
       gradient[c] = sum;
     }
     for (std::int64_t c = 0; residual != nullptr && c < columns; ++c)

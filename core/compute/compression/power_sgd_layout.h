@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PowerSGD of a bucket: which of its parameters are sent as two thin matrices, and where these lie in what travels.
+// PowerSGD of a bucket: which of its parameters are sent as two thin matrices, and where these lie
+// in what travels.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,15 @@ struct Matrix {
 
 struct PowerSgdBlock {
   Matrix matrix;
-  std::int64_t rank = 0;   // columns of the thin matrices; 0: it travels as it is, which is no longer than they would be
-  std::int64_t left = 0;   // where P [rows, rank], or the matrix itself, begins in the first collective
+  std::int64_t rank = 0;  // columns of the thin matrices; 0: it travels as it is, which is no
+                          // longer than they would be
+  std::int64_t left =
+      0;  // where P [rows, rank], or the matrix itself, begins in the first collective
   std::int64_t right = 0;  // where Q [columns, rank] begins in the second
 
-  std::int64_t left_elements() const { return rank > 0 ? matrix.rows * rank : matrix.rows * matrix.columns; }
+  std::int64_t left_elements() const {
+    return rank > 0 ? matrix.rows * rank : matrix.rows * matrix.columns;
+  }
   std::int64_t right_elements() const { return matrix.columns * rank; }
 };
 
@@ -36,7 +41,8 @@ inline PowerSgdLayout power_sgd_layout(std::span<const Matrix> matrices, std::in
   for (const Matrix& m : matrices) {
     const std::int64_t thin = std::min({rank, m.rows, m.columns});
     const bool worth = m.rows > 1 && thin * (m.rows + m.columns) < m.rows * m.columns;
-    const PowerSgdBlock& block = layout.blocks.emplace_back(PowerSgdBlock{m, worth ? thin : 0, layout.left_elements, layout.right_elements});
+    const PowerSgdBlock& block = layout.blocks.emplace_back(
+        PowerSgdBlock{m, worth ? thin : 0, layout.left_elements, layout.right_elements});
     layout.elements += m.rows * m.columns;
     layout.left_elements += block.left_elements();
     layout.right_elements += block.right_elements();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// random_k: k numbers at places that are drawn anew each step, the same on all ranks, so that only numbers travel and can be added up. They
-// are not scaled by n / k: what is not sent stays in the residual, and sent + residual = gradient + old residual, bit for bit. Where any
-// number is not finite the first that is sent is NaN, for the others might not be drawn for long.
+// random_k: k numbers at places that are drawn anew each step, the same on all ranks, so that only
+// numbers travel and can be added up. They are not scaled by n / k: what is not sent stays in the
+// residual, and sent + residual = gradient + old residual, bit for bit. Where any number is not
+// finite the first that is sent is NaN, for the others might not be drawn for long.
 //
 // The places are the first k of a permutation (shuffle.h), and travel in its order.
 #pragma once
@@ -15,17 +16,22 @@
 
 namespace trainyard::compute::compression {
 
-constexpr Shuffle shuffle_of_step(std::uint64_t seed, std::uint32_t bucket, std::uint64_t step, std::int64_t elements) {
-  return {base::Random(base::Random(seed, base::Purpose::compress, bucket).bits(step), base::Purpose::compress, bucket), elements};
+constexpr Shuffle shuffle_of_step(std::uint64_t seed, std::uint32_t bucket, std::uint64_t step,
+                                  std::int64_t elements) {
+  return {base::Random(base::Random(seed, base::Purpose::compress, bucket).bits(step),
+                       base::Purpose::compress, bucket),
+          elements};
 }
 
 class RandomPlaces {
  public:
-  RandomPlaces(std::int64_t elements, std::int64_t k) : places_(static_cast<std::size_t>(k)), drawn_(static_cast<std::size_t>(elements)) {}
+  RandomPlaces(std::int64_t elements, std::int64_t k)
+      : places_(static_cast<std::size_t>(k)), drawn_(static_cast<std::size_t>(elements)) {}
 
   void draw(const Shuffle& shuffle) {
     for (const std::int64_t place : places_) drawn_[static_cast<std::size_t>(place)] = 0;
-    for (std::size_t i = 0; i < places_.size(); ++i) places_[i] = shuffle.next(static_cast<std::int64_t>(i));  // many at once: nothing waits
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      places_[i] = shuffle.next(static_cast<std::int64_t>(i));  // many at once: nothing waits
     for (std::int64_t& place : places_) {
       if (place >= elements()) place = shuffle.place(place);
       drawn_[static_cast<std::size_t>(place)] = 1;
@@ -42,9 +48,11 @@ class RandomPlaces {
 
 inline void encode_random_k(Gradient& gradient, std::byte* encoded, const RandomPlaces& places) {
   std::int64_t next = 0;
-  for (const std::int64_t place : places.in_order()) store(encoded, next++, gradient.values()[place]);
+  for (const std::int64_t place : places.in_order())
+    store(encoded, next++, gradient.values()[place]);
   in_blocks(gradient.elements(), [&](std::int64_t first, std::int64_t count) {
-    if (greatest_magnitude(gradient.values() + first, count) >= magnitude(kInf)) store(encoded, 0, kNoNumber);
+    if (greatest_magnitude(gradient.values() + first, count) >= magnitude(kInf))
+      store(encoded, 0, kNoNumber);
     gradient.sent_if(first, count, places.drawn() + first);
   });
 }

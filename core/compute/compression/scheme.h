@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradient compression: what of a gradient of n numbers travels. Two families. What is summable is added up by any all-reduce, in the
-// dtype that travels; what is not is gathered, and every rank adds up what all of them sent, in order of rank. Either way all ranks decode
-// the same bytes, and stay bit-identical. Sizes depend on n alone, never on values.
+// Gradient compression: what of a gradient of n numbers travels. Two families. What is summable is
+// added up by any all-reduce, in the dtype that travels; what is not is gathered, and every rank
+// adds up what all of them sent, in order of rank. Either way all ranks decode the same bytes, and
+// stay bit-identical. Sizes depend on n alone, never on values.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +15,14 @@ namespace trainyard::compute::compression {
 
 enum class Scheme : std::uint8_t {
   none,
-  fp16,       // summable: IEEE 754 binary16, each addition in fp32 and rounded again
-  bf16,       // summable: the upper half of fp32, likewise
-  int8,       // gathered: n bytes and a scale for each 1024 of them
-  sign,       // gathered: n bits and one scale, the mean of the magnitudes (Karimireddy et al. 2019)
-  top_k,      // gathered: the k numbers of greatest magnitude and where they stand (Stich et al. 2018)
+  fp16,   // summable: IEEE 754 binary16, each addition in fp32 and rounded again
+  bf16,   // summable: the upper half of fp32, likewise
+  int8,   // gathered: n bytes and a scale for each 1024 of them
+  sign,   // gathered: n bits and one scale, the mean of the magnitudes (Karimireddy et al. 2019)
+  top_k,  // gathered: the k numbers of greatest magnitude and where they stand (Stich et al. 2018)
   random_k,   // summable: k numbers at places that all ranks draw alike for the step; not scaled
-  power_sgd,  // summable: the product of two thin matrices (Vogels et al. 2019, algorithm 1, warm start)
+  power_sgd,  // summable: the product of two thin matrices (Vogels et al. 2019, algorithm 1, warm
+              // start)
 };
 
 struct CompressionSpec {
@@ -32,11 +34,17 @@ struct CompressionSpec {
   bool operator==(const CompressionSpec&) const = default;
 };
 
-constexpr bool gathers(Scheme kind) { return kind == Scheme::int8 || kind == Scheme::sign || kind == Scheme::top_k; }
+constexpr bool gathers(Scheme kind) {
+  return kind == Scheme::int8 || kind == Scheme::sign || kind == Scheme::top_k;
+}
 constexpr bool keeps_part(Scheme kind) { return kind == Scheme::top_k || kind == Scheme::random_k; }
-constexpr bool may_feed_back(Scheme kind) { return gathers(kind) || kind == Scheme::random_k || kind == Scheme::power_sgd; }
+constexpr bool may_feed_back(Scheme kind) {
+  return gathers(kind) || kind == Scheme::random_k || kind == Scheme::power_sgd;
+}
 // Whether a rank keeps a residual.
-constexpr bool feeds_back(const CompressionSpec& spec) { return may_feed_back(spec.kind) && spec.error_feedback; }
+constexpr bool feeds_back(const CompressionSpec& spec) {
+  return may_feed_back(spec.kind) && spec.error_feedback;
+}
 
 // Of what travels.
 constexpr base::DType wire_dtype(Scheme kind) {
@@ -47,14 +55,17 @@ constexpr base::DType wire_dtype(Scheme kind) {
 
 // k: the fraction of n, rounded; at least 1 where n is.
 inline std::int64_t kept(const CompressionSpec& spec, std::int64_t elements) {
-  return std::clamp<std::int64_t>(std::llround(spec.fraction * static_cast<double>(elements)), std::min<std::int64_t>(1, elements), elements);
+  return std::clamp<std::int64_t>(std::llround(spec.fraction * static_cast<double>(elements)),
+                                  std::min<std::int64_t>(1, elements), elements);
 }
 
 inline constexpr std::int64_t kScaled = 1024;  // numbers that share a scale of int8
-constexpr std::int64_t scales_of(std::int64_t elements) { return (elements + kScaled - 1) / kScaled; }
+constexpr std::int64_t scales_of(std::int64_t elements) {
+  return (elements + kScaled - 1) / kScaled;
+}
 
-// Numbers of `wire_dtype` that a gradient of so many becomes, of one rank. Not of power_sgd, which depends on the matrices
-// (power_sgd_layout.h).
+// Numbers of `wire_dtype` that a gradient of so many becomes, of one rank. Not of power_sgd, which
+// depends on the matrices (power_sgd_layout.h).
 inline std::int64_t encoded_elements(const CompressionSpec& spec, std::int64_t elements) {
   switch (spec.kind) {
     case Scheme::int8: return 4 * scales_of(elements) + elements;
@@ -70,8 +81,10 @@ inline std::int64_t encoded_elements(const CompressionSpec& spec, std::int64_t e
 template <>
 struct trainyard::base::Names<trainyard::compute::compression::Scheme> {
   using S = trainyard::compute::compression::Scheme;
-  static constexpr std::pair<S, std::string_view> table[] = {{S::none, "none"}, {S::fp16, "fp16"},   {S::bf16, "bf16"},         {S::int8, "int8"},
-                                                             {S::sign, "sign"}, {S::top_k, "top_k"}, {S::random_k, "random_k"}, {S::power_sgd, "power_sgd"}};
+  static constexpr std::pair<S, std::string_view> table[] = {
+      {S::none, "none"},         {S::fp16, "fp16"},          {S::bf16, "bf16"},
+      {S::int8, "int8"},         {S::sign, "sign"},          {S::top_k, "top_k"},
+      {S::random_k, "random_k"}, {S::power_sgd, "power_sgd"}};
 };
 
 template <>
@@ -81,12 +94,17 @@ struct trainyard::base::Fields<trainyard::compute::compression::CompressionSpec>
   static constexpr std::string_view title = "Gradient compression";
   static auto table() {
     return std::tuple{
-        field("kind", &S::kind, "", {}, "What of a gradient travels; int8, sign and top_k are gathered, by ring or direct, the others summed by any algorithm"),
-        field("fraction", &S::fraction, "", {1e-6, 1}, "Part of the gradient that is sent; at least one number of each bucket",
+        field("kind", &S::kind, "", {},
+              "What of a gradient travels; int8, sign and top_k are gathered, by ring or direct, "
+              "the others summed by any algorithm"),
+        field("fraction", &S::fraction, "", {1e-6, 1},
+              "Part of the gradient that is sent; at least one number of each bucket",
               [](const S& s) { return trainyard::compute::compression::keeps_part(s.kind); }),
-        field("rank", &S::rank, "", {1, 256}, "Columns of the two matrices that are sent in the place of a matrix",
+        field("rank", &S::rank, "", {1, 256},
+              "Columns of the two matrices that are sent in the place of a matrix",
               [](const S& s) { return s.kind == Scheme::power_sgd; }),
-        field("error_feedback", &S::error_feedback, "", {}, "Keep what was not sent and add it to the gradient of the next step",
+        field("error_feedback", &S::error_feedback, "", {},
+              "Keep what was not sent and add it to the gradient of the next step",
               [](const S& s) { return trainyard::compute::compression::may_feed_back(s.kind); })};
   }
 };

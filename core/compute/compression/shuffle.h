@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A permutation of the numbers below n that is reckoned number by number, so that every device finds the same places by itself, in any order and without room:
-// a Feistel network (Luby and Rackoff 1988) on the least power of two that holds n, gone through again until it leads below n (Black and Rogaway 2002).
-// Of a dozen numbers or more any two come to any two places as often as of a random one, to 2 %; of fewer, to 10 %.
+// A permutation of the numbers below n that is reckoned number by number, so that every device
+// finds the same places by itself, in any order and without room: a Feistel network (Luby and
+// Rackoff 1988) on the least power of two that holds n, gone through again until it leads below n
+// (Black and Rogaway 2002). Of a dozen numbers or more any two come to any two places as often as
+// of a random one, to 2 %; of fewer, to 10 %.
 #pragma once
 
 #include <array>
@@ -15,14 +17,17 @@ namespace trainyard::compute::compression {
 class Shuffle {
  public:
   constexpr Shuffle(const base::Random& random, std::int64_t elements)
-      : elements_(static_cast<std::uint64_t>(elements)), low_bits_(elements > 1 ? std::bit_width(elements_ - 1) / 2 : 0) {
+      : elements_(static_cast<std::uint64_t>(elements)),
+        low_bits_(elements > 1 ? std::bit_width(elements_ - 1) / 2 : 0) {
     const int high_bits = (elements > 1 ? std::bit_width(elements_ - 1) : 0) - low_bits_;
-    high_mask_ = (std::uint64_t{1} << high_bits) - 1, low_mask_ = (std::uint64_t{1} << low_bits_) - 1;
+    high_mask_ = (std::uint64_t{1} << high_bits) - 1,
+    low_mask_ = (std::uint64_t{1} << low_bits_) - 1;
     const auto first = random.block(0), second = random.block(1);
     for (std::size_t k = 0; k < 4; ++k) keys_[k] = first[k], keys_[4 + k] = second[k];
   }
 
-  // Where number i comes to lie, and which one lies at a place. Both are below the number of elements.
+  // Where number i comes to lie, and which one lies at a place. Both are below the number of
+  // elements.
   constexpr std::int64_t place(std::int64_t number) const {
     std::int64_t at = number;
     do at = next(at);
@@ -48,7 +53,10 @@ class Shuffle {
  private:
   // One half, by what the other is: a second time it is as it was.
   constexpr std::uint64_t changed(std::uint64_t at, std::size_t round) const {
-    if (round % 2 == 0) return at ^ (scrambled(static_cast<std::uint32_t>(at & low_mask_) ^ keys_[round]) & high_mask_) << low_bits_;
+    if (round % 2 == 0)
+      return at ^
+             (scrambled(static_cast<std::uint32_t>(at & low_mask_) ^ keys_[round]) & high_mask_)
+                 << low_bits_;
     return at ^ (scrambled(static_cast<std::uint32_t>(at >> low_bits_) ^ keys_[round]) & low_mask_);
   }
   // The end of MurmurHash3 (Appleby 2011).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sign: x is decoded as +-scale, where scale = (sum of |x|) / n (Karimireddy et al. 2019, "Error feedback fixes SignSGD", the scaled sign).
-// Lies as the scale, then a bit a number, 1 for a negative one, the first in the lowest bit. A number that is not finite makes the scale so.
+// sign: x is decoded as +-scale, where scale = (sum of |x|) / n (Karimireddy et al. 2019, "Error
+// feedback fixes SignSGD", the scaled sign). Lies as the scale, then a bit a number, 1 for a
+// negative one, the first in the lowest bit. A number that is not finite makes the scale so.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,9 @@ inline float mean_magnitude_in_order(const float* values, std::int64_t elements)
   return static_cast<float>(sum / static_cast<double>(elements));
 }
 
-// The same, bit for bit. The sum of n numbers that are not negative is known to n 2^-53 of itself in whatever order it was added up (Higham
-// 2002, 4.2), so two orders differ by less than n 2^-51 of it. Nearly always all that lies within becomes one and the same fp32.
+// The same, bit for bit. The sum of n numbers that are not negative is known to n 2^-53 of itself
+// in whatever order it was added up (Higham 2002, 4.2), so two orders differ by less than n 2^-51
+// of it. Nearly always all that lies within becomes one and the same fp32.
 inline float mean_magnitude(const float* values, std::int64_t elements) {
   const std::int64_t even = elements / 8 * 8;
   Sums sums;
@@ -28,12 +30,17 @@ inline float mean_magnitude(const float* values, std::int64_t elements) {
   for (std::int64_t i = even; i < elements; ++i) sum += std::fabs(static_cast<double>(values[i]));
   const auto n = static_cast<double>(elements);
   const double doubt = sum * n * 0x1p-51;
-  const auto least = static_cast<float>((sum - doubt) / n), most = static_cast<float>((sum + doubt) / n);
+  const auto least = static_cast<float>((sum - doubt) / n),
+             most = static_cast<float>((sum + doubt) / n);
   return least == most ? least : mean_magnitude_in_order(values, elements);
 }
 
-constexpr std::uint32_t sign_bit(float value) { return std::bit_cast<std::uint32_t>(value) & 0x80000000u; }
-constexpr float with_sign(float scale, std::uint32_t sign) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) ^ sign); }
+constexpr std::uint32_t sign_bit(float value) {
+  return std::bit_cast<std::uint32_t>(value) & 0x80000000u;
+}
+constexpr float with_sign(float scale, std::uint32_t sign) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) ^ sign);
+}
 
 // The signs of `count` numbers, 8 at most, the first in the lowest bit.
 inline std::byte signs_of(const float* values, std::int64_t count) {
@@ -60,7 +67,9 @@ inline void encode_sign(Gradient& gradient, std::byte* encoded) {
 // Adds +-scale to `count` numbers, 8 at most.
 inline void add_signs(std::byte signs, float scale, float* gradient, std::int64_t count) {
   constexpr std::uint32_t bit_of[] = {1, 2, 4, 8, 16, 32, 64, 128};
-  for (std::int64_t i = 0; i < count; ++i) gradient[i] += with_sign(scale, (static_cast<std::uint32_t>(signs) & bit_of[i]) != 0 ? 0x80000000u : 0);
+  for (std::int64_t i = 0; i < count; ++i)
+    gradient[i] +=
+        with_sign(scale, (static_cast<std::uint32_t>(signs) & bit_of[i]) != 0 ? 0x80000000u : 0);
 }
 
 inline void add_sign(const std::byte* encoded, float* gradient, std::int64_t elements) {
@@ -68,7 +77,8 @@ inline void add_sign(const std::byte* encoded, float* gradient, std::int64_t ele
   const auto scale = load<float>(encoded, 0);
   const std::byte* const signs = encoded + 4;
   for (std::int64_t i = 0; i < elements / 8; ++i) add_signs(signs[i], scale, gradient + 8 * i, 8);
-  if (elements % 8 > 0) add_signs(signs[elements / 8], scale, gradient + elements / 8 * 8, elements % 8);
+  if (elements % 8 > 0)
+    add_signs(signs[elements / 8], scale, gradient + elements / 8 * 8, elements % 8);
 }
 
 }  // namespace trainyard::compute::compression

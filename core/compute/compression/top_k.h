@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// top_k: the k numbers of greatest magnitude, of equal ones the first; NaN counts as greater than all. Lies as k places (int32, rising),
-// then k numbers. What is not sent stays in the residual: sent + residual = gradient + old residual, bit for bit.
+// top_k: the k numbers of greatest magnitude, of equal ones the first; NaN counts as greater than
+// all. Lies as k places (int32, rising), then k numbers. What is not sent stays in the residual:
+// sent + residual = gradient + old residual, bit for bit.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +19,17 @@ struct Threshold {
   std::int64_t equal = 0;
 };
 
-// Counts how many numbers share the upper bits of their magnitude, so that of but few, in `room`, the rest is compared. `room` is for a
-// number each, and k is at least 1.
-inline Threshold threshold(const float* values, std::int64_t elements, std::int64_t k, std::vector<std::int32_t>& room) {
+// Counts how many numbers share the upper bits of their magnitude, so that of but few, in `room`,
+// the rest is compared. `room` is for a number each, and k is at least 1.
+inline Threshold threshold(const float* values, std::int64_t elements, std::int64_t k,
+                           std::vector<std::int32_t>& room) {
   constexpr int lower_bits = 20;
   std::array<std::int32_t, 1 << (31 - lower_bits)> numbers{};
-  for (std::int64_t i = 0; i < elements; ++i) ++numbers[static_cast<std::size_t>(magnitude(values[i]) >> lower_bits)];
+  for (std::int64_t i = 0; i < elements; ++i)
+    ++numbers[static_cast<std::size_t>(magnitude(values[i]) >> lower_bits)];
   auto upper = static_cast<std::int32_t>(numbers.size()) - 1;
-  for (; numbers[static_cast<std::size_t>(upper)] < k; --upper) k -= numbers[static_cast<std::size_t>(upper)];
+  for (; numbers[static_cast<std::size_t>(upper)] < k; --upper)
+    k -= numbers[static_cast<std::size_t>(upper)];
 
   auto end = room.begin();
   for (std::int64_t i = 0; i < elements; ++i) {
@@ -38,7 +42,8 @@ inline Threshold threshold(const float* values, std::int64_t elements, std::int6
 }
 
 // `room` is for a number each, and one.
-inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k, std::vector<std::int32_t>& room) {
+inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k,
+                         std::vector<std::int32_t>& room) {
   if (k == 0) return;
   Threshold least = threshold(gradient.values(), gradient.elements(), k, room);
   std::int64_t next = 0;
@@ -46,7 +51,9 @@ inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k,
     std::array<std::uint8_t, kBlock> taken{};
     for (std::int64_t i = 0; i < count; ++i) {
       const float value = gradient.values()[first + i];
-      if (magnitude(value) < least.magnitude || (magnitude(value) == least.magnitude && least.equal-- <= 0)) continue;
+      if (magnitude(value) < least.magnitude ||
+          (magnitude(value) == least.magnitude && least.equal-- <= 0))
+        continue;
       taken[static_cast<std::size_t>(i)] = 1;
       store(encoded, next, static_cast<std::int32_t>(first + i));
       store(encoded, k + next++, value);
@@ -56,7 +63,8 @@ inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k,
 }
 
 inline void add_top_k(const std::byte* encoded, float* gradient, std::int64_t k) {
-  for (std::int64_t i = 0; i < k; ++i) gradient[load<std::int32_t>(encoded, i)] += load<float>(encoded, k + i);
+  for (std::int64_t i = 0; i < k; ++i)
+    gradient[load<std::int32_t>(encoded, i)] += load<float>(encoded, k + i);
 }
 
 }  // namespace trainyard::compute::compression

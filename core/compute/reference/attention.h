@@ -23,19 +23,23 @@ struct Head {
 // body(head, its queries' first element in the input)
 template <class T, class Body>
 void for_heads(const Tensor& input, std::int64_t heads, const Body& body) {
-  const std::int64_t rows = input.shape[1], stride = input.shape[2], together = stride / 3, width = together / heads;
+  const std::int64_t rows = input.shape[1], stride = input.shape[2], together = stride / 3,
+                     width = together / heads;
   for (std::int64_t b = 0; b < input.shape[0]; ++b)
     for (std::int64_t h = 0; h < heads; ++h) {
       const std::int64_t at = b * rows * stride + h * width;
       const T* const query = input.as<T>() + at;
-      body(Head<T>{query, query + together, query + 2 * together, rows, width, stride, b * rows * together + h * width}, at);
+      body(Head<T>{query, query + together, query + 2 * together, rows, width, stride,
+                   b * rows * together + h * width},
+           at);
     }
 }
 
 template <class A, class B>
 double dot(const A* a, const B* b, std::int64_t width) {
   double sum = 0;
-  for (std::int64_t w = 0; w < width; ++w) sum += static_cast<double>(a[w]) * static_cast<double>(b[w]);
+  for (std::int64_t w = 0; w < width; ++w)
+    sum += static_cast<double>(a[w]) * static_cast<double>(b[w]);
   return sum;
 }
 
@@ -43,7 +47,8 @@ double dot(const A* a, const B* b, std::int64_t width) {
 template <class T>
 void attend(const Head<T>& head, std::int64_t row, double* p) {
   for (std::int64_t j = 0; j <= row; ++j)
-    p[j] = dot(head.query + row * head.stride, head.key + j * head.stride, head.width) / std::sqrt(static_cast<double>(head.width));
+    p[j] = dot(head.query + row * head.stride, head.key + j * head.stride, head.width) /
+           std::sqrt(static_cast<double>(head.width));
   const double largest = *std::max_element(p, p + row + 1);
   double sum = 0;
   for (std::int64_t j = 0; j <= row; ++j) sum += p[j] = std::exp(p[j] - largest);
@@ -52,7 +57,9 @@ void attend(const Head<T>& head, std::int64_t row, double* p) {
 
 // Of one head: a row of scores, and of backward the sums of its queries, keys and values.
 inline std::int64_t scratch_elements(const AttentionForward& op) { return op.input.shape[1]; }
-inline std::int64_t scratch_elements(const AttentionBackward& op) { return op.input.shape[1] * (1 + op.input.shape[2] / op.heads); }
+inline std::int64_t scratch_elements(const AttentionBackward& op) {
+  return op.input.shape[1] * (1 + op.input.shape[2] / op.heads);
+}
 
 template <class T>
 void run(const AttentionForward& op, double* p) {
@@ -61,7 +68,8 @@ void run(const AttentionForward& op, double* p) {
       attend(head, i, p);
       for (std::int64_t w = 0; w < head.width; ++w) {
         double sum = 0;
-        for (std::int64_t j = 0; j <= i; ++j) sum += p[j] * static_cast<double>(head.value[j * head.stride + w]);
+        for (std::int64_t j = 0; j <= i; ++j)
+          sum += p[j] * static_cast<double>(head.value[j * head.stride + w]);
         op.output.as<T>()[head.of_output(i) + w] = static_cast<T>(sum);
       }
     }
@@ -75,13 +83,16 @@ void run(const AttentionBackward& op, double* p) {
     const std::int64_t width = head.width, together = head.stride / 3;
     double* const sums = p + head.rows;  // [3, rows, width]
     std::fill_n(sums, 3 * head.rows * width, 0.0);
-    const auto sum = [&](std::int64_t which, std::int64_t row) { return sums + (which * head.rows + row) * width; };
+    const auto sum = [&](std::int64_t which, std::int64_t row) {
+      return sums + (which * head.rows + row) * width;
+    };
     for (std::int64_t i = 0; i < head.rows; ++i) {
       attend(head, i, p);
       const T* const g = op.output_gradient.as<T>() + head.of_output(i);
       const double mean = dot(g, op.output.as<T>() + head.of_output(i), width);
       for (std::int64_t j = 0; j <= i; ++j) {
-        const double d = p[j] * (dot(g, head.value + j * head.stride, width) - mean) / std::sqrt(static_cast<double>(width));
+        const double d = p[j] * (dot(g, head.value + j * head.stride, width) - mean) /
+                         std::sqrt(static_cast<double>(width));
         for (std::int64_t w = 0; w < width; ++w) {
           sum(0, i)[w] += d * static_cast<double>(head.key[j * head.stride + w]);
           sum(1, j)[w] += d * static_cast<double>(head.query[i * head.stride + w]);
@@ -91,7 +102,9 @@ void run(const AttentionBackward& op, double* p) {
     }
     for (std::int64_t which = 0; which < 3; ++which)
       for (std::int64_t i = 0; i < head.rows; ++i)
-        for (std::int64_t w = 0; w < width; ++w) op.input_gradient.as<T>()[at + which * together + i * head.stride + w] = static_cast<T>(sum(which, i)[w]);
+        for (std::int64_t w = 0; w < width; ++w)
+          op.input_gradient.as<T>()[at + which * together + i * head.stride + w] =
+              static_cast<T>(sum(which, i)[w]);
   });
 }
 

@@ -10,7 +10,9 @@
 
 namespace trainyard::compute::reference {
 
-inline std::int64_t channels_of(const Tensor& tensor) { return tensor.shape[tensor.shape.dimensions - 1]; }
+inline std::int64_t channels_of(const Tensor& tensor) {
+  return tensor.shape[tensor.shape.dimensions - 1];
+}
 
 // Mean and 1 / sqrt(variance + epsilon) of a channel.
 struct Normal {
@@ -28,7 +30,8 @@ inline Normal normal_of(const Tensor& sums, std::int64_t channel, double epsilon
   Normal normal;
   normal.samples = sum[2 * channels];
   normal.mean = sum[channel] / normal.samples;
-  normal.variance = std::max(0.0, sum[channels + channel] / normal.samples - normal.mean * normal.mean);
+  normal.variance =
+      std::max(0.0, sum[channels + channel] / normal.samples - normal.mean * normal.mean);
   normal.inverse_deviation = 1 / std::sqrt(normal.variance + epsilon);
   return normal;
 }
@@ -48,11 +51,14 @@ void run(const BatchNormSums& op) {
 }
 
 template <class T>
-void store_normalised(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& output, Activation activation, std::int64_t channel,
+void store_normalised(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const Tensor& output, Activation activation, std::int64_t channel,
                       const Normal& normal) {
   const std::int64_t channels = channels_of(input);
   for (std::int64_t i = channel; i < input.elements(); i += channels) {
-    const double scaled = static_cast<double>(weight.as<T>()[channel]) * normal.template normalised<T>(input, i) + static_cast<double>(bias.as<T>()[channel]);
+    const double scaled =
+        static_cast<double>(weight.as<T>()[channel]) * normal.template normalised<T>(input, i) +
+        static_cast<double>(bias.as<T>()[channel]);
     output.as<T>()[i] = static_cast<T>(activate(activation, scaled));
   }
 }
@@ -60,7 +66,8 @@ void store_normalised(const Tensor& input, const Tensor& weight, const Tensor& b
 template <class T>
 void follow(T& running, double momentum, double now) {
   if (!std::isfinite(now)) return;
-  running = static_cast<T>(static_cast<double>(running) + momentum * (now - static_cast<double>(running)));
+  running = static_cast<T>(static_cast<double>(running) +
+                           momentum * (now - static_cast<double>(running)));
 }
 
 template <class T>
@@ -72,7 +79,8 @@ void run(const BatchNormForward& op) {
     store_normalised<T>(op.input, op.weight, op.bias, op.output, op.activation, c, normal);
     if (op.running.empty()) continue;
     follow(op.running.as<T>()[c], op.momentum, normal.mean);
-    follow(op.running.as<T>()[channels + c], op.momentum, normal.variance * (normal.samples > 1 ? normal.samples / (normal.samples - 1) : 1));
+    follow(op.running.as<T>()[channels + c], op.momentum,
+           normal.variance * (normal.samples > 1 ? normal.samples / (normal.samples - 1) : 1));
   }
 }
 
@@ -81,7 +89,8 @@ void run(const BatchNormEvaluate& op) {
   const std::int64_t channels = channels_of(op.input);
   for (std::int64_t c = 0; c < channels; ++c) {
     const double mean = op.running.as<T>()[c], variance = op.running.as<T>()[channels + c];
-    store_normalised<T>(op.input, op.weight, op.bias, op.output, op.activation, c, {mean, 1 / std::sqrt(variance + op.epsilon), variance, 0});
+    store_normalised<T>(op.input, op.weight, op.bias, op.output, op.activation, c,
+                        {mean, 1 / std::sqrt(variance + op.epsilon), variance, 0});
   }
 }
 
@@ -101,7 +110,9 @@ void run(const BatchNormBackwardWeight& op) {
     op.weight_gradient.as<T>()[c] = static_cast<T>(weight);
     op.bias_gradient.as<T>()[c] = static_cast<T>(bias);
   }
-  if (!op.squared_norm.empty()) *op.squared_norm.as<double>() = squared_norm<T>(op.weight_gradient) + squared_norm<T>(op.bias_gradient);
+  if (!op.squared_norm.empty())
+    *op.squared_norm.as<double>() =
+        squared_norm<T>(op.weight_gradient) + squared_norm<T>(op.bias_gradient);
 }
 
 template <class T>
@@ -109,25 +120,33 @@ void run(const BatchNormBackwardInput& op) {
   const std::int64_t channels = channels_of(op.input);
   for (std::int64_t c = 0; c < channels; ++c) {
     const Normal normal = normal_of(op.sums, c, op.epsilon);
-    const double weight = op.gradient_sums.as<double>()[c] / normal.samples, bias = op.gradient_sums.as<double>()[channels + c] / normal.samples;
+    const double weight = op.gradient_sums.as<double>()[c] / normal.samples,
+                 bias = op.gradient_sums.as<double>()[channels + c] / normal.samples;
     for (std::int64_t i = c; i < op.input.elements(); i += channels) {
-      const double own = static_cast<double>(op.output_gradient.as<T>()[i]) - bias - normal.template normalised<T>(op.input, i) * weight;
-      op.input_gradient.as<T>()[i] = static_cast<T>(static_cast<double>(op.weight.as<T>()[c]) * normal.inverse_deviation * own);
+      const double own = static_cast<double>(op.output_gradient.as<T>()[i]) - bias -
+                         normal.template normalised<T>(op.input, i) * weight;
+      op.input_gradient.as<T>()[i] = static_cast<T>(static_cast<double>(op.weight.as<T>()[c]) *
+                                                    normal.inverse_deviation * own);
     }
   }
 }
 
 template <class T>
 void run(const Dropout& op) {
-  const std::int64_t samples = op.input.shape[0], width = samples > 0 ? op.input.elements() / samples : 0;
+  const std::int64_t samples = op.input.shape[0],
+                     width = samples > 0 ? op.input.elements() / samples : 0;
   const auto step = static_cast<std::uint64_t>(*op.step.as<double>());
   const std::uint64_t key = base::Random(op.seed, base::Purpose::dropout, op.layer).bits(step);
   const double threshold = op.probability * 0x1p32;
   for (std::int64_t b = 0; b < samples; ++b) {
-    const base::Random random(key, base::Purpose::dropout, static_cast<std::uint32_t>(op.samples.as<std::int32_t>()[b]));
+    const base::Random random(key, base::Purpose::dropout,
+                              static_cast<std::uint32_t>(op.samples.as<std::int32_t>()[b]));
     for (std::int64_t e = 0; e < width; ++e) {
-      const bool dropped = random.block(static_cast<std::uint64_t>(e / 4))[static_cast<std::size_t>(e % 4)] < threshold;
-      const double kept = static_cast<double>(op.input.as<T>()[b * width + e]) / (1 - op.probability);
+      const bool dropped =
+          random.block(static_cast<std::uint64_t>(e / 4))[static_cast<std::size_t>(e % 4)] <
+          threshold;
+      const double kept =
+          static_cast<double>(op.input.as<T>()[b * width + e]) / (1 - op.probability);
       op.output.as<T>()[b * width + e] = dropped ? T{0} : static_cast<T>(kept);
     }
   }
@@ -136,12 +155,15 @@ void run(const Dropout& op) {
 template <class T>
 void run(const Add& op) {
   for (std::int64_t i = 0; i < op.output.elements(); ++i)
-    op.output.as<T>()[i] = static_cast<T>(activate(op.activation, static_cast<double>(op.left.as<T>()[i]) + static_cast<double>(op.right.as<T>()[i])));
+    op.output.as<T>()[i] =
+        static_cast<T>(activate(op.activation, static_cast<double>(op.left.as<T>()[i]) +
+                                                   static_cast<double>(op.right.as<T>()[i])));
 }
 
 template <class T>
 void run(const Accumulate& op) {
-  for (std::int64_t i = 0; i < op.output.elements(); ++i) op.output.as<T>()[i] += op.input.as<T>()[i];
+  for (std::int64_t i = 0; i < op.output.elements(); ++i)
+    op.output.as<T>()[i] += op.input.as<T>()[i];
 }
 
 template <class T>
@@ -151,14 +173,16 @@ void run(const Copy& op) {
 
 template <class T>
 void run(const Scale& op) {
-  for (std::int64_t i = 0; i < op.output.elements(); ++i) op.output.as<T>()[i] = static_cast<T>(op.factor * static_cast<double>(op.input.as<T>()[i]));
+  for (std::int64_t i = 0; i < op.output.elements(); ++i)
+    op.output.as<T>()[i] = static_cast<T>(op.factor * static_cast<double>(op.input.as<T>()[i]));
 }
 
 template <class T>
 void run(const WeightedSum& op) {
   for (std::int64_t i = 0; i < op.output.elements(); ++i) {
     double sum = 0;
-    for (std::size_t k = 0; k < op.inputs.size(); ++k) sum += op.weights[k] * static_cast<double>(op.inputs[k].as<T>()[i]);
+    for (std::size_t k = 0; k < op.inputs.size(); ++k)
+      sum += op.weights[k] * static_cast<double>(op.inputs[k].as<T>()[i]);
     op.output.as<T>()[i] = static_cast<T>(sum);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The linear layer in plain loops. T is what is stored; every sum is carried in double, of rounded factors too: the product of two
-// bfloat16 numbers is exact in fp32.
+// The linear layer in plain loops. T is what is stored; every sum is carried in double, of rounded
+// factors too: the product of two bfloat16 numbers is exact in fp32.
 #pragma once
 
 #include <cmath>
@@ -26,18 +26,21 @@ inline double slope(Activation activation, double output) {
 // As it enters a product.
 template <class T>
 double factor(Multiplies multiplies, T value) {
-  return static_cast<double>(multiplies == Multiplies::bfloat16 ? rounded_to_bfloat16(static_cast<float>(value)) : value);
+  return static_cast<double>(
+      multiplies == Multiplies::bfloat16 ? rounded_to_bfloat16(static_cast<float>(value)) : value);
 }
 
 template <class T>
 void run(const LinearForward& op) {
-  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.weight.shape[0];
+  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1],
+                     outputs = op.weight.shape[0];
   const T *input = op.input.as<T>(), *weight = op.weight.as<T>(), *bias = op.bias.as<T>();
   const Multiplies m = op.multiplies;
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t o = 0; o < outputs; ++o) {
       double sum = bias != nullptr ? static_cast<double>(bias[o]) : 0;
-      for (std::int64_t i = 0; i < inputs; ++i) sum += factor(m, input[b * inputs + i]) * factor(m, weight[o * inputs + i]);
+      for (std::int64_t i = 0; i < inputs; ++i)
+        sum += factor(m, input[b * inputs + i]) * factor(m, weight[o * inputs + i]);
       op.output.as<T>()[b * outputs + o] = static_cast<T>(activate(op.activation, sum));
     }
 }
@@ -47,8 +50,9 @@ void run(const AddBias& op) {
   const std::int64_t outputs = op.output.shape[1];
   const T* const bias = op.bias.as<T>();
   for (std::int64_t i = 0; i < op.output.elements(); ++i)
-    op.output.as<T>()[i] =
-        static_cast<T>(activate(op.activation, static_cast<double>(op.input.as<T>()[i]) + (bias != nullptr ? static_cast<double>(bias[i % outputs]) : 0)));
+    op.output.as<T>()[i] = static_cast<T>(activate(
+        op.activation, static_cast<double>(op.input.as<T>()[i]) +
+                           (bias != nullptr ? static_cast<double>(bias[i % outputs]) : 0)));
 }
 
 template <class T>
@@ -56,7 +60,8 @@ void run(const SumRows& op) {
   const std::int64_t columns = op.output.elements();
   for (std::int64_t c = 0; c < columns; ++c) {
     double sum = 0;
-    for (std::int64_t i = c; i < op.input.elements(); i += columns) sum += static_cast<double>(op.input.as<T>()[i]);
+    for (std::int64_t i = c; i < op.input.elements(); i += columns)
+      sum += static_cast<double>(op.input.as<T>()[i]);
     op.output.as<T>()[c] = static_cast<T>(sum);
   }
 }
@@ -65,26 +70,30 @@ template <class T>
 void run(const CopyColumns& op) {
   for (std::int64_t r = 0; r < op.input.shape[0]; ++r)
     for (std::int64_t c = 0; c < op.columns; ++c)
-      op.output.as<T>()[r * op.output.shape[1] + op.output_first + c] = op.input.as<T>()[r * op.input.shape[1] + op.input_first + c];
+      op.output.as<T>()[r * op.output.shape[1] + op.output_first + c] =
+          op.input.as<T>()[r * op.input.shape[1] + op.input_first + c];
 }
 
 template <class T>
 void run(const ActivationBackward& op) {
   for (std::int64_t i = 0; i < op.output.elements(); ++i) {
     T& gradient = op.gradient.as<T>()[i];
-    gradient = static_cast<T>(static_cast<double>(gradient) * slope(op.activation, op.output.as<T>()[i]));
+    gradient =
+        static_cast<T>(static_cast<double>(gradient) * slope(op.activation, op.output.as<T>()[i]));
   }
 }
 
 template <class T>
 void run(const LinearBackwardInput& op) {
-  const std::int64_t batch = op.output_gradient.shape[0], outputs = op.weight.shape[0], inputs = op.weight.shape[1];
+  const std::int64_t batch = op.output_gradient.shape[0], outputs = op.weight.shape[0],
+                     inputs = op.weight.shape[1];
   const T *gradient = op.output_gradient.as<T>(), *weight = op.weight.as<T>();
   const Multiplies m = op.multiplies;
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t i = 0; i < inputs; ++i) {
       double sum = 0;
-      for (std::int64_t o = 0; o < outputs; ++o) sum += factor(m, gradient[b * outputs + o]) * factor(m, weight[o * inputs + i]);
+      for (std::int64_t o = 0; o < outputs; ++o)
+        sum += factor(m, gradient[b * outputs + o]) * factor(m, weight[o * inputs + i]);
       op.input_gradient.as<T>()[b * inputs + i] = static_cast<T>(sum);
     }
 }
@@ -99,20 +108,25 @@ double squared_norm(const Tensor& tensor) {  // of none: 0
 
 template <class T>
 void run(const LinearBackwardWeight& op) {
-  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1], outputs = op.output_gradient.shape[1];
+  const std::int64_t batch = op.input.shape[0], inputs = op.input.shape[1],
+                     outputs = op.output_gradient.shape[1];
   const T *input = op.input.as<T>(), *gradient = op.output_gradient.as<T>();
   const Multiplies m = op.multiplies;
   for (std::int64_t o = 0; o < outputs; ++o) {
     double column = 0;
-    for (std::int64_t b = 0; b < batch; ++b) column += static_cast<double>(gradient[b * outputs + o]);
+    for (std::int64_t b = 0; b < batch; ++b)
+      column += static_cast<double>(gradient[b * outputs + o]);
     if (!op.bias_gradient.empty()) op.bias_gradient.as<T>()[o] = static_cast<T>(column);
     for (std::int64_t i = 0; i < inputs; ++i) {
       double sum = 0;
-      for (std::int64_t b = 0; b < batch; ++b) sum += factor(m, gradient[b * outputs + o]) * factor(m, input[b * inputs + i]);
+      for (std::int64_t b = 0; b < batch; ++b)
+        sum += factor(m, gradient[b * outputs + o]) * factor(m, input[b * inputs + i]);
       op.weight_gradient.as<T>()[o * inputs + i] = static_cast<T>(sum);
     }
   }
-  if (!op.squared_norm.empty()) *op.squared_norm.as<double>() = squared_norm<T>(op.weight_gradient) + squared_norm<T>(op.bias_gradient);
+  if (!op.squared_norm.empty())
+    *op.squared_norm.as<double>() =
+        squared_norm<T>(op.weight_gradient) + squared_norm<T>(op.bias_gradient);
 }
 
 }  // namespace trainyard::compute::reference

@@ -59,8 +59,12 @@ class ReferenceKernel final : public Kernel {
 template <class OneOp>
 class ScratchKernel final : public Kernel {
  public:
-  explicit ScratchKernel(const OneOp& op) : op_(op), scratch_(static_cast<std::size_t>(scratch_elements(op))) {}
-  void enqueue(Queue&) override { dtype_of(op_) == DType::fp64 ? run<double>(op_, scratch_.data()) : run<float>(op_, scratch_.data()); }
+  explicit ScratchKernel(const OneOp& op)
+      : op_(op), scratch_(static_cast<std::size_t>(scratch_elements(op))) {}
+  void enqueue(Queue&) override {
+    dtype_of(op_) == DType::fp64 ? run<double>(op_, scratch_.data())
+                                 : run<float>(op_, scratch_.data());
+  }
 
  private:
   OneOp op_;
@@ -74,7 +78,9 @@ std::unique_ptr<Kernel> make_kernel(const OneOp& op);
 class HalvesKernel final : public Kernel {
  public:
   template <class OneOp>
-  explicit HalvesKernel(OneOp op) : passing_(widen(op, [this](std::int64_t elements) { return lend(elements); })), kernel_(make_kernel(op)) {}
+  explicit HalvesKernel(OneOp op)
+      : passing_(widen(op, [this](std::int64_t elements) { return lend(elements); })),
+        kernel_(make_kernel(op)) {}
 
   void enqueue(Queue& queue) override {
     for (const Passing& one : passing_)
@@ -85,7 +91,9 @@ class HalvesKernel final : public Kernel {
   }
 
  private:
-  float* lend(std::int64_t elements) { return memory_.emplace_back(new float[static_cast<std::size_t>(elements)]).get(); }
+  float* lend(std::int64_t elements) {
+    return memory_.emplace_back(new float[static_cast<std::size_t>(elements)]).get();
+  }
 
   std::vector<std::unique_ptr<float[]>> memory_;
   std::vector<Passing> passing_;
@@ -95,7 +103,8 @@ class HalvesKernel final : public Kernel {
 template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
   if (has_halves(op)) return std::make_unique<HalvesKernel>(op);
-  if constexpr (requires { scratch_elements(op); }) return std::make_unique<ScratchKernel<OneOp>>(op);
+  if constexpr (requires { scratch_elements(op); })
+    return std::make_unique<ScratchKernel<OneOp>>(op);
   else if constexpr (requires { compression::kernel(op); }) return compression::kernel(op);
   else return std::make_unique<ReferenceKernel<OneOp>>(op);
 }
@@ -110,7 +119,8 @@ T load(const std::byte* source, std::int64_t element) {
 
 // `T` is what adds up: unsigned for integers, which wrap.
 template <class T>
-void sum_elements(T* destination, std::span<const std::byte* const> sources, std::int64_t elements) {
+void sum_elements(T* destination, std::span<const std::byte* const> sources,
+                  std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) {
     T sum = load<T>(sources[0], i);
     for (std::size_t s = 1; s < sources.size(); ++s) sum += load<T>(sources[s], i);
@@ -128,21 +138,31 @@ class ReferenceCompute final : public Compute {
     return std::visit([](const auto& one) { return make_kernel(one); }, op);
   }
 
-  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
-    if (dtype == DType::fp32) sum_elements(reinterpret_cast<float*>(destination), sources, elements);
-    if (dtype == DType::fp64) sum_elements(reinterpret_cast<double*>(destination), sources, elements);
-    if (dtype == DType::int32) sum_elements(reinterpret_cast<std::uint32_t*>(destination), sources, elements);
+  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+           std::int64_t elements) override {
+    if (dtype == DType::fp32)
+      sum_elements(reinterpret_cast<float*>(destination), sources, elements);
+    if (dtype == DType::fp64)
+      sum_elements(reinterpret_cast<double*>(destination), sources, elements);
+    if (dtype == DType::int32)
+      sum_elements(reinterpret_cast<std::uint32_t*>(destination), sources, elements);
     compression::sum_halves(dtype, destination, sources, elements);
   }
 
-  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override { std::copy_n(source, bytes, destination); }
+  void copy(std::byte* destination, const std::byte* source, std::int64_t bytes) override {
+    std::copy_n(source, bytes, destination);
+  }
 
   void load(const Tensor& destination, std::span<const float> source) override {
-    if (destination.dtype == DType::fp32) std::copy(source.begin(), source.end(), destination.as<float>());
-    if (destination.dtype == DType::fp64) std::copy(source.begin(), source.end(), destination.as<double>());
-    if (is_half(destination.dtype)) round(destination.dtype, source.data(), destination.data, destination.elements());
+    if (destination.dtype == DType::fp32)
+      std::copy(source.begin(), source.end(), destination.as<float>());
+    if (destination.dtype == DType::fp64)
+      std::copy(source.begin(), source.end(), destination.as<double>());
+    if (is_half(destination.dtype))
+      round(destination.dtype, source.data(), destination.data, destination.elements());
     if (destination.dtype == DType::int32)
-      std::transform(source.begin(), source.end(), destination.as<std::int32_t>(), [](float value) { return static_cast<std::int32_t>(value); });
+      std::transform(source.begin(), source.end(), destination.as<std::int32_t>(),
+                     [](float value) { return static_cast<std::int32_t>(value); });
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compute in plain loops, fp64 and fp32: the oracle that every backend is compared with. Slow on purpose, never clever.
-// Arithmetic is double whatever is stored, but for `sum`, whose rounding is part of its meaning.
+// Compute in plain loops, fp64 and fp32: the oracle that every backend is compared with. Slow on
+// purpose, never clever. Arithmetic is double whatever is stored, but for `sum`, whose rounding is
+// part of its meaning.
 #pragma once
 
 #include <memory>

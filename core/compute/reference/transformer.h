@@ -18,8 +18,10 @@ struct Row {
   std::int64_t columns;
   double mean = 0, inverse_deviation = 0;
 
-  Row(const T* row, std::int64_t count, RowNorm norm, double epsilon) : values(row), columns(count) {
-    for (std::int64_t c = 0; c < columns && norm == RowNorm::layer; ++c) mean += static_cast<double>(values[c]) / static_cast<double>(columns);
+  Row(const T* row, std::int64_t count, RowNorm norm, double epsilon)
+      : values(row), columns(count) {
+    for (std::int64_t c = 0; c < columns && norm == RowNorm::layer; ++c)
+      mean += static_cast<double>(values[c]) / static_cast<double>(columns);
     double variance = 0;
     for (std::int64_t c = 0; c < columns; ++c) {
       const double centred = static_cast<double>(values[c]) - mean;
@@ -27,7 +29,9 @@ struct Row {
     }
     inverse_deviation = 1 / std::sqrt(variance + epsilon);
   }
-  double normalised(std::int64_t c) const { return (static_cast<double>(values[c]) - mean) * inverse_deviation; }
+  double normalised(std::int64_t c) const {
+    return (static_cast<double>(values[c]) - mean) * inverse_deviation;
+  }
 };
 
 // body(row, element where it begins)
@@ -43,12 +47,14 @@ void run(const RowNormForward& op) {
   for_rows<T>(op, [&](const Row<T>& row, std::int64_t first) {
     for (std::int64_t c = 0; c < row.columns; ++c) {
       const double shift = op.bias.empty() ? 0.0 : static_cast<double>(op.bias.as<T>()[c]);
-      op.output.as<T>()[first + c] = static_cast<T>(static_cast<double>(op.weight.as<T>()[c]) * row.normalised(c) + shift);
+      op.output.as<T>()[first + c] =
+          static_cast<T>(static_cast<double>(op.weight.as<T>()[c]) * row.normalised(c) + shift);
     }
   });
 }
 
-// A few columns at a time, so that their sums need no memory of their own; the statistics of rows are made anew for each.
+// A few columns at a time, so that their sums need no memory of their own; the statistics of rows
+// are made anew for each.
 template <class T>
 void run(const RowNormBackwardWeight& op) {
   constexpr std::int64_t kColumns = 64;
@@ -64,31 +70,40 @@ void run(const RowNormBackwardWeight& op) {
       }
     });
     const auto store = [&](const std::array<double, kColumns>& sums, const Tensor& to) {
-      for (std::int64_t c = begin; c < end; ++c) to.as<T>()[c] = static_cast<T>(sums[static_cast<std::size_t>(c - begin)]);
+      for (std::int64_t c = begin; c < end; ++c)
+        to.as<T>()[c] = static_cast<T>(sums[static_cast<std::size_t>(c - begin)]);
     };
     store(weight, op.weight_gradient);
     if (!op.bias_gradient.empty()) store(bias, op.bias_gradient);
   }
   if (!op.squared_norm.empty())
-    *op.squared_norm.as<double>() = squared_norm<T>(op.weight_gradient) + (op.bias_gradient.empty() ? 0 : squared_norm<T>(op.bias_gradient));
+    *op.squared_norm.as<double>() =
+        squared_norm<T>(op.weight_gradient) +
+        (op.bias_gradient.empty() ? 0 : squared_norm<T>(op.bias_gradient));
 }
 
 template <class T>
 void run(const RowNormBackwardInput& op) {
   for_rows<T>(op, [&](const Row<T>& row, std::int64_t first) {
-    const auto scaled = [&](std::int64_t c) { return static_cast<double>(op.weight.as<T>()[c]) * static_cast<double>(op.output_gradient.as<T>()[first + c]); };
+    const auto scaled = [&](std::int64_t c) {
+      return static_cast<double>(op.weight.as<T>()[c]) *
+             static_cast<double>(op.output_gradient.as<T>()[first + c]);
+    };
     double mean = 0, along = 0;
     for (std::int64_t c = 0; c < row.columns; ++c) {
       if (op.norm == RowNorm::layer) mean += scaled(c) / static_cast<double>(row.columns);
       along += scaled(c) * row.normalised(c) / static_cast<double>(row.columns);
     }
     for (std::int64_t c = 0; c < row.columns; ++c)
-      op.input_gradient.as<T>()[first + c] = static_cast<T>((scaled(c) - mean - row.normalised(c) * along) * row.inverse_deviation);
+      op.input_gradient.as<T>()[first + c] =
+          static_cast<T>((scaled(c) - mean - row.normalised(c) * along) * row.inverse_deviation);
   });
 }
 
 inline double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
-inline double normal_density(double x) { return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2; }
+inline double normal_density(double x) {
+  return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+}
 
 template <class T>
 void run(const GeluForward& op) {
@@ -102,7 +117,9 @@ template <class T>
 void run(const GeluBackward& op) {
   for (std::int64_t i = 0; i < op.input.elements(); ++i) {
     const double x = op.input.as<T>()[i];
-    op.input_gradient.as<T>()[i] = static_cast<T>(static_cast<double>(op.output_gradient.as<T>()[i]) * (normal_distribution(x) + x * normal_density(x)));
+    op.input_gradient.as<T>()[i] =
+        static_cast<T>(static_cast<double>(op.output_gradient.as<T>()[i]) *
+                       (normal_distribution(x) + x * normal_density(x)));
   }
 }
 

@@ -8,7 +8,9 @@
 
 namespace trainyard::compute::reference {
 
-inline double factor_of(const UpdateInputs& common) { return common.factor.empty() ? 1 : *common.factor.as<double>(); }
+inline double factor_of(const UpdateInputs& common) {
+  return common.factor.empty() ? 1 : *common.factor.as<double>();
+}
 
 // Stores `value` as the new parameter i and adds to the statistics what the stored numbers say.
 template <class T>
@@ -30,7 +32,8 @@ inline void clear_statistics(const UpdateInputs& common) {
 // All stays as it is; the statistics say so.
 template <class T>
 void skip(const UpdateInputs& common) {
-  for (std::int64_t i = 0; i < common.parameters.elements(); ++i) store_parameter<T>(common, i, static_cast<double>(common.start().as<T>()[i]));
+  for (std::int64_t i = 0; i < common.parameters.elements(); ++i)
+    store_parameter<T>(common, i, static_cast<double>(common.start().as<T>()[i]));
 }
 
 template <class T>
@@ -40,30 +43,37 @@ void run(const SgdUpdate& op) {
   if (factor == 0) return skip<T>(op.common);
   for (std::int64_t i = 0; i < op.common.parameters.elements(); ++i) {
     const double parameter = op.common.parameters.as<T>()[i];
-    double moment = factor * static_cast<double>(op.common.gradient.as<T>()[i]) + op.weight_decay * parameter;
+    double moment =
+        factor * static_cast<double>(op.common.gradient.as<T>()[i]) + op.weight_decay * parameter;
     if (op.momentum != 0) {
       moment += op.momentum * static_cast<double>(op.moment.as<T>()[i]);
       op.moment.as<T>()[i] = static_cast<T>(moment);
     }
-    store_parameter<T>(op.common, i, static_cast<double>(op.common.start().as<T>()[i]) - rate * moment);
+    store_parameter<T>(op.common, i,
+                       static_cast<double>(op.common.start().as<T>()[i]) - rate * moment);
   }
 }
 
 template <class T>
 void run(const AdamUpdate& op) {
-  const double rate = *op.common.learning_rate.as<double>(), factor = factor_of(op.common), step = *op.step.as<double>();
-  const double correction1 = 1 - std::pow(op.beta1, step), correction2 = 1 - std::pow(op.beta2, step);
+  const double rate = *op.common.learning_rate.as<double>(), factor = factor_of(op.common),
+               step = *op.step.as<double>();
+  const double correction1 = 1 - std::pow(op.beta1, step),
+               correction2 = 1 - std::pow(op.beta2, step);
   clear_statistics(op.common);
   if (factor == 0) return skip<T>(op.common);
   for (std::int64_t i = 0; i < op.common.parameters.elements(); ++i) {
     const double parameter = op.common.parameters.as<T>()[i];
-    double start = op.common.start().as<T>()[i], gradient = factor * static_cast<double>(op.common.gradient.as<T>()[i]);
+    double start = op.common.start().as<T>()[i],
+           gradient = factor * static_cast<double>(op.common.gradient.as<T>()[i]);
     if (op.decoupled) start -= rate * op.weight_decay * parameter;
     else gradient += op.weight_decay * parameter;
     T &first = op.first_moment.as<T>()[i], &second = op.second_moment.as<T>()[i];
     first = static_cast<T>(op.beta1 * static_cast<double>(first) + (1 - op.beta1) * gradient);
-    second = static_cast<T>(op.beta2 * static_cast<double>(second) + (1 - op.beta2) * gradient * gradient);
-    const double step_size = static_cast<double>(first) / correction1 / (std::sqrt(static_cast<double>(second) / correction2) + op.epsilon);
+    second = static_cast<T>(op.beta2 * static_cast<double>(second) +
+                            (1 - op.beta2) * gradient * gradient);
+    const double step_size = static_cast<double>(first) / correction1 /
+                             (std::sqrt(static_cast<double>(second) / correction2) + op.epsilon);
     store_parameter<T>(op.common, i, start - rate * step_size);
   }
 }

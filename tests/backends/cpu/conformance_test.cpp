@@ -10,8 +10,9 @@ namespace trainyard::conformance {
 // oneDNN keeps the arguments of a call in a hash table; a convolution is two calls.
 constexpr long kDnnlArguments = 16;
 
-INSTANTIATE_TEST_SUITE_P(cpu, ComputeConformance,
-                         testing::Values(Backend{"one_core", [] { return std::move(*cpu::make(1)); }, kDnnlArguments},
-                                         Backend{"two_cores", [] { return std::move(*cpu::make(2)); }, kDnnlArguments}));
+INSTANTIATE_TEST_SUITE_P(
+    cpu, ComputeConformance,
+    testing::Values(Backend{"one_core", [] { return std::move(*cpu::make(1)); }, kDnnlArguments},
+                    Backend{"two_cores", [] { return std::move(*cpu::make(2)); }, kDnnlArguments}));
 
 }  // namespace trainyard::conformance

@@ -22,12 +22,16 @@ TEST(Copy, of_any_length_and_place_is_exact_and_touches_nothing_else) {
   constexpr auto guard = static_cast<std::byte>(0xA5);
   for (const std::size_t bytes : {0, 1, 15, 63, 64, 4095, 4096, 4097, 4160, 5000, 70'001})
     for (const std::size_t to : {0, 1, 4, 16, 60, 64})
-      for (const auto& [from, way] : {std::pair{0UL, Way::past_caches}, {3UL, Way::past_caches}, {8UL, Way::past_caches}, {3UL, Way::through_caches}}) {
+      for (const auto& [from, way] : {std::pair{0UL, Way::past_caches},
+                                      {3UL, Way::past_caches},
+                                      {8UL, Way::past_caches},
+                                      {3UL, Way::through_caches}}) {
         const std::vector<std::byte> source = counted(from + bytes);
         std::vector<std::byte> destination(to + bytes + room, guard);
         copy(destination.data() + to, source.data() + from, static_cast<std::int64_t>(bytes), way);
         std::vector<std::byte> expected(to + bytes + room, guard);
-        std::copy(source.begin() + static_cast<std::ptrdiff_t>(from), source.end(), expected.begin() + static_cast<std::ptrdiff_t>(to));
+        std::copy(source.begin() + static_cast<std::ptrdiff_t>(from), source.end(),
+                  expected.begin() + static_cast<std::ptrdiff_t>(to));
         ASSERT_EQ(destination, expected) << bytes << " bytes from " << from << " to " << to;
       }
 }
@@ -39,7 +43,8 @@ TEST(WayChoice, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
     while (!choice.decided(100'000)) {
       const Way way = choice.next(100'000);
       ++tried[static_cast<std::size_t>(way)];
-      const bool disturbed = tried[static_cast<std::size_t>(way)] == 2;  // somebody else had the core
+      const bool disturbed =
+          tried[static_cast<std::size_t>(way)] == 2;  // somebody else had the core
       choice.took(100'000, way, (way == faster ? 1000 : 1100) + (disturbed ? 1'000'000 : 0));
     }
     EXPECT_EQ(tried, (std::array<int, 2>{WayChoice::kTries / 2, WayChoice::kTries / 2}));

@@ -26,7 +26,8 @@ constexpr Sizes kSeveralBlocks = {300, 8, 200};
 void expect_same_bits(const Case& found, const Case& expected, const std::string& what) {
   for (std::size_t r = 0; r < found.results.size(); ++r) {
     const Tensor &a = found.results[r].second, &b = expected.results[r].second;
-    EXPECT_EQ(std::memcmp(a.data, b.data, static_cast<std::size_t>(a.bytes())), 0) << what << " " << found.results[r].first;
+    EXPECT_EQ(std::memcmp(a.data, b.data, static_cast<std::size_t>(a.bytes())), 0)
+        << what << " " << found.results[r].first;
   }
 }
 
@@ -43,10 +44,13 @@ TEST(cpu, needs_a_core) {
 
 TEST(cpu, updates_and_norms_have_the_same_bits_for_any_number_of_cores) {
   for (const auto& named : conformance::all_cases()) {
-    const bool product = named.name.starts_with("linear") || named.name.starts_with("conv2d");  // oneDNN's own cut of the work is not ours to promise
+    const bool product =
+        named.name.starts_with("linear") ||
+        named.name.starts_with("conv2d");  // oneDNN's own cut of the work is not ours to promise
     if (product) continue;
     Values one, three;
-    const Case a = named.make(one, DType::fp32, kSeveralBlocks), b = named.make(three, DType::fp32, kSeveralBlocks);
+    const Case a = named.make(one, DType::fp32, kSeveralBlocks),
+               b = named.make(three, DType::fp32, kSeveralBlocks);
     run(**make(1), a.op);
     run(**make(3), b.op);
     expect_same_bits(b, a, named.name);
@@ -56,7 +60,8 @@ TEST(cpu, updates_and_norms_have_the_same_bits_for_any_number_of_cores) {
 TEST(cpu, a_kernel_runs_in_another_thread_than_the_one_that_prepared_it) {
   for (const auto& named : conformance::all_cases()) {
     Values here, there;
-    const Case a = named.make(here, DType::fp32, {64, 300, 200}), b = named.make(there, DType::fp32, {64, 300, 200});
+    const Case a = named.make(here, DType::fp32, {64, 300, 200}),
+               b = named.make(there, DType::fp32, {64, 300, 200});
     const auto device = *make(1);
     run(*device, a.op);
     const auto kernel = *device->prepare(b.op);
@@ -68,13 +73,15 @@ TEST(cpu, a_kernel_runs_in_another_thread_than_the_one_that_prepared_it) {
 TEST(cpu, queues_of_many_threads_do_not_disturb_each_other) {
   const auto device = *make(1);
   Values expected_values;
-  const Case expected = conformance::linear_forward(expected_values, DType::fp32, {64, 300, 200}, compute::Activation::relu);
+  const Case expected = conformance::linear_forward(expected_values, DType::fp32, {64, 300, 200},
+                                                    compute::Activation::relu);
   run(*device, expected.op);
   std::vector<Values> values(4);
   std::vector<Case> cases;
   std::vector<std::unique_ptr<compute::Kernel>> kernels;
   for (Values& own : values) {
-    cases.push_back(conformance::linear_forward(own, DType::fp32, {64, 300, 200}, compute::Activation::relu));
+    cases.push_back(
+        conformance::linear_forward(own, DType::fp32, {64, 300, 200}, compute::Activation::relu));
     kernels.push_back(*device->prepare(cases.back().op));
   }
   std::vector<std::thread> threads;
@@ -88,7 +95,8 @@ TEST(cpu, queues_of_many_threads_do_not_disturb_each_other) {
 }
 
 // What a queue has lent, once an attention op over windows of `context` rows has run.
-std::size_t scratch_of(Case (*make_case)(Values&, DType, const conformance::Shape&), DType dtype, std::int64_t context) {
+std::size_t scratch_of(Case (*make_case)(Values&, DType, const conformance::Shape&), DType dtype,
+                       std::int64_t context) {
   const auto device = *make(1);
   Values values;
   const Case attention = make_case(values, dtype, {2, context, 1, 16});
@@ -97,11 +105,12 @@ std::size_t scratch_of(Case (*make_case)(Values&, DType, const conformance::Shap
   return static_cast<const CpuQueue&>(*queue).scratch_bytes();
 }
 
-// 64 rows of scores at a time, and of the backward pass their gradients: what a row more takes is the same at every length. The whole square at 2048 rows would
-// be 32 times as much as that.
+// 64 rows of scores at a time, and of the backward pass their gradients: what a row more takes is
+// the same at every length. The whole square at 2048 rows would be 32 times as much as that.
 TEST(cpu, attention_asks_for_scratch_that_grows_with_the_context_and_not_with_its_square) {
   constexpr std::size_t page = 4096;
-  for (const auto& [make_case, tiles] : {std::pair{&conformance::attention_forward, 1}, std::pair{&conformance::attention_backward, 2}})
+  for (const auto& [make_case, tiles] : {std::pair{&conformance::attention_forward, 1},
+                                         std::pair{&conformance::attention_backward, 2}})
     for (const std::int64_t context : {64, 256, 1024, 2048}) {
       const auto of_tiles = static_cast<std::size_t>(tiles * 64 * context) * sizeof(float);
       EXPECT_LE(scratch_of(make_case, DType::fp32, context), of_tiles + page) << context;
@@ -124,12 +133,16 @@ void expect_levels_agree(DType dtype) {
   Values values;
   for (const auto& [name, level] : levels<T>()) {
     Values inputs;
-    const Tensor p = inputs.uniform(dtype, {count}), g = inputs.uniform(dtype, {count}), m = inputs.uniform(dtype, {count});
-    const Tensor v = inputs.uniform(dtype, {count}, 0.1, 1), statistics = values.zeros(DType::fp64, {3});
+    const Tensor p = inputs.uniform(dtype, {count}), g = inputs.uniform(dtype, {count}),
+                 m = inputs.uniform(dtype, {count});
+    const Tensor v = inputs.uniform(dtype, {count}, 0.1, 1),
+                 statistics = values.zeros(DType::fp64, {3});
     const Tensor columns = values.zeros(dtype, {59}), o = inputs.uniform(dtype, {count});
-    level->sgd({p.as<T>(), g.as<T>(), o.as<T>(), p.as<T>(), m.as<T>(), 0.1, 0.5, 0.9, 0.01}, 0, count, statistics.as<double>());
-    level->adam({p.as<T>(), g.as<T>(), o.as<T>(), p.as<T>(), m.as<T>(), v.as<T>(), 0.1, 0.5, 0.9, 0.999, 1e-8, 0.01, 0.1, 0.001, false}, 0, count,
-                statistics.as<double>());
+    level->sgd({p.as<T>(), g.as<T>(), o.as<T>(), p.as<T>(), m.as<T>(), 0.1, 0.5, 0.9, 0.01}, 0,
+               count, statistics.as<double>());
+    level->adam({p.as<T>(), g.as<T>(), o.as<T>(), p.as<T>(), m.as<T>(), v.as<T>(), 0.1, 0.5, 0.9,
+                 0.999, 1e-8, 0.01, 0.1, 0.001, false},
+                0, count, statistics.as<double>());
     level->relu_backward(m.as<T>(), g.as<T>(), 0, count);
     level->tanh_backward(m.as<T>(), g.as<T>(), 0, count);
     level->squared_norm(p.as<T>(), 0, count, statistics.as<double>());
@@ -141,7 +154,8 @@ void expect_levels_agree(DType dtype) {
     std::memcpy(gradient.data, g.data, static_cast<std::size_t>(g.bytes()));
     const std::vector<Tensor> these = {sum, gradient, statistics, columns};
     if (results.empty()) results = these;
-    for (std::size_t r = 0; r < these.size(); ++r) conformance::expect_near(these[r], results[r], conformance::tolerance(dtype), name);
+    for (std::size_t r = 0; r < these.size(); ++r)
+      conformance::expect_near(these[r], results[r], conformance::tolerance(dtype), name);
   }
 }
 
@@ -157,26 +171,35 @@ void expect_levels_agree_on_images(DType dtype) {
   Values values;
   for (const auto& [name, level] : levels<T>()) {
     Values inputs;
-    const Tensor image = inputs.uniform(dtype, {2, 7, 5, 11}), gradient = inputs.uniform(dtype, {2, 4, 3, 11}),
+    const Tensor image = inputs.uniform(dtype, {2, 7, 5, 11}),
+                 gradient = inputs.uniform(dtype, {2, 4, 3, 11}),
                  by_channel = inputs.uniform(dtype, {4, 11}, 0.5, 1);
-    const Tensor largest = values.zeros(dtype, {2, 4, 3, 11}), average = values.zeros(dtype, {2, 4, 3, 11}), sums = values.zeros(DType::fp64, {2, 11});
-    const Tensor back = values.zeros(dtype, {2, 7, 5, 11}), normal = values.zeros(dtype, {2, 7, 5, 11}), dropped = values.zeros(dtype, {2, 7, 5, 11});
-    PoolArguments<T> pool{image.as<T>(), largest.as<T>(), largest.as<T>(), gradient.as<T>(), 7, 5, 11, 4, 3, 3, 2, 1};
+    const Tensor largest = values.zeros(dtype, {2, 4, 3, 11}),
+                 average = values.zeros(dtype, {2, 4, 3, 11}),
+                 sums = values.zeros(DType::fp64, {2, 11});
+    const Tensor back = values.zeros(dtype, {2, 7, 5, 11}),
+                 normal = values.zeros(dtype, {2, 7, 5, 11}),
+                 dropped = values.zeros(dtype, {2, 7, 5, 11});
+    PoolArguments<T> pool{
+        image.as<T>(), largest.as<T>(), largest.as<T>(), gradient.as<T>(), 7, 5, 11, 4, 3, 3, 2, 1};
     level->max_pool(pool, 0, 2);
     pool.result = back.as<T>();
     level->max_pool_backward(pool, 0, 2);
     pool.result = average.as<T>();
     level->average_pool(pool, 0, 2);
     const T* const numbers = by_channel.as<T>();
-    ChannelArguments<T> rows{image.as<T>(), back.as<T>(), normal.as<T>(), 11, numbers, numbers + 11, numbers + 22, numbers + 33};
+    ChannelArguments<T> rows{image.as<T>(), back.as<T>(), normal.as<T>(), 11,
+                             numbers,       numbers + 11, numbers + 22,   numbers + 33};
     level->channel_moments(rows, 0, 70, sums.as<double>());
     level->channel_products(rows, 0, 70, sums.as<double>());
     level->normalise(rows, 0, 35);
     level->normalise_backward(rows, 35, 70);
-    level->dropout(image.as<T>(), dropped.as<T>(), 770, 0x123456789ABCDEFULL, 3, 10, 1U << 31, T{2});
+    level->dropout(image.as<T>(), dropped.as<T>(), 770, 0x123456789ABCDEFULL, 3, 10, 1U << 31,
+                   T{2});
     const std::vector<Tensor> these = {largest, average, back, sums, normal, dropped};
     if (results.empty()) results = these;
-    for (std::size_t r = 0; r < these.size(); ++r) conformance::expect_near(these[r], results[r], conformance::tolerance(dtype), name);
+    for (std::size_t r = 0; r < these.size(); ++r)
+      conformance::expect_near(these[r], results[r], conformance::tolerance(dtype), name);
   }
 }
 

@@ -10,7 +10,8 @@ TEST(Recomputation, changes_no_bit_on_a_processor_either) {
 }
 
 TEST(Recomputation, changes_no_bit_on_a_processor_in_bf16) {
-  recomputed::expect_the_same_bits_in_every_strategy([] { return std::move(*cpu::make(1)); }, experiment::Precision::bf16);
+  recomputed::expect_the_same_bits_in_every_strategy([] { return std::move(*cpu::make(1)); },
+                                                     experiment::Precision::bf16);
 }
 
 }  // namespace

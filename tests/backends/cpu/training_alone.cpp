@@ -6,7 +6,8 @@
 namespace trainyard::tests {
 
 RankOutcome trained(const experiment::Experiment& e, const MakeCompute& make) {
-  return train(experiment::resolve(e, ".").value(), make, {}).front();  // a rank alone has no transport
+  return train(experiment::resolve(e, ".").value(), make, {})
+      .front();  // a rank alone has no transport
 }
 
 std::unique_ptr<compute::Compute> cpu_of_one() { return std::move(*cpu::make(1)); }

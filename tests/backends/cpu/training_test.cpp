@@ -25,8 +25,12 @@ void expect_equal_training(const experiment::Experiment& e, double relative) {
   EXPECT_LE(distance(mine.parameters, plain.parameters), relative);
 }
 
-TEST(ImageTraining, of_the_cpu_equals_plain_loops_in_fp64) { expect_equal_training(images(experiment::Precision::fp64, 22), 1e-10); }
-TEST(ImageTraining, of_the_cpu_equals_plain_loops_in_fp32) { expect_equal_training(images(experiment::Precision::fp32, 3), 1e-5); }
+TEST(ImageTraining, of_the_cpu_equals_plain_loops_in_fp64) {
+  expect_equal_training(images(experiment::Precision::fp64, 22), 1e-10);
+}
+TEST(ImageTraining, of_the_cpu_equals_plain_loops_in_fp32) {
+  expect_equal_training(images(experiment::Precision::fp32, 3), 1e-5);
+}
 
 // Sums in another order, and now and then another number on the other side of a tie.
 TEST(ImageTraining, of_the_cpu_in_bfloat16_is_near_plain_loops_and_away_from_full_precision) {
@@ -37,10 +41,12 @@ TEST(ImageTraining, of_the_cpu_in_bfloat16_is_near_plain_loops_and_away_from_ful
   ASSERT_EQ(mine.problem, "");
   ASSERT_EQ(plain.problem, "");
   EXPECT_LE(distance(mine.parameters, plain.parameters), 1e-2);
-  EXPECT_LE(distance(mine.parameters, plain.parameters), 0.5 * distance(full.parameters, plain.parameters));
+  EXPECT_LE(distance(mine.parameters, plain.parameters),
+            0.5 * distance(full.parameters, plain.parameters));
 }
 
-// Evaluation by running statistics, without dropout: held-out digits are told apart better than by chance (one in ten).
+// Evaluation by running statistics, without dropout: held-out digits are told apart better than by
+// chance (one in ten).
 TEST(ImageTraining, learns_what_evaluation_measures) {
   experiment::Experiment e = images(experiment::Precision::fp32, 400);
   e.data.train_samples = 1200;
@@ -54,7 +60,9 @@ TEST(ImageTraining, learns_what_evaluation_measures) {
 TEST(ImageTraining, says_norms_of_segments_with_parameters_only) {
   const RankOutcome outcome = trained(images(experiment::Precision::fp32, 1), cpu_of_one);
   for (const telemetry::Event& event : outcome.events) {
-    if (event.kind != telemetry::EventKind::metric || event.subject != static_cast<std::uint16_t>(telemetry::Metric::reduced_gradient_norm)) continue;
+    if (event.kind != telemetry::EventKind::metric ||
+        event.subject != static_cast<std::uint16_t>(telemetry::Metric::reduced_gradient_norm))
+      continue;
     EXPECT_GT(event.value, 0) << "segment " << event.index;
   }
 }

@@ -20,7 +20,8 @@ class Module : public testing::Test {
  protected:
   Module() { fs::create_directories(directory_); }
   ~Module() override { fs::remove_all(directory_); }
-  const fs::path directory_ = fs::path(testing::TempDir()) / ("trainyard-module-" + std::to_string(::getpid()));
+  const fs::path directory_ =
+      fs::path(testing::TempDir()) / ("trainyard-module-" + std::to_string(::getpid()));
 };
 
 TEST_F(Module, that_is_not_there_says_what_to_install) {
@@ -29,7 +30,8 @@ TEST_F(Module, that_is_not_there_says_what_to_install) {
   EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
   EXPECT_EQ(opened.error().where, kModuleFile);
   EXPECT_THAT(opened.error().what, HasSubstr("no CUDA"));
-  EXPECT_THAT(opened.error().advice, testing::AllOf(HasSubstr("CUDA Toolkit"), HasSubstr("-DTRAINYARD_CUDA=ON")));
+  EXPECT_THAT(opened.error().advice,
+              testing::AllOf(HasSubstr("CUDA Toolkit"), HasSubstr("-DTRAINYARD_CUDA=ON")));
 }
 
 TEST_F(Module, that_is_no_library_is_refused_by_name) {
@@ -37,7 +39,8 @@ TEST_F(Module, that_is_no_library_is_refused_by_name) {
   const auto opened = open_module(directory_ / kModuleFile);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
-  EXPECT_THAT(opened.error().what, testing::AllOf(HasSubstr("cannot be opened"), HasSubstr(kModuleFile)));
+  EXPECT_THAT(opened.error().what,
+              testing::AllOf(HasSubstr("cannot be opened"), HasSubstr(kModuleFile)));
   EXPECT_EQ(opened.error().advice, "Build or install it anew.");
 }
 
@@ -52,7 +55,8 @@ TEST_F(Module, that_is_another_library_is_refused) {
 TEST_F(Module, of_another_version_is_refused_with_both) {
   const auto opened = open_module(TRAINYARD_OLD_MODULE);
   ASSERT_FALSE(opened);
-  EXPECT_THAT(opened.error().what, testing::AllOf(HasSubstr("is of Trainyard 0.0.1"), HasSubstr(TRAINYARD_VERSION)));
+  EXPECT_THAT(opened.error().what,
+              testing::AllOf(HasSubstr("is of Trainyard 0.0.1"), HasSubstr(TRAINYARD_VERSION)));
 }
 
 // Whatever this machine has: GPUs with names and memory, or the reason why there are none.
@@ -60,7 +64,8 @@ TEST(Gpus, are_listed_or_it_is_said_why_there_are_none) {
   const auto found = gpus();
   if (!found) {
     EXPECT_EQ(found.error().code, ProblemCode::unavailable);
-    EXPECT_THAT(found.error().what, AnyOf(HasSubstr("no CUDA"), HasSubstr("no NVIDIA driver"), HasSubstr("driver is for CUDA"), HasSubstr("no GPU"),
+    EXPECT_THAT(found.error().what, AnyOf(HasSubstr("no CUDA"), HasSubstr("no NVIDIA driver"),
+                                          HasSubstr("driver is for CUDA"), HasSubstr("no GPU"),
                                           HasSubstr("cannot be opened")));
     EXPECT_NE(found.error().advice, "");
     return;

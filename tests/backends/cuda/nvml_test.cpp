@@ -39,10 +39,12 @@ TEST(GpuMeter, says_again_and_again_what_the_driver_says) {
 TEST(GpuMeter, says_what_crosses_links_between_two_looks) {
   const auto meter = GpuMeter::watch(kBus, TRAINYARD_NVML);
   ASSERT_TRUE(meter);
-  const auto use = seen(**meter, [](const compute::DeviceUse& one) { return one.links.has_value(); });
+  const auto use =
+      seen(**meter, [](const compute::DeviceUse& one) { return one.links.has_value(); });
   ASSERT_TRUE(use) << "from the second look on";
   EXPECT_GT(use->links->sent_bytes_per_second, 0);
-  EXPECT_LT(use->links->sent_bytes_per_second, 1.024e6 / 0.4) << "two looks are half a second apart";
+  EXPECT_LT(use->links->sent_bytes_per_second, 1.024e6 / 0.4)
+      << "two looks are half a second apart";
   EXPECT_NEAR(use->links->received_bytes_per_second, 2 * use->links->sent_bytes_per_second, 1e-6);
 }
 

@@ -32,16 +32,19 @@ double expected(Reduction reduction, int ranks, std::size_t i) {
 }
 
 template <class Number>
-std::vector<std::vector<Number>> all_reduced(const Ranks& ranks, Reduction reduction, std::size_t elements) {
+std::vector<std::vector<Number>> all_reduced(const Ranks& ranks, Reduction reduction,
+                                             std::size_t elements) {
   std::vector<std::vector<Number>> buffers(ranks.size(), std::vector<Number>(elements));
   in_threads(static_cast<int>(ranks.size()), [&](int rank) {
     const auto r = static_cast<std::size_t>(rank);
     for (std::size_t i = 0; i < elements; ++i) buffers[r][i] = given<Number>(rank, i);
     const std::uint64_t before = ranks[r]->completed(0).value();
     const auto started = ranks[r]->start(
-        0, {CollectiveKind::all_reduce, reduction, kDType<Number>, 0, reinterpret_cast<std::byte*>(buffers[r].data()), static_cast<std::int64_t>(elements)});
+        0, {CollectiveKind::all_reduce, reduction, kDType<Number>, 0,
+            reinterpret_cast<std::byte*>(buffers[r].data()), static_cast<std::int64_t>(elements)});
     if (!started) ADD_FAILURE() << base::to_string(started.error());
-    if (const auto done = wait_for(*ranks[r], 0, before + 1); !done) ADD_FAILURE() << base::to_string(done.error());
+    if (const auto done = wait_for(*ranks[r], 0, before + 1); !done)
+      ADD_FAILURE() << base::to_string(done.error());
   });
   return buffers;
 }
@@ -50,19 +53,25 @@ template <class Number>
 void expect_all_reduce(const Ranks& ranks, Reduction reduction, std::size_t elements) {
   const auto buffers = all_reduced<Number>(ranks, reduction, elements);
   const int n = static_cast<int>(ranks.size());
-  const double allowed = static_cast<double>(std::numeric_limits<Number>::epsilon()) * n * n * 2;  // the sum of magnitudes is at most n (n + 1) / 2
+  const double allowed = static_cast<double>(std::numeric_limits<Number>::epsilon()) * n * n *
+                         2;  // the sum of magnitudes is at most n (n + 1) / 2
   for (std::size_t i = 0; i < elements; ++i)
-    ASSERT_NEAR(static_cast<double>(buffers[0][i]), expected<Number>(reduction, n, i), allowed) << n << " ranks, element " << i << " of " << elements;
+    ASSERT_NEAR(static_cast<double>(buffers[0][i]), expected<Number>(reduction, n, i), allowed)
+        << n << " ranks, element " << i << " of " << elements;
   for (const auto& other : buffers)
-    ASSERT_TRUE(elements == 0 || std::memcmp(other.data(), buffers[0].data(), elements * sizeof(Number)) == 0) << "the same bits on all ranks";
+    ASSERT_TRUE(elements == 0 ||
+                std::memcmp(other.data(), buffers[0].data(), elements * sizeof(Number)) == 0)
+        << "the same bits on all ranks";
 }
 
 class GlooAllReduce : public testing::TestWithParam<int> {};
 
 TEST_P(GlooAllReduce, is_the_reference_within_rounding_and_the_same_bits_on_all_ranks) {
   const Ranks ranks = joined(GetParam());
-  for (const Reduction reduction : {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max})
-    for (const std::size_t elements : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{1021}, std::size_t{700'001}}) {
+  for (const Reduction reduction :
+       {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max})
+    for (const std::size_t elements : {std::size_t{0}, std::size_t{1}, std::size_t{7},
+                                       std::size_t{1021}, std::size_t{700'001}}) {
       expect_all_reduce<float>(ranks, reduction, elements);
       expect_all_reduce<double>(ranks, reduction, elements);
     }
@@ -72,17 +81,22 @@ TEST_P(GlooAllReduce, min_and_max_keep_a_nan_wherever_it_stands) {
   const int n = GetParam();
   const Ranks ranks = joined(n);
   for (const Reduction reduction : {Reduction::min, Reduction::max}) {
-    std::vector<std::vector<float>> buffers(ranks.size(), std::vector<float>(static_cast<std::size_t>(n) + 1));
+    std::vector<std::vector<float>> buffers(ranks.size(),
+                                            std::vector<float>(static_cast<std::size_t>(n) + 1));
     in_threads(n, [&](int rank) {
       const auto r = static_cast<std::size_t>(rank);
-      for (std::size_t i = 0; i < buffers[r].size(); ++i) buffers[r][i] = i == r ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(rank);
+      for (std::size_t i = 0; i < buffers[r].size(); ++i)
+        buffers[r][i] = i == r ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(rank);
       const std::uint64_t before = ranks[r]->completed(0).value();
-      ASSERT_TRUE(ranks[r]->start(0, {CollectiveKind::all_reduce, reduction, DType::fp32, 0, reinterpret_cast<std::byte*>(buffers[r].data()), n + 1}));
+      ASSERT_TRUE(ranks[r]->start(0, {CollectiveKind::all_reduce, reduction, DType::fp32, 0,
+                                      reinterpret_cast<std::byte*>(buffers[r].data()), n + 1}));
       ASSERT_TRUE(wait_for(*ranks[r], 0, before + 1));
     });
     for (const auto& buffer : buffers) {
-      for (std::size_t i = 0; i < buffer.size() - 1; ++i) EXPECT_TRUE(std::isnan(buffer[i])) << "rank " << i << " has none";
-      EXPECT_EQ(buffer.back(), static_cast<float>(reduction == Reduction::min ? 0 : n - 1)) << "nobody has one";
+      for (std::size_t i = 0; i < buffer.size() - 1; ++i)
+        EXPECT_TRUE(std::isnan(buffer[i])) << "rank " << i << " has none";
+      EXPECT_EQ(buffer.back(), static_cast<float>(reduction == Reduction::min ? 0 : n - 1))
+          << "nobody has one";
     }
   }
 }
@@ -97,7 +111,8 @@ TEST(Gloo, a_broadcast_gives_all_what_the_root_has) {
       const auto r = static_cast<std::size_t>(rank);
       for (std::size_t i = 0; i < 333; ++i) buffers[r].push_back(given<double>(rank, i));
       const std::uint64_t before = ranks[r]->completed(0).value();
-      ASSERT_TRUE(ranks[r]->start(0, {CollectiveKind::broadcast, Reduction::sum, DType::fp64, root, reinterpret_cast<std::byte*>(buffers[r].data()), 333}));
+      ASSERT_TRUE(ranks[r]->start(0, {CollectiveKind::broadcast, Reduction::sum, DType::fp64, root,
+                                      reinterpret_cast<std::byte*>(buffers[r].data()), 333}));
       ASSERT_TRUE(wait_for(*ranks[r], 0, before + 1));
     });
     for (const auto& buffer : buffers)
@@ -112,25 +127,31 @@ TEST(Gloo, an_all_gather_brings_unequal_parts_together_in_place) {
   in_threads(3, [&](int rank) {
     const auto r = static_cast<std::size_t>(rank);
     for (std::size_t i = first[r]; i < first[r + 1]; ++i) buffers[r][i] = static_cast<float>(i);
-    ASSERT_TRUE(ranks[r]->start(0, {CollectiveKind::all_gather, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(buffers[r].data()), 8}));
+    ASSERT_TRUE(ranks[r]->start(0, {CollectiveKind::all_gather, Reduction::sum, DType::fp32, 0,
+                                    reinterpret_cast<std::byte*>(buffers[r].data()), 8}));
     ASSERT_TRUE(wait_for(*ranks[r], 0, 1));
   });
-  for (const auto& buffer : buffers) EXPECT_THAT(buffer, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  for (const auto& buffer : buffers)
+    EXPECT_THAT(buffer, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 TEST(Gloo, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wait_for_each_other) {
   const Ranks ranks = joined(3, {{0, 1}, {2, 1}, {0, 1, 2}});
   std::vector<float> a{1}, b{10}, c{100};
   // Group 0 stands still, for rank 0 does not come; group 1 goes on.
-  ASSERT_TRUE(ranks[1]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(b.data()), 1}));
+  ASSERT_TRUE(ranks[1]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
+                                  reinterpret_cast<std::byte*>(b.data()), 1}));
   std::vector<float> other{5}, own{7};
-  ASSERT_TRUE(ranks[1]->start(1, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(own.data()), 1}));
-  ASSERT_TRUE(ranks[2]->start(1, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(other.data()), 1}));
+  ASSERT_TRUE(ranks[1]->start(1, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
+                                  reinterpret_cast<std::byte*>(own.data()), 1}));
+  ASSERT_TRUE(ranks[2]->start(1, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
+                                  reinterpret_cast<std::byte*>(other.data()), 1}));
   ASSERT_TRUE(wait_for(*ranks[1], 1, 1));
   ASSERT_TRUE(wait_for(*ranks[2], 1, 1)) << "which may send still when another has all it needs";
   EXPECT_EQ(own[0], 12);
   EXPECT_EQ(ranks[1]->completed(0).value(), 0u);
-  ASSERT_TRUE(ranks[0]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(a.data()), 1}));
+  ASSERT_TRUE(ranks[0]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
+                                  reinterpret_cast<std::byte*>(a.data()), 1}));
   ASSERT_TRUE(wait_for(*ranks[1], 0, 1));
   ASSERT_TRUE(wait_for(*ranks[0], 0, 1));
   EXPECT_EQ(b[0], 11);
@@ -141,7 +162,9 @@ TEST(Gloo, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wai
 TEST(Gloo, what_it_does_not_support_is_a_problem_and_nothing_is_begun) {
   const Ranks ranks = joined(2);
   std::vector<float> buffer(4);
-  const auto started = ranks[0]->start(0, {CollectiveKind::reduce_scatter, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(buffer.data()), 4});
+  const auto started =
+      ranks[0]->start(0, {CollectiveKind::reduce_scatter, Reduction::sum, DType::fp32, 0,
+                          reinterpret_cast<std::byte*>(buffer.data()), 4});
   EXPECT_EQ(started.error().what, "gloo has no reduce_scatter of fp32 for Trainyard");
   EXPECT_FALSE(supports(CollectiveKind::all_reduce, Reduction::sum, DType::int32));
   EXPECT_TRUE(supports(CollectiveKind::broadcast, Reduction::sum, DType::int32));
@@ -151,7 +174,8 @@ TEST(Gloo, what_it_does_not_support_is_a_problem_and_nothing_is_begun) {
 TEST(Gloo, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
   const Ranks ranks = joined(3);
   std::vector<float> buffer(100'000);
-  ASSERT_TRUE(ranks[0]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(buffer.data()), 100'000}));
+  ASSERT_TRUE(ranks[0]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
+                                  reinterpret_cast<std::byte*>(buffer.data()), 100'000}));
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     ranks[0]->abort({base::ProblemCode::cancelled, "", "was told to stop", "", ""});
@@ -169,7 +193,8 @@ TEST(Gloo, a_peer_that_has_left_is_named_by_all_who_wait_for_it) {
   Ranks ranks = joined(4);
   std::vector<std::vector<float>> buffers(4, std::vector<float>(50'000));
   for (const std::size_t r : {0u, 1u, 3u})
-    ASSERT_TRUE(ranks[r]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0, reinterpret_cast<std::byte*>(buffers[r].data()), 50'000}));
+    ASSERT_TRUE(ranks[r]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
+                                    reinterpret_cast<std::byte*>(buffers[r].data()), 50'000}));
   ranks[2].reset();
   for (const std::size_t r : {0u, 1u, 3u}) {
     const auto done = wait_for(*ranks[r], 0, 1);
@@ -182,7 +207,8 @@ TEST(Gloo, a_peer_that_has_left_is_named_by_all_who_wait_for_it) {
 TEST(Gloo, what_is_no_endpoint_of_gloo_is_refused_by_name) {
   Options options;
   options.groups = {{0, 1}};
-  for (const std::string& bad : {std::string(), std::string("ipc:///tmp/x"), std::string("zz,zz,;"), std::string("00,;")}) {
+  for (const std::string& bad :
+       {std::string(), std::string("ipc:///tmp/x"), std::string("zz,zz,;"), std::string("00,;")}) {
     const auto bound = bind(options);
     ASSERT_TRUE(bound);
     const auto joined = (*bound)->connect({(*bound)->endpoint(), bad});

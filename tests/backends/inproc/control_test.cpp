@@ -9,12 +9,14 @@ namespace {
 ControlBackend inproc_control() {
   return {"inproc", [] {
             const inproc::ControlHub hub;
-            return ControlPlace{[hub]() -> base::Result<std::unique_ptr<ControlServer>> { return hub.server(); },
-                                [connect = hub.connect()] { return connect("inproc"); }};
+            return ControlPlace{
+                [hub]() -> base::Result<std::unique_ptr<ControlServer>> { return hub.server(); },
+                [connect = hub.connect()] { return connect("inproc"); }};
           }};
 }
 
-INSTANTIATE_TEST_SUITE_P(inproc, ControlConformance, testing::Values(inproc_control()), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(inproc, ControlConformance, testing::Values(inproc_control()),
+                         name_of_backend);
 
 }  // namespace
 }  // namespace trainyard::conformance

@@ -13,13 +13,16 @@ Backend inproc_backend() {
     auto ends = inproc::make(shape.ranks, shape.arena_bytes, {shape.channels});
     if (!ends) return [problem = ends.error()](int, std::uint32_t) { return base::fail(problem); };
     auto held = std::make_shared<std::vector<std::unique_ptr<Transport>>>(std::move(*ends));
-    return [held](int rank, std::uint32_t) { return std::move((*held)[static_cast<std::size_t>(rank)]); };
+    return [held](int rank, std::uint32_t) {
+      return std::move((*held)[static_cast<std::size_t>(rank)]);
+    };
   };
   return {"inproc", prepare, true, false, {}};
 }
 
 INSTANTIATE_TEST_SUITE_P(inproc, TransportConformance, testing::Values(inproc_backend()));
-INSTANTIATE_TEST_SUITE_P(shaped_inproc, TransportConformance, testing::Values(shaped(inproc_backend())));
+INSTANTIATE_TEST_SUITE_P(shaped_inproc, TransportConformance,
+                         testing::Values(shaped(inproc_backend())));
 INSTANTIATE_TEST_SUITE_P(inproc, TransportFaults, testing::Values(inproc_backend()));
 INSTANTIATE_TEST_SUITE_P(shaped_inproc, TransportFaults, testing::Values(shaped(inproc_backend())));
 
@@ -27,7 +30,8 @@ TEST(InprocTransport, a_peer_sees_the_very_bytes_wherever_they_lie) {
   auto ends = inproc::make(2, 4096);
   ASSERT_TRUE(good(ends));
   const std::vector<std::byte> elsewhere(std::size_t{1} << 20);
-  for (const std::span<const std::byte> bytes : {std::span<const std::byte>((*ends)[0]->arena()), std::span<const std::byte>(elsewhere)}) {
+  for (const std::span<const std::byte> bytes :
+       {std::span<const std::byte>((*ends)[0]->arena()), std::span<const std::byte>(elsewhere)}) {
     ASSERT_TRUE(good((*ends)[0]->post(1, 0, tag_of(0), bytes)));
     const auto message = (*ends)[1]->receive(0, 0);
     ASSERT_TRUE(good(message));
@@ -46,8 +50,10 @@ TEST(InprocTransport, channels_may_be_used_by_threads_of_one_rank) {
       lanes.emplace_back([&, channel, rank] {
         for (int op = 0; op < 500; ++op) {
           const int self = rank, peer = 1 - rank;
-          ASSERT_TRUE(good(comm::await_post(*ends[static_cast<std::size_t>(self)], peer, channel, tag_of(op), {}, patient)));
-          ASSERT_TRUE(good(comm::await_expected(*ends[static_cast<std::size_t>(self)], peer, channel, {tag_of(op), 0}, patient)));
+          ASSERT_TRUE(good(comm::await_post(*ends[static_cast<std::size_t>(self)], peer, channel,
+                                            tag_of(op), {}, patient)));
+          ASSERT_TRUE(good(comm::await_expected(*ends[static_cast<std::size_t>(self)], peer,
+                                                channel, {tag_of(op), 0}, patient)));
           ASSERT_TRUE(good(ends[static_cast<std::size_t>(self)]->release(peer, channel)));
         }
       });

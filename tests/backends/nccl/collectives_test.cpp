@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The engine by NCCL's library, for which another stands in (tests/backends/nccl/library): what it asks of it, and when.
+// The engine by NCCL's library, for which another stands in (tests/backends/nccl/library): what it
+// asks of it, and when.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,9 @@ Options options_of(int rank, const std::vector<std::vector<int>>& groups) {
   return options;
 }
 
-base::Result<std::unique_ptr<comm::BoundCollectives>> bound(const Options& options) { return nccl::bind(options, std::make_unique<HostStreams>()); }
+base::Result<std::unique_ptr<comm::BoundCollectives>> bound(const Options& options) {
+  return nccl::bind(options, std::make_unique<HostStreams>());
+}
 
 Ranks joined(int count, const std::vector<std::vector<int>>& groups) {
   return comm::joined_by(count, [&](int rank) { return bound(options_of(rank, groups)); });
@@ -39,21 +42,30 @@ Ranks joined(int count, const std::vector<std::vector<int>>& groups) {
 Ranks joined(int count) { return joined(count, {comm::everyone(count)}); }
 
 template <class Number>
-CollectiveCall call_on(std::vector<Number>& buffer, CollectiveKind kind, Reduction reduction = Reduction::sum, int root = 0) {
+CollectiveCall call_on(std::vector<Number>& buffer, CollectiveKind kind,
+                       Reduction reduction = Reduction::sum, int root = 0) {
   const DType dtype = sizeof(Number) == 8 ? DType::fp64 : DType::fp32;
-  return {kind, reduction, dtype, root, reinterpret_cast<std::byte*>(buffer.data()), std::ssize(buffer)};
+  return {kind,
+          reduction,
+          dtype,
+          root,
+          reinterpret_cast<std::byte*>(buffer.data()),
+          std::ssize(buffer)};
 }
 
 // What ranks have after a call, of which rank r has r + 1 hundreds and the place before.
-std::vector<std::vector<double>> after(int count, std::size_t elements, CollectiveKind kind, Reduction reduction = Reduction::sum, int root = 0) {
+std::vector<std::vector<double>> after(int count, std::size_t elements, CollectiveKind kind,
+                                       Reduction reduction = Reduction::sum, int root = 0) {
   const Ranks ranks = joined(count);
   std::vector<std::vector<double>> buffers(ranks.size());
   in_threads(count, [&](int rank) {
     const auto r = static_cast<std::size_t>(rank);
-    for (std::size_t i = 0; i < elements; ++i) buffers[r].push_back(100.0 * (rank + 1) + static_cast<double>(i));
+    for (std::size_t i = 0; i < elements; ++i)
+      buffers[r].push_back(100.0 * (rank + 1) + static_cast<double>(i));
     const auto started = ranks[r]->start(0, call_on(buffers[r], kind, reduction, root));
     if (!started) ADD_FAILURE() << base::to_string(started.error());
-    if (const auto done = wait_for(*ranks[r], 0, 1); !done) ADD_FAILURE() << base::to_string(done.error());
+    if (const auto done = wait_for(*ranks[r], 0, 1); !done)
+      ADD_FAILURE() << base::to_string(done.error());
   });
   return buffers;
 }
@@ -61,7 +73,8 @@ std::vector<std::vector<double>> after(int count, std::size_t elements, Collecti
 // Which rank has the element as its part: the first are longer by one.
 std::size_t owner(std::size_t element, std::size_t elements, std::size_t ranks) {
   const std::size_t part = elements / ranks, longer = elements % ranks;
-  return element < longer * (part + 1) ? element / (part + 1) : longer + (element - longer * (part + 1)) / part;
+  return element < longer * (part + 1) ? element / (part + 1)
+                                       : longer + (element - longer * (part + 1)) / part;
 }
 
 class NcclCalls : public testing::TestWithParam<int> {};
@@ -72,8 +85,10 @@ TEST_P(NcclCalls, of_all_kinds_do_in_place_what_they_say) {
   for (const std::size_t elements : {3 * ranks, 3 * ranks + 1, 5 * ranks - 1}) {
     SCOPED_TRACE(elements);
     const double hundreds = 100.0 * n * (n + 1) / 2;
-    const auto sum = after(n, elements, CollectiveKind::all_reduce), mean = after(n, elements, CollectiveKind::all_reduce, Reduction::mean),
-               sent = after(n, elements, CollectiveKind::broadcast, Reduction::sum, n - 1), gathered = after(n, elements, CollectiveKind::all_gather),
+    const auto sum = after(n, elements, CollectiveKind::all_reduce),
+               mean = after(n, elements, CollectiveKind::all_reduce, Reduction::mean),
+               sent = after(n, elements, CollectiveKind::broadcast, Reduction::sum, n - 1),
+               gathered = after(n, elements, CollectiveKind::all_gather),
                scattered = after(n, elements, CollectiveKind::reduce_scatter);
     for (std::size_t r = 0; r < ranks; ++r)
       for (std::size_t i = 0; i < elements; ++i) {
@@ -95,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(ranks, NcclCalls, testing::Range(1, 5));
 TEST(Nccl, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wait_for_each_other) {
   const Ranks ranks = joined(3, {{0, 1}, {2, 1}, {0, 1, 2}});
   std::vector<float> a{1}, b{10}, own{7}, other{5};
-  ASSERT_TRUE(ranks[1]->start(0, call_on(b, CollectiveKind::all_reduce)));  // for which rank 0 does not come yet
+  ASSERT_TRUE(ranks[1]->start(
+      0, call_on(b, CollectiveKind::all_reduce)));  // for which rank 0 does not come yet
   ASSERT_TRUE(ranks[1]->start(1, call_on(own, CollectiveKind::all_reduce)));
   ASSERT_TRUE(ranks[2]->start(1, call_on(other, CollectiveKind::all_reduce)));
   ASSERT_TRUE(wait_for(*ranks[1], 1, 1));
@@ -111,11 +127,13 @@ TEST(Nccl, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wai
   EXPECT_EQ(ranks[0]->start(7, {}).error().what, "is no member of group 7");
 }
 
-// As two stages that hand on to each other: each waits for what the other computes first, and neither may be held up by that.
+// As two stages that hand on to each other: each waits for what the other computes first, and
+// neither may be held up by that.
 TEST(Nccl, a_call_whose_peer_comes_later_holds_nobody_up) {
   const Ranks ranks = joined(2, {{0, 1}, {1, 0}});
   std::vector<double> outputs{3}, gradients{0}, inputs{0}, its_gradients{5};
-  ASSERT_TRUE(ranks[0]->start(1, call_on(gradients, CollectiveKind::broadcast)));  // of which rank 1 is the root
+  ASSERT_TRUE(ranks[0]->start(
+      1, call_on(gradients, CollectiveKind::broadcast)));  // of which rank 1 is the root
   ASSERT_TRUE(ranks[1]->start(0, call_on(inputs, CollectiveKind::broadcast)));
   EXPECT_EQ(ranks[0]->completed(1).value(), 0u);
   ASSERT_TRUE(ranks[0]->start(0, call_on(outputs, CollectiveKind::broadcast)));
@@ -151,24 +169,30 @@ TEST(Nccl, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
 }
 
 TEST(Nccl, a_peer_that_has_left_ends_the_wait_of_others) {
-  std::vector<std::vector<float>> buffers(3, std::vector<float>(50'000));  // outlive calls that never are complete
+  std::vector<std::vector<float>> buffers(
+      3, std::vector<float>(50'000));  // outlive calls that never are complete
   Ranks ranks = joined(3);
-  for (const std::size_t r : {0U, 1U}) ASSERT_TRUE(ranks[r]->start(0, call_on(buffers[r], CollectiveKind::all_reduce)));
+  for (const std::size_t r : {0U, 1U})
+    ASSERT_TRUE(ranks[r]->start(0, call_on(buffers[r], CollectiveKind::all_reduce)));
   ranks[2].reset();
   const auto done = wait_for(*ranks[0], 0, 1);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().where, "rank 0");
-  EXPECT_THAT(done.error().what, HasSubstr("could not go on: remote process exited or there was a network error"));
+  EXPECT_THAT(done.error().what,
+              HasSubstr("could not go on: remote process exited or there was a network error"));
   EXPECT_THAT(done.error().advice, HasSubstr("NCCL_DEBUG=INFO"));
 }
 
-// Members of a group send to each other for the first time, which takes both: from then on a sender's part of a call is through before the others have it.
+// Members of a group send to each other for the first time, which takes both: from then on a
+// sender's part of a call is through before the others have it.
 void meet(const Ranks& ranks, int group, const std::vector<std::size_t>& members) {
   std::vector<std::vector<double>> buffers(members.size(), std::vector<double>(1));
   in_threads(static_cast<int>(members.size()), [&](int m) {
     const auto at = static_cast<std::size_t>(m);
-    if (!ranks[members[at]]->start(group, call_on(buffers[at], CollectiveKind::broadcast))) ADD_FAILURE() << m;
-    if (const auto done = wait_for(*ranks[members[at]], group, 1); !done) ADD_FAILURE() << base::to_string(done.error());
+    if (!ranks[members[at]]->start(group, call_on(buffers[at], CollectiveKind::broadcast)))
+      ADD_FAILURE() << m;
+    if (const auto done = wait_for(*ranks[members[at]], group, 1); !done)
+      ADD_FAILURE() << base::to_string(done.error());
   });
 }
 
@@ -186,7 +210,8 @@ TEST(Nccl, what_was_sent_last_arrives_though_its_sender_ends_at_once) {
     in_threads(count - 1, [&](int before) {
       const auto r = static_cast<std::size_t>(before) + 1;
       if (!ranks[r]->start(0, call_on(buffers[r], CollectiveKind::broadcast))) ADD_FAILURE() << r;
-      if (const auto done = wait_for(*ranks[r], 0, 2); !done) ADD_FAILURE() << base::to_string(done.error());
+      if (const auto done = wait_for(*ranks[r], 0, 2); !done)
+        ADD_FAILURE() << base::to_string(done.error());
       EXPECT_EQ(buffers[r], std::vector<double>(100'000, 7));
     });
     leaving.join();
@@ -196,7 +221,8 @@ TEST(Nccl, what_was_sent_last_arrives_though_its_sender_ends_at_once) {
 std::chrono::milliseconds time_of(const std::function<void()>& work) {
   const auto begun = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               begun);
 }
 
 TEST(Nccl, whose_peer_is_gone_ends_at_once_and_well) {
@@ -210,7 +236,8 @@ TEST(Nccl, whose_peer_is_gone_ends_at_once_and_well) {
   ASSERT_TRUE(wait_for(*ranks[0], 1, 2));
   EXPECT_TRUE(ranks[0]->state());
   ranks[1]->abort({base::ProblemCode::failed, "", "is gone", "", ""});
-  std::jthread leaving([&] { EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30)); });
+  std::jthread leaving(
+      [&] { EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30)); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   ASSERT_TRUE(ranks[2]->start(1, call_on(received, CollectiveKind::broadcast)));
   EXPECT_TRUE(wait_for(*ranks[2], 1, 2)) << "of another group, which has all its members";
@@ -255,14 +282,17 @@ TEST(Nccl, that_was_told_to_stop_before_its_peer_came_waits_for_nobody) {
 TEST(Nccl, has_no_minimum_and_sums_no_bytes) {
   const Ranks ranks = joined(2);
   std::vector<float> buffer(4);
-  EXPECT_EQ(ranks[0]->start(0, call_on(buffer, CollectiveKind::all_reduce, Reduction::min)).error().what, "nccl has no all_reduce of fp32 for Trainyard");
+  EXPECT_EQ(
+      ranks[0]->start(0, call_on(buffer, CollectiveKind::all_reduce, Reduction::min)).error().what,
+      "nccl has no all_reduce of fp32 for Trainyard");
   EXPECT_FALSE(supports(CollectiveKind::reduce_scatter, Reduction::sum, DType::byte));
   EXPECT_TRUE(supports(CollectiveKind::broadcast, Reduction::sum, DType::byte));
   EXPECT_TRUE(ranks[0]->state()) << "and the engine goes on";
 }
 
 TEST(Nccl, what_is_no_endpoint_of_nccl_is_refused_by_name) {
-  for (const std::string& bad : {std::string(), std::string("ipc:///tmp/x"), std::string("zz;"), std::string(256, 'x') + ";"}) {
+  for (const std::string& bad : {std::string(), std::string("ipc:///tmp/x"), std::string("zz;"),
+                                 std::string(256, 'x') + ";"}) {
     const auto one = bound(options_of(1, {{0, 1}}));
     ASSERT_TRUE(one);
     const auto made = (*one)->connect({bad, (*one)->endpoint()});

@@ -14,8 +14,11 @@
 namespace trainyard::tests {
 namespace {
 
-std::vector<std::unique_ptr<comm::Transport>> over_shared_memory(int ranks, std::size_t arena_bytes) {
-  const int file = shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), 8).value();
+std::vector<std::unique_ptr<comm::Transport>> over_shared_memory(int ranks,
+                                                                 std::size_t arena_bytes) {
+  const int file =
+      shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), 8)
+          .value();
   std::vector<std::unique_ptr<comm::Transport>> ends;
   for (int rank = 0; rank < ranks; ++rank) ends.push_back(std::move(shm::open(file, rank).value()));
   ::close(file);
@@ -27,7 +30,8 @@ TEST(ShmTraining, more_steps_allocate_nothing_more) {
     for (const int ranks : {2, 4}) {
       experiment::Experiment e = small(ranks, 24);
       e.strategy.algorithm = algorithm;
-      EXPECT_THAT(allocated_by_more_steps(e, over_shared_memory), testing::Each(0)) << ranks << " ranks, " << base::name_of(algorithm);
+      EXPECT_THAT(allocated_by_more_steps(e, over_shared_memory), testing::Each(0))
+          << ranks << " ranks, " << base::name_of(algorithm);
     }
 }
 
@@ -41,13 +45,22 @@ TEST(ShmTraining, by_feature_columns_equals_one_device) {
   for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, over_shared_memory);
 }
 
-TEST(ShmTraining, by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbours_alone) { expect_gossip(over_shared_memory); }
+TEST(ShmTraining,
+     by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbours_alone) {
+  expect_gossip(over_shared_memory);
+}
 
-TEST(ShmTraining, by_gossip_in_pairs_keeps_the_mean_comes_together_and_never_stands_still) { expect_pairs(over_shared_memory); }
+TEST(ShmTraining, by_gossip_in_pairs_keeps_the_mean_comes_together_and_never_stands_still) {
+  expect_pairs(over_shared_memory);
+}
 
-TEST(ShmTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_centre) { expect_local_sgd(over_shared_memory); }
+TEST(ShmTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_centre) {
+  expect_local_sgd(over_shared_memory);
+}
 
-TEST(ShmCollectives, give_each_rank_its_values_and_send_the_bytes_of_the_formula) { expect_every_collective(over_shared_memory); }
+TEST(ShmCollectives, give_each_rank_its_values_and_send_the_bytes_of_the_formula) {
+  expect_every_collective(over_shared_memory);
+}
 
 }  // namespace
 }  // namespace trainyard::tests

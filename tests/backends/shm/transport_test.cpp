@@ -18,14 +18,16 @@ namespace trainyard::conformance {
 namespace {
 
 std::shared_ptr<base::Descriptor> make_file(int ranks, std::size_t arena_bytes, int channels) {
-  const auto fd = shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), channels);
+  const auto fd =
+      shm::create(std::vector<std::size_t>(static_cast<std::size_t>(ranks), arena_bytes), channels);
   EXPECT_TRUE(fd) << to_string(fd.error());
   return std::make_shared<base::Descriptor>(fd.value_or(-1));
 }
 
 Backend shm_backend() {
   const auto prepare = [](const Shape& shape) -> Opener {
-    return [file = make_file(shape.ranks, shape.arena_bytes, shape.channels)](int rank, std::uint32_t generation) {
+    return [file = make_file(shape.ranks, shape.arena_bytes, shape.channels)](
+               int rank, std::uint32_t generation) {
       return shm::open(file->get(), rank, {}, generation > 1);
     };
   };
@@ -36,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(shm, TransportConformance, testing::Values(shm_backend(
 INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportConformance, testing::Values(shaped(shm_backend())));
 INSTANTIATE_TEST_SUITE_P(shm, TransportFaults, testing::Values(shm_backend()));
 INSTANTIATE_TEST_SUITE_P(shaped_shm, TransportFaults, testing::Values(shaped(shm_backend())));
-INSTANTIATE_TEST_SUITE_P(shm, TransportLosses, testing::Values(shm_backend(), shaped(shm_backend())));
+INSTANTIATE_TEST_SUITE_P(shm, TransportLosses,
+                         testing::Values(shm_backend(), shaped(shm_backend())));
 
 TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
   const auto file = make_file(2, 4096, 1);
@@ -46,20 +49,24 @@ TEST(ShmTransport, long_bytes_outside_the_arena_are_refused_with_advice) {
   const auto posted = (*end)->post(1, 0, tag_of(0), outside);
   ASSERT_FALSE(posted);
   EXPECT_NE(posted.error().advice.find("arena"), std::string::npos);
-  EXPECT_TRUE(good((*end)->post(1, 0, tag_of(0), std::span(outside).first(shm::kMaximumStagedBytes))));
+  EXPECT_TRUE(
+      good((*end)->post(1, 0, tag_of(0), std::span(outside).first(shm::kMaximumStagedBytes))));
 }
 
-// Two ranks whose arenas lie on a device from byte 4096 on; here the device's memory is this process's.
+// Two ranks whose arenas lie on a device from byte 4096 on; here the device's memory is this
+// process's.
 class OnDevices : public testing::Test {
  protected:
   static constexpr std::size_t kFrom = 4096;
   void SetUp() override {
-    for (const auto& end : {&first_, &second_}) ASSERT_TRUE(good((*end)->lie_on_devices({{kFrom, of_first_}, {kFrom, of_second_}})));
+    for (const auto& end : {&first_, &second_})
+      ASSERT_TRUE(good((*end)->lie_on_devices({{kFrom, of_first_}, {kFrom, of_second_}})));
   }
   std::span<const std::byte> received() { return second_->receive(0, 0).value().value().bytes; }
 
   std::shared_ptr<base::Descriptor> file_ = make_file(2, 2 * kFrom, 1);
-  std::unique_ptr<shm::Transport> first_ = std::move(shm::open(file_->get(), 0).value()), second_ = std::move(shm::open(file_->get(), 1).value());
+  std::unique_ptr<shm::Transport> first_ = std::move(shm::open(file_->get(), 0).value()),
+                                  second_ = std::move(shm::open(file_->get(), 1).value());
   std::vector<std::byte> of_first_ = std::vector<std::byte>(kFrom), of_second_ = of_first_;
 };
 
@@ -80,7 +87,9 @@ TEST_F(OnDevices, bytes_on_both_sides_are_refused) {
   EXPECT_TRUE(first_->post(1, 0, tag_of(0), first_->arena().subspan(kFrom - 10, 20)).value());
   const auto message = second_->receive(0, 0);
   ASSERT_FALSE(message);
-  EXPECT_NE(message.error().what.find("rank 0 posted 20 bytes that lie outside its arena"), std::string::npos) << message.error().what;
+  EXPECT_NE(message.error().what.find("rank 0 posted 20 bytes that lie outside its arena"),
+            std::string::npos)
+      << message.error().what;
 }
 
 TEST_F(OnDevices, memory_of_another_length_is_refused) {
@@ -95,10 +104,12 @@ TEST(ShmTransport, the_coordinator_aborts_sleeping_processes) {
     if (!end) return to_string(end.error());
     ready();
     const auto message = comm::await_expected(**end, 1 - rank, 0, {tag_of(0), 0}, patient);
-    return !message && message.error().what == "the run was stopped" ? "" : "the reason did not come";
+    return !message && message.error().what == "the run was stopped" ? ""
+                                                                     : "the reason did not come";
   });
   ASSERT_TRUE(ranks.wait_until_ready(2));
-  ASSERT_TRUE(good(shm::abort_all(file->get(), {base::ProblemCode::cancelled, "coordinator", "the run was stopped", "", ""})));
+  ASSERT_TRUE(good(shm::abort_all(
+      file->get(), {base::ProblemCode::cancelled, "coordinator", "the run was stopped", "", ""})));
   for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(ranks.ended_well(rank)) << rank;
 }
 
@@ -113,13 +124,15 @@ TEST(ShmTransport, a_rank_is_opened_once) {
 
 TEST(ShmTransport, files_that_are_not_ours_are_refused) {
   EXPECT_FALSE(shm::open(-1, 0));
-  const base::Descriptor empty(::memfd_create("empty", 0)), zeros(::memfd_create("zeros", 0)), unsealed(::memfd_create("unsealed", 0));
+  const base::Descriptor empty(::memfd_create("empty", 0)), zeros(::memfd_create("zeros", 0)),
+      unsealed(::memfd_create("unsealed", 0));
   EXPECT_FALSE(shm::open(empty.get(), 0));
   ASSERT_EQ(::ftruncate(zeros.get(), 1 << 20), 0);
   EXPECT_FALSE(shm::open(zeros.get(), 0));
   ASSERT_TRUE(good(shm::write_header(unsealed.get(), {4096, 4096}, 1)));
   EXPECT_FALSE(shm::open(unsealed.get(), 0)) << "too short for its header";
-  ASSERT_EQ(::ftruncate(unsealed.get(), static_cast<off_t>(shm::lay_out({4096, 4096}, 1)->bytes)), 0);
+  ASSERT_EQ(::ftruncate(unsealed.get(), static_cast<off_t>(shm::lay_out({4096, 4096}, 1)->bytes)),
+            0);
   EXPECT_FALSE(shm::open(unsealed.get(), 0)) << "could shrink under a reader";
   EXPECT_FALSE(shm::abort_all(zeros.get(), {}));
 }
@@ -147,7 +160,10 @@ class LyingPeer : public testing::Test {
     end_ = std::move(*end);
     map_ = std::move(*map);
   }
-  comm::Lane& lane(int from, int to) { return comm::MailboxBlock(map_.bytes().subspan(layout_.block_offset, layout_.block_bytes), 2, 1).lane(from, to, 0); }
+  comm::Lane& lane(int from, int to) {
+    return comm::MailboxBlock(map_.bytes().subspan(layout_.block_offset, layout_.block_bytes), 2, 1)
+        .lane(from, to, 0);
+  }
   void post(const comm::Descriptor& descriptor) {
     lane(0, 1).slots[0] = descriptor;
     lane(0, 1).posted = 1;
@@ -160,8 +176,12 @@ class LyingPeer : public testing::Test {
 };
 
 TEST_F(LyingPeer, bytes_outside_its_arena_are_never_read) {
-  for (const auto& [place, bytes] :
-       {std::pair<std::uint64_t, std::uint64_t>(0, 4097), {4096, 1}, {4097, 1}, {UINT64_MAX, 2}, {2, UINT64_MAX}, {1ull << 40, 1}}) {
+  for (const auto& [place, bytes] : {std::pair<std::uint64_t, std::uint64_t>(0, 4097),
+                                     {4096, 1},
+                                     {4097, 1},
+                                     {UINT64_MAX, 2},
+                                     {2, UINT64_MAX},
+                                     {1ull << 40, 1}}) {
     post({tag_of(0), 0, place, bytes});
     EXPECT_FALSE(end_->receive(0, 0)) << place << " " << bytes;
   }

@@ -55,12 +55,14 @@ TEST(ControlCodec, a_changed_bit_anywhere_is_refused) {
 
 TEST(ControlCodec, a_frame_cut_anywhere_is_refused) {
   const std::string frame = *encode_message(header, conformance::sample_status());
-  for (std::size_t length = 0; length < frame.size(); ++length) EXPECT_NE(refusal(frame.substr(0, length)), "") << length;
+  for (std::size_t length = 0; length < frame.size(); ++length)
+    EXPECT_NE(refusal(frame.substr(0, length)), "") << length;
 }
 
 TEST(ControlCodec, a_body_cut_anywhere_is_refused_even_with_a_good_checksum) {
   for (const Message& message :
-       {Message(conformance::sample_status()), Message(Finished{1, 2, "x", 3, 4, {{}, {}}}), Message(Events{1, 2, conformance::sample_events(3)})}) {
+       {Message(conformance::sample_status()), Message(Finished{1, 2, "x", 3, 4, {{}, {}}}),
+        Message(Events{1, 2, conformance::sample_events(3)})}) {
     const std::string frame = *encode_message(header, message);
     for (std::size_t length = kControlHeaderBytes; length < frame.size(); ++length) {
       std::string cut = frame.substr(0, length);
@@ -79,7 +81,8 @@ TEST(ControlCodec, bytes_after_the_body_are_refused) {
 
 TEST(ControlCodec, types_and_versions_that_are_not_known_are_refused) {
   EXPECT_THAT(refusal(frame_around(0, "")), HasSubstr("type 0"));
-  EXPECT_THAT(refusal(frame_around(std::variant_size_v<Message> + 1, "")), HasSubstr("type " + std::to_string(std::variant_size_v<Message> + 1)));
+  EXPECT_THAT(refusal(frame_around(std::variant_size_v<Message> + 1, "")),
+              HasSubstr("type " + std::to_string(std::variant_size_v<Message> + 1)));
   EXPECT_THAT(refusal(frame_around(0xffff, "")), HasSubstr("type 65535"));
   std::string frame = *encode_message(header, Horizon{});
   frame[4] = kControlVersion + 1;
@@ -87,26 +90,34 @@ TEST(ControlCodec, types_and_versions_that_are_not_known_are_refused) {
   EXPECT_THAT(refusal(frame), HasSubstr("version " + std::to_string(kControlVersion + 1)));
 }
 
-TEST(ControlCodec, a_claim_of_more_elements_than_there_are_bytes_is_refused_before_memory_is_taken) {
-  for (const std::uint64_t claim : {~std::uint64_t{0}, std::uint64_t{1} << 60, std::uint64_t{1} << 40, std::uint64_t{9}}) {
+TEST(ControlCodec,
+     a_claim_of_more_elements_than_there_are_bytes_is_refused_before_memory_is_taken) {
+  for (const std::uint64_t claim :
+       {~std::uint64_t{0}, std::uint64_t{1} << 60, std::uint64_t{1} << 40, std::uint64_t{9}}) {
     const std::string count = raw(claim), eight(8, 'x');
-    EXPECT_THAT(refusal_of_body<Start>(count + eight), HasSubstr("more elements")) << claim;                    // a list of texts
-    EXPECT_THAT(refusal_of_body<Assign>(count + eight), HasSubstr("more elements")) << claim;                   // a text
-    EXPECT_THAT(refusal_of_body<Events>(eight + "four" + count + eight), HasSubstr("more elements")) << claim;  // raw events
+    EXPECT_THAT(refusal_of_body<Start>(count + eight), HasSubstr("more elements"))
+        << claim;  // a list of texts
+    EXPECT_THAT(refusal_of_body<Assign>(count + eight), HasSubstr("more elements"))
+        << claim;  // a text
+    EXPECT_THAT(refusal_of_body<Events>(eight + "four" + count + eight), HasSubstr("more elements"))
+        << claim;  // raw events
   }
 }
 
 TEST(ControlCodec, a_list_longer_than_any_run_has_ranks_is_refused_both_ways) {
-  EXPECT_THAT(refusal_of_body<Start>(raw(std::uint64_t{65'537}) + std::string(8 * 65'538, '\0')), HasSubstr("too long"));
+  EXPECT_THAT(refusal_of_body<Start>(raw(std::uint64_t{65'537}) + std::string(8 * 65'538, '\0')),
+              HasSubstr("too long"));
   EXPECT_FALSE(encode_message(header, Start{std::vector<std::string>(65'537), ""}));
   EXPECT_TRUE(encode_message(header, Start{std::vector<std::string>(65'536), ""}));
 }
 
 TEST(ControlCodec, values_outside_their_enumeration_are_refused) {
-  const std::string rest = raw(1.0) + raw(std::int32_t{0}) + raw(2.0) + raw(0.0) + raw(std::int32_t{-1}) + raw(std::int32_t{-1}) + raw(1.0);  // of an Ask
+  const std::string rest = raw(1.0) + raw(std::int32_t{0}) + raw(2.0) + raw(0.0) +
+                           raw(std::int32_t{-1}) + raw(std::int32_t{-1}) + raw(1.0);  // of an Ask
   EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\13' + rest), "");
   EXPECT_THAT(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\14' + rest), HasSubstr("enumeration"));
-  EXPECT_THAT(refusal_of_body<Status>(raw(std::uint64_t{1}) + '\11' + std::string(100, '\0')), HasSubstr("enumeration"));
+  EXPECT_THAT(refusal_of_body<Status>(raw(std::uint64_t{1}) + '\11' + std::string(100, '\0')),
+              HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Abort>('\6' + std::string(32, '\0')), HasSubstr("enumeration"));
   EXPECT_THAT(refusal_of_body<Horizon>(raw(std::int64_t{1}) + '\2'), HasSubstr("truth value"));
   Events events{0, 0, conformance::sample_events(2)};
@@ -126,10 +137,12 @@ TEST(ControlCodec, a_message_over_the_limit_is_refused_by_both_ends) {
 TEST(ControlCodec, damaged_frames_are_refused_or_read_but_never_break_anything) {
   std::vector<std::string> frames;
   for (const Message& message : conformance::sample_messages())
-    if (const std::string frame = *encode_message(header, message); frame.size() < 20'000) frames.push_back(frame);
+    if (const std::string frame = *encode_message(header, message); frame.size() < 20'000)
+      frames.push_back(frame);
   std::mt19937_64 random(1);
   int refused = 0;
-  for (int i = 0; i < 100'000; ++i) refused += refusal(mutated(frames[random() % frames.size()], random)).empty() ? 0 : 1;
+  for (int i = 0; i < 100'000; ++i)
+    refused += refusal(mutated(frames[random() % frames.size()], random)).empty() ? 0 : 1;
   EXPECT_GT(refused, 90'000);
 }
 

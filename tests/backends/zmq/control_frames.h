@@ -12,7 +12,9 @@
 
 namespace trainyard::zmq {
 
-inline std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+inline std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 template <class T>
 std::string raw(T value) {
@@ -23,13 +25,16 @@ std::string raw(T value) {
 inline void seal(std::string& frame) {
   const auto length = static_cast<std::uint32_t>(frame.size() - kControlHeaderBytes);
   std::memcpy(frame.data() + 20, &length, sizeof length);
-  const std::uint32_t checksum = base::crc32c(bytes_of(frame).subspan(kControlHeaderBytes), base::crc32c(bytes_of(frame).first(32)));
+  const std::uint32_t checksum = base::crc32c(bytes_of(frame).subspan(kControlHeaderBytes),
+                                              base::crc32c(bytes_of(frame).first(32)));
   std::memcpy(frame.data() + 32, &checksum, sizeof checksum);
 }
 
 // A frame with a good header around any body; `type` counts from 1.
-inline std::string frame_around(std::uint16_t type, const std::string& body, const ControlHeader& header = {}) {
-  std::string frame = "TYCM" + raw(kControlVersion) + raw(type) + raw(header.run) + raw(header.generation) + raw(std::uint32_t{0}) + raw(header.sequence) +
+inline std::string frame_around(std::uint16_t type, const std::string& body,
+                                const ControlHeader& header = {}) {
+  std::string frame = "TYCM" + raw(kControlVersion) + raw(type) + raw(header.run) +
+                      raw(header.generation) + raw(std::uint32_t{0}) + raw(header.sequence) +
                       raw(std::uint32_t{0}) + body;
   seal(frame);
   return frame;
@@ -42,7 +47,9 @@ constexpr std::uint16_t type_of() {
 
 // Damages a frame in one of many ways; half of the results have a good checksum again.
 inline std::string mutated(std::string frame, std::mt19937_64& random) {
-  const auto below = [&random](std::size_t most) { return static_cast<std::size_t>(random() % most); };
+  const auto below = [&random](std::size_t most) {
+    return static_cast<std::size_t>(random() % most);
+  };
   for (std::size_t i = 0, count = 1 + below(4); i < count && !frame.empty(); ++i) {
     char& at = frame[below(frame.size())];
     switch (below(5)) {

@@ -44,7 +44,9 @@ std::int64_t resident_bytes() {
 
 constexpr const char* run_name = "a run";
 
-ControlHeader ours(std::uint64_t sequence) { return {base::xxh64(std::string_view(run_name)), 1, sequence}; }
+ControlHeader ours(std::uint64_t sequence) {
+  return {base::xxh64(std::string_view(run_name)), 1, sequence};
+}
 
 // Frames of the long test; a million by hand, fewer where everything is tested at once.
 std::uint64_t frames_to_send() {
@@ -59,7 +61,9 @@ class Stranger {
     socket_.set(::zmq::sockopt::linger, 0);
     socket_.connect(endpoint);
   }
-  void send(const std::string& frame, bool more = false) { socket_.send(::zmq::buffer(frame), more ? ::zmq::send_flags::sndmore : ::zmq::send_flags::none); }
+  void send(const std::string& frame, bool more = false) {
+    socket_.send(::zmq::buffer(frame), more ? ::zmq::send_flags::sndmore : ::zmq::send_flags::none);
+  }
 
  private:
   ::zmq::context_t context_;
@@ -80,7 +84,8 @@ void send_raw(const std::filesystem::path& path, const std::string& bytes) {
 std::vector<std::string> good_frames() {
   std::vector<std::string> frames;
   for (const session::Message& message : conformance::sample_messages())
-    if (const std::string frame = *encode_message(ours(1), message); frame.size() < 2'000) frames.push_back(frame);
+    if (const std::string frame = *encode_message(ours(1), message); frame.size() < 2'000)
+      frames.push_back(frame);
   return frames;
 }
 
@@ -117,7 +122,8 @@ class HostileControl : public testing::Test {
   }
 
   SocketDirectory directory_;
-  std::unique_ptr<session::ControlServer> server_ = must(serve(directory_.endpoint(), {run_name, 1}));
+  std::unique_ptr<session::ControlServer> server_ =
+      must(serve(directory_.endpoint(), {run_name, 1}));
 };
 
 TEST_F(HostileControl, random_and_damaged_frames_neither_break_nor_bloat_the_server) {
@@ -128,7 +134,8 @@ TEST_F(HostileControl, random_and_damaged_frames_neither_break_nor_bloat_the_ser
   std::thread sender([&] {
     std::mt19937_64 random(7);
     const auto good = good_frames();
-    for (std::uint64_t i = 0; i < count; ++i) strangers[i % strangers.size()]->send(hostile_frame(good, random));
+    for (std::uint64_t i = 0; i < count; ++i)
+      strangers[i % strangers.size()]->send(hostile_frame(good, random));
   });
   drain(count);
   sender.join();
@@ -142,7 +149,9 @@ TEST_F(HostileControl, random_and_damaged_frames_neither_break_nor_bloat_the_ser
 TEST_F(HostileControl, bytes_that_are_not_zeromq_are_survived) {
   std::mt19937_64 random(3);
   const std::string greeting = std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16);
-  for (int i = 0; i < 2'000; ++i) send_raw(directory_.path() / "control", (i % 2 == 0 ? "" : greeting) + random_bytes(200, random));
+  for (int i = 0; i < 2'000; ++i)
+    send_raw(directory_.path() / "control",
+             (i % 2 == 0 ? "" : greeting) + random_bytes(200, random));
   expect_that_it_serves();
 }
 
@@ -159,14 +168,16 @@ TEST_F(HostileControl, a_frame_over_the_limit_costs_only_its_sender_the_connecti
 
 TEST_F(HostileControl, a_claim_of_gigabytes_is_dropped_and_counted) {
   Stranger stranger(directory_.endpoint());
-  stranger.send(frame_around(type_of<session::Start>(), raw(std::uint64_t{1} << 40) + "x", ours(1)));
+  stranger.send(
+      frame_around(type_of<session::Start>(), raw(std::uint64_t{1} << 40) + "x", ours(1)));
   EXPECT_EQ(drain(1), 0U);
   expect_that_it_serves();
 }
 
 TEST_F(HostileControl, replayed_and_older_frames_are_dropped_and_counted) {
   Stranger stranger(directory_.endpoint());
-  for (const std::uint64_t sequence : {5, 5, 4, 1, 6, 6}) stranger.send(*encode_message(ours(sequence), step(static_cast<std::int64_t>(sequence))));
+  for (const std::uint64_t sequence : {5, 5, 4, 1, 6, 6})
+    stranger.send(*encode_message(ours(sequence), step(static_cast<std::int64_t>(sequence))));
   EXPECT_EQ(drain(6), 2U);
   EXPECT_EQ(server_->malformed(), 4U);
 }
@@ -197,7 +208,8 @@ TEST_F(HostileControl, a_flood_does_not_hold_receive_beyond_its_limit) {
     Stranger stranger(directory_.endpoint());
     while (!done) stranger.send("nonsense");
   });
-  while (server_->malformed() == 0) EXPECT_FALSE(must(server_->receive(milliseconds(1))).has_value());
+  while (server_->malformed() == 0)
+    EXPECT_FALSE(must(server_->receive(milliseconds(1))).has_value());
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(must(server_->receive(milliseconds(1))).has_value());
   done = true;
   while (must(server_->receive(milliseconds(50))).has_value()) continue;

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 using base::ProblemCode;
 using testing::HasSubstr;
 
-ControlPlace place_at(const std::string& endpoint, const std::shared_ptr<zmq::SocketDirectory>& directory = nullptr) {
+ControlPlace place_at(const std::string& endpoint,
+                      const std::shared_ptr<zmq::SocketDirectory>& directory = nullptr) {
   return {[=] {
             static_cast<void>(directory);  // kept as long as the place
             return zmq::serve(endpoint, {"a run", 1});
@@ -36,10 +37,13 @@ ControlBackend over_ipc() {
 
 // A port that was free a moment ago.
 ControlBackend over_tcp() {
-  return {"zmq_tcp", [] { return place_at(must(zmq::serve("tcp://127.0.0.1:*", {"", 0}))->endpoint()); }};
+  return {"zmq_tcp", [] {
+            return place_at(must(zmq::serve("tcp://127.0.0.1:*", {"", 0}))->endpoint());
+          }};
 }
 
-INSTANTIATE_TEST_SUITE_P(zmq, ControlConformance, testing::Values(over_ipc(), over_tcp()), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(zmq, ControlConformance, testing::Values(over_ipc(), over_tcp()),
+                         name_of_backend);
 
 // What a server that was killed leaves: a socket with nobody behind it.
 void leave_dead_socket(const fs::path& path) {
@@ -96,7 +100,8 @@ TEST_F(ControlEndpoint, a_file_in_the_way_is_kept) {
 }
 
 TEST_F(ControlEndpoint, a_directory_that_others_can_enter_is_refused) {
-  for (const fs::perms others : {fs::perms::others_exec, fs::perms::group_read, fs::perms::others_write}) {
+  for (const fs::perms others :
+       {fs::perms::others_exec, fs::perms::group_read, fs::perms::others_write}) {
     fs::permissions(directory_.path(), fs::perms::owner_all | others);
     EXPECT_EQ(refusal(directory_.endpoint()).code, ProblemCode::refused);
   }
@@ -105,7 +110,8 @@ TEST_F(ControlEndpoint, a_directory_that_others_can_enter_is_refused) {
 }
 
 TEST_F(ControlEndpoint, a_directory_that_is_not_there_is_named) {
-  EXPECT_THAT(base::to_string(refusal("ipc:///nowhere/at/all/control")), HasSubstr("/nowhere/at/all"));
+  EXPECT_THAT(base::to_string(refusal("ipc:///nowhere/at/all/control")),
+              HasSubstr("/nowhere/at/all"));
 }
 
 TEST_F(ControlEndpoint, a_path_of_107_bytes_serves_and_one_of_108_is_refused) {
@@ -126,13 +132,16 @@ TEST_F(ControlEndpoint, a_port_in_use_is_said) {
 
 TEST_F(ControlEndpoint, nothing_but_this_machine_is_served) {
   for (const char* wide :
-       {"tcp://*:5555", "tcp://0.0.0.0:5555", "tcp://192.168.1.1:5555", "tcp://127.evil.example:5555", "tcp://localhost:5555", "tcp://", "tcp://[::]:5555"})
+       {"tcp://*:5555", "tcp://0.0.0.0:5555", "tcp://192.168.1.1:5555",
+        "tcp://127.evil.example:5555", "tcp://localhost:5555", "tcp://", "tcp://[::]:5555"})
     EXPECT_EQ(refusal(wide).code, ProblemCode::refused) << wide;
-  for (const char* odd : {"", "ipc://", "ipc://@abstract", "ipc://*", "inproc://x", "pgm://127.0.0.1:1", "udp://127.0.0.1:1", "/tmp/x"}) {
+  for (const char* odd : {"", "ipc://", "ipc://@abstract", "ipc://*", "inproc://x",
+                          "pgm://127.0.0.1:1", "udp://127.0.0.1:1", "/tmp/x"}) {
     EXPECT_EQ(refusal(odd).code, ProblemCode::bad_input) << odd;
     EXPECT_FALSE(zmq::connect(odd)) << odd;
   }
-  for (const char* port : {"", "0", "99999", "-1", "80x", "*"}) EXPECT_FALSE(zmq::connect(std::string("tcp://127.0.0.1:") + port)) << port;
+  for (const char* port : {"", "0", "99999", "-1", "80x", "*"})
+    EXPECT_FALSE(zmq::connect(std::string("tcp://127.0.0.1:") + port)) << port;
   EXPECT_EQ(refusal("tcp://127.0.0.1:99999").code, ProblemCode::bad_input);
 }
 

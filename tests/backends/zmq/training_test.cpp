@@ -14,49 +14,62 @@
 namespace trainyard::tests {
 namespace {
 
-// A socket that takes up a connection may allocate, at a moment of its own; a loop that did would do so in each of 198 steps more.
+// A socket that takes up a connection may allocate, at a moment of its own; a loop that did would
+// do so in each of 198 steps more.
 TEST(ZmqTraining, more_steps_allocate_nothing_more) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
     std::deque<Lines> memory;
     experiment::Experiment e = small(3, 24);
     e.strategy.algorithm = algorithm;
-    const auto transports = [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); };
-    EXPECT_THAT(allocated_by_more_steps(e, transports), testing::Each(testing::Lt(100))) << base::name_of(algorithm);
+    const auto transports = [&](int ranks, std::size_t arena_bytes) {
+      return over_sockets(ranks, arena_bytes, memory);
+    };
+    EXPECT_THAT(allocated_by_more_steps(e, transports), testing::Each(testing::Lt(100)))
+        << base::name_of(algorithm);
   }
 }
 
 TEST(ZmqTraining, with_synchronised_batch_normalisation_equals_one_device) {
   for (const int ranks : {2, 4}) {
     std::deque<Lines> memory;
-    expect_images_equal_one_device(ranks, [&](int n, std::size_t arena_bytes) { return over_sockets(n, arena_bytes, memory); });
+    expect_images_equal_one_device(ranks, [&](int n, std::size_t arena_bytes) {
+      return over_sockets(n, arena_bytes, memory);
+    });
   }
 }
 
 TEST(ZmqTraining, by_feature_columns_equals_one_device) {
   for (const int ranks : {2, 3, 4}) {
     std::deque<Lines> memory;
-    expect_columns_equal_one_device(ranks, [&](int n, std::size_t arena_bytes) { return over_sockets(n, arena_bytes, memory); });
+    expect_columns_equal_one_device(ranks, [&](int n, std::size_t arena_bytes) {
+      return over_sockets(n, arena_bytes, memory);
+    });
   }
 }
 
-TEST(ZmqTraining, by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbours_alone) {
+TEST(ZmqTraining,
+     by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbours_alone) {
   std::deque<Lines> memory;
-  expect_gossip([&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
+  expect_gossip(
+      [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 
 TEST(ZmqTraining, by_gossip_in_pairs_keeps_the_mean_comes_together_and_never_stands_still) {
   std::deque<Lines> memory;
-  expect_pairs([&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
+  expect_pairs(
+      [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 
 TEST(ZmqTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_centre) {
   std::deque<Lines> memory;
-  expect_local_sgd([&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
+  expect_local_sgd(
+      [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 
 TEST(ZmqCollectives, give_each_rank_its_values_and_send_the_bytes_of_the_formula) {
   std::deque<Lines> memory;
-  expect_every_collective([&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
+  expect_every_collective(
+      [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 
 }  // namespace

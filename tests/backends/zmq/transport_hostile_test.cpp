@@ -60,17 +60,21 @@ class HostilePeer : public testing::Test {
 
   void send(const FrameHeader& header, std::size_t payload_bytes = 0) {
     const auto frame = encode(header);
-    hostile_.send(::zmq::const_buffer(frame.data(), frame.size()), has_payload(header.kind) ? ::zmq::send_flags::sndmore : ::zmq::send_flags::none);
-    if (has_payload(header.kind)) hostile_.send(::zmq::message_t(payload_bytes), ::zmq::send_flags::none);
+    hostile_.send(::zmq::const_buffer(frame.data(), frame.size()),
+                  has_payload(header.kind) ? ::zmq::send_flags::sndmore : ::zmq::send_flags::none);
+    if (has_payload(header.kind))
+      hostile_.send(::zmq::message_t(payload_bytes), ::zmq::send_flags::none);
   }
   void send_parts(const std::vector<std::size_t>& sizes) {
     for (std::size_t i = 0; i < sizes.size(); ++i)
-      hostile_.send(::zmq::message_t(sizes[i]), i + 1 < sizes.size() ? ::zmq::send_flags::sndmore : ::zmq::send_flags::none);
+      hostile_.send(::zmq::message_t(sizes[i]),
+                    i + 1 < sizes.size() ? ::zmq::send_flags::sndmore : ::zmq::send_flags::none);
   }
 
   bool rejected(std::uint64_t count) {
     const auto end = std::chrono::steady_clock::now() + patient;
-    while (ends_[1]->rejected_frames() < count && std::chrono::steady_clock::now() < end) ends_[1]->wait(milliseconds(10));
+    while (ends_[1]->rejected_frames() < count && std::chrono::steady_clock::now() < end)
+      ends_[1]->wait(milliseconds(10));
     return ends_[1]->rejected_frames() == count;
   }
 
@@ -121,7 +125,8 @@ TEST_F(HostilePeer, frames_of_an_older_generation_are_counted_as_stale) {
   header.generation = 4;
   send(header);
   const auto end = std::chrono::steady_clock::now() + patient;
-  while (ends_[1]->traffic(0).stale_messages == 0 && std::chrono::steady_clock::now() < end) ends_[1]->wait(milliseconds(10));
+  while (ends_[1]->traffic(0).stale_messages == 0 && std::chrono::steady_clock::now() < end)
+    ends_[1]->wait(milliseconds(10));
   EXPECT_EQ(ends_[1]->traffic(0).stale_messages, 1u);
   pass_one();
 }
@@ -132,7 +137,10 @@ TEST_F(HostilePeer, a_gap_in_the_sequence_names_the_peer) {
   send(header);
   const auto message = comm::await_expected(*ends_[1], 0, 0, {{5, 0, 1}, 0}, patient);
   ASSERT_FALSE(message);
-  EXPECT_NE(message.error().what.find("rank 0 sent message 4 of channel 0, but message 1 never came"), std::string::npos) << to_string(message.error());
+  EXPECT_NE(
+      message.error().what.find("rank 0 sent message 4 of channel 0, but message 1 never came"),
+      std::string::npos)
+      << to_string(message.error());
 }
 
 TEST_F(HostilePeer, an_oversized_frame_costs_its_sender_the_connection) {
@@ -166,8 +174,12 @@ TEST_F(HostilePeer, a_hundred_thousand_random_frames_leave_the_ranks_well) {
   for (std::uint64_t i = 0; i < count; ++i) {
     auto frame = encode(next_header());
     for (std::uint64_t k = 0; k <= random.below(4 * i, 8); ++k)
-      frame[random.below(4 * i + k + 1, frame.size())] ^= static_cast<std::byte>(1 + random.below(i, 255));
-    hostile_.send(::zmq::const_buffer(frame.data(), random.below(i, 10) == 0 ? random.below(i + 7, 64) : frame.size()), ::zmq::send_flags::none);
+      frame[random.below(4 * i + k + 1, frame.size())] ^=
+          static_cast<std::byte>(1 + random.below(i, 255));
+    hostile_.send(
+        ::zmq::const_buffer(frame.data(),
+                            random.below(i, 10) == 0 ? random.below(i + 7, 64) : frame.size()),
+        ::zmq::send_flags::none);
   }
   EXPECT_TRUE(rejected(count)) << ends_[1]->rejected_frames();
   pass_one();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the transport counts against what the kernel counts: tcpi_bytes_acked of tcp(7)'s TCP_INFO, summed over the sockets
-// of both ends.
+// What the transport counts against what the kernel counts: tcpi_bytes_acked of tcp(7)'s TCP_INFO,
+// summed over the sockets of both ends.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -22,7 +22,9 @@ std::uint64_t acknowledged_by_tcp() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     tcp_info info{};
     socklen_t length = sizeof info;
-    if (::getsockopt(std::stoi(entry.path().filename()), IPPROTO_TCP, TCP_INFO, &info, &length) == 0) sum += info.tcpi_bytes_acked;
+    if (::getsockopt(std::stoi(entry.path().filename()), IPPROTO_TCP, TCP_INFO, &info, &length) ==
+        0)
+      sum += info.tcpi_bytes_acked;
   }
   return sum;
 }
@@ -39,11 +41,15 @@ std::uint64_t settled() {
   return before;
 }
 
-// ZMTP 3.1 puts flags and a length before each frame: 2 bytes up to a size of 255, 9 beyond (rfc.zeromq.org, 37/ZMTP).
+// ZMTP 3.1 puts flags and a length before each frame: 2 bytes up to a size of 255, 9 beyond
+// (rfc.zeromq.org, 37/ZMTP).
 std::uint64_t on_the_wire(std::uint64_t size) { return size + (size <= 255 ? 2 : 9); }
 
 // A message is a header and a payload, and back comes the word that it was consumed.
-std::uint64_t of_message(std::uint64_t payload) { return on_the_wire(zmq::kFrameHeaderBytes) + on_the_wire(payload) + on_the_wire(zmq::kFrameHeaderBytes); }
+std::uint64_t of_message(std::uint64_t payload) {
+  return on_the_wire(zmq::kFrameHeaderBytes) + on_the_wire(payload) +
+         on_the_wire(zmq::kFrameHeaderBytes);
+}
 
 // Heartbeats are no messages.
 zmq::TransportOptions without_heartbeats() {
@@ -70,9 +76,12 @@ TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
   }
   EXPECT_EQ(settled() - before, expected);
   const comm::Traffic last = ends[0]->traffic(1);
-  EXPECT_EQ(last.sent_payload_bytes - first.sent_payload_bytes, 0u + 1 + 255 + 256 + 65'537 + 3'000'000);
-  EXPECT_EQ(last.received_payload_bytes - first.received_payload_bytes, 0u + 1 + 255 + 256 + 65'537 + 3'000'000);
-  EXPECT_EQ(last.sent_header_bytes - first.sent_header_bytes, 6 * 2 * zmq::kFrameHeaderBytes) << "6 messages and the word for 6";
+  EXPECT_EQ(last.sent_payload_bytes - first.sent_payload_bytes,
+            0u + 1 + 255 + 256 + 65'537 + 3'000'000);
+  EXPECT_EQ(last.received_payload_bytes - first.received_payload_bytes,
+            0u + 1 + 255 + 256 + 65'537 + 3'000'000);
+  EXPECT_EQ(last.sent_header_bytes - first.sent_header_bytes, 6 * 2 * zmq::kFrameHeaderBytes)
+      << "6 messages and the word for 6";
 }
 
 // Of a training as it is planned: what its sends bring.
@@ -86,9 +95,12 @@ Sends sends_of(const experiment::Resolved& resolved) {
   for (int rank = 0; rank < plan.ranks; ++rank) {
     const plan::RankPlan of_rank = plan.rank_plan(rank);
     for (std::int64_t step = 0; step < plan.schedule.steps; ++step)
-      for (const plan::Op& op : of_rank.programs[static_cast<std::size_t>(of_rank.program(plan.schedule.program(step)))].ops) {
+      for (const plan::Op& op :
+           of_rank.programs[static_cast<std::size_t>(of_rank.program(plan.schedule.program(step)))]
+               .ops) {
         if (op.kind != plan::OpKind::send) continue;
-        const auto bytes = static_cast<std::uint64_t>(op.reads[0].count) * base::size_of(of_rank.buffers[op.reads[0].buffer.index()].dtype);
+        const auto bytes = static_cast<std::uint64_t>(op.reads[0].count) *
+                           base::size_of(of_rank.buffers[op.reads[0].buffer.index()].dtype);
         sends.payload += bytes, ++sends.messages, sends.on_tcp += of_message(bytes);
       }
   }
@@ -98,7 +110,8 @@ Sends sends_of(const experiment::Resolved& resolved) {
 // Stays open after its rank is done, so that the kernel can still be asked.
 class Lent final : public WrappedTransport {
  public:
-  Lent(std::unique_ptr<comm::Transport> inner, std::vector<std::unique_ptr<comm::Transport>>& back) : WrappedTransport(std::move(inner)), back_(back) {}
+  Lent(std::unique_ptr<comm::Transport> inner, std::vector<std::unique_ptr<comm::Transport>>& back)
+      : WrappedTransport(std::move(inner)), back_(back) {}
   ~Lent() override { back_.push_back(take()); }
 
  private:
@@ -119,23 +132,26 @@ TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_tcp_counts_them) {
   std::deque<tests::Lines> memory;
   std::vector<std::unique_ptr<comm::Transport>> back;
   std::uint64_t before = 0;
-  const auto outcomes = tests::train(resolved, compute::reference::make, [&, n = ranks](int, std::size_t arena_bytes) {
-    auto ends = tests::over_sockets(n, arena_bytes, memory, without_heartbeats());
-    for (auto& end : ends) end = std::make_unique<Lent>(std::move(end), back);
-    before = settled();
-    return ends;
-  });
+  const auto outcomes = tests::train(
+      resolved, compute::reference::make, [&, n = ranks](int, std::size_t arena_bytes) {
+        auto ends = tests::over_sockets(n, arena_bytes, memory, without_heartbeats());
+        for (auto& end : ends) end = std::make_unique<Lent>(std::move(end), back);
+        before = settled();
+        return ends;
+      });
   const std::uint64_t on_tcp = settled() - before;
   comm::Traffic all;
   for (const tests::RankOutcome& rank : outcomes) {
     ASSERT_EQ(rank.problem, "");
     for (const comm::Traffic& peer : rank.traffic) {
-      all.sent_payload_bytes += peer.sent_payload_bytes, all.received_payload_bytes += peer.received_payload_bytes;
+      all.sent_payload_bytes += peer.sent_payload_bytes,
+          all.received_payload_bytes += peer.received_payload_bytes;
       all.sent_header_bytes += peer.sent_header_bytes;
     }
   }
   const Sends sends = sends_of(resolved);
-  EXPECT_EQ(sends.payload, static_cast<std::uint64_t>(5 * 2 * (ranks - 1) * resolved.model.elements * 8));
+  EXPECT_EQ(sends.payload,
+            static_cast<std::uint64_t>(5 * 2 * (ranks - 1) * resolved.model.elements * 8));
   EXPECT_EQ(all.sent_payload_bytes, sends.payload);
   EXPECT_EQ(all.received_payload_bytes, sends.payload);
   EXPECT_EQ(all.sent_header_bytes, 2 * sends.messages * zmq::kFrameHeaderBytes);
@@ -143,8 +159,13 @@ TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_tcp_counts_them) {
 }
 
 INSTANTIATE_TEST_SUITE_P(algorithms, TrainingOverTcp,
-                         testing::Combine(testing::Values(collective::Algorithm::ring, collective::Algorithm::direct), testing::Range(2, 9)),
-                         [](const auto& row) { return std::string(base::name_of(std::get<0>(row.param))) + "_of_" + std::to_string(std::get<1>(row.param)); });
+                         testing::Combine(testing::Values(collective::Algorithm::ring,
+                                                          collective::Algorithm::direct),
+                                          testing::Range(2, 9)),
+                         [](const auto& row) {
+                           return std::string(base::name_of(std::get<0>(row.param))) + "_of_" +
+                                  std::to_string(std::get<1>(row.param));
+                         });
 
 }  // namespace
 }  // namespace trainyard::conformance

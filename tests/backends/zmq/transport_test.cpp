@@ -29,7 +29,9 @@ class Directory {
   std::string path_;
 };
 
-base::Result<std::unique_ptr<zmq::Transport>> open_known(const Directory& directory, int rank, int ranks, const zmq::TransportOptions& options,
+base::Result<std::unique_ptr<zmq::Transport>> open_known(const Directory& directory, int rank,
+                                                         int ranks,
+                                                         const zmq::TransportOptions& options,
                                                          std::uint32_t generation = 1) {
   std::vector<std::string> endpoints;
   for (int peer = 0; peer < ranks; ++peer) endpoints.push_back(directory.endpoint(peer));
@@ -42,11 +44,14 @@ Backend zmq_backend() {
   const auto prepare = [](const Shape& shape) -> Opener {
     zmq::TransportOptions options;
     options.channels = shape.channels;
-    return [directory = std::make_shared<Directory>(), ranks = shape.ranks, options](int rank, std::uint32_t generation) {
+    return [directory = std::make_shared<Directory>(), ranks = shape.ranks, options](
+               int rank, std::uint32_t generation) {
       return open_known(*directory, rank, ranks, options, generation);
     };
   };
-  const auto connected = [](Transport& end) { return dynamic_cast<zmq::Transport&>(end).connected(); };
+  const auto connected = [](Transport& end) {
+    return dynamic_cast<zmq::Transport&>(end).connected();
+  };
   return {"zmq", prepare, false, true, connected};
 }
 
@@ -54,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(zmq, TransportConformance, testing::Values(zmq_backend(
 INSTANTIATE_TEST_SUITE_P(shaped_zmq, TransportConformance, testing::Values(shaped(zmq_backend())));
 INSTANTIATE_TEST_SUITE_P(zmq, TransportFaults, testing::Values(zmq_backend()));
 INSTANTIATE_TEST_SUITE_P(shaped_zmq, TransportFaults, testing::Values(shaped(zmq_backend())));
-INSTANTIATE_TEST_SUITE_P(zmq, TransportLosses, testing::Values(zmq_backend(), shaped(zmq_backend())));
+INSTANTIATE_TEST_SUITE_P(zmq, TransportLosses,
+                         testing::Values(zmq_backend(), shaped(zmq_backend())));
 
 TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
   const auto ends = tcp_pair();
@@ -71,7 +77,8 @@ TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
 
 TEST(ZmqTransport, endpoints_that_listen_everywhere_or_cannot_be_are_refused) {
   for (const std::string endpoint :
-       {"tcp://*:*", "tcp://0.0.0.0:5555", "tcp://[::]:1", "tcp://:5555", "tcp://127.0.0.1", "udp://127.0.0.1:5", "", "ipc://", "inproc://x", "tcp://"})
+       {"tcp://*:*", "tcp://0.0.0.0:5555", "tcp://[::]:1", "tcp://:5555", "tcp://127.0.0.1",
+        "udp://127.0.0.1:5", "", "ipc://", "inproc://x", "tcp://"})
     EXPECT_FALSE(zmq::bind(0, 1, 1, endpoint)) << endpoint;
   EXPECT_FALSE(zmq::bind(0, 1, 1, "ipc:///tmp/" + std::string(108, 'x')));
   EXPECT_FALSE(zmq::bind(0, 1, 1, "ipc:///no/such/directory/socket"));
@@ -98,7 +105,8 @@ TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
   EXPECT_EQ((*end)->post(1, 0, tag_of(0), {}), false) << "nothing is queued for who is not there";
   const auto message = comm::await_expected(**end, 1, 0, {tag_of(0), 0}, patient);
   ASSERT_FALSE(message);
-  EXPECT_NE(message.error().what.find("rank 1 cannot be reached"), std::string::npos) << to_string(message.error());
+  EXPECT_NE(message.error().what.find("rank 1 cannot be reached"), std::string::npos)
+      << to_string(message.error());
 }
 
 // Each way has a connection of its own, and one may be there long before the other.
@@ -132,7 +140,8 @@ TEST(ZmqTransport, posts_that_no_peer_would_take_are_refused) {
 }
 
 TEST(ZmqTransport, unread_bytes_are_bounded_by_the_window) {
-  const std::vector<std::byte> memory(600);  // outlives the ends: the last post may still be on its way
+  const std::vector<std::byte> memory(
+      600);  // outlives the ends: the last post may still be on its way
   zmq::TransportOptions options;
   options.window_bytes = 1000;
   const auto ends = tcp_pair(options);

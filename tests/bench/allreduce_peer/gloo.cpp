@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The peer: Gloo's all-reduce over TCP on the loopback, as PyTorch uses it, timed as `trainyard-cli bench allreduce` times its own.
-// Arguments: bytes repeats rank ranks directory (a new one: where ranks find each other). Rank 0 prints median and minimum, seconds.
+// The peer: Gloo's all-reduce over TCP on the loopback, as PyTorch uses it, timed as `trainyard-cli
+// bench allreduce` times its own. Arguments: bytes repeats rank ranks directory (a new one: where
+// ranks find each other). Rank 0 prints median and minimum, seconds.
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/math.h>
@@ -55,15 +56,20 @@ int main(int argc, char** argv) {
   const auto context = std::make_shared<gloo::rendezvous::Context>(rank, ranks);
   context->connectFullMesh(store, device);
   std::vector<float> data(elements);
-  for (std::size_t i = 0; i < elements; ++i) data[i] = static_cast<float>(i % 1009) + static_cast<float>(rank);
+  for (std::size_t i = 0; i < elements; ++i)
+    data[i] = static_cast<float>(i % 1009) + static_cast<float>(rank);
   once(context, data, false);
   for (std::size_t i = 0; i < elements; ++i)
-    if (data[i] != static_cast<float>(ranks * static_cast<int>(i % 1009) + ranks * (ranks - 1) / 2)) return 3;
+    if (data[i] != static_cast<float>(ranks * static_cast<int>(i % 1009) + ranks * (ranks - 1) / 2))
+      return 3;
   for (int i = 0; i < 3; ++i) once(context, data, true);
   std::vector<double> seconds;
   for (int i = 0; i < repeats; ++i) seconds.push_back(once(context, data, true));
   std::sort(seconds.begin(), seconds.end());
   const std::size_t half = seconds.size() / 2;
-  if (rank == 0) std::printf("%.9f %.9f\n", seconds.size() % 2 == 1 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2, seconds[0]);
+  if (rank == 0)
+    std::printf("%.9f %.9f\n",
+                seconds.size() % 2 == 1 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2,
+                seconds[0]);
   return 0;
 }

@@ -20,7 +20,8 @@ constexpr int kCharts = 4, kSeries = 8, kPoints = 100'000, kAdded = 8;
 constexpr int kFrames = 150;
 
 topology::Host host(int index) {
-  topology::Host made = tests::drawn_host("host" + std::to_string(index), kDevicesPerHost, index * kDevicesPerHost);
+  topology::Host made =
+      tests::drawn_host("host" + std::to_string(index), kDevicesPerHost, index * kDevicesPerHost);
   made.x = index % 5 * 480;
   made.y = index / 5 * 320;
   return made;
@@ -42,10 +43,12 @@ Overlay overlay(const topology::Topology& topology, int frame) {
   int rank = 0;
   for (const topology::Host& host : topology.hosts) {
     for (const topology::Device& device : host.devices)
-      made.devices[device.name] = {rank++, frame % 2 == 0 ? "training" : "waiting", frame, (frame * 7 + rank) % 100 / 100.0, false};
+      made.devices[device.name] = {rank++, frame % 2 == 0 ? "training" : "waiting", frame,
+                                   (frame * 7 + rank) % 100 / 100.0, false};
     made.buses[host.name] = {1e6 * (frame + rank), 0};
   }
-  for (const topology::Link& link : topology.links) made.links[LinkName{link.from, link.to}] = {1e6 * (frame + 1), 2e6 * (frame + 1)};
+  for (const topology::Link& link : topology.links)
+    made.links[LinkName{link.from, link.to}] = {1e6 * (frame + 1), 2e6 * (frame + 1)};
   return made;
 }
 
@@ -64,7 +67,8 @@ class Drawing {
     canvas_.zoom_to_fit();
   }
 
-  // As a run does: what came for the drawing and for every series, then whatever the event loop has to do.
+  // As a run does: what came for the drawing and for every series, then whatever the event loop has
+  // to do.
   void frame(int number) {
     stalls_.timed([&] { canvas_.set_overlay(overlay(document_.experiment().topology, number)); });
     for (PlotView* chart : charts_)
@@ -84,7 +88,8 @@ class Drawing {
     auto* chart = new PlotView(&window_);
     chart->set_title(QString("Chart %1").arg(index));
     for (int series = 0; series < kSeries; ++series) {
-      chart->put_series(QString::number(series), {.label = QString("rank %1").arg(series), .colour = series});
+      chart->put_series(QString::number(series),
+                        {.label = QString("rank %1").arg(series), .colour = series});
       chart->append(QString::number(series), points(series, 0, kPoints));
     }
     return chart;
@@ -93,7 +98,8 @@ class Drawing {
   std::vector<SeriesPoint> points(int series, int first, int count) {
     std::vector<SeriesPoint> result;
     for (int step = first; step < first + count; ++step)
-      result.push_back({1.0 * step, 128.0 * step, 0.005 * step, std::exp(-step / 3e4) + 0.1 * series + noise_(generator_)});
+      result.push_back({1.0 * step, 128.0 * step, 0.005 * step,
+                        std::exp(-step / 3e4) + 0.1 * series + noise_(generator_)});
     return result;
   }
 
@@ -118,7 +124,8 @@ LiveDrawing live_drawing() {
   QElapsedTimer clock;
   clock.start();
   for (int i = 0; i < kFrames; ++i) drawing.frame(number++);
-  return {kFrames / (static_cast<double>(clock.nsecsElapsed()) * 1e-9), drawing.longest_milliseconds()};
+  return {kFrames / (static_cast<double>(clock.nsecsElapsed()) * 1e-9),
+          drawing.longest_milliseconds()};
 }
 
 }  // namespace trainyard::bench

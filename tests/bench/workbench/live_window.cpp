@@ -23,12 +23,16 @@ constexpr qint64 kPatienceMilliseconds = 60'000;
 constexpr qint64 kPaintedMilliseconds = 200;  // charts are drawn 20 times a second
 constexpr qint64 kWatchedMilliseconds = 3'000;
 constexpr int kRanks = 4, kLongSteps = 20'000;
-constexpr auto kExample = TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json";
+constexpr auto kExample =
+    TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json";
 
 Setup setup(const QTemporaryDir& directory) {
-  for (const char* place : {"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"}) qputenv(place, directory.path().toUtf8());
+  for (const char* place : {"XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"})
+    qputenv(place, directory.path().toUtf8());
   Setup made;
-  made.services = {zmq::connect, TRAINYARD_BIN_DIR "/trainyard-cli", directory.filePath("trainyard/runs"), TRAINYARD_SOURCE_DIR "/resources/experiments"};
+  made.services = {zmq::connect, TRAINYARD_BIN_DIR "/trainyard-cli",
+                   directory.filePath("trainyard/runs"),
+                   TRAINYARD_SOURCE_DIR "/resources/experiments"};
   made.settings_file = directory.filePath("settings.ini");
   made.recovery = directory.filePath("recovery");
   const QString file = directory.filePath("meanwhile.json");
@@ -45,17 +49,21 @@ Setup setup(const QTemporaryDir& directory) {
 QString record_long_run(const QTemporaryDir& directory) {
   const QString run = directory.filePath("trainyard/runs/2026-01-01_00-00-00_long");
   const auto given = experiment::load(kExample);
-  test::SyntheticRun{.ranks = kRanks, .experiment = {{"document", experiment::to_json(*given)}}}.record(run.toStdString(), kLongSteps);
+  test::SyntheticRun{.ranks = kRanks, .experiment = {{"document", experiment::to_json(*given)}}}
+      .record(run.toStdString(), kLongSteps);
   return run;
 }
 
 bool ends_first_step(const telemetry::Event& event) {
-  return event.kind == telemetry::EventKind::metric && telemetry::Metric{event.subject} == telemetry::Metric::step_seconds && event.step == 0;
+  return event.kind == telemetry::EventKind::metric &&
+         telemetry::Metric{event.subject} == telemetry::Metric::step_seconds && event.step == 0;
 }
 
-// When the last rank had done its first step, by CLOCK_MONOTONIC; nothing where the recording does not say so of all.
+// When the last rank had done its first step, by CLOCK_MONOTONIC; nothing where the recording does
+// not say so of all.
 std::optional<std::int64_t> first_step_ns(const QString& run) {
-  auto reader = telemetry::RecordingReader::open((run + "/" + telemetry::kRecordingFile).toStdString());
+  auto reader =
+      telemetry::RecordingReader::open((run + "/" + telemetry::kRecordingFile).toStdString());
   if (!reader) return {};
   int ranks = 0;
   std::int64_t latest = 0;
@@ -84,13 +92,16 @@ class Workbench {
     use();
     compare();
     open_long_run();
-    return {first_step_, stalls_.longest_milliseconds(), stalls_.longest_on_the_wall(), cores_, worst_, failed_};
+    return {
+        first_step_, stalls_.longest_milliseconds(), stalls_.longest_on_the_wall(), cores_, worst_,
+        failed_};
   }
 
  private:
   void train() {
     act("opening an experiment", painted(), [&] { window_.open(kExample); });
-    act("setting the steps", painted(), [&] { edit([](experiment::Experiment& e) { e.training.steps = 100'000; }); });
+    act("setting the steps", painted(),
+        [&] { edit([](experiment::Experiment& e) { e.training.steps = 100'000; }); });
     const std::int64_t pressed = base::now_nanoseconds();
     act("pressing Run", grown(100), [&] { window_.start_run(); });
     watch_them();
@@ -105,15 +116,20 @@ class Workbench {
     wall.start();
     const std::clock_t before = std::clock();  // of this process, all its threads
     act(
-        "watching", [&, more = grown(300)] { return more() && wall.hasExpired(kWatchedMilliseconds); }, [] {});
-    cores_ = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC / (1e-9 * static_cast<double>(wall.nsecsElapsed()));
+        "watching",
+        [&, more = grown(300)] { return more() && wall.hasExpired(kWatchedMilliseconds); }, [] {});
+    cores_ = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC /
+             (1e-9 * static_cast<double>(wall.nsecsElapsed()));
   }
 
   void use() {
-    for (const char* name : {"timeline", "plan", "log", "problems", "runs", "charts"}) act(name, grown(20), [&] { window_.workspace().raise(name); });
-    act("an edit", grown(100), [&] { edit([](experiment::Experiment& e) { e.training.batch_per_rank = 48; }); });
+    for (const char* name : {"timeline", "plan", "log", "problems", "runs", "charts"})
+      act(name, grown(20), [&] { window_.workspace().raise(name); });
+    act("an edit", grown(100),
+        [&] { edit([](experiment::Experiment& e) { e.training.batch_per_rank = 48; }); });
     act("saving", grown(100), [&] { window_.files().save_as(); });
-    act("zooming", grown(100), [&] { window_.charts().plot(ChartKind::loss).zoom_at(QPointF(1, 0.5), 0.5, false); });
+    act("zooming", grown(100),
+        [&] { window_.charts().plot(ChartKind::loss).zoom_at(QPointF(1, 0.5), 0.5, false); });
     choose();
   }
 
@@ -121,23 +137,29 @@ class Workbench {
   void choose() {
     RunCharts& charts = window_.charts();
     const std::size_t steps = points("1/train");  // as many as the others then have
-    act("another choice of gradients", painted("1/reduced0", steps, ChartKind::gradient_norm), [&] { charts.set_choice({.segment = -1}); });
+    act("another choice of gradients", painted("1/reduced0", steps, ChartKind::gradient_norm),
+        [&] { charts.set_choice({.segment = -1}); });
     act("another choice of step time", painted("1/part0", steps, ChartKind::step_time),
         [&] { charts.set_choice({.segment = -1, .step_time_of = LineChoice::kSlowest}); });
-    act("the first choices again", painted("1/part0", steps, ChartKind::step_time), [&] { charts.set_choice({}); });
+    act("the first choices again", painted("1/part0", steps, ChartKind::step_time),
+        [&] { charts.set_choice({}); });
   }
 
   void compare() {
     RunsPanel& panel = window_.runs_panel();
-    const auto listed = [&] { return std::ranges::count(panel.entries(), long_run_, &RunEntry::directory) == 1; };
+    const auto listed = [&] {
+      return std::ranges::count(panel.entries(), long_run_, &RunEntry::directory) == 1;
+    };
     act("listing runs", listed, [&] { panel.refresh(); });
-    act("ticking a long run", painted("2/train", kLongSteps), [&] { panel.set_ticked(long_run_, true); });
+    act("ticking a long run", painted("2/train", kLongSteps),
+        [&] { panel.set_ticked(long_run_, true); });
     act("unticking it", painted("1/train", 1), [&] { panel.set_ticked(long_run_, false); });
   }
 
   void open_long_run() {
     stop();
-    act("opening a long run", painted("1/train", kLongSteps), [&] { emit window_.runs_panel().open_requested(long_run_); });
+    act("opening a long run", painted("1/train", kLongSteps),
+        [&] { emit window_.runs_panel().open_requested(long_run_); });
     choose();
   }
 
@@ -146,7 +168,9 @@ class Workbench {
     act("stopping the run", stopped, [&] { window_.runs().current()->stop(); });
   }
 
-  void edit(const std::function<void(experiment::Experiment&)>& change) { window_.document().edit("More", change); }
+  void edit(const std::function<void(experiment::Experiment&)>& change) {
+    window_.document().edit("More", change);
+  }
 
   std::size_t points(const QString& line, ChartKind chart = ChartKind::loss) {
     const PlotSeries* series = window_.charts().plot(chart).model().find(line);
@@ -157,7 +181,8 @@ class Workbench {
     return [this, wanted = points("1/train") + steps] { return points("1/train") >= wanted; };
   }
   // That line has so many points, as the others then have, and there was time to paint it all.
-  Condition painted(const QString& line = {}, std::size_t steps = 0, ChartKind chart = ChartKind::loss) {
+  Condition painted(const QString& line = {}, std::size_t steps = 0,
+                    ChartKind chart = ChartKind::loss) {
     return [this, line, steps, chart, since = QElapsedTimer()]() mutable {
       if (!since.isValid() || points(line, chart) < steps) since.start();
       return since.hasExpired(kPaintedMilliseconds);
@@ -174,7 +199,9 @@ class Workbench {
     bool is_done = done();
     for (; !is_done && !clock.hasExpired(kPatienceMilliseconds); is_done = done()) stalls_.turn();
     if (stalls_.longest_milliseconds() > before) worst_ = what;
-    if (!is_done) failed_ = std::string(what) + " led to nothing in a minute. The window says: " + window_.errors().text().toStdString();
+    if (!is_done)
+      failed_ = std::string(what) + " led to nothing in a minute. The window says: " +
+                window_.errors().text().toStdString();
   }
 
   QTemporaryDir directory_;

@@ -21,7 +21,9 @@ class LongLog {
     const std::string text(kCharacters, 'x');
     for (int line = 0; line < kLines; ++line)
       (void)writer.append_json(telemetry::FrameType::log, line % kRanks,
-                               {{"level", "info"}, {"time_ns", 1000 * line}, {"text", std::to_string(line) + " " + text}});
+                               {{"level", "info"},
+                                {"time_ns", 1000 * line},
+                                {"text", std::to_string(line) + " " + text}});
     (void)writer.close();
     panel_.resize(900, 400);
     panel_.show();

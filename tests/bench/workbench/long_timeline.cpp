@@ -16,21 +16,28 @@ using namespace ui;
 constexpr int kTimelineRanks = 64, kEventsPerRank = 10'000, kOpsPerStep = 25, kTimelineFrames = 120;
 constexpr std::int64_t kOpNanoseconds = 40'000;
 
-// Of a step: input, nine ops of compute, and between them eight sends with their receives, in rounds.
+// Of a step: input, nine ops of compute, and between them eight sends with their receives, in
+// rounds.
 std::string plan_of(int rank) {
-  std::string text = "rank " + std::to_string(rank) + "\nlane input input\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 recv g0\n";
+  std::string text =
+      "rank " + std::to_string(rank) +
+      "\nlane input input\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 recv g0\n";
   text += "program train samples 8 of 512\nLOAD.m0 @input\n";
-  for (int i = 0; i < 8; ++i) text += (i < 4 ? "F.s" : "B.s") + std::to_string(i % 4) + ".m0 @compute\n";
+  for (int i = 0; i < 8; ++i)
+    text += (i < 4 ? "F.s" : "B.s") + std::to_string(i % 4) + ".m0 @compute\n";
   for (int i = 0; i < 7; ++i) {
     const std::string chunk = "b0.t" + std::to_string(i) + ".c" + std::to_string(i);
-    text += "SEND." + chunk + ">r" + std::to_string((rank + 1) % kTimelineRanks) + " @send.g0 group g0\n";
-    text += "RED." + chunk + "<r" + std::to_string((rank + kTimelineRanks - 1) % kTimelineRanks) + " @recv.g0 group g0\n";
+    text += "SEND." + chunk + ">r" + std::to_string((rank + 1) % kTimelineRanks) +
+            " @send.g0 group g0\n";
+    text += "RED." + chunk + "<r" + std::to_string((rank + kTimelineRanks - 1) % kTimelineRanks) +
+            " @recv.g0 group g0\n";
   }
   return text + "UPD.s0 @compute\nUPD.s1 @compute\n";
 }
 
 telemetry::Event event(int rank, int step, int op) {
-  const std::int64_t begin = (static_cast<std::int64_t>(step) * kOpsPerStep + op) * kOpNanoseconds + rank * 500;
+  const std::int64_t begin =
+      (static_cast<std::int64_t>(step) * kOpsPerStep + op) * kOpNanoseconds + rank * 500;
   const bool moves = op > 8 && op < 23;
   return {begin,
           begin + (moves && op % 2 == 0 ? kOpNanoseconds / 3 : 0),
@@ -43,7 +50,8 @@ telemetry::Event event(int rank, int step, int op) {
 }
 
 void record(const QString& directory) {
-  const test::SyntheticRun run{.ranks = kTimelineRanks, .seconds_per_step = kOpsPerStep * kOpNanoseconds * 1e-9};
+  const test::SyntheticRun run{.ranks = kTimelineRanks,
+                               .seconds_per_step = kOpsPerStep * kOpNanoseconds * 1e-9};
   auto writer = run.create(directory.toStdString());
   for (int rank = 0; rank < kTimelineRanks; ++rank) {
     const std::string text = plan_of(rank);
@@ -77,8 +85,11 @@ class LongTimeline {
     stalls_.timed([&] { view.set_thin(true), view.home(); });
     QElapsedTimer clock;
     clock.start();
-    for (int frame = 0; frame < kTimelineFrames; ++frame) {  // every rank in sight: from the whole run to a step and back
-      stalls_.timed([&] { view.zoom_at(0.3, frame < kTimelineFrames / 2 ? 0.9 : 1 / 0.9), view.viewport()->repaint(); });
+    for (int frame = 0; frame < kTimelineFrames;
+         ++frame) {  // every rank in sight: from the whole run to a step and back
+      stalls_.timed([&] {
+        view.zoom_at(0.3, frame < kTimelineFrames / 2 ? 0.9 : 1 / 0.9), view.viewport()->repaint();
+      });
       stalls_.turn();
     }
     const double seconds = static_cast<double>(clock.nsecsElapsed()) * 1e-9;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long the GUI thread was away from its event loop: as the clock on the wall has it, less the time that others had the processor:
-// another process (Linux' schedstat), or another guest of the machine (stolen time). What others take is not what the window does; it is
-// told beside. Stolen time comes in ticks of 10 ms, of which the first may have begun before: it is not counted.
+// How long the GUI thread was away from its event loop: as the clock on the wall has it, less the
+// time that others had the processor: another process (Linux' schedstat), or another guest of the
+// machine (stolen time). What others take is not what the window does; it is told beside. Stolen
+// time comes in ticks of 10 ms, of which the first may have begun before: it is not counted.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +27,8 @@ class Stalls {
     const Times before = now(processor);
     work();
     const Times after = now(processor);
-    const double wall = after.wall - before.wall, stolen = std::max(after.stolen - before.stolen - kTick, 0.0);
+    const double wall = after.wall - before.wall,
+                 stolen = std::max(after.stolen - before.stolen - kTick, 0.0);
     wall_ = std::max(wall_, wall);
     own_ = std::max(own_, wall - (after.queued - before.queued) - stolen);
   }
@@ -44,7 +46,8 @@ class Stalls {
     double wall = 0, queued = 0, stolen = 0;  // milliseconds
   };
   static Times now(int processor) {
-    const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now().time_since_epoch();
+    const std::chrono::duration<double, std::milli> wall =
+        std::chrono::steady_clock::now().time_since_epoch();
     return {wall.count(), queued(), stolen(processor)};
   }
 
@@ -60,7 +63,8 @@ class Stalls {
     const std::string name = "cpu" + std::to_string(processor) + " ";
     const char* line = std::strstr(text.data(), name.c_str());
     long long ticks = 0;
-    const bool told = line && std::sscanf(line + name.size(), "%*d %*d %*d %*d %*d %*d %*d %lld", &ticks) == 1;
+    const bool told =
+        line && std::sscanf(line + name.size(), "%*d %*d %*d %*d %*d %*d %*d %lld", &ticks) == 1;
     return told ? kTick * static_cast<double>(ticks) : 0;
   }
   // What a file of the system says now.

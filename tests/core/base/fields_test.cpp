@@ -36,13 +36,17 @@ struct Cart {
 
 template <>
 struct Names<Shape> {
-  static constexpr std::pair<Shape, std::string_view> table[] = {{Shape::ring, "ring"}, {Shape::tree, "tree"}};
+  static constexpr std::pair<Shape, std::string_view> table[] = {{Shape::ring, "ring"},
+                                                                 {Shape::tree, "tree"}};
 };
 
 template <>
 struct Fields<Wheel> {
   static constexpr std::string_view title = "Wheel";
-  static auto table() { return std::tuple{field("name", &Wheel::name, "", {1, 8}, "Its name"), field("radius", &Wheel::radius, "m", {0.1, 2}, "Its size")}; }
+  static auto table() {
+    return std::tuple{field("name", &Wheel::name, "", {1, 8}, "Its name"),
+                      field("radius", &Wheel::radius, "m", {0.1, 2}, "Its size")};
+  }
 };
 
 template <>
@@ -51,7 +55,8 @@ struct Fields<Cart> {
   static auto table() {
     return std::tuple{field("covered", &Cart::covered, "", {}, "Has a roof"),
                       field("load", &Cart::load, "kg", {0, 1000}, "What it carries"),
-                      field("seats", &Cart::seats, "", {}, "Places", [](const Cart& cart) { return cart.covered; }),
+                      field("seats", &Cart::seats, "", {}, "Places",
+                            [](const Cart& cart) { return cart.covered; }),
                       field("speed", &Cart::speed, "m/s", {}, "How fast"),
                       field("label", &Cart::label, "", {}, "Written on it"),
                       field("shape", &Cart::shape, "", {}, "How the wheels stand"),
@@ -60,7 +65,9 @@ struct Fields<Cart> {
                       field("sizes", &Cart::sizes, "", {}, "Sizes of boxes"),
                       field("memory", &Cart::memory, "B", {1e3, 1e12}, "Of its radio")};
   }
-  static bool hides(const Cart& cart, std::string_view part, std::string_view name) { return !cart.covered && part == "spare" && name == "radius"; }
+  static bool hides(const Cart& cart, std::string_view part, std::string_view name) {
+    return !cart.covered && part == "spare" && name == "radius";
+  }
 };
 
 namespace {
@@ -80,7 +87,9 @@ Problems problems_of(std::string_view text) {
   return problems;
 }
 
-auto at(const std::string& where, const std::string& what) { return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what))); }
+auto at(const std::string& where, const std::string& what) {
+  return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what)));
+}
 
 RC_GTEST_PROP(Fields, a_document_survives_the_round_trip_through_text, ()) {
   Cart cart;
@@ -91,7 +100,8 @@ RC_GTEST_PROP(Fields, a_document_survives_the_round_trip_through_text, ()) {
   cart.label = *rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127));
   cart.shape = *rc::gen::element(Shape::ring, Shape::tree);
   cart.wheels.resize(*rc::gen::inRange<std::size_t>(0, 5));
-  cart.sizes = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(-(std::int64_t{1} << 61), std::int64_t{1} << 61));
+  cart.sizes = *rc::gen::container<std::vector<std::int64_t>>(
+      rc::gen::inRange<std::int64_t>(-(std::int64_t{1} << 61), std::int64_t{1} << 61));
   Cart read;
   Problems problems;
   read_document(json(write_document(cart).dump()), read, "", problems);
@@ -99,7 +109,9 @@ RC_GTEST_PROP(Fields, a_document_survives_the_round_trip_through_text, ()) {
   RC_ASSERT(read == cart);
 }
 
-TEST(Fields, are_written_in_the_order_of_the_table) { EXPECT_EQ(write_document(Wheel{}).dump(), R"({"name":"w","radius":0.5})"); }
+TEST(Fields, are_written_in_the_order_of_the_table) {
+  EXPECT_EQ(write_document(Wheel{}).dump(), R"({"name":"w","radius":0.5})");
+}
 
 TEST(Fields, what_is_absent_keeps_its_value) {
   Cart cart;
@@ -122,7 +134,9 @@ TEST(Fields, an_unknown_key_is_refused_with_the_nearest_known_one) {
 }
 
 TEST(Fields, only_a_word_that_is_near_is_offered_for_an_unknown_one) {
-  const auto offered = [](const char* word) { return detail::nearest(word, {"own", "gloo", "ring", "halving_doubling"}); };
+  const auto offered = [](const char* word) {
+    return detail::nearest(word, {"own", "gloo", "ring", "halving_doubling"});
+  };
   EXPECT_EQ(offered("foo"), "") << "of three letters two are others";
   EXPECT_EQ(offered("gloo "), "gloo");
   EXPECT_EQ(offered("rnig"), "ring") << "two letters swapped";
@@ -149,13 +163,19 @@ TEST(Fields, an_unknown_word_is_refused_with_the_accepted_ones) {
 }
 
 TEST(Fields, all_problems_are_reported_at_once_with_their_places) {
-  EXPECT_THAT(problems_of(R"({"covered": 1, "load": -1, "speed": "fast", "label": 3, "shape": null, "spare": [],
+  EXPECT_THAT(
+      problems_of(
+          R"({"covered": 1, "load": -1, "speed": "fast", "label": 3, "shape": null, "spare": [],
                               "wheels": [{"radius": 1}, {"radius": 9, "name": ""}, 4], "sizes": {}})"),
-              ElementsAre(at("covered", "expected true or false, found the number 1"), at("load", "the number -1 is out of range"),
-                          at("speed", "expected a number, found the text \"fast\""), at("label", "expected a text, found the number 3"),
-                          at("shape", "unknown value: null"), at("spare", "expected an object, found a list"), at("wheels[1].name", "has 0 characters"),
-                          at("wheels[1].radius", "the number 9 is out of range"), at("wheels[2]", "expected an object, found the number 4"),
-                          at("sizes", "expected a list, found an object")));
+      ElementsAre(
+          at("covered", "expected true or false, found the number 1"),
+          at("load", "the number -1 is out of range"),
+          at("speed", "expected a number, found the text \"fast\""),
+          at("label", "expected a text, found the number 3"), at("shape", "unknown value: null"),
+          at("spare", "expected an object, found a list"), at("wheels[1].name", "has 0 characters"),
+          at("wheels[1].radius", "the number 9 is out of range"),
+          at("wheels[2]", "expected an object, found the number 4"),
+          at("sizes", "expected a list, found an object")));
 }
 
 TEST(Fields, ranges_are_inclusive_and_said_in_words) {
@@ -169,7 +189,8 @@ TEST(Fields, ranges_are_inclusive_and_said_in_words) {
 
 TEST(Fields, a_list_that_is_too_long_is_refused) {
   EXPECT_THAT(problems_of(R"({"wheels": [{}, {}, {}, {}]})"), IsEmpty());
-  EXPECT_THAT(problems_of(R"({"wheels": [{}, {}, {}, {}, {}]})"), ElementsAre(at("wheels", "has 5 entries")));
+  EXPECT_THAT(problems_of(R"({"wheels": [{}, {}, {}, {}, {}]})"),
+              ElementsAre(at("wheels", "has 5 entries")));
 }
 
 TEST(Fields, numbers_that_the_member_cannot_hold_are_refused) {
@@ -178,29 +199,35 @@ TEST(Fields, numbers_that_the_member_cannot_hold_are_refused) {
   EXPECT_THAT(problems_of(R"({"seats": 2147483647})"), IsEmpty());
   EXPECT_THAT(problems_of(R"({"sizes": [18446744073709551615, 9223372036854775808]})"),
               ElementsAre(at("sizes[0]", "out of range"), at("sizes[1]", "out of range")));
-  EXPECT_THAT(problems_of(R"({"sizes": [123456789012345678901234567890]})"), ElementsAre(at("sizes[0]", "expected a whole number")));
-  EXPECT_THAT(problems_of(R"({"load": 1.5})"), ElementsAre(at("load", "expected a whole number, found the number 1.5")));
+  EXPECT_THAT(problems_of(R"({"sizes": [123456789012345678901234567890]})"),
+              ElementsAre(at("sizes[0]", "expected a whole number")));
+  EXPECT_THAT(problems_of(R"({"load": 1.5})"),
+              ElementsAre(at("load", "expected a whole number, found the number 1.5")));
 }
 
 TEST(Fields, a_whole_number_may_be_written_with_an_exponent_or_a_point) {
   EXPECT_THAT(problems_of(R"({"seats": 2e3, "sizes": [4.0, 9007199254740992.0]})"), IsEmpty());
-  EXPECT_THAT(problems_of(R"({"sizes": [9007199254740994.0]})"), ElementsAre(at("sizes[0]", "expected a whole number")));
+  EXPECT_THAT(problems_of(R"({"sizes": [9007199254740994.0]})"),
+              ElementsAre(at("sizes[0]", "expected a whole number")));
 }
 
 TEST(Fields, lengths_are_counted_in_characters_not_bytes) {
   EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäö"}})"), IsEmpty());
-  EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäöü"}})"), ElementsAre(at("spare.name", "has 9 characters")));
+  EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäöü"}})"),
+              ElementsAre(at("spare.name", "has 9 characters")));
 }
 
 TEST(Fields, a_problem_quotes_a_long_text_cut_between_characters) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "ä";
   for (const char* start : {"", "x"}) {
-    const Problems problems = problems_of("{\"load\": \"" + (start + text) + "\", \"" + (start + text) + "\": 1}");
+    const Problems problems =
+        problems_of("{\"load\": \"" + (start + text) + "\", \"" + (start + text) + "\": 1}");
     ASSERT_EQ(problems.size(), 2u);
     EXPECT_LT(problems[0].what.size(), 120u);
     EXPECT_LT(problems[1].where.size(), 120u);
-    EXPECT_NO_THROW(Json(problems[0].what + problems[1].where).dump());  // refuses text that is not UTF-8
+    EXPECT_NO_THROW(
+        Json(problems[0].what + problems[1].where).dump());  // refuses text that is not UTF-8
   }
 }
 
@@ -231,7 +258,10 @@ TEST(Fields, a_schema_follows_from_the_table) {
   EXPECT_EQ(schema["title"], "Cart");
   EXPECT_EQ(schema["additionalProperties"], false);
   const Json& properties = schema["properties"];
-  EXPECT_EQ(properties["load"], json(R"({"type": "integer", "description": "What it carries [kg]", "default": 10, "minimum": 0, "maximum": 1000})"));
+  EXPECT_EQ(
+      properties["load"],
+      json(
+          R"({"type": "integer", "description": "What it carries [kg]", "default": 10, "minimum": 0, "maximum": 1000})"));
   EXPECT_EQ(properties["shape"]["enum"], json(R"(["ring", "tree"])"));
   EXPECT_EQ(properties["wheels"]["maxItems"], 4);
   EXPECT_EQ(properties["wheels"]["items"]["properties"]["radius"]["type"], "number");
@@ -248,7 +278,8 @@ TEST(Paths, name_a_place_that_can_be_read_and_set) {
 
 TEST(Paths, a_place_that_is_not_there_is_a_problem_and_changes_nothing) {
   const Json before = json(R"({"a": {"b": [1]}, "t": "text"})");
-  for (const char* path : {"a.b[1]", "a.b.c", "a[0]", "t.x", "t[0]", "fresh.list[0]", "fresh.a.b[3].c", "a.b[18446744073709551615]"}) {
+  for (const char* path : {"a.b[1]", "a.b.c", "a[0]", "t.x", "t[0]", "fresh.list[0]",
+                           "fresh.a.b[3].c", "a.b[18446744073709551615]"}) {
     Json document = before;
     EXPECT_FALSE(value_at(document, path)) << path;
     EXPECT_FALSE(set_value_at(document, path, 1)) << path;
@@ -259,7 +290,8 @@ TEST(Paths, a_place_that_is_not_there_is_a_problem_and_changes_nothing) {
 TEST(Paths, that_cannot_be_read_are_refused) {
   Json document = json(R"({"a": {"b": [[1]]}})");
   for (const char* path :
-       {"", ".", ".a", "a.", "a..b", "a.b[", "a.b[]", "a.b[x]", "a.b[-1]", "a.b[ 0]", "a.b[0", "a.b[0]c", "a.b[0]]", "a.[0]", "a.b[99999999999999999999]"}) {
+       {"", ".", ".a", "a.", "a..b", "a.b[", "a.b[]", "a.b[x]", "a.b[-1]", "a.b[ 0]", "a.b[0",
+        "a.b[0]c", "a.b[0]]", "a.[0]", "a.b[99999999999999999999]"}) {
     EXPECT_FALSE(value_at(document, path)) << path;
     EXPECT_FALSE(set_value_at(document, path, 1)) << path;
   }
@@ -288,15 +320,19 @@ TEST(ParseJson, an_empty_or_a_cut_off_text_says_where_it_ends) {
 }
 
 TEST(ParseJson, what_is_not_strict_json_is_refused) {
-  for (const char* text : {"{} {}", "{'a': 1}", "[1,]", "// note\n{}", "NaN", "[01]", "\"\xff\"", "{\"a\": 1e999}", "{\"a\": 1, \"a\": 2}"})
+  for (const char* text : {"{} {}", "{'a': 1}", "[1,]", "// note\n{}", "NaN", "[01]", "\"\xff\"",
+                           "{\"a\": 1e999}", "{\"a\": 1, \"a\": 2}"})
     EXPECT_FALSE(parse_json(text, "f")) << text;
 }
 
 TEST(ParseJson, a_key_given_twice_is_named) {
-  EXPECT_THAT(parse_json(R"({"x": {"a": 1, "a": 2}})", "f").error().what, HasSubstr("the key \"a\" is given twice"));
+  EXPECT_THAT(parse_json(R"({"x": {"a": 1, "a": 2}})", "f").error().what,
+              HasSubstr("the key \"a\" is given twice"));
 }
 
-TEST(ParseJson, one_key_may_stand_in_several_objects) { EXPECT_TRUE(parse_json(R"([{"a": {"a": 1}, "b": {"a": 2}}, {"a": 3}])", "f")); }
+TEST(ParseJson, one_key_may_stand_in_several_objects) {
+  EXPECT_TRUE(parse_json(R"([{"a": {"a": 1}, "b": {"a": 2}}, {"a": 3}])", "f"));
+}
 
 TEST(ParseJson, an_object_with_too_many_keys_is_refused_quickly) {
   std::string text = "{";
@@ -305,7 +341,9 @@ TEST(ParseJson, an_object_with_too_many_keys_is_refused_quickly) {
 }
 
 TEST(ParseJson, nesting_beyond_64_levels_is_refused) {
-  const auto nested = [](std::size_t depth) { return parse_json(std::string(depth, '[') + std::string(depth, ']'), "f"); };
+  const auto nested = [](std::size_t depth) {
+    return parse_json(std::string(depth, '[') + std::string(depth, ']'), "f");
+  };
   EXPECT_TRUE(nested(64));
   EXPECT_FALSE(nested(65));
   EXPECT_THAT(nested(1'000'000).error().what, HasSubstr("deeper than 64 levels"));

@@ -26,9 +26,13 @@ class Files : public ::testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  std::size_t entries() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory_), fs::directory_iterator{})); }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(directory_), fs::directory_iterator{}));
+  }
 
-  fs::path directory_ = fs::temp_directory_path() / ("trainyard-files-" + std::to_string(::getpid()));
+  fs::path directory_ =
+      fs::temp_directory_path() / ("trainyard-files-" + std::to_string(::getpid()));
 };
 
 // Files may grow to `bytes` while this lives: what a full disk does to write().
@@ -64,7 +68,10 @@ TEST_F(Files, what_is_written_is_read_back) {
 // In a container a program may have the same number whenever it starts.
 TEST_F(Files, what_a_killed_process_of_the_same_number_left_is_in_nobodys_way) {
   const fs::path path = directory_ / "file";
-  for (int count = 0; count < 50; ++count) std::ofstream(path.string() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(count)) << "left";
+  for (int count = 0; count < 50; ++count)
+    std::ofstream(path.string() + ".new-" + std::to_string(::getpid()) + "-" +
+                  std::to_string(count))
+        << "left";
   ASSERT_TRUE(write_file_atomically(path, "written"));
   EXPECT_EQ(content("file"), "written");
 }
@@ -130,7 +137,8 @@ TEST_F(Files, permissions_of_the_old_file_are_kept) {
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
   fs::permissions(directory_ / "a", fs::perms::owner_read | fs::perms::owner_write);
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "new"));
-  EXPECT_EQ(fs::status(directory_ / "a").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(directory_ / "a").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(Files, writing_through_a_link_changes_the_file_it_points_to) {
@@ -163,7 +171,8 @@ TEST_F(Files, what_is_missing_or_no_file_is_a_problem) {
 
 TEST_F(Files, a_pipe_without_a_writer_is_refused_at_once) {
   ASSERT_EQ(::mkfifo((directory_ / "pipe").c_str(), 0600), 0);
-  EXPECT_THAT(to_string(read_file(directory_ / "pipe", 5).error()), HasSubstr("not a regular file"));
+  EXPECT_THAT(to_string(read_file(directory_ / "pipe", 5).error()),
+              HasSubstr("not a regular file"));
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 namespace trainyard::base {
 namespace {
 
-std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+std::span<const std::byte> bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 
 // RFC 3720, B.4, and the check value of CRC-32C in the catalogue of parametrised CRCs.
 TEST(Crc32c, gives_the_known_answers) {
@@ -20,7 +22,9 @@ TEST(Crc32c, gives_the_known_answers) {
 
 TEST(Crc32c, continues_over_pieces_cut_anywhere) {
   const std::string text = "a frame that was cut in two at a place nobody chose";
-  for (std::size_t cut = 0; cut <= text.size(); ++cut) EXPECT_EQ(crc32c(bytes(text).subspan(cut), crc32c(bytes(text).first(cut))), crc32c(bytes(text))) << cut;
+  for (std::size_t cut = 0; cut <= text.size(); ++cut)
+    EXPECT_EQ(crc32c(bytes(text).subspan(cut), crc32c(bytes(text).first(cut))), crc32c(bytes(text)))
+        << cut;
 }
 
 TEST(Crc32c, sees_every_flipped_bit) {

@@ -58,7 +58,9 @@ TEST_F(LogFile, a_file_may_be_added_while_others_speak) {
   EXPECT_THAT(content(), HasSubstr("after"));
 }
 
-TEST(Log, a_file_that_cannot_be_opened_is_said) { EXPECT_FALSE(add_log_file("/proc/trainyard.log")); }
+TEST(Log, a_file_that_cannot_be_opened_is_said) {
+  EXPECT_FALSE(add_log_file("/proc/trainyard.log"));
+}
 
 }  // namespace
 }  // namespace trainyard::base

@@ -16,7 +16,9 @@ class Quota : public ::testing::Test {
  protected:
   void SetUp() override { fs::create_directories(root_ / "a" / "b"); }
   void TearDown() override { fs::remove_all(root_); }
-  void set(const fs::path& group, const char* quota) const { std::ofstream(root_ / group / "cpu.max") << quota << '\n'; }
+  void set(const fs::path& group, const char* quota) const {
+    std::ofstream(root_ / group / "cpu.max") << quota << '\n';
+  }
   double of(const char* group) const { return quota_cores(root_, group); }
 
   fs::path root_ = fs::temp_directory_path() / ("trainyard-quota-" + std::to_string(::getpid()));

@@ -12,23 +12,30 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Problem, reads_as_place_finding_choices_and_advice) {
-  EXPECT_EQ(to_string(Problem{ProblemCode::bad_input, "run.steps", "-1 is out of range", "at least 1", "Set it."}),
+  EXPECT_EQ(to_string(Problem{ProblemCode::bad_input, "run.steps", "-1 is out of range",
+                              "at least 1", "Set it."}),
             "run.steps: -1 is out of range (accepted: at least 1). Set it.");
   EXPECT_EQ(to_string(Problem{ProblemCode::failed, "", "it broke", "", ""}), "it broke");
 }
 
 TEST(Problem, a_list_prints_one_a_line) {
-  EXPECT_EQ(to_string(Problems{{ProblemCode::failed, "a", "b", "", ""}, {ProblemCode::failed, "c", "d", "", ""}}), "a: b\nc: d\n");
+  EXPECT_EQ(to_string(Problems{{ProblemCode::failed, "a", "b", "", ""},
+                               {ProblemCode::failed, "c", "d", "", ""}}),
+            "a: b\nc: d\n");
 }
 
 TEST(Problem, a_failed_system_call_says_why) {
   const Problem problem = system_problem("/x", "cannot open the file", ENOENT);
   EXPECT_EQ(problem.code, ProblemCode::failed);
-  EXPECT_EQ(to_string(problem), "/x: cannot open the file: No such file or directory. Check the path: something on it is not there.");
+  EXPECT_EQ(to_string(problem),
+            "/x: cannot open the file: No such file or directory. Check the path: something on it "
+            "is not there.");
 }
 
 TEST(Problem, a_failed_system_call_says_what_to_do) {
-  const auto advice = [](int error_number) { return system_problem("/x", "cannot write here", error_number).advice; };
+  const auto advice = [](int error_number) {
+    return system_problem("/x", "cannot write here", error_number).advice;
+  };
   EXPECT_THAT(advice(ENOSPC), HasSubstr("Free space"));
   EXPECT_THAT(advice(EDQUOT), HasSubstr("quota"));
   EXPECT_THAT(advice(EFBIG), HasSubstr("ulimit -f"));

@@ -27,7 +27,9 @@ experiment::Experiment meeting(int ranks, LocalRule rule, std::int64_t every = 4
 
 TEST(Averaging, is_proved_by_both_rules_and_every_algorithm_coarse_and_expanded) {
   for (const LocalRule rule : {LocalRule::average, LocalRule::elastic})
-    for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::double_binary_tree, Algorithm::halving_doubling, Algorithm::star})
+    for (const Algorithm algorithm :
+         {Algorithm::ring, Algorithm::direct, Algorithm::double_binary_tree,
+          Algorithm::halving_doubling, Algorithm::star})
       for (const int ranks : {2, 3, 4}) {
         experiment::Experiment e = meeting(ranks, rule);
         e.strategy.algorithm = algorithm;
@@ -36,12 +38,15 @@ TEST(Averaging, is_proved_by_both_rules_and_every_algorithm_coarse_and_expanded)
         e.training.accumulation_steps = 2;
         EXPECT_EQ(first_finding(expanded(e)), "") << base::name_of(algorithm) << " of " << ranks;
       }
-  EXPECT_THAT(examine(expanded(meeting(3, LocalRule::average)).plan()).proofs, Contains(Proof::averaging));
-  EXPECT_THAT(examine(coarse(strategy::small(3)).plan()).proofs, testing::Not(Contains(Proof::averaging)));
+  EXPECT_THAT(examine(expanded(meeting(3, LocalRule::average)).plan()).proofs,
+              Contains(Proof::averaging));
+  EXPECT_THAT(examine(coarse(strategy::small(3)).plan()).proofs,
+              testing::Not(Contains(Proof::averaging)));
 }
 
 TEST(Averaging, is_proved_of_any_number_of_local_steps_and_of_hosts) {
-  for (const std::int64_t every : {1, 2, 3, 1000}) EXPECT_EQ(first_finding(expanded(meeting(3, LocalRule::elastic, every))), "") << every;
+  for (const std::int64_t every : {1, 2, 3, 1000})
+    EXPECT_EQ(first_finding(expanded(meeting(3, LocalRule::elastic, every))), "") << every;
   for (const double alpha : {1e-9, 1.0 / 3, 0.1234567890123}) {
     experiment::Experiment e = meeting(3, LocalRule::elastic);
     e.strategy.local_sgd.elasticity = alpha;
@@ -60,7 +65,10 @@ TEST(Averaging, traffic_is_that_of_mirrored_when_ranks_meet_and_else_none) {
   const Report local = examine(expanded(e).plan()), mirrored = examine(expanded(all).plan());
   for (const ProgramTraffic& traffic : local.traffic)
     for (int rank = 0; rank < 3; ++rank)
-      EXPECT_EQ(traffic.bytes_from(rank), traffic.program.ends_with("average") ? mirrored.traffic.front().bytes_from(rank) : 0) << traffic.program;
+      EXPECT_EQ(traffic.bytes_from(rank), traffic.program.ends_with("average")
+                                              ? mirrored.traffic.front().bytes_from(rank)
+                                              : 0)
+          << traffic.program;
 }
 
 TEST(Averaging, a_step_has_its_part_of_the_bytes_of_a_meeting) {
@@ -68,19 +76,23 @@ TEST(Averaging, a_step_has_its_part_of_the_bytes_of_a_meeting) {
     e.strategy.kind = kind;
     const Victim victim = expanded(e);
     std::vector<std::int64_t> bytes;
-    for (const plan::RankPlan& rank : victim.ranks) bytes.push_back(collective::step_sent_bytes(rank, victim.schedule));
+    for (const plan::RankPlan& rank : victim.ranks)
+      bytes.push_back(collective::step_sent_bytes(rank, victim.schedule));
     return bytes;
   };
   for (const std::int64_t every : {1, 4}) {
     const experiment::Experiment e = meeting(3, LocalRule::average, every);
-    const auto local = sent(e, experiment::StrategyKind::local_sgd), all = sent(e, experiment::StrategyKind::mirrored);
-    for (std::size_t rank = 0; rank < 3; ++rank) EXPECT_EQ(local[rank], (all[rank] + every / 2) / every);
+    const auto local = sent(e, experiment::StrategyKind::local_sgd),
+               all = sent(e, experiment::StrategyKind::mirrored);
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      EXPECT_EQ(local[rank], (all[rank] + every / 2) / every);
   }
 }
 
 class BrokenAveraging : public testing::Test {
  protected:
-  Victim mean = expanded(meeting(3, LocalRule::average)), elastic = expanded(meeting(3, LocalRule::elastic));
+  Victim mean = expanded(meeting(3, LocalRule::average)),
+         elastic = expanded(meeting(3, LocalRule::elastic));
 
   static std::vector<Op>& meeting_of(Victim& victim, std::size_t rank) {
     plan::RankPlan& plan = victim.ranks[rank];
@@ -89,8 +101,10 @@ class BrokenAveraging : public testing::Test {
   // The first of those that mix into a buffer.
   static Op& mix_into(Victim& victim, std::size_t rank, const std::string& buffer) {
     auto& ops = meeting_of(victim, rank);
-    return *std::find_if(ops.begin(), ops.end(),
-                         [&](const Op& op) { return op.kind == OpKind::mix && op.writes.front().buffer == victim.ranks[rank].buffer(buffer); });
+    return *std::find_if(ops.begin(), ops.end(), [&](const Op& op) {
+      return op.kind == OpKind::mix &&
+             op.writes.front().buffer == victim.ranks[rank].buffer(buffer);
+    });
   }
   static void expect_found(const Victim& victim, const char* what) {
     EXPECT_EQ(failed(victim), std::set{Proof::averaging});
@@ -119,8 +133,10 @@ TEST_F(BrokenAveraging, a_mean_of_other_parameters_is_found) {
 
 TEST_F(BrokenAveraging, parameters_that_are_summed_before_their_update_are_found) {
   auto& ops = meeting_of(mean, 0);
-  const auto update = std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
-  const auto addend = std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::mix; });
+  const auto update =
+      std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
+  const auto addend =
+      std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::mix; });
   ASSERT_LT(update - ops.begin(), addend - ops.begin());
   std::rotate(update, addend, addend + 1);
   EXPECT_THAT(failed(mean), Contains(Proof::averaging));
@@ -133,7 +149,8 @@ TEST_F(BrokenAveraging, a_mean_that_is_taken_before_it_is_there_is_found) {
 
 TEST_F(BrokenAveraging, a_step_by_which_nobody_meets_is_found) {
   for (plan::RankPlan& rank : mean.ranks) {
-    const auto local = static_cast<std::size_t>(rank.program("train")), meets = static_cast<std::size_t>(rank.program("train_average"));
+    const auto local = static_cast<std::size_t>(rank.program("train")),
+               meets = static_cast<std::size_t>(rank.program("train_average"));
     rank.programs[meets].ops = rank.programs[local].ops;
   }
   EXPECT_THAT(failed(mean), Contains(Proof::meaning));
@@ -141,13 +158,15 @@ TEST_F(BrokenAveraging, a_step_by_which_nobody_meets_is_found) {
 
 TEST_F(BrokenAveraging, a_rank_that_moves_further_than_others_is_found) {
   for (Op& op : meeting_of(elastic, 2))
-    if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[2].buffer("params")) op.weights = {{3, 1}, 4};
+    if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[2].buffer("params"))
+      op.weights = {{3, 1}, 4};
   expect_found(elastic, "moves by 1/4 of the way to the centre, and rank 0 by 3/10");
 }
 
 TEST_F(BrokenAveraging, a_centre_that_moves_too_far_is_found) {
   for (Op& op : meeting_of(elastic, 1))
-    if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[1].buffer("centre")) op.weights = {{0, 1}, 1};
+    if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[1].buffer("centre"))
+      op.weights = {{0, 1}, 1};
   expect_found(elastic, "leaves 0 of the centre, and 3 ranks that move by 3/10 leave 1/10");
 }
 
@@ -155,7 +174,9 @@ TEST_F(BrokenAveraging, ranks_that_move_to_the_new_centre_are_found) {
   for (std::size_t rank = 0; rank < 3; ++rank) {
     const plan::BufferId parameters = elastic.ranks[rank].buffer("params");
     auto& ops = meeting_of(elastic, rank);
-    std::stable_partition(ops.begin(), ops.end(), [&](const Op& op) { return op.kind != OpKind::mix || op.writes.front().buffer != parameters; });
+    std::stable_partition(ops.begin(), ops.end(), [&](const Op& op) {
+      return op.kind != OpKind::mix || op.writes.front().buffer != parameters;
+    });
   }
   EXPECT_EQ(failed(elastic), std::set{Proof::averaging});
 }
@@ -164,7 +185,9 @@ TEST_F(BrokenAveraging, moves_beyond_the_mean_are_found) {
   for (std::size_t rank = 0; rank < 3; ++rank)
     for (Op& op : meeting_of(elastic, rank)) {
       if (op.kind != OpKind::mix || !op.summands.empty()) continue;
-      op.weights = op.writes.front().buffer == elastic.ranks[rank].buffer("params") ? plan::Weights{{1, 1}, 2} : plan::Weights{{-1, 3}, 2};
+      op.weights = op.writes.front().buffer == elastic.ranks[rank].buffer("params")
+                       ? plan::Weights{{1, 1}, 2}
+                       : plan::Weights{{-1, 3}, 2};
     }
   expect_found(elastic, "moves by 1/2 of the way to the centre");
 }

@@ -16,16 +16,21 @@ bool swap_with_next(Victim& victim, const Place& place, const OpTest& alike) {
 // Whether any op of the rank that communicates touches an element of a buffer.
 bool is_reduced(Victim& victim, std::size_t rank, plan::BufferId buffer, std::int64_t element) {
   const std::vector<plan::Access> wanted{{buffer, element, 1}};
-  const OpTest touches = [&](const plan::Op& op) { return plan::communicates(op.kind) && (overlap(op.reads, wanted) || overlap(op.writes, wanted)); };
+  const OpTest touches = [&](const plan::Op& op) {
+    return plan::communicates(op.kind) && (overlap(op.reads, wanted) || overlap(op.writes, wanted));
+  };
   return !victim.find(rank, touches).empty();
 }
 
 }  // namespace
 
-std::optional<Place> any_place(Victim& victim, const std::function<bool(std::size_t rank, const plan::Op&)>& fits) {
+std::optional<Place> any_place(Victim& victim,
+                               const std::function<bool(std::size_t rank, const plan::Op&)>& fits) {
   std::vector<Place> all;
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
-    for (const std::size_t op : victim.find(rank, [&](const plan::Op& one) { return fits(rank, one); })) all.push_back({rank, op});
+    for (const std::size_t op :
+         victim.find(rank, [&](const plan::Op& one) { return fits(rank, one); }))
+      all.push_back({rank, op});
   if (all.empty()) return std::nullopt;
   return all[static_cast<std::size_t>(plan::any_count(static_cast<int>(all.size()) - 1))];
 }
@@ -34,12 +39,17 @@ bool two_sends_swapped(Victim& victim) {
   const auto place = any_place(victim, sends);
   if (!place) return false;
   const plan::Op first = op_at(victim, *place);
-  return swap_with_next(victim, *place, [&](const plan::Op& op) { return sends(op) && op.group == first.group && op.peer == first.peer; });
+  return swap_with_next(victim, *place, [&](const plan::Op& op) {
+    return sends(op) && op.group == first.group && op.peer == first.peer;
+  });
 }
 
 bool a_send_to_the_wrong_peer(Victim& victim) {
-  const auto members = [&](const plan::Op& op) { return victim.groups[static_cast<std::size_t>(op.group)].ranks; };
-  const auto place = any_place(victim, [&](const plan::Op& op) { return sends(op) && members(op).size() > 2; });
+  const auto members = [&](const plan::Op& op) {
+    return victim.groups[static_cast<std::size_t>(op.group)].ranks;
+  };
+  const auto place =
+      any_place(victim, [&](const plan::Op& op) { return sends(op) && members(op).size() > 2; });
   if (!place) return false;
   plan::Op& op = op_at(victim, *place);
   for (const std::int32_t other : any_order(members(op)))
@@ -73,11 +83,17 @@ bool a_contribution_sent_and_added_twice(Victim& victim) {
   if (!place) return false;
   const plan::Op add = op_at(victim, *place);
   const auto peer = static_cast<std::size_t>(add.peer);
-  const auto in_place = [&](const plan::Op& op) { return op.group == add.group && op.bucket == add.bucket && op.round == add.round; };
+  const auto in_place = [&](const plan::Op& op) {
+    return op.group == add.group && op.bucket == add.bucket && op.round == add.round;
+  };
   // A bucket may be reduced again in the next micro-step: the k-th addition meets the k-th send.
-  const auto additions = victim.find(place->rank, [&](const plan::Op& op) { return op.kind == add.kind && in_place(op); });
-  const auto sent = victim.find(peer, [&](const plan::Op& op) { return op.kind == plan::OpKind::send && in_place(op); });
-  victim.repeat(peer, sent.at(static_cast<std::size_t>(std::find(additions.begin(), additions.end(), place->op) - additions.begin())));
+  const auto additions = victim.find(
+      place->rank, [&](const plan::Op& op) { return op.kind == add.kind && in_place(op); });
+  const auto sent = victim.find(
+      peer, [&](const plan::Op& op) { return op.kind == plan::OpKind::send && in_place(op); });
+  victim.repeat(peer,
+                sent.at(static_cast<std::size_t>(
+                    std::find(additions.begin(), additions.end(), place->op) - additions.begin())));
   victim.repeat(place->rank, place->op);
   return true;
 }
@@ -94,11 +110,15 @@ bool a_sum_replaced_instead_of_added(Victim& victim) {
 bool a_chunk_received_one_element_off(Victim& victim) {
   const int shift = any_bool() ? 1 : -1;
   const auto has_room = [&](std::size_t rank, const plan::Access& span) {
-    return span.first + shift >= 0 && span.first + span.count + shift <= victim.ranks[rank].buffers[span.buffer.index()].elements;
+    return span.first + shift >= 0 && span.first + span.count + shift <=
+                                          victim.ranks[rank].buffers[span.buffer.index()].elements;
   };
-  const auto place = any_place(victim, [&](std::size_t rank, const plan::Op& op) {  // a sum that is put aside reads and writes two buffers
-    return receives(op) && has_room(rank, op.writes[0]) && (op.reads.empty() || has_room(rank, op.reads[0]));
-  });
+  const auto place = any_place(
+      victim, [&](std::size_t rank,
+                  const plan::Op& op) {  // a sum that is put aside reads and writes two buffers
+        return receives(op) && has_room(rank, op.writes[0]) &&
+               (op.reads.empty() || has_room(rank, op.reads[0]));
+      });
   if (!place) return false;
   plan::Op& op = op_at(victim, *place);
   op.writes[0].first += shift;
@@ -111,7 +131,8 @@ bool an_update_from_an_element_that_nobody_sums(Victim& victim) {
     if (op.kind != plan::OpKind::update) return false;
     const plan::Access& span = op.reads[0];
     const std::int64_t end = span.first + span.count;
-    return end < victim.ranks[rank].buffers[span.buffer.index()].elements && is_reduced(victim, rank, span.buffer, end - 1) &&
+    return end < victim.ranks[rank].buffers[span.buffer.index()].elements &&
+           is_reduced(victim, rank, span.buffer, end - 1) &&
            !is_reduced(victim, rank, span.buffer, end);
   });
   if (place) op_at(victim, *place).reads[0].count += 1;
@@ -124,7 +145,9 @@ bool a_bucket_that_nobody_sums(Victim& victim) {
   const plan::Op sum = op_at(victim, *place);
   for (const std::int32_t rank : victim.groups[static_cast<std::size_t>(sum.group)].ranks) {
     const auto member = static_cast<std::size_t>(rank);
-    victim.remove(member, victim.first(member, [&](const plan::Op& op) { return is_all_reduce(op) && op.group == sum.group && op.bucket == sum.bucket; }));
+    victim.remove(member, victim.first(member, [&](const plan::Op& op) {
+      return is_all_reduce(op) && op.group == sum.group && op.bucket == sum.bucket;
+    }));
   }
   return true;
 }
@@ -139,7 +162,8 @@ bool buckets_in_another_order_on_one_rank(Victim& victim) {
   const auto place = any_place(victim, is_all_reduce);
   if (!place) return false;
   const std::int32_t group = op_at(victim, *place).group;
-  return swap_with_next(victim, *place, [&](const plan::Op& op) { return is_all_reduce(op) && op.group == group; });
+  return swap_with_next(victim, *place,
+                        [&](const plan::Op& op) { return is_all_reduce(op) && op.group == group; });
 }
 
 }  // namespace trainyard::check

@@ -28,9 +28,13 @@ struct Victim {
     for (std::int32_t r = 0; r < plan.ranks; ++r) ranks.push_back(plan.rank_plan(r));
   }
   plan::Plan plan() const { return plan::from_ranks(groups, schedule, ranks); }
-  Victim expanded(collective::Algorithm algorithm) const { return Victim(collective::expand(plan(), algorithm)); }
+  Victim expanded(collective::Algorithm algorithm) const {
+    return Victim(collective::expand(plan(), algorithm));
+  }
 
-  std::vector<plan::Op>& train(std::size_t rank) { return ranks[rank].programs[static_cast<std::size_t>(ranks[rank].program("train"))].ops; }
+  std::vector<plan::Op>& train(std::size_t rank) {
+    return ranks[rank].programs[static_cast<std::size_t>(ranks[rank].program("train"))].ops;
+  }
   // All ops of a rank's train program that pass a test.
   std::vector<std::size_t> find(std::size_t rank, const OpTest& test) {
     std::vector<std::size_t> list;
@@ -58,15 +62,20 @@ struct Victim {
   void renumber(std::size_t rank, std::size_t at, int change) {
     const plan::LaneId lane = train(rank)[at].lane;
     const auto before =
-        std::count_if(train(rank).begin(), train(rank).begin() + static_cast<std::ptrdiff_t>(at), [&](const plan::Op& op) { return op.lane == lane; });
+        std::count_if(train(rank).begin(), train(rank).begin() + static_cast<std::ptrdiff_t>(at),
+                      [&](const plan::Op& op) { return op.lane == lane; });
     for (plan::Op& op : train(rank))
       for (plan::Dependency& dependency : op.after)
         if (dependency.lane == lane && dependency.sequence > before) dependency.sequence += change;
   }
 };
 
-inline bool sends(const plan::Op& op) { return op.kind == plan::OpKind::send && op.reads[0].count > 0; }
-inline bool receives(const plan::Op& op) { return plan::reads_peers(op.kind) && op.writes[0].count > 0; }
+inline bool sends(const plan::Op& op) {
+  return op.kind == plan::OpKind::send && op.reads[0].count > 0;
+}
+inline bool receives(const plan::Op& op) {
+  return plan::reads_peers(op.kind) && op.writes[0].count > 0;
+}
 inline bool adds(const plan::Op& op) { return receives(op) && op.kind != plan::OpKind::recv; }
 
 inline ProofSet failed(const Report& report) {
@@ -76,9 +85,13 @@ inline ProofSet failed(const Report& report) {
 }
 inline ProofSet failed(const Victim& victim) { return failed(examine(victim.plan())); }
 
-inline Victim coarse(const experiment::Experiment& e) { return Victim(strategy::coarse_plan(strategy::resolved(e)).value()); }
+inline Victim coarse(const experiment::Experiment& e) {
+  return Victim(strategy::coarse_plan(strategy::resolved(e)).value());
+}
 
-inline Victim expanded(const experiment::Experiment& e) { return Victim(strategy::make_plan(strategy::resolved(e)).value()); }
+inline Victim expanded(const experiment::Experiment& e) {
+  return Victim(strategy::make_plan(strategy::resolved(e)).value());
+}
 
 inline OpTest is(const std::string& token) {
   return [token](const plan::Op& op) { return plan::token(op) == token; };
@@ -90,7 +103,9 @@ inline OpTest is(plan::OpKind kind) {
 // Of what keeps the plan from being proved; empty: nothing does.
 inline std::string first_finding(const Victim& victim) {
   const Report report = examine(victim.plan());
-  return report.findings.empty() ? "" : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
+  return report.findings.empty()
+             ? ""
+             : report.findings[0].problem.where + ": " + report.findings[0].problem.what;
 }
 
 inline testing::AssertionResult is_found(const Victim& victim, const std::string& what) {

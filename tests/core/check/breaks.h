@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ways to break a plan, each at a random place, and what the checker must find. Call inside a property.
+// The ways to break a plan, each at a random place, and what the checker must find. Call inside a
+// property.
 #pragma once
 
 #include <ostream>
@@ -29,7 +30,8 @@ struct Break {
 
 inline void PrintTo(const Break& broken, std::ostream* out) { *out << broken.name; }
 
-// Numbers that name nothing -------------------------------------------------------------------------------------------
+// Numbers that name nothing
+// -------------------------------------------------------------------------------------------
 
 inline bool a_lane_out_of_range(Victim& victim) {
   const auto place = any_place(victim, [](const plan::Op&) { return true; });
@@ -42,7 +44,8 @@ inline bool a_lane_of_another_kind(Victim& victim) {
   const auto place = any_place(victim, [](const plan::Op&) { return true; });
   const auto& lanes = victim.ranks[place->rank].lanes;
   const plan::LaneKind kind = lanes[op_at(victim, *place).lane.index()].kind;
-  const auto other = std::find_if(lanes.begin(), lanes.end(), [&](const plan::Lane& lane) { return lane.kind != kind; });
+  const auto other = std::find_if(lanes.begin(), lanes.end(),
+                                  [&](const plan::Lane& lane) { return lane.kind != kind; });
   op_at(victim, *place).lane = plan::LaneId(static_cast<std::size_t>(other - lanes.begin()));
   return true;
 }
@@ -50,7 +53,8 @@ inline bool a_lane_of_another_kind(Victim& victim) {
 inline bool an_access_beyond_its_buffer(Victim& victim) {
   const auto place = any_place(victim, [](const plan::Op& op) { return !op.writes.empty(); });
   plan::Access& access = op_at(victim, *place).writes.back();
-  access.count += victim.ranks[place->rank].buffers[access.buffer.index()].elements + 1 - access.first;
+  access.count +=
+      victim.ranks[place->rank].buffers[access.buffer.index()].elements + 1 - access.first;
   return true;
 }
 
@@ -79,28 +83,36 @@ inline bool a_program_that_is_not_there(Victim& victim) {
 }
 
 inline bool a_group_that_names_a_rank_twice(Victim& victim) {
-  plan::Group& group = victim.groups[static_cast<std::size_t>(plan::any_count(static_cast<int>(victim.groups.size()) - 1))];
+  plan::Group& group = victim.groups[static_cast<std::size_t>(
+      plan::any_count(static_cast<int>(victim.groups.size()) - 1))];
   group.ranks.push_back(group.ranks.front());
   return true;
 }
 
-// Orders that are wrong -----------------------------------------------------------------------------------------------
+// Orders that are wrong
+// -----------------------------------------------------------------------------------------------
 
 // How many ops of its lane there are up to an op.
 inline std::int32_t sequence_of(const std::vector<plan::Op>& ops, std::size_t op) {
   return static_cast<std::int32_t>(
-      std::count_if(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(op + 1), [&](const plan::Op& other) { return other.lane == ops[op].lane; }));
+      std::count_if(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(op + 1),
+                    [&](const plan::Op& other) { return other.lane == ops[op].lane; }));
 }
 
 // Somebody waits for an op; now that waits for it, too.
 inline bool a_circle_of_waiting(Victim& victim) {
-  const auto waits = [](const plan::Op& op, const plan::Dependency& d) { return d.steps_back == 0 && d.sequence > 0 && d.lane != op.lane; };
-  const auto place =
-      any_place(victim, [&](const plan::Op& op) { return std::any_of(op.after.begin(), op.after.end(), [&](const auto& d) { return waits(op, d); }); });
+  const auto waits = [](const plan::Op& op, const plan::Dependency& d) {
+    return d.steps_back == 0 && d.sequence > 0 && d.lane != op.lane;
+  };
+  const auto place = any_place(victim, [&](const plan::Op& op) {
+    return std::any_of(op.after.begin(), op.after.end(),
+                       [&](const auto& d) { return waits(op, d); });
+  });
   if (!place) return false;
   auto& ops = victim.train(place->rank);
   const plan::Op& late = ops[place->op];
-  const plan::Dependency wait = *std::find_if(late.after.begin(), late.after.end(), [&](const auto& d) { return waits(late, d); });
+  const plan::Dependency wait = *std::find_if(late.after.begin(), late.after.end(),
+                                              [&](const auto& d) { return waits(late, d); });
   for (std::size_t i = 0; i < ops.size(); ++i)
     if (ops[i].lane == wait.lane && sequence_of(ops, i) == wait.sequence) {
       ops[i].after.push_back({late.lane, sequence_of(ops, place->op), 0});
@@ -128,9 +140,12 @@ inline bool an_access_that_nothing_orders(Victim& victim) {
   const std::size_t rank = any_rank(victim);
   auto& ops = victim.train(rank);
   auto pairs = HappensBefore(victim).unordered(rank);
-  std::erase_if(pairs, [&](const auto& pair) { return plan::communicates(ops[pair.first].kind) || plan::communicates(ops[pair.second].kind); });
+  std::erase_if(pairs, [&](const auto& pair) {
+    return plan::communicates(ops[pair.first].kind) || plan::communicates(ops[pair.second].kind);
+  });
   if (pairs.empty()) return false;
-  const auto [writer, reader] = pairs[static_cast<std::size_t>(plan::any_count(static_cast<int>(pairs.size()) - 1))];
+  const auto [writer, reader] =
+      pairs[static_cast<std::size_t>(plan::any_count(static_cast<int>(pairs.size()) - 1))];
   const plan::Access element{plan::BufferId(1), 0, 1};
   ops[writer].writes.push_back(element);
   ops[reader].reads.push_back(element);
@@ -144,24 +159,64 @@ inline std::vector<Break> breaks() {
       {"a_lane_of_another_kind", Of::any, a_lane_of_another_kind, {structure}},
       {"an_access_beyond_its_buffer", Of::any, an_access_beyond_its_buffer, {structure}},
       {"a_wait_for_what_never_comes", Of::any, a_wait_for_what_never_comes, {structure}},
-      {"a_wait_for_a_step_that_is_forgotten", Of::any, a_wait_for_a_step_that_is_forgotten, {structure}},
+      {"a_wait_for_a_step_that_is_forgotten",
+       Of::any,
+       a_wait_for_a_step_that_is_forgotten,
+       {structure}},
       {"samples_that_do_not_add_up", Of::any, samples_that_do_not_add_up, {structure}},
       {"a_program_that_is_not_there", Of::any, a_program_that_is_not_there, {structure}},
       {"a_group_that_names_a_rank_twice", Of::any, a_group_that_names_a_rank_twice, {structure}},
       {"two_sends_swapped", Of::chunks, two_sends_swapped, {}, {matching, deadlock}, {order}},
-      {"a_send_to_the_wrong_peer", Of::chunks, a_send_to_the_wrong_peer, {deadlock}, {}, {matching}},
-      {"a_receive_that_is_missing", Of::chunks, a_receive_that_is_missing, {deadlock}, {}, {order, matching}},
+      {"a_send_to_the_wrong_peer",
+       Of::chunks,
+       a_send_to_the_wrong_peer,
+       {deadlock},
+       {},
+       {matching}},
+      {"a_receive_that_is_missing",
+       Of::chunks,
+       a_receive_that_is_missing,
+       {deadlock},
+       {},
+       {order, matching}},
       {"an_addition_done_twice", Of::chunks, an_addition_done_twice, {deadlock}, {}, {matching}},
       {"a_chunk_cut_short_at_one_end", Of::chunks, a_chunk_cut_short_at_one_end, {matching}},
-      {"a_contribution_sent_and_added_twice", Of::ring, a_contribution_sent_and_added_twice, {meaning}, {}, {races}},
+      {"a_contribution_sent_and_added_twice",
+       Of::ring,
+       a_contribution_sent_and_added_twice,
+       {meaning},
+       {},
+       {races}},
       {"a_sum_replaced_instead_of_added", Of::ring, a_sum_replaced_instead_of_added, {meaning}},
-      {"a_chunk_received_one_element_off", Of::chunks, a_chunk_received_one_element_off, {meaning}, {}, {races}},
-      {"an_update_from_an_element_that_nobody_sums", Of::any, an_update_from_an_element_that_nobody_sums, {meaning}},
+      {"a_chunk_received_one_element_off",
+       Of::chunks,
+       a_chunk_received_one_element_off,
+       {meaning},
+       {},
+       {races}},
+      {"an_update_from_an_element_that_nobody_sums",
+       Of::any,
+       an_update_from_an_element_that_nobody_sums,
+       {meaning}},
       {"a_bucket_that_nobody_sums", Of::coarse, a_bucket_that_nobody_sums, {meaning}, {}, {races}},
-      {"a_member_that_takes_no_part", Of::coarse, a_member_that_takes_no_part, {order, deadlock}, {}, {matching}},
-      {"buckets_in_another_order_on_one_rank", Of::coarse, buckets_in_another_order_on_one_rank, {order}, {matching, deadlock}},
+      {"a_member_that_takes_no_part",
+       Of::coarse,
+       a_member_that_takes_no_part,
+       {order, deadlock},
+       {},
+       {matching}},
+      {"buckets_in_another_order_on_one_rank",
+       Of::coarse,
+       buckets_in_another_order_on_one_rank,
+       {order},
+       {matching, deadlock}},
       {"a_circle_of_waiting", Of::any, a_circle_of_waiting, {deadlock}},
-      {"a_wait_that_matters_forgotten", Of::steps, a_wait_that_matters_forgotten, {races}, {}, {meaning}},
+      {"a_wait_that_matters_forgotten",
+       Of::steps,
+       a_wait_that_matters_forgotten,
+       {races},
+       {},
+       {meaning}},
       {"an_access_that_nothing_orders", Of::steps, an_access_that_nothing_orders, {races}},
   };
 }

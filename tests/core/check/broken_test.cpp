@@ -22,7 +22,9 @@ Victim small_coarse(int ranks, std::int64_t bucket_bytes = 150) {
   e.strategy.bucket_bytes = bucket_bytes;
   return Victim(strategy::coarse_plan(strategy::resolved(e)).value());
 }
-Victim small_expanded(int ranks, Algorithm algorithm) { return small_coarse(ranks).expanded(algorithm); }
+Victim small_expanded(int ranks, Algorithm algorithm) {
+  return small_coarse(ranks).expanded(algorithm);
+}
 
 Algorithm ring_or_direct() { return *rc::gen::element(Algorithm::ring, Algorithm::direct); }
 
@@ -36,7 +38,8 @@ Chosen any_op(Victim& victim, const OpTest& test) {
 }
 
 bool only(const ProofSet& found, const ProofSet& allowed) {
-  return !found.empty() && std::includes(allowed.begin(), allowed.end(), found.begin(), found.end());
+  return !found.empty() &&
+         std::includes(allowed.begin(), allowed.end(), found.begin(), found.end());
 }
 
 RC_GTEST_PROP(Broken, a_lane_out_of_range_is_bad_structure, ()) {
@@ -106,7 +109,9 @@ RC_GTEST_PROP(Broken, a_contribution_sent_and_added_twice_has_no_meaning, ()) {
   const Op add = victim.train(c.rank)[c.op];
   const auto peer = static_cast<std::size_t>(add.peer);
   victim.repeat(c.rank, c.op);
-  victim.repeat(peer, victim.first(peer, [&](const Op& op) { return op.kind == OpKind::send && op.bucket == add.bucket && op.round == add.round; }));
+  victim.repeat(peer, victim.first(peer, [&](const Op& op) {
+    return op.kind == OpKind::send && op.bucket == add.bucket && op.round == add.round;
+  }));
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
@@ -146,7 +151,8 @@ RC_GTEST_PROP(Broken, a_sum_replaced_instead_of_added_has_no_meaning, ()) {
 RC_GTEST_PROP(Broken, buckets_reordered_on_one_rank_are_out_of_order, ()) {
   Victim victim = small_coarse(*rc::gen::inRange(2, 6));
   const auto rank = *rc::gen::inRange<std::size_t>(0, victim.ranks.size());
-  const auto reductions = victim.find(rank, [](const Op& op) { return op.kind == OpKind::all_reduce; });
+  const auto reductions =
+      victim.find(rank, [](const Op& op) { return op.kind == OpKind::all_reduce; });
   RC_ASSERT(reductions.size() >= 2u);
   const auto one = *rc::gen::inRange<std::size_t>(0, reductions.size() - 1);
   std::swap(victim.train(rank)[reductions[one]], victim.train(rank)[reductions[one + 1]]);
@@ -161,41 +167,52 @@ RC_GTEST_PROP(Broken, a_bucket_that_nobody_reduces_has_no_meaning, ()) {
   Victim victim = small_coarse(*rc::gen::inRange(2, 6));
   const auto bucket = *rc::gen::inRange(0, 2);
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
-    victim.remove(rank, victim.first(rank, [&](const Op& op) { return op.kind == OpKind::all_reduce && op.bucket == bucket; }));
+    victim.remove(rank, victim.first(rank, [&](const Op& op) {
+      return op.kind == OpKind::all_reduce && op.bucket == bucket;
+    }));
   RC_ASSERT(failed(victim).contains(Proof::meaning));
   RC_ASSERT(failed(victim.expanded(ring_or_direct())).contains(Proof::meaning));
 }
 
 TEST(Broken, a_group_that_sums_nothing_has_no_meaning) {
   Victim victim = small_coarse(2, 1'000'000);
-  for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, [](const Op& op) { return op.kind == OpKind::all_reduce; }));
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    victim.remove(rank,
+                  victim.first(rank, [](const Op& op) { return op.kind == OpKind::all_reduce; }));
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
 }
 
 // Forgets what an op waits for on one lane, in this step or an earlier one.
 Report without(Victim victim, std::size_t rank, const OpTest& test, LaneKind lane, int steps_back) {
   Op& op = victim.train(rank)[victim.first(rank, test)];
-  const auto forgotten =
-      std::erase_if(op.after, [&](const Dependency& d) { return victim.ranks[rank].lanes[d.lane.index()].kind == lane && d.steps_back == steps_back; });
+  const auto forgotten = std::erase_if(op.after, [&](const Dependency& d) {
+    return victim.ranks[rank].lanes[d.lane.index()].kind == lane && d.steps_back == steps_back;
+  });
   EXPECT_EQ(forgotten, 1u);
   return examine(victim.plan());
 }
 void expect_race(const Report& report, const std::string& one, const std::string& other) {
   ASSERT_EQ(failed(report).count(Proof::races), 1u) << base::to_string(report.problems());
-  EXPECT_THAT(report.findings[0].problem.where + " " + report.findings[0].problem.what, testing::AllOf(HasSubstr(one), HasSubstr(other)));
+  EXPECT_THAT(report.findings[0].problem.where + " " + report.findings[0].problem.what,
+              testing::AllOf(HasSubstr(one), HasSubstr(other)));
 }
 
 TEST(Broken, a_dependency_that_matters_leaves_a_race_when_it_is_dropped) {
-  const Victim ring = small_expanded(3, Algorithm::ring), direct = small_expanded(3, Algorithm::direct);
+  const Victim ring = small_expanded(3, Algorithm::ring),
+               direct = small_expanded(3, Algorithm::direct);
   expect_race(without(ring, 1, is("F.s0.m0"), LaneKind::input, 0), "F.s0.m0", "LOAD.m0");
-  expect_race(without(ring, 0, is("LOAD.m0"), LaneKind::compute, 1), "LOAD.m0 of 1 step later", "F.s0.m0");
-  expect_race(without(ring, 2, is("SEND.b0.t0.c1>r0"), LaneKind::compute, 0), "SEND.b0.t0.c1>r0", "W.s2.m0");
-  expect_race(without(ring, 2, is("SEND.b0.t1.c0>r0"), LaneKind::recv, 0), "SEND.b0.t1.c0>r0", "RED.b0.t0.c0<r1");
+  expect_race(without(ring, 0, is("LOAD.m0"), LaneKind::compute, 1), "LOAD.m0 of 1 step later",
+              "F.s0.m0");
+  expect_race(without(ring, 2, is("SEND.b0.t0.c1>r0"), LaneKind::compute, 0), "SEND.b0.t0.c1>r0",
+              "W.s2.m0");
+  expect_race(without(ring, 2, is("SEND.b0.t1.c0>r0"), LaneKind::recv, 0), "SEND.b0.t1.c0>r0",
+              "RED.b0.t0.c0<r1");
   expect_race(without(ring, 0, is("UPD.s2"), LaneKind::recv, 0), "UPD.s2", "while");
   expect_race(without(ring, 0, is("W.s0.m0"), LaneKind::send, 1), "W.s0.m0", "SEND.b1");
   expect_race(without(direct, 1, is("UPD.s2"), LaneKind::recv, 0), "UPD.s2", "while");
   expect_race(without(direct, 1, is("W.s0.m0"), LaneKind::send, 1), "W.s0.m0", "SEND.b1");
-  expect_race(without(direct, 0, is("SEND.b0.t1.c0>r1"), LaneKind::recv, 0), "SEND.b0.t1.c0>r1", "SUM.b0.t0.c0");
+  expect_race(without(direct, 0, is("SEND.b0.t1.c0>r1"), LaneKind::recv, 0), "SEND.b0.t1.c0>r1",
+              "SUM.b0.t0.c0");
 }
 
 TEST(Broken, a_write_while_a_peer_reads_is_a_race) {
@@ -209,7 +226,8 @@ TEST(Broken, a_write_while_a_peer_reads_is_a_race) {
 
 TEST(Broken, a_circle_of_waiting_is_a_deadlock_that_names_every_op_on_it) {
   Victim victim = small_coarse(2).expanded(Algorithm::ring);
-  victim.op(0, "F.s0.m0").after.push_back({victim.op(0, "RED.b0.t0.c0<r1").lane, Dependency::end, 0});
+  victim.op(0, "F.s0.m0")
+      .after.push_back({victim.op(0, "RED.b0.t0.c0<r1").lane, Dependency::end, 0});
   const Report report = examine(victim.plan());
   ASSERT_EQ(failed(report), ProofSet{Proof::deadlock});
   const std::string what = report.findings[0].problem.what;

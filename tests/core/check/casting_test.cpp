@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans in mixed precision: what breaks the promise that layers compute by the parameters that are there is found out.
+// Plans in mixed precision: what breaks the promise that layers compute by the parameters that are
+// there is found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,8 @@ using experiment::Precision;
 using plan::OpKind;
 using testing::HasSubstr;
 
-Victim mixed(Precision precision, experiment::StrategyKind kind = experiment::StrategyKind::mirrored) {
+Victim mixed(Precision precision,
+             experiment::StrategyKind kind = experiment::StrategyKind::mirrored) {
   Experiment e = strategy::small(2);
   e.strategy.kind = kind;
   e.training.precision = precision;
@@ -24,7 +26,8 @@ Victim mixed(Precision precision, experiment::StrategyKind kind = experiment::St
 // The first finding of casting.
 std::string found_in_casting(const Victim& victim) {
   const Report report = examine(victim.plan());
-  const auto at = std::find_if(report.findings.begin(), report.findings.end(), [](const Finding& one) { return one.proof == Proof::casting; });
+  const auto at = std::find_if(report.findings.begin(), report.findings.end(),
+                               [](const Finding& one) { return one.proof == Proof::casting; });
   return at == report.findings.end() ? "" : base::to_string(at->problem);
 }
 
@@ -32,13 +35,17 @@ TEST(Casting, is_proved_where_there_is_any) {
   const Report report = examine(mixed(Precision::bf16).plan());
   EXPECT_EQ(base::to_string(report.problems()), "");
   EXPECT_THAT(report.proofs, testing::Contains(Proof::casting));
-  EXPECT_THAT(examine(mixed(Precision::fp32).plan()).proofs, testing::Not(testing::Contains(Proof::casting)));
+  EXPECT_THAT(examine(mixed(Precision::fp32).plan()).proofs,
+              testing::Not(testing::Contains(Proof::casting)));
 }
 
 TEST(Casting, that_is_left_out_is_found) {
   Victim victim = mixed(Precision::bf16);
-  victim.remove(1, victim.first(1, [](const plan::Op& op) { return op.kind == OpKind::cast && op.segment == 1; }));
-  EXPECT_THAT(found_in_casting(victim), HasSubstr("which no CAST of the program has made of what is there now"));
+  victim.remove(1, victim.first(1, [](const plan::Op& op) {
+    return op.kind == OpKind::cast && op.segment == 1;
+  }));
+  EXPECT_THAT(found_in_casting(victim),
+              HasSubstr("which no CAST of the program has made of what is there now"));
 }
 
 TEST(Casting, of_less_than_is_read_is_found) {
@@ -51,8 +58,10 @@ TEST(Casting, of_less_than_is_read_is_found) {
 TEST(Casting, of_what_changes_before_it_is_read_is_found) {
   Victim victim = mixed(Precision::bf16);
   auto& ops = victim.train(0);
-  const std::size_t update = victim.first(0, [](const plan::Op& op) { return op.kind == OpKind::update && op.segment == 2; });
-  const std::size_t loss = victim.first(0, [](const plan::Op& op) { return op.kind == OpKind::loss; });
+  const std::size_t update = victim.first(
+      0, [](const plan::Op& op) { return op.kind == OpKind::update && op.segment == 2; });
+  const std::size_t loss =
+      victim.first(0, [](const plan::Op& op) { return op.kind == OpKind::loss; });
   ops[loss].writes.push_back(ops[update].writes.front());  // as if it were updated before
   EXPECT_THAT(found_in_casting(victim), HasSubstr("casting"));
 }
@@ -67,13 +76,18 @@ TEST(Casting, by_others_is_found) {
 TEST(Casting, of_a_scaled_loss_needs_who_takes_the_scale_away) {
   Victim victim = mixed(Precision::fp16);
   victim.op(0, "CLIP").reads.pop_back();
-  EXPECT_THAT(found_in_casting(victim), HasSubstr("judges gradients as if the loss were not scaled"));
+  EXPECT_THAT(found_in_casting(victim),
+              HasSubstr("judges gradients as if the loss were not scaled"));
   Victim early = mixed(Precision::fp16);
   auto& ops = early.train(1);
-  std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(early.first(1, [](const plan::Op& op) { return op.kind == OpKind::clip; })), ops.end() - 1, ops.end());
+  std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(early.first(
+                                1, [](const plan::Op& op) { return op.kind == OpKind::clip; })),
+              ops.end() - 1, ops.end());
   EXPECT_THAT(found_in_casting(early), HasSubstr("reads the scale of the next step"));
   Victim neither = mixed(Precision::fp16);
-  std::erase_if(neither.train(0), [](const plan::Op& op) { return op.kind == plan::OpKind::clip || op.kind == plan::OpKind::scale; });
+  std::erase_if(neither.train(0), [](const plan::Op& op) {
+    return op.kind == plan::OpKind::clip || op.kind == plan::OpKind::scale;
+  });
   EXPECT_THAT(found_in_casting(neither), HasSubstr("updates by gradients that are still scaled"));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans with compressed gradients are proved; one that forgets to encode or decode, or does so too early, is not.
+// Plans with compressed gradients are proved; one that forgets to encode or decode, or does so too
+// early, is not.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -14,7 +15,8 @@ using compute::compression::Scheme;
 using plan::Op;
 using plan::OpKind;
 
-const Scheme kAll[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
+const Scheme kAll[] = {Scheme::fp16,  Scheme::bf16,     Scheme::int8,     Scheme::sign,
+                       Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
 Scheme any_scheme() { return *rc::gen::elementOf(std::vector(std::begin(kAll), std::end(kAll))); }
 Scheme any_gathered() { return *rc::gen::element(Scheme::int8, Scheme::sign, Scheme::top_k); }
 
@@ -29,9 +31,13 @@ experiment::Experiment any_compressed(Scheme kind) {
   return e;
 }
 
-Victim any_compressed_victim(Scheme kind) { return Victim(strategy::coarse_plan(strategy::resolved(any_compressed(kind))).value()); }
+Victim any_compressed_victim(Scheme kind) {
+  return Victim(strategy::coarse_plan(strategy::resolved(any_compressed(kind))).value());
+}
 collective::Algorithm any_algorithm_for(Scheme kind) {
-  return compute::compression::gathers(kind) ? *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct) : any_algorithm();
+  return compute::compression::gathers(kind)
+             ? *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct)
+             : any_algorithm();
 }
 
 bool encodes(const Op& op) { return op.kind == OpKind::encode; }
@@ -99,14 +105,18 @@ RC_GTEST_PROP(CompressedPlans, that_decode_not_all_that_was_gathered_have_no_mea
 RC_GTEST_PROP(CompressedPlans, that_encode_too_early_have_no_meaning, ()) {
   Victim victim = any_compressed_victim(any_scheme());
   const auto place = any_place(victim, [&](std::size_t rank, const Op& op) {
-    return op.kind == OpKind::encode && op.reads.front().buffer == victim.ranks[rank].buffer("grads") && op.after.size() == 1;
+    return op.kind == OpKind::encode &&
+           op.reads.front().buffer == victim.ranks[rank].buffer("grads") && op.after.size() == 1;
   });
   auto& ops = victim.train(place->rank);
   const plan::Access gradient = ops[place->op].reads.front();
-  const auto writes = [&](const Op& op) { return op.kind == OpKind::backward_weight && overlap(op.writes, {gradient}); };
+  const auto writes = [&](const Op& op) {
+    return op.kind == OpKind::backward_weight && overlap(op.writes, {gradient});
+  };
   const std::size_t last = victim.find(place->rank, writes).back();
   RC_PRE(last < place->op);
-  std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(last), ops.begin() + static_cast<std::ptrdiff_t>(place->op),
+  std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(last),
+              ops.begin() + static_cast<std::ptrdiff_t>(place->op),
               ops.begin() + static_cast<std::ptrdiff_t>(place->op + 1));
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
@@ -119,7 +129,9 @@ RC_GTEST_PROP(CompressedPlans, that_encode_while_peers_may_read_race, ()) {
   Victim victim(strategy::coarse_plan(strategy::resolved(e)).value());
   const auto place = any_place(victim, encodes);
   op_at(victim, *place).after.clear();
-  RC_ASSERT(failed(victim.expanded(*rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct))) == std::set<Proof>{Proof::races});
+  RC_ASSERT(failed(victim.expanded(
+                *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct))) ==
+            std::set<Proof>{Proof::races});
 }
 
 TEST(Elements, are_ranges_that_grow_together_and_are_cut) {

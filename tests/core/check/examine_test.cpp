@@ -23,7 +23,8 @@ TEST(Examine, proves_one_device) {
   const Report report = examine(strategy::make_plan(resolved(e)).value());
   EXPECT_EQ(base::to_string(report.problems()), "");
   EXPECT_TRUE(report.grid.empty());
-  for (const ProgramTraffic& program : report.traffic) EXPECT_TRUE(program.sent.empty()) << program.program;
+  for (const ProgramTraffic& program : report.traffic)
+    EXPECT_TRUE(program.sent.empty()) << program.program;
 }
 
 TEST(Examine, counts_bytes_and_rounds_by_program) {
@@ -36,8 +37,9 @@ TEST(Examine, counts_bytes_and_rounds_by_program) {
   const std::int64_t elements = r.model.elements;  // 6x8 + 4x7 + 5x5 = 101
   ASSERT_EQ(elements, 101);
   EXPECT_EQ(train.rounds, 4);
-  EXPECT_EQ(train.sent,
-            (std::vector<Sent>{{0, 1, 4 * (2 * elements - 34 - 34), 4}, {1, 2, 4 * (2 * elements - 34 - 33), 4}, {2, 0, 4 * (2 * elements - 33 - 34), 4}}));
+  EXPECT_EQ(train.sent, (std::vector<Sent>{{0, 1, 4 * (2 * elements - 34 - 34), 4},
+                                           {1, 2, 4 * (2 * elements - 34 - 33), 4},
+                                           {2, 0, 4 * (2 * elements - 33 - 34), 4}}));
   EXPECT_EQ(train.bytes_from(0), 4 * (2 * elements - 68));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of ranks that have some rows or columns of each layer: all that the strategy makes are proved, and what is broken in one is found out.
+// Plans of ranks that have some rows or columns of each layer: all that the strategy makes are
+// proved, and what is broken in one is found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -29,7 +30,9 @@ experiment::Experiment any_model_to_split(int ranks) {
 
 RC_GTEST_PROP(SplitPlans, of_any_model_are_proved, ()) {
   experiment::Experiment e = split(any_model_to_split(*rc::gen::inRange(2, 6)));
-  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::binary_tree);
+  e.strategy.algorithm =
+      *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct,
+                        collective::Algorithm::binary_tree);
   e.training.batch_per_rank = *rc::gen::inRange(2, 9);
   e.training.accumulation_steps = *rc::gen::inRange(1, 4);
   e.training.clip_norm = *rc::gen::element(0.0, 1.0);
@@ -41,24 +44,29 @@ RC_GTEST_PROP(SplitPlans, of_any_model_are_proved, ()) {
 Victim whole() { return coarse(split(strategy::small_tied_gpt(2))); }
 
 bool sums_gradient(const Op& op, const Victim& victim, std::size_t rank) {
-  return op.kind == OpKind::all_reduce && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with("grad.s");
+  return op.kind == OpKind::all_reduce &&
+         victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with("grad.s");
 }
 bool sums_output(const Op& op, const Victim& victim, std::size_t rank) {
-  return op.kind == OpKind::all_reduce && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with("act.s");
+  return op.kind == OpKind::all_reduce &&
+         victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with("act.s");
 }
 
 TEST(BrokenLayers, outputs_or_gradients_that_nobody_sums_are_found_out) {
   for (const bool gradient : {false, true}) {
     Victim victim = whole();
     for (std::size_t rank = 0; rank < 2; ++rank)
-      victim.remove(rank, victim.first(rank, [&](const Op& op) { return (gradient ? sums_gradient : sums_output)(op, victim, rank); }));
+      victim.remove(rank, victim.first(rank, [&](const Op& op) {
+        return (gradient ? sums_gradient : sums_output)(op, victim, rank);
+      }));
     EXPECT_TRUE(is_found(victim, "summed by nobody")) << gradient;
   }
 }
 
 TEST(BrokenLayers, logits_that_nobody_gathers_are_found_out) {
   Victim victim = whole();
-  for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is(OpKind::all_gather)));
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    victim.remove(rank, victim.first(rank, is(OpKind::all_gather)));
   EXPECT_TRUE(is_found(victim, "gathered by nobody"));
 }
 
@@ -84,9 +92,11 @@ TEST(BrokenLayers, a_rank_that_makes_no_part_is_found_out) {
 TEST(BrokenLayers, a_part_that_is_read_as_the_sum_is_found_out) {
   Victim victim = whole();
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    const std::size_t sum = victim.first(rank, [&](const Op& op) { return sums_output(op, victim, rank); });
+    const std::size_t sum =
+        victim.first(rank, [&](const Op& op) { return sums_output(op, victim, rank); });
     auto& ops = victim.train(rank);
-    std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(sum), ops.begin() + static_cast<std::ptrdiff_t>(sum) + 1,
+    std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(sum),
+                ops.begin() + static_cast<std::ptrdiff_t>(sum) + 1,
                 ops.begin() + static_cast<std::ptrdiff_t>(sum) + 2);
     ops[sum].after.clear();  // what reads the sum goes first
     ops[sum + 1].after = {{plan::LaneId(1), 3, 0}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of ranks in a mesh: all that the strategy makes are proved, and what is broken in one is found out.
+// Plans of ranks in a mesh: all that the strategy makes are proved, and what is broken in one is
+// found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -15,22 +16,28 @@ using plan::OpKind;
 
 using experiment::Shard;
 
-experiment::Experiment meshed(experiment::Experiment e, int data, int pipeline, int tensor, std::optional<Shard> shard = {}) {
+experiment::Experiment meshed(experiment::Experiment e, int data, int pipeline, int tensor,
+                              std::optional<Shard> shard = {}) {
   e.strategy.kind = experiment::StrategyKind::hybrid;
-  e.strategy.mesh = {.data = data, .pipeline = pipeline, .tensor = tensor, .shards_data = shard.has_value()};
+  e.strategy.mesh = {
+      .data = data, .pipeline = pipeline, .tensor = tensor, .shards_data = shard.has_value()};
   e.strategy.fsdp.shard = shard.value_or(Shard::full);
   return e;
 }
 
 RC_GTEST_PROP(MeshPlans, of_any_shape_are_proved, ()) {
   using S = experiment::PipelineSchedule;
-  const int data = *rc::gen::inRange(1, 4), pipeline = *rc::gen::inRange(1, 4), tensor = *rc::gen::inRange(1, data * pipeline > 4 ? 2 : 4);
-  const auto shard = *rc::gen::element<std::optional<Shard>>(std::nullopt, Shard::optimizer, Shard::gradients, Shard::full);
-  experiment::Experiment e = meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, shard);
+  const int data = *rc::gen::inRange(1, 4), pipeline = *rc::gen::inRange(1, 4),
+            tensor = *rc::gen::inRange(1, data * pipeline > 4 ? 2 : 4);
+  const auto shard = *rc::gen::element<std::optional<Shard>>(std::nullopt, Shard::optimizer,
+                                                             Shard::gradients, Shard::full);
+  experiment::Experiment e =
+      meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, shard);
   e.strategy.fsdp.reshard_after_forward = *rc::gen::arbitrary<bool>();
   e.strategy.fsdp.prefetch = *rc::gen::inRange(0, 4);
   e.strategy.bucket_bytes = *rc::gen::element(1, 300, 100'000);
-  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  e.strategy.algorithm =
+      *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   e.strategy.stages.schedule = *rc::gen::element(S::gpipe, S::one_f_one_b, S::zb_h1, S::naive);
   e.training.batch_per_rank = *rc::gen::inRange(2, 5);
   e.training.accumulation_steps = *rc::gen::inRange(1, 5);
@@ -42,7 +49,8 @@ RC_GTEST_PROP(MeshPlans, of_any_shape_are_proved, ()) {
 }
 
 Victim whole(int data, int pipeline, int tensor, std::optional<Shard> shard = {}) {
-  experiment::Experiment e = meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, shard);
+  experiment::Experiment e =
+      meshed(strategy::small_rows(data * pipeline * tensor), data, pipeline, tensor, shard);
   e.training.batch_per_rank = 4;
   e.training.accumulation_steps = 2;
   return coarse(e);
@@ -50,18 +58,22 @@ Victim whole(int data, int pipeline, int tensor, std::optional<Shard> shard = {}
 
 OpTest works_on(Victim& victim, std::size_t rank, OpKind kind, const std::string& buffer) {
   return [&victim, rank, kind, buffer](const Op& op) {
-    return op.kind == kind && !op.writes.empty() && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with(buffer);
+    return op.kind == kind && !op.writes.empty() &&
+           victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with(buffer);
   };
 }
 
-// Every rank's last lane, with all that it does and all who wait for that; and all groups but so many.
+// Every rank's last lane, with all that it does and all who wait for that; and all groups but so
+// many.
 void forget_last_lanes(Victim& victim, std::size_t groups) {
   for (plan::RankPlan& rank : victim.ranks) {
     const plan::LaneId lane(rank.lanes.size() - 1);
     rank.lanes.pop_back();
     for (plan::Program& program : rank.programs) {
       std::erase_if(program.ops, [&](const Op& op) { return op.lane == lane; });
-      for (Op& op : program.ops) std::erase_if(op.after, [&](const plan::Dependency& dependency) { return dependency.lane == lane; });
+      for (Op& op : program.ops)
+        std::erase_if(op.after,
+                      [&](const plan::Dependency& dependency) { return dependency.lane == lane; });
     }
   }
   victim.groups.resize(groups);
@@ -70,18 +82,22 @@ void forget_last_lanes(Victim& victim, std::size_t groups) {
 TEST(BrokenMesh, gradients_of_a_replica_that_nobody_sums_are_found_out) {
   Victim victim = whole(2, 2, 1);
   for (std::size_t rank = 0; rank < 4; ++rank)
-    for (const std::size_t at : {victim.first(rank, works_on(victim, rank, OpKind::all_reduce, "grads"))}) victim.remove(rank, at);
+    for (const std::size_t at :
+         {victim.first(rank, works_on(victim, rank, OpKind::all_reduce, "grads"))})
+      victim.remove(rank, at);
   EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
 }
 
-// The embedding's own part of the gradient, and on another rank that of the layer which is tied to it.
+// The embedding's own part of the gradient, and on another rank that of the layer which is tied to
+// it.
 TEST(BrokenMesh, a_table_in_two_stages_that_nobody_sums_is_found_out) {
   experiment::Experiment e = meshed(strategy::small_tied_gpt(2), 1, 2, 1);
   e.training.batch_per_rank = 4;
   e.training.accumulation_steps = 2;
   Victim victim = coarse(e);
   forget_last_lanes(victim, victim.groups.size() - 1);
-  EXPECT_TRUE(is_found(victim, "has of segment 0 what 1 of 2 replicas have learnt")) << first_finding(victim);
+  EXPECT_TRUE(is_found(victim, "has of segment 0 what 1 of 2 replicas have learnt"))
+      << first_finding(victim);
 }
 
 // As two pipelines side by side: there is no group of replicas, and no lane to one.
@@ -91,7 +107,8 @@ TEST(BrokenMesh, replicas_that_do_not_know_of_each_other_are_found_out) {
   EXPECT_TRUE(is_found(victim, "what 1 of 2 replicas have learnt"));
 }
 
-// Of one layer rank 0 sums its part with that of the other replica's second one, and that one's first with rank 1.
+// Of one layer rank 0 sums its part with that of the other replica's second one, and that one's
+// first with rank 1.
 TEST(BrokenMesh, a_sum_of_a_layer_over_replicas_is_found_out) {
   experiment::Experiment e = meshed(strategy::small_rows(4), 2, 1, 2);
   e.data.train_samples = 240;
@@ -103,9 +120,11 @@ TEST(BrokenMesh, a_sum_of_a_layer_over_replicas_is_found_out) {
   for (std::size_t rank = 0; rank < 4; ++rank) {
     const std::int32_t group = rank == 0 || rank == 3 ? first : first + 1;
     const plan::LaneId lane(victim.ranks[rank].lanes.size());
-    victim.ranks[rank].lanes.push_back({"comm.g" + std::to_string(group), plan::LaneKind::comm, group});
+    victim.ranks[rank].lanes.push_back(
+        {"comm.g" + std::to_string(group), plan::LaneKind::comm, group});
     for (Op& op : victim.train(rank)) {
-      if (works_on(victim, rank, OpKind::all_reduce, "act.s4")(op)) op.lane = lane, op.group = group;
+      if (works_on(victim, rank, OpKind::all_reduce, "act.s4")(op))
+        op.lane = lane, op.group = group;
       op.after.clear();
     }
     strategy::order_by_data(victim.ranks[rank]);
@@ -113,7 +132,8 @@ TEST(BrokenMesh, a_sum_of_a_layer_over_replicas_is_found_out) {
   EXPECT_TRUE(is_found(victim, "learnt from the same samples"));
 }
 
-// The output of segment 4, which both parts of the first stage sum, goes to the second as soon as each has made its own.
+// The output of segment 4, which both parts of the first stage sum, goes to the second as soon as
+// each has made its own.
 TEST(BrokenMesh, a_part_that_is_handed_on_before_it_is_summed_is_found_out) {
   experiment::Experiment e = meshed(strategy::small_rows(4), 1, 2, 2);
   e.strategy.stages.partition = experiment::Partition::by_hand;
@@ -122,7 +142,9 @@ TEST(BrokenMesh, a_part_that_is_handed_on_before_it_is_summed_is_found_out) {
   auto& ops = victim.train(0);
   const std::size_t sum = victim.first(0, works_on(victim, 0, OpKind::all_reduce, "act.s4"));
   Op& hands_on = ops[victim.first(0, works_on(victim, 0, OpKind::broadcast, "act.s4"))];
-  const auto waits = std::find_if(hands_on.after.begin(), hands_on.after.end(), [&](const plan::Dependency& d) { return d.lane == ops[sum].lane; });
+  const auto waits =
+      std::find_if(hands_on.after.begin(), hands_on.after.end(),
+                   [&](const plan::Dependency& d) { return d.lane == ops[sum].lane; });
   ASSERT_NE(waits, hands_on.after.end());
   *waits = ops[sum].after.front();
   EXPECT_NE(first_finding(victim), "");
@@ -137,7 +159,8 @@ TEST(BrokenMesh, a_micro_batch_that_one_pipeline_leaves_out_is_found_out) {
 
 TEST(BrokenMesh, a_part_of_the_parameters_that_nobody_gathers_is_found_out) {
   Victim victim = whole(2, 2, 1, Shard::optimizer);
-  for (const std::size_t rank : {0U, 1U}) victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
+  for (const std::size_t rank : {0U, 1U})
+    victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
   EXPECT_TRUE(is_found(victim, "that no update of this step has left there"));
 }
 
@@ -156,7 +179,8 @@ TEST(BrokenMesh, a_unit_that_is_not_gathered_for_a_cell_is_found_out) {
   experiment::Experiment e = meshed(strategy::small_rows(4), 2, 2, 1, Shard::full);
   e.strategy.bucket_bytes = 1;
   Victim victim = coarse(e);
-  for (const std::size_t rank : {0U, 1U}) victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
+  for (const std::size_t rank : {0U, 1U})
+    victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
   EXPECT_TRUE(is_found(victim, "which holds")) << first_finding(victim);
 }
 

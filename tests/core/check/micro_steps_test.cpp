@@ -23,11 +23,15 @@ experiment::Experiment averaging_weights(int ranks) {
   e.strategy.average = experiment::Average::weights;
   return e;
 }
-Victim expanded_over_ring(const experiment::Experiment& e) { return coarse(e).expanded(Algorithm::ring); }
+Victim expanded_over_ring(const experiment::Experiment& e) {
+  return coarse(e).expanded(Algorithm::ring);
+}
 
 void forget_reading_the_gradient(Victim& victim, std::size_t rank, const std::string& token) {
   const plan::BufferId gradient = victim.ranks[rank].buffer("grads");
-  ASSERT_EQ(std::erase_if(victim.op(rank, token).reads, [&](const plan::Access& access) { return access.buffer == gradient; }), 1u);
+  ASSERT_EQ(std::erase_if(victim.op(rank, token).reads,
+                          [&](const plan::Access& access) { return access.buffer == gradient; }),
+            1u);
 }
 
 TEST(MicroSteps, of_sound_plans_are_proved) {
@@ -59,7 +63,9 @@ TEST(MicroSteps, one_that_overwrites_instead_of_adding_has_no_meaning) {
     Victim victim = coarse(accumulating(ranks));
     forget_reading_the_gradient(victim, 0, "W.s1.m1");
     EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-    EXPECT_THAT(first_finding(victim), testing::AllOf(HasSubstr("UPD.s1"), HasSubstr("grads[48:76]"), HasSubstr("2 of 3 micro-steps")));
+    EXPECT_THAT(first_finding(victim),
+                testing::AllOf(HasSubstr("UPD.s1"), HasSubstr("grads[48:76]"),
+                               HasSubstr("2 of 3 micro-steps")));
   }
 }
 
@@ -68,7 +74,8 @@ TEST(MicroSteps, a_first_one_that_adds_to_the_step_before_has_no_meaning) {
   Op& first = victim.op(0, "W.s2.m0");
   first.reads.push_back(first.writes[0]);
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-  EXPECT_THAT(first_finding(victim), testing::AllOf(HasSubstr("UPD.s2"), HasSubstr("before the step")));
+  EXPECT_THAT(first_finding(victim),
+              testing::AllOf(HasSubstr("UPD.s2"), HasSubstr("before the step")));
 }
 
 TEST(MicroSteps, one_that_is_added_twice_has_no_meaning) {
@@ -107,7 +114,9 @@ TEST(MicroSteps, a_sum_that_is_reduced_too_early_is_a_race) {
 }
 
 TEST(MicroSteps, need_the_buffers_of_one_and_one_for_the_largest_segment) {
-  const auto memory = [](const experiment::Experiment& e) { return examine(strategy::make_plan(strategy::resolved(e)).value()).memory.at(0); };
+  const auto memory = [](const experiment::Experiment& e) {
+    return examine(strategy::make_plan(strategy::resolved(e)).value()).memory.at(0);
+  };
   auto whole = strategy::small(2), parts = strategy::small(2);
   whole.training.batch_per_rank = 64;
   parts.training.batch_per_rank = 8;
@@ -140,8 +149,10 @@ TEST(WeightAverage, that_nobody_takes_has_no_meaning) {
 TEST(WeightAverage, a_backward_pass_through_weights_that_were_updated_has_no_meaning) {
   Victim victim = coarse(averaging_weights(2));
   auto& ops = victim.train(0);
-  const std::size_t backward = victim.first(0, is("B.s1.m0")), weigh = victim.first(0, is("WEIGH.s1"));
-  std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(backward), ops.begin() + static_cast<std::ptrdiff_t>(backward) + 1,
+  const std::size_t backward = victim.first(0, is("B.s1.m0")),
+                    weigh = victim.first(0, is("WEIGH.s1"));
+  std::rotate(ops.begin() + static_cast<std::ptrdiff_t>(backward),
+              ops.begin() + static_cast<std::ptrdiff_t>(backward) + 1,
               ops.begin() + static_cast<std::ptrdiff_t>(weigh) + 1);
   EXPECT_TRUE(failed(victim).contains(Proof::meaning));
 }
@@ -149,7 +160,8 @@ TEST(WeightAverage, a_backward_pass_through_weights_that_were_updated_has_no_mea
 TEST(WeightAverage, a_step_that_does_not_wait_for_the_average_is_a_race) {
   for (const char* token : {"F.s0.m0", "UPD.s0"}) {
     Victim victim = expanded_over_ring(averaging_weights(3));
-    std::erase_if(victim.op(2, token).after, [](const plan::Dependency& d) { return d.steps_back == 1; });
+    std::erase_if(victim.op(2, token).after,
+                  [](const plan::Dependency& d) { return d.steps_back == 1; });
     EXPECT_EQ(failed(victim), ProofSet{Proof::races}) << token;
   }
 }

@@ -30,7 +30,8 @@ std::string first_problem(const Victim& victim) {
 }
 
 TEST(Mixing, every_graph_is_proved_coarse_and_expanded) {
-  for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus, GossipGraph::complete, GossipGraph::drawn})
+  for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus,
+                                  GossipGraph::complete, GossipGraph::drawn})
     for (const int ranks : {2, 3, 6}) {
       experiment::Experiment e = gossiping(ranks, graph);
       EXPECT_EQ(first_problem(coarse(e)), "") << base::name_of(graph) << " of " << ranks;
@@ -40,7 +41,8 @@ TEST(Mixing, every_graph_is_proved_coarse_and_expanded) {
       EXPECT_EQ(first_problem(expanded(e)), "") << base::name_of(graph) << " of " << ranks;
     }
   EXPECT_THAT(examine(expanded(gossiping(3)).plan()).proofs, Contains(Proof::mixing));
-  EXPECT_THAT(examine(coarse(strategy::small(3)).plan()).proofs, testing::Not(Contains(Proof::mixing)));
+  EXPECT_THAT(examine(coarse(strategy::small(3)).plan()).proofs,
+              testing::Not(Contains(Proof::mixing)));
 }
 
 // The weights in the plan are those of the matrix, whole numbers both.
@@ -53,16 +55,19 @@ TEST(Mixing, a_plan_holds_the_matrix_of_the_experiment) {
       if (op.kind != OpKind::mix) continue;
       ASSERT_EQ(op.weights.denominator, matrix.denominator);
       ASSERT_EQ(op.summands.size(), matrix.neighbours(rank).size() + 1);
-      for (std::size_t i = 0; i < op.summands.size(); ++i) EXPECT_EQ(op.weights.numerators[i], matrix.at(rank, op.summands[i]));
+      for (std::size_t i = 0; i < op.summands.size(); ++i)
+        EXPECT_EQ(op.weights.numerators[i], matrix.at(rank, op.summands[i]));
     }
 }
 
 TEST(Mixing, traffic_is_the_parameters_once_to_every_neighbour) {
   const Victim victim = expanded(gossiping(5));
-  const std::int64_t bytes = victim.ranks[0].buffers[victim.ranks[0].buffer("params").index()].bytes();
+  const std::int64_t bytes =
+      victim.ranks[0].buffers[victim.ranks[0].buffer("params").index()].bytes();
   const Report report = examine(victim.plan());
   ASSERT_EQ(report.traffic.front().program, "train");
-  for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(report.traffic.front().bytes_from(rank), 2 * bytes);
+  for (int rank = 0; rank < 5; ++rank)
+    EXPECT_EQ(report.traffic.front().bytes_from(rank), 2 * bytes);
 }
 
 class BrokenMixing : public testing::Test {
@@ -70,7 +75,8 @@ class BrokenMixing : public testing::Test {
   Victim victim = expanded(gossiping(4));
 
   std::size_t mix(std::size_t rank, std::int32_t bucket = 0) {
-    return victim.first(rank, [&](const Op& op) { return op.kind == OpKind::mix && op.bucket == bucket; });
+    return victim.first(
+        rank, [&](const Op& op) { return op.kind == OpKind::mix && op.bucket == bucket; });
   }
   std::set<Proof> failures() { return failed(victim); }
 };
@@ -97,11 +103,13 @@ TEST_F(BrokenMixing, weights_that_differ_both_ways_are_found) {
 }
 
 TEST_F(BrokenMixing, ranks_in_two_parts_are_found) {
-  const auto leave = [&](std::size_t rank, std::int64_t first, std::int64_t second, std::int64_t third) {
+  const auto leave = [&](std::size_t rank, std::int64_t first, std::int64_t second,
+                         std::int64_t third) {
     for (Op& op : victim.train(rank))
       if (op.kind == OpKind::mix) op.weights = {{first, second, third}, 2};
   };
-  leave(0, 1, 1, 0), leave(1, 1, 1, 0), leave(2, 0, 1, 1), leave(3, 0, 1, 1);  // of 0 1 3, 0 1 2, 1 2 3 and 0 2 3
+  leave(0, 1, 1, 0), leave(1, 1, 1, 0), leave(2, 0, 1, 1),
+      leave(3, 0, 1, 1);  // of 0 1 3, 0 1 2, 1 2 3 and 0 2 3
   EXPECT_EQ(failures(), std::set{Proof::mixing});
   EXPECT_THAT(first_problem(victim), HasSubstr("rank 2, program train"));
   EXPECT_THAT(first_problem(victim), HasSubstr("never hears of rank 0"));
@@ -111,15 +119,18 @@ TEST_F(BrokenMixing, a_span_of_another_rank_than_named_is_found) {
   Op& op = victim.train(2)[mix(2)];
   std::swap(op.reads[0], op.reads[2]);
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim), HasSubstr("as parameters of rank 1, and there are those of rank 3"));
+  EXPECT_THAT(first_problem(victim),
+              HasSubstr("as parameters of rank 1, and there are those of rank 3"));
 }
 
 TEST_F(BrokenMixing, an_update_from_the_ranks_own_parameters_is_found) {
   const plan::BufferId mixed = victim.ranks[0].buffer("mixed");
   for (Op& op : victim.train(0))
-    if (op.kind == OpKind::update) std::erase_if(op.reads, [&](const plan::Access& read) { return read.buffer == mixed; });
+    if (op.kind == OpKind::update)
+      std::erase_if(op.reads, [&](const plan::Access& read) { return read.buffer == mixed; });
   EXPECT_EQ(failures(), std::set{Proof::mixing});
-  EXPECT_THAT(first_problem(victim), HasSubstr("takes its step from what is no average over neighbours"));
+  EXPECT_THAT(first_problem(victim),
+              HasSubstr("takes its step from what is no average over neighbours"));
 }
 
 TEST_F(BrokenMixing, a_bucket_that_is_mixed_too_early_is_found) {
@@ -143,8 +154,10 @@ TEST_F(BrokenMixing, a_send_before_the_parameters_are_new_is_found) {
 
 TEST_F(BrokenMixing, passes_by_parameters_that_are_new_already_are_found) {
   auto& ops = victim.train(0);
-  const auto last_pass = std::find_if(ops.rbegin(), ops.rend(), [](const Op& op) { return op.kind == OpKind::backward_input; });
-  const auto update = std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
+  const auto last_pass = std::find_if(
+      ops.rbegin(), ops.rend(), [](const Op& op) { return op.kind == OpKind::backward_input; });
+  const auto update =
+      std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
   ASSERT_LT(last_pass.base() - ops.begin(), update - ops.begin());
   const plan::Access parameters = update->writes.front();
   Op late = *std::prev(last_pass.base());
@@ -156,7 +169,8 @@ TEST_F(BrokenMixing, passes_by_parameters_that_are_new_already_are_found) {
 TEST_F(BrokenMixing, another_part_of_the_mean_is_found) {
   for (plan::Program& program : victim.ranks[1].programs)
     for (Op& op : program.ops)
-      if (program.name == "average" && op.kind == OpKind::mix && op.weights.numerators.size() == 1) op.weights.denominator = 5;
+      if (program.name == "average" && op.kind == OpKind::mix && op.weights.numerators.size() == 1)
+        op.weights.denominator = 5;
   EXPECT_EQ(failures(), std::set{Proof::mixing});
   EXPECT_THAT(first_problem(victim), HasSubstr("adds to a mean of 4 ranks by other weights"));
 }

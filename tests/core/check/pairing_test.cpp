@@ -27,7 +27,9 @@ experiment::Experiment in_pairs(int ranks, GossipGraph graph = GossipGraph::ring
   return e;
 }
 
-plan::Plan made(const experiment::Experiment& e) { return strategy::make_plan(experiment::resolve(e, ".").value()).value(); }
+plan::Plan made(const experiment::Experiment& e) {
+  return strategy::make_plan(experiment::resolve(e, ".").value()).value();
+}
 
 // With ranks changed; all that is found. Ranks 0 and 2 ask, 1 and 3 answer.
 std::string flaw(const std::function<void(std::vector<RankPlan>&)>& change) {
@@ -36,11 +38,15 @@ std::string flaw(const std::function<void(std::vector<RankPlan>&)>& change) {
   for (std::int32_t r = 0; r < plan.ranks; ++r) ranks.push_back(plan.rank_plan(r));
   change(ranks);
   std::string found;
-  for (const base::Problem& problem : check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)))) found += base::to_string(problem) + "\n";
+  for (const base::Problem& problem :
+       check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks))))
+    found += base::to_string(problem) + "\n";
   return found;
 }
 
-plan::Program& program(RankPlan& rank, const char* name) { return rank.programs[static_cast<std::size_t>(rank.program(name))]; }
+plan::Program& program(RankPlan& rank, const char* name) {
+  return rank.programs[static_cast<std::size_t>(rank.program(name))];
+}
 Op& op_of(RankPlan& rank, const char* name, OpKind kind) {
   for (Op& op : program(rank, name).ops)
     if (op.kind == kind) return op;
@@ -59,16 +65,20 @@ TEST(PairingProof, every_graph_in_two_halves_is_proved) {
     e.training.accumulation_steps = 2;
     e.strategy.gossip.consensus_every_steps = 3;
     const base::Problems problems = check(made(e));
-    EXPECT_TRUE(problems.empty()) << ranks << ": " << (problems.empty() ? "" : base::to_string(problems.front()));
+    EXPECT_TRUE(problems.empty()) << ranks << ": "
+                                  << (problems.empty() ? "" : base::to_string(problems.front()));
   }
   const Report report = examine(made(in_pairs(4)));
-  EXPECT_THAT(report.proofs, testing::AllOf(testing::Contains(Proof::pairing), testing::Contains(Proof::deadlock), testing::Contains(Proof::races),
-                                            testing::Not(testing::Contains(Proof::mixing))));
+  EXPECT_THAT(report.proofs,
+              testing::AllOf(testing::Contains(Proof::pairing), testing::Contains(Proof::deadlock),
+                             testing::Contains(Proof::races),
+                             testing::Not(testing::Contains(Proof::mixing))));
 }
 
 TEST(PairingProof, a_step_sends_the_parameters_to_one_neighbour_and_back) {
   const plan::Plan plan = made(in_pairs(4));
-  const std::int64_t bytes = plan.rank_plan(0).buffers[plan.rank_plan(0).buffer("params").index()].bytes();
+  const std::int64_t bytes =
+      plan.rank_plan(0).buffers[plan.rank_plan(0).buffer("params").index()].bytes();
   const Report report = examine(plan);
   ASSERT_EQ(report.traffic.front().program, "train");
   EXPECT_EQ(report.traffic.front().bytes_from(0), bytes);
@@ -76,23 +86,34 @@ TEST(PairingProof, a_step_sends_the_parameters_to_one_neighbour_and_back) {
 }
 
 TEST(PairingProof, two_that_ask_each_other_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs.push_back({1, {0}, 1}); }), HasSubstr("both asks and answers"));
+  EXPECT_THAT(flaw([](auto& ranks) {
+                ranks[1].pairs.push_back({1, {0}, 1});
+              }),
+              HasSubstr("both asks and answers"));
 }
 
 TEST(PairingProof, ends_that_disagree_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs[0].seed = 99; }), HasSubstr("has other partners, or another seed"));
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs.erase(ranks[1].pairs.begin()); }), HasSubstr("knows nothing of rank 0"));
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs[0].passive = {3}; }), HasSubstr("rank 0 never asks it"));
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[0].pairs[0].passive = {1, 77}; }), HasSubstr("ranks that are not there"));
+  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs[0].seed = 99; }),
+              HasSubstr("has other partners, or another seed"));
+  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs.erase(ranks[1].pairs.begin()); }),
+              HasSubstr("knows nothing of rank 0"));
+  EXPECT_THAT(flaw([](auto& ranks) { ranks[1].pairs[0].passive = {3}; }),
+              HasSubstr("rank 0 never asks it"));
+  EXPECT_THAT(flaw([](auto& ranks) {
+                ranks[0].pairs[0].passive = {1, 77};
+              }),
+              HasSubstr("ranks that are not there"));
 }
 
 TEST(PairingProof, ranks_that_are_cut_off_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) {
-                ranks[0].pairs = {{0, {1}, 1}}, ranks[1].pairs = {{0, {1}, 1}}, ranks[2].pairs = {{2, {3}, 1}}, ranks[3].pairs = {{2, {3}, 1}};
-                std::erase_if(program(ranks[1], "answer").ops, [](const Op& op) { return op.peer == 2; });
-                std::erase_if(program(ranks[3], "answer").ops, [](const Op& op) { return op.peer == 0; });
-              }),
-              HasSubstr("never hears of rank 0"));
+  EXPECT_THAT(
+      flaw([](auto& ranks) {
+        ranks[0].pairs = {{0, {1}, 1}}, ranks[1].pairs = {{0, {1}, 1}},
+        ranks[2].pairs = {{2, {3}, 1}}, ranks[3].pairs = {{2, {3}, 1}};
+        std::erase_if(program(ranks[1], "answer").ops, [](const Op& op) { return op.peer == 2; });
+        std::erase_if(program(ranks[3], "answer").ops, [](const Op& op) { return op.peer == 0; });
+      }),
+      HasSubstr("never hears of rank 0"));
 }
 
 // A receive in its step would make it wait for a neighbour that may wait for it.
@@ -107,21 +128,34 @@ TEST(PairingProof, one_that_answers_and_waits_within_its_step_is_found) {
 TEST(PairingProof, passes_by_parameters_that_an_answer_may_change_are_found) {
   EXPECT_THAT(flaw([](auto& ranks) {
                 for (plan::Access& read : op_of(ranks[1], "train", OpKind::forward).reads)
-                  if (read.buffer == ranks[1].buffer("snapshot")) read.buffer = ranks[1].buffer("params");
+                  if (read.buffer == ranks[1].buffer("snapshot"))
+                    read.buffer = ranks[1].buffer("params");
               }),
               HasSubstr("an answer may change meanwhile"));
-  EXPECT_THAT(flaw([](auto& ranks) { std::erase_if(program(ranks[1], "train").ops, [](const Op& op) { return op.kind == OpKind::mix; }); }),
+  EXPECT_THAT(flaw([](auto& ranks) {
+                std::erase_if(program(ranks[1], "train").ops,
+                              [](const Op& op) { return op.kind == OpKind::mix; });
+              }),
               HasSubstr("what was not put aside"));
 }
 
 TEST(PairingProof, other_weights_than_halves_are_found) {
-  EXPECT_THAT(flaw([](auto& ranks) { op_of(ranks[1], "answer", OpKind::answer).weights = {{1, 2}, 3}; }), HasSubstr("the mean of all would drift"));
+  EXPECT_THAT(flaw([](auto& ranks) {
+                op_of(ranks[1], "answer", OpKind::answer).weights = {{1, 2}, 3};
+              }),
+              HasSubstr("the mean of all would drift"));
 }
 
 TEST(PairingProof, a_part_that_is_not_averaged_is_found) {
-  EXPECT_THAT(flaw([](auto& ranks) { --op_of(ranks[1], "answer", OpKind::answer).reads.front().count; }), HasSubstr("averages a part of the parameters"));
-  EXPECT_THAT(flaw([](auto& ranks) { --op_of(ranks[0], "train", OpKind::offer).reads.front().count; }), HasSubstr("offers a part"));
-  EXPECT_THAT(flaw([](auto& ranks) { --op_of(ranks[0], "train", OpKind::agree).writes.front().count; }), HasSubstr("takes a part"));
+  EXPECT_THAT(
+      flaw([](auto& ranks) { --op_of(ranks[1], "answer", OpKind::answer).reads.front().count; }),
+      HasSubstr("averages a part of the parameters"));
+  EXPECT_THAT(
+      flaw([](auto& ranks) { --op_of(ranks[0], "train", OpKind::offer).reads.front().count; }),
+      HasSubstr("offers a part"));
+  EXPECT_THAT(
+      flaw([](auto& ranks) { --op_of(ranks[0], "train", OpKind::agree).writes.front().count; }),
+      HasSubstr("takes a part"));
 }
 
 TEST(PairingProof, answers_from_one_place_are_found) {
@@ -135,10 +169,16 @@ TEST(PairingProof, answers_from_one_place_are_found) {
 TEST(PairingProof, a_step_that_does_not_start_from_the_answer_is_found) {
   EXPECT_THAT(flaw([](auto& ranks) {
                 for (Op& op : program(ranks[0], "train").ops)
-                  if (op.kind == OpKind::update) std::erase_if(op.reads, [&](const plan::Access& read) { return read.buffer == ranks[0].buffer("mixed"); });
+                  if (op.kind == OpKind::update)
+                    std::erase_if(op.reads, [&](const plan::Access& read) {
+                      return read.buffer == ranks[0].buffer("mixed");
+                    });
               }),
               HasSubstr("takes its step from what is no average"));
-  EXPECT_THAT(flaw([](auto& ranks) { std::erase_if(program(ranks[0], "train").ops, [](const Op& op) { return op.kind == OpKind::offer; }); }),
+  EXPECT_THAT(flaw([](auto& ranks) {
+                std::erase_if(program(ranks[0], "train").ops,
+                              [](const Op& op) { return op.kind == OpKind::offer; });
+              }),
               testing::Not(testing::IsEmpty()));
 }
 
@@ -152,7 +192,10 @@ TEST(PairingProof, an_update_that_does_not_wait_for_its_partner_is_a_race) {
 }
 
 TEST(PairingProof, an_op_on_the_wrong_side_is_found) {
-  EXPECT_THAT(flaw([](auto& ranks) { ranks[0].pairs = {{1, {0}, 1}}; }), HasSubstr("is done by a rank that does not ask"));
+  EXPECT_THAT(flaw([](auto& ranks) {
+                ranks[0].pairs = {{1, {0}, 1}};
+              }),
+              HasSubstr("is done by a rank that does not ask"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of layers on several ranks: all that strategies make are proved, and what is broken in one is found out.
+// Plans of layers on several ranks: all that strategies make are proved, and what is broken in one
+// is found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -19,11 +20,14 @@ std::vector<experiment::StagePlace> any_places(const model::Model& model, int ra
   std::vector<int> owners;
   for (std::size_t s = 0; s < model.segments.size(); ++s) {
     const int tied = model.segments[s].tied_to;
-    owners.push_back(tied >= 0 ? owners[static_cast<std::size_t>(tied)] : static_cast<int>(s) < ranks ? static_cast<int>(s) : *rc::gen::inRange(0, ranks));
+    owners.push_back(tied >= 0                     ? owners[static_cast<std::size_t>(tied)]
+                     : static_cast<int>(s) < ranks ? static_cast<int>(s)
+                                                   : *rc::gen::inRange(0, ranks));
   }
   std::vector<experiment::StagePlace> places;
   for (const model::Stage& stage : model::stages_of(owners))
-    places.push_back({experiment::place_name(model.segments[static_cast<std::size_t>(stage.first)]), stage.rank});
+    places.push_back({experiment::place_name(model.segments[static_cast<std::size_t>(stage.first)]),
+                      stage.rank});
   return places;
 }
 
@@ -45,8 +49,9 @@ model::Model model_of(experiment::Experiment e) {
 
 RC_GTEST_PROP(StagePlans, of_any_model_cut_in_any_way_are_proved, ()) {
   const int ranks = *rc::gen::inRange(2, 5);
-  experiment::Experiment e =
-      strategy::piped(any_model_to_pipe(ranks), *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive), *rc::gen::inRange(1, 5));
+  experiment::Experiment e = strategy::piped(
+      any_model_to_pipe(ranks), *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive),
+      *rc::gen::inRange(1, 5));
   e.training.clip_norm = *rc::gen::element(0.0, 1.0);
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = any_places(model_of(e), ranks);
@@ -56,19 +61,26 @@ RC_GTEST_PROP(StagePlans, of_any_model_cut_in_any_way_are_proved, ()) {
 }
 
 TEST(StagePlans, of_every_schedule_are_proved) {
-  for (const auto schedule : {PipelineSchedule::naive, PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved_1f1b,
-                              PipelineSchedule::zb_h1, PipelineSchedule::pipedream})
+  for (const auto schedule :
+       {PipelineSchedule::naive, PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
+        PipelineSchedule::interleaved_1f1b, PipelineSchedule::zb_h1, PipelineSchedule::pipedream})
     for (const int ranks : {1, 2, 4})
       for (const int micro_batches : {ranks, 3 * ranks}) {
-        SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(ranks) + " ranks, " + std::to_string(micro_batches));
-        EXPECT_EQ(
-            base::to_string(check(strategy::make_plan(strategy::resolved(strategy::piped(strategy::small_rows(ranks), schedule, micro_batches))).value())), "");
+        SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(ranks) +
+                     " ranks, " + std::to_string(micro_batches));
+        EXPECT_EQ(base::to_string(check(strategy::make_plan(strategy::resolved(strategy::piped(
+                                                                strategy::small_rows(ranks),
+                                                                schedule, micro_batches)))
+                                            .value())),
+                  "");
       }
 }
 
 // The plan of three ranks, broken in one way.
 std::set<Proof> found_in_stages(const std::function<void(Victim&)>& breaks) {
-  Victim victim(strategy::make_plan(strategy::resolved(strategy::piped(strategy::small(3), PipelineSchedule::one_f_one_b))).value());
+  Victim victim(strategy::make_plan(strategy::resolved(strategy::piped(
+                                        strategy::small(3), PipelineSchedule::one_f_one_b)))
+                    .value());
   breaks(victim);
   return failed(victim);
 }
@@ -83,11 +95,20 @@ TEST(StagePlans, that_are_broken_are_found_out) {
   using testing::Contains;
   EXPECT_TRUE(found_in_stages([](Victim&) {}).empty());
   // A layer reads the output of another micro-batch, which lies beside its own.
-  EXPECT_THAT(found_in_stages([](Victim& v) { in_place_of(v.op(1, "F.s1.m1"), 0, v.ranks[1].buffer("act.s0")); }), Contains(Proof::passing));
-  // A micro-batch is left out on its way back.
-  EXPECT_THAT(found_in_stages([](Victim& v) { v.remove(1, v.first(1, [](const plan::Op& op) { return plan::token(op) == "B.s1.m2"; })); }),
+  EXPECT_THAT(found_in_stages([](Victim& v) {
+                in_place_of(v.op(1, "F.s1.m1"), 0, v.ranks[1].buffer("act.s0"));
+              }),
               Contains(Proof::passing));
-  EXPECT_THAT(found_in_stages([](Victim& v) { v.remove(1, v.first(1, [](const plan::Op& op) { return plan::token(op) == "W.s1.m3"; })); }),
+  // A micro-batch is left out on its way back.
+  EXPECT_THAT(found_in_stages([](Victim& v) {
+                v.remove(
+                    1, v.first(1, [](const plan::Op& op) { return plan::token(op) == "B.s1.m2"; }));
+              }),
+              Contains(Proof::passing));
+  EXPECT_THAT(found_in_stages([](Victim& v) {
+                v.remove(
+                    1, v.first(1, [](const plan::Op& op) { return plan::token(op) == "W.s1.m3"; }));
+              }),
               Contains(Proof::passing));
   // Two outputs change places in what is sent.
   EXPECT_THAT(found_in_stages([](Victim& v) {
@@ -96,16 +117,20 @@ TEST(StagePlans, that_are_broken_are_found_out) {
               }),
               Contains(Proof::passing));
   // What was sent is overwritten before its receiver has it.
-  EXPECT_THAT(found_in_stages([](Victim& v) { v.op(0, "F.s0.m3").after.clear(); }), Contains(Proof::races));
+  EXPECT_THAT(found_in_stages([](Victim& v) { v.op(0, "F.s0.m3").after.clear(); }),
+              Contains(Proof::races));
   // An update does not see all micro-batches.
   EXPECT_THAT(found_in_stages([](Victim& v) {
                 plan::Op& last = v.op(2, "W.s2.m3");
-                std::erase_if(last.reads, [&](const plan::Access& read) { return read.buffer == v.ranks[2].buffer("grads"); });
+                std::erase_if(last.reads, [&](const plan::Access& read) {
+                  return read.buffer == v.ranks[2].buffer("grads");
+                });
               }),
               Contains(Proof::meaning));
 }
 
-// The sum in segment 5 takes the output of segment 0 past another rank: the gradient at it has two parts.
+// The sum in segment 5 takes the output of segment 0 past another rank: the gradient at it has two
+// parts.
 TEST(StagePlans, in_which_a_gradient_misses_a_part_are_found_out) {
   experiment::Experiment e = strategy::piped(strategy::small_rows(3), PipelineSchedule::gpipe);
   e.strategy.stages.partition = experiment::Partition::by_hand;
@@ -113,7 +138,9 @@ TEST(StagePlans, in_which_a_gradient_misses_a_part_are_found_out) {
   Victim victim(strategy::make_plan(strategy::resolved(e)).value());
   ASSERT_TRUE(examine(victim.plan()).findings.empty());
   plan::Op& adds = victim.op(1, "B.s1.m0");
-  std::erase_if(adds.reads, [&](const plan::Access& read) { return read.buffer == victim.ranks[1].buffer("grad.s0"); });
+  std::erase_if(adds.reads, [&](const plan::Access& read) {
+    return read.buffer == victim.ranks[1].buffer("grad.s0");
+  });
   const auto findings = examine(victim.plan()).findings;
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(findings[0].proof, Proof::passing);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans in which outputs are made again: all that strategies make are proved, and what is broken in one is found out.
+// Plans in which outputs are made again: all that strategies make are proved, and what is broken in
+// one is found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -39,33 +40,41 @@ void expect_proved(const experiment::Resolved& resolved) {
   for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
     const Report report = examine(plan.value());
     RC_ASSERT(base::to_string(report.problems()) == "");
-    RC_ASSERT(makes_again(*plan) == (std::find(report.proofs.begin(), report.proofs.end(), Proof::recomputing) != report.proofs.end()));
+    RC_ASSERT(makes_again(*plan) == (std::find(report.proofs.begin(), report.proofs.end(),
+                                               Proof::recomputing) != report.proofs.end()));
   }
 }
 
 RC_GTEST_PROP(Recomputing, in_replicas_of_any_model_is_proved, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
   Experiment e = any_model_to_recompute(ranks);
-  e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::local_sgd, StrategyKind::gossip);
+  e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp,
+                                      StrategyKind::local_sgd, StrategyKind::gossip);
   const bool weighs = e.strategy.kind == StrategyKind::mirrored && *rc::gen::arbitrary<bool>();
   if (weighs) e.strategy.average = experiment::Average::weights;
-  e.strategy.fsdp.shard = *rc::gen::element(experiment::Shard::full, experiment::Shard::gradients, experiment::Shard::optimizer);
+  e.strategy.fsdp.shard = *rc::gen::element(experiment::Shard::full, experiment::Shard::gradients,
+                                            experiment::Shard::optimizer);
   e.strategy.bucket_bytes = *rc::gen::element(100.0, 1000.0, 1e9);
   e.training.accumulation_steps = *rc::gen::inRange(1, 4);
   e.training.recompute_segments = *rc::gen::inRange(1, 9);
-  e.training.precision = *rc::gen::element(experiment::Precision::fp32, experiment::Precision::bf16);
-  const bool own_statistics = e.strategy.kind == StrategyKind::local_sgd || e.strategy.kind == StrategyKind::gossip;
-  for (model::LayerSpec& layer : e.model.layers) layer.synchronised = layer.synchronised && !own_statistics;
+  e.training.precision =
+      *rc::gen::element(experiment::Precision::fp32, experiment::Precision::bf16);
+  const bool own_statistics =
+      e.strategy.kind == StrategyKind::local_sgd || e.strategy.kind == StrategyKind::gossip;
+  for (model::LayerSpec& layer : e.model.layers)
+    layer.synchronised = layer.synchronised && !own_statistics;
   if (!experiment::validate(e, ".").empty()) return;
   expect_proved(strategy::resolved(e));
 }
 
 RC_GTEST_PROP(Recomputing, in_stages_of_any_model_is_proved, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
-  Experiment e = strategy::piped(any_model_to_recompute(ranks),
-                                 *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive, PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1,
-                                                   PipelineSchedule::interleaved_1f1b),
-                                 ranks * *rc::gen::inRange(1, 4));
+  Experiment e =
+      strategy::piped(any_model_to_recompute(ranks),
+                      *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive,
+                                        PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1,
+                                        PipelineSchedule::interleaved_1f1b),
+                      ranks * *rc::gen::inRange(1, 4));
   e.training.recompute_segments = *rc::gen::inRange(1, 9);
   for (model::LayerSpec& layer : e.model.layers) layer.synchronised = false;
   if (!experiment::validate(e, ".").empty()) return;
@@ -86,8 +95,9 @@ TEST(Recomputing, by_workers_of_servers_is_proved) {
 Experiment chain(int ranks) {
   using model::LayerKind;
   Experiment e = strategy::small(ranks);
-  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 6}, {LayerKind::tanh, 0},  {LayerKind::linear, 6},
-                    {LayerKind::tanh, 0},   {LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 0}};
+  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 6},
+                    {LayerKind::tanh, 0},   {LayerKind::linear, 6}, {LayerKind::tanh, 0},
+                    {LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 0}};
   e.training.recompute_segments = 2;
   e.training.accumulation_steps = 2;
   return e;
@@ -101,7 +111,8 @@ std::set<Proof> found_in(Experiment e, const std::function<void(Victim&)>& break
 }
 
 // An op of the compute lane goes before another one of it.
-void move_before(Victim& victim, std::size_t rank, const std::string& token, const std::string& before) {
+void move_before(Victim& victim, std::size_t rank, const std::string& token,
+                 const std::string& before) {
   auto& ops = victim.train(rank);
   const std::size_t from = victim.first(rank, is(token));
   const plan::Op op = ops[from];
@@ -110,7 +121,9 @@ void move_before(Victim& victim, std::size_t rank, const std::string& token, con
 }
 
 TEST(Recomputing, that_is_broken_in_a_replica_is_found_out) {
-  const auto found = [](const std::function<void(Victim&)>& breaks) { return found_in(chain(2), breaks); };
+  const auto found = [](const std::function<void(Victim&)>& breaks) {
+    return found_in(chain(2), breaks);
+  };
   // Of another micro-step, which has not come yet.
   EXPECT_THAT(found([](Victim& v) { v.op(0, "R.s2.m0").micro = 1; }), Contains(Proof::recomputing));
   // Of another segment's output.
@@ -120,23 +133,34 @@ TEST(Recomputing, that_is_broken_in_a_replica_is_found_out) {
               }),
               Contains(Proof::recomputing));
   // By fewer parameters.
-  EXPECT_THAT(found([](Victim& v) { v.op(0, "R.s0.m1").reads.pop_back(); }), Contains(Proof::recomputing));
+  EXPECT_THAT(found([](Victim& v) { v.op(0, "R.s0.m1").reads.pop_back(); }),
+              Contains(Proof::recomputing));
   // Into another place than the backward pass reads.
-  EXPECT_THAT(found([](Victim& v) { v.op(0, "R.s2.m0").writes.front().buffer = v.ranks[0].buffer("act.s1"); }), Contains(Proof::recomputing));
+  EXPECT_THAT(found([](Victim& v) {
+                v.op(0, "R.s2.m0").writes.front().buffer = v.ranks[0].buffer("act.s1");
+              }),
+              Contains(Proof::recomputing));
   // Before its forward pass.
-  EXPECT_THAT(found([](Victim& v) { move_before(v, 0, "R.s2.m1", "F.s1.m1"); }), Contains(Proof::recomputing));
+  EXPECT_THAT(found([](Victim& v) { move_before(v, 0, "R.s2.m1", "F.s1.m1"); }),
+              Contains(Proof::recomputing));
 }
 
 // The last micro-step has no backward pass after the update of the layer: it is put there.
 TEST(Recomputing, that_follows_an_update_is_found_out) {
   Experiment e = chain(1);
   e.strategy.kind = StrategyKind::one_device;
-  EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "UPD.s2", "R.s2.m1"); }), Contains(Proof::recomputing));
+  EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "UPD.s2", "R.s2.m1"); }),
+              Contains(Proof::recomputing));
   e = chain(2);
   e.strategy.average = experiment::Average::weights;
   e.training.accumulation_steps = 1;
-  EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "R.s2.m0", "LOSS.m0"); }), testing::IsEmpty()) << "sooner is as good, but for memory";
-  EXPECT_THAT(found_in(e, [](Victim& v) { v.op(0, "R.s2.m0").reads[1] = v.op(0, "UPD.s4").writes.front(); }), Contains(Proof::recomputing));
+  EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "R.s2.m0", "LOSS.m0"); }),
+              testing::IsEmpty())
+      << "sooner is as good, but for memory";
+  EXPECT_THAT(
+      found_in(e,
+               [](Victim& v) { v.op(0, "R.s2.m0").reads[1] = v.op(0, "UPD.s4").writes.front(); }),
+      Contains(Proof::recomputing));
 }
 
 TEST(Recomputing, of_normalised_rows_that_follows_statistics_again_is_found_out) {
@@ -147,11 +171,15 @@ TEST(Recomputing, of_normalised_rows_that_follows_statistics_again_is_found_out)
   const auto follows = [](Victim& v) {
     plan::Op &again = v.op(0, "R.s2.m0"), &forward = v.op(0, "F.s2.m0");
     const plan::BufferId running = v.ranks[0].buffer("running");
-    again.writes.push_back(*std::find_if(forward.writes.begin(), forward.writes.end(), [&](const plan::Access& write) { return write.buffer == running; }));
+    again.writes.push_back(
+        *std::find_if(forward.writes.begin(), forward.writes.end(),
+                      [&](const plan::Access& write) { return write.buffer == running; }));
   };
   EXPECT_THAT(found_in(e, follows), Contains(Proof::recomputing));
   EXPECT_THAT(found_in(strategy::synchronised(e), follows), Contains(Proof::recomputing));
-  EXPECT_THAT(found_in(strategy::synchronised(e), [](Victim& v) { v.op(0, "R.s2.m0").reads.pop_back(); }), Contains(Proof::meaning))
+  EXPECT_THAT(
+      found_in(strategy::synchronised(e), [](Victim& v) { v.op(0, "R.s2.m0").reads.pop_back(); }),
+      Contains(Proof::meaning))
       << "without the sums of all";
 }
 
@@ -160,9 +188,12 @@ TEST(Recomputing, that_is_broken_in_a_stage_is_found_out) {
   e.training.recompute_segments = 9;
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = {{"0", 0}, {"4", 1}};
-  const auto found = [&](const std::function<void(Victim&)>& breaks) { return found_in(e, breaks); };
+  const auto found = [&](const std::function<void(Victim&)>& breaks) {
+    return found_in(e, breaks);
+  };
   // Left out: the place holds the output of the micro-batch that came last.
-  EXPECT_THAT(found([](Victim& v) { v.remove(1, v.first(1, is("R.s3.m0"))); }), testing::AllOf(Contains(Proof::passing), Contains(Proof::recomputing)));
+  EXPECT_THAT(found([](Victim& v) { v.remove(1, v.first(1, is("R.s3.m0"))); }),
+              testing::AllOf(Contains(Proof::passing), Contains(Proof::recomputing)));
   // From what came in of another micro-batch, which lies beside.
   EXPECT_THAT(found([](Victim& v) {
                 plan::Op& op = v.op(1, "R.s2.m0");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of trainers that call layers on parameter servers: all that the strategy makes are proved, and what is broken in one is found out.
+// Plans of trainers that call layers on parameter servers: all that the strategy makes are proved,
+// and what is broken in one is found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -19,9 +20,12 @@ using plan::OpKind;
 RC_GTEST_PROP(RpcPlans, of_any_shape_are_proved, ()) {
   const auto remote = *rc::gen::element(RemoteLayers::all, RemoteLayers::embeddings);
   const auto output = *rc::gen::element(RemoteOutput::value, RemoteOutput::reference);
-  const int trainers = *rc::gen::inRange(1, 5), servers = *rc::gen::inRange(1, remote == RemoteLayers::all ? 4 : 3);
-  experiment::Experiment e = strategy::called(strategy::small_wide_and_deep(1), trainers, servers, remote, output);
-  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  const int trainers = *rc::gen::inRange(1, 5),
+            servers = *rc::gen::inRange(1, remote == RemoteLayers::all ? 4 : 3);
+  experiment::Experiment e =
+      strategy::called(strategy::small_wide_and_deep(1), trainers, servers, remote, output);
+  e.strategy.algorithm =
+      *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   e.training.batch_per_rank = *rc::gen::inRange(2, 5);
   e.training.accumulation_steps = *rc::gen::inRange(1, 4);
   e.training.clip_norm = *rc::gen::element(0.0, 1.0);
@@ -42,7 +46,9 @@ Victim whole(RemoteLayers remote, int trainers = 2) {
 }
 
 OpTest learns(std::int32_t segment, std::int32_t micro) {
-  return [=](const Op& op) { return op.kind == OpKind::backward_weight && op.segment == segment && op.micro == micro; };
+  return [=](const Op& op) {
+    return op.kind == OpKind::backward_weight && op.segment == segment && op.micro == micro;
+  };
 }
 
 TEST(BrokenRpc, a_trainer_whose_gradient_the_server_leaves_out_is_found_out) {
@@ -62,7 +68,8 @@ TEST(BrokenRpc, trainers_that_do_not_sum_all_that_they_have_learnt_are_found_out
   Victim victim = whole(RemoteLayers::embeddings);
   for (const std::size_t rank : {0u, 1u}) {
     const auto sums = [&](const Op& op) {
-      return op.kind == OpKind::all_reduce && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name == "grads";
+      return op.kind == OpKind::all_reduce &&
+             victim.ranks[rank].buffers[op.writes.front().buffer.index()].name == "grads";
     };
     Op& op = victim.train(rank)[victim.first(rank, sums)];
     --op.reads.front().count, --op.writes.front().count;
@@ -88,7 +95,9 @@ TEST(BrokenRpc, trainers_that_sum_with_some_others_alone_are_found_out) {
 // A server answers the second trainer by what the first one sent.
 TEST(BrokenRpc, an_answer_to_the_wrong_trainer_is_found_out) {
   Victim victim = whole(RemoteLayers::embeddings);
-  const auto computes = [](const Op& op) { return op.kind == OpKind::forward && op.segment == 0 && op.micro == 1; };
+  const auto computes = [](const Op& op) {
+    return op.kind == OpKind::forward && op.segment == 0 && op.micro == 1;
+  };
   Op& op = victim.train(2)[victim.first(2, computes)];
   op.reads.front().first = 0;
   EXPECT_TRUE(is_found(victim, "which holds the samples of micro-batch 0"));

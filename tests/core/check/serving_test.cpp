@@ -15,20 +15,25 @@ namespace {
 
 using plan::OpKind;
 
-plan::Plan served(experiment::ServerMode mode = experiment::ServerMode::asynchronous, int workers = 3, int servers = 2) {
+plan::Plan served(experiment::ServerMode mode = experiment::ServerMode::asynchronous,
+                  int workers = 3, int servers = 2) {
   experiment::Experiment e = strategy::small(workers + servers);
-  for (int server = 0; server < servers; ++server) e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role = topology::Role::parameter_server;
+  for (int server = 0; server < servers; ++server)
+    e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role =
+        topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   e.strategy.servers.mode = mode;
   return strategy::make_plan(experiment::resolve(e, ".").value()).value();
 }
 
 // With one rank changed.
-std::string flaw(const plan::Plan& plan, std::int32_t rank, const std::function<void(plan::RankPlan&)>& change) {
+std::string flaw(const plan::Plan& plan, std::int32_t rank,
+                 const std::function<void(plan::RankPlan&)>& change) {
   std::vector<plan::RankPlan> ranks;
   for (std::int32_t r = 0; r < plan.ranks; ++r) ranks.push_back(plan.rank_plan(r));
   change(ranks[static_cast<std::size_t>(rank)]);
-  const base::Problems problems = check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
+  const base::Problems problems =
+      check(plan::from_ranks(plan.groups, plan.schedule, std::move(ranks)));
   return problems.empty() ? "" : base::to_string(problems.front());
 }
 
@@ -40,15 +45,20 @@ plan::Op& op_of(plan::RankPlan& rank, OpKind kind, std::int32_t bucket) {
 }
 
 void drop(plan::RankPlan& rank, OpKind kind, std::int32_t bucket) {
-  for (plan::Program& program : rank.programs) std::erase_if(program.ops, [&](const plan::Op& op) { return op.kind == kind && op.bucket == bucket; });
+  for (plan::Program& program : rank.programs)
+    std::erase_if(program.ops,
+                  [&](const plan::Op& op) { return op.kind == kind && op.bucket == bucket; });
 }
 
 TEST(Serving, every_mode_is_proved) {
   using experiment::ServerMode;
   for (const ServerMode mode :
-       {ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync, ServerMode::stale_synchronous, ServerMode::backup_workers}) {
-    const base::Problems problems = check(served(mode, 3, mode == ServerMode::backup_workers ? 1 : 2));
-    EXPECT_TRUE(problems.empty()) << base::name_of(mode) << ": " << (problems.empty() ? "" : base::to_string(problems.front()));
+       {ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync,
+        ServerMode::stale_synchronous, ServerMode::backup_workers}) {
+    const base::Problems problems =
+        check(served(mode, 3, mode == ServerMode::backup_workers ? 1 : 2));
+    EXPECT_TRUE(problems.empty()) << base::name_of(mode) << ": "
+                                  << (problems.empty() ? "" : base::to_string(problems.front()));
   }
   EXPECT_EQ(examine(served()).proofs, (std::vector{Proof::structure, Proof::serving}));
 }
@@ -59,55 +69,74 @@ TEST(Serving, traffic_is_the_parameters_each_way) {
   const std::int64_t bytes = worker.buffers[worker.buffer("params").index()].bytes();
   const Report report = examine(plan);
   const auto traffic = [&](std::string_view program) {
-    return *std::find_if(report.traffic.begin(), report.traffic.end(), [&](const ProgramTraffic& one) { return one.program == program; });
+    return *std::find_if(report.traffic.begin(), report.traffic.end(),
+                         [&](const ProgramTraffic& one) { return one.program == program; });
   };
   EXPECT_EQ(traffic("train").bytes_from(0), bytes);
-  EXPECT_EQ(traffic("turn").bytes_from(3) + traffic("turn").bytes_from(4), 3 * (bytes + 32)) << "to three workers, with a turn each";
+  EXPECT_EQ(traffic("turn").bytes_from(3) + traffic("turn").bytes_from(4), 3 * (bytes + 32))
+      << "to three workers, with a turn each";
 }
 
 TEST(Serving, a_share_that_is_not_pushed_is_found) {
-  EXPECT_THAT(flaw(served(), 1, [](plan::RankPlan& rank) { drop(rank, OpKind::push, 0); }), testing::HasSubstr("pushes nothing"));
+  EXPECT_THAT(flaw(served(), 1, [](plan::RankPlan& rank) { drop(rank, OpKind::push, 0); }),
+              testing::HasSubstr("pushes nothing"));
 }
 
 TEST(Serving, a_share_that_is_not_pulled_is_found) {
-  EXPECT_THAT(flaw(served(), 0, [](plan::RankPlan& rank) { drop(rank, OpKind::pull, 1); }), testing::HasSubstr("pulls nothing"));
+  EXPECT_THAT(flaw(served(), 0, [](plan::RankPlan& rank) { drop(rank, OpKind::pull, 1); }),
+              testing::HasSubstr("pulls nothing"));
 }
 
 TEST(Serving, a_share_that_no_server_takes_is_found) {
-  EXPECT_THAT(flaw(served(), 3, [](plan::RankPlan& rank) { drop(rank, OpKind::take, 0), drop(rank, OpKind::give, 0); }), testing::HasSubstr("is on no server"));
+  EXPECT_THAT(
+      flaw(served(), 3,
+           [](plan::RankPlan& rank) { drop(rank, OpKind::take, 0), drop(rank, OpKind::give, 0); }),
+      testing::HasSubstr("is on no server"));
 }
 
 TEST(Serving, ends_of_unlike_length_are_found) {
-  EXPECT_THAT(flaw(served(), 3, [](plan::RankPlan& rank) { --op_of(rank, OpKind::give, 0).reads.front().count; }), testing::HasSubstr("elements of share 0"));
+  EXPECT_THAT(
+      flaw(served(), 3,
+           [](plan::RankPlan& rank) { --op_of(rank, OpKind::give, 0).reads.front().count; }),
+      testing::HasSubstr("elements of share 0"));
 }
 
 TEST(Serving, parameters_that_are_pulled_twice_are_found) {
-  const auto twice = [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 1).writes.front().first -= 1; };
+  const auto twice = [](plan::RankPlan& rank) {
+    op_of(rank, OpKind::pull, 1).writes.front().first -= 1;
+  };
   EXPECT_THAT(flaw(served(), 2, twice), testing::HasSubstr("twice"));
 }
 
 TEST(Serving, servers_with_unlike_rules_are_found) {
-  EXPECT_THAT(flaw(served(), 4, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 2; }), testing::HasSubstr("another rule"));
+  EXPECT_THAT(flaw(served(), 4, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 2; }),
+              testing::HasSubstr("another rule"));
 }
 
 TEST(Serving, a_rule_for_other_workers_is_found) {
-  EXPECT_THAT(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3, [](plan::RankPlan& rank) { rank.rule->workers = 4; }),
+  EXPECT_THAT(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
+                   [](plan::RankPlan& rank) { rank.rule->workers = 4; }),
               testing::HasSubstr("counts 4 workers"));
 }
 
 TEST(Serving, an_update_of_more_gradients_than_workers_is_found) {
-  EXPECT_THAT(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 4; }),
+  EXPECT_THAT(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
+                   [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 4; }),
               testing::HasSubstr("makes an update of 4 gradients"));
 }
 
 TEST(Serving, a_server_op_on_a_worker_is_found) {
-  EXPECT_THAT(flaw(served(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).kind = OpKind::take; }), testing::HasSubstr("is done by a worker"));
+  EXPECT_THAT(flaw(served(), 0,
+                   [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).kind = OpKind::take; }),
+              testing::HasSubstr("is done by a worker"));
 }
 
 // With a table, of which workers name rows.
 plan::Plan with_table(int workers = 2, int servers = 2) {
   experiment::Experiment e = strategy::small_clicks(workers + servers);
-  for (int server = 0; server < servers; ++server) e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role = topology::Role::parameter_server;
+  for (int server = 0; server < servers; ++server)
+    e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role =
+        topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   return strategy::make_plan(experiment::resolve(e, ".").value()).value();
 }
@@ -127,14 +156,20 @@ TEST(Serving, compensation_is_proved) {
   e.topology.hosts[0].devices[0].role = topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   e.strategy.servers.delay_compensation = 0.5;
-  const base::Problems problems = check(strategy::make_plan(experiment::resolve(e, ".").value()).value());
+  const base::Problems problems =
+      check(strategy::make_plan(experiment::resolve(e, ".").value()).value());
   EXPECT_TRUE(problems.empty()) << base::to_string(problems.front());
 }
 
 TEST(Serving, rows_without_a_list_are_found) {
-  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::rows, 0).bucket = 7; }),
-              testing::HasSubstr("goes by a list of rows that no turn makes"));
-  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pack, 0).reads.back() = op_of(rank, OpKind::pack, 0).reads.front(); }),
+  EXPECT_THAT(
+      flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::rows, 0).bucket = 7; }),
+      testing::HasSubstr("goes by a list of rows that no turn makes"));
+  EXPECT_THAT(flaw(with_table(), 0,
+                   [](plan::RankPlan& rank) {
+                     op_of(rank, OpKind::pack, 0).reads.back() =
+                         op_of(rank, OpKind::pack, 0).reads.front();
+                   }),
               testing::HasSubstr("a buffer of int32"));
 }
 
@@ -154,24 +189,36 @@ TEST(Serving, another_list_than_the_one_that_is_sent_is_found) {
 }
 
 TEST(Serving, rows_that_are_packed_of_another_share_or_not_pushed_are_found) {
-  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_in(rank, "train", OpKind::pack, 0).reads.front().first += 4; }),
+  EXPECT_THAT(flaw(with_table(), 0,
+                   [](plan::RankPlan& rank) {
+                     op_in(rank, "train", OpKind::pack, 0).reads.front().first += 4;
+                   }),
               testing::HasSubstr("packs rows of what is not pulled"));
-  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_in(rank, "train", OpKind::push, 0).reads.front().buffer = rank.buffer("grads"); }),
+  EXPECT_THAT(flaw(with_table(), 0,
+                   [](plan::RankPlan& rank) {
+                     op_in(rank, "train", OpKind::push, 0).reads.front().buffer =
+                         rank.buffer("grads");
+                   }),
               testing::HasSubstr("pushes rows that nobody packs"));
 }
 
 TEST(Serving, rows_of_unlike_length_are_found) {
-  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 2; }), testing::HasSubstr("rows of 2 at most"));
-  EXPECT_THAT(flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 5; }), testing::HasSubstr("a number of whole rows"));
+  EXPECT_THAT(
+      flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 2; }),
+      testing::HasSubstr("rows of 2 at most"));
+  EXPECT_THAT(
+      flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 5; }),
+      testing::HasSubstr("a number of whole rows"));
 }
 
 TEST(Serving, lists_of_unlike_length_are_found) {
-  EXPECT_THAT(flaw(with_table(), 1,
-                   [](plan::RankPlan& rank) {
-                     for (plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program("turn"))].ops)
-                       if (op.kind == OpKind::push && op.bucket == 0) --op.reads.front().count;
-                   }),
-              testing::HasSubstr("rows of 4 at most"));
+  EXPECT_THAT(
+      flaw(with_table(), 1,
+           [](plan::RankPlan& rank) {
+             for (plan::Op& op : rank.programs[static_cast<std::size_t>(rank.program("turn"))].ops)
+               if (op.kind == OpKind::push && op.bucket == 0) --op.reads.front().count;
+           }),
+      testing::HasSubstr("rows of 4 at most"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of ranks that keep but a part of the model: all that the strategy makes are proved, and what is broken in one is found out.
+// Plans of ranks that keep but a part of the model: all that the strategy makes are proved, and
+// what is broken in one is found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -31,13 +32,17 @@ experiment::Experiment any_model_to_shard(int ranks) {
 
 RC_GTEST_PROP(ShardedPlans, of_any_model_are_proved, ()) {
   const int hosts = *rc::gen::inRange(1, 3), devices = *rc::gen::inRange(2, 4);
-  experiment::Experiment e = sharded(any_model_to_shard(hosts * devices), *rc::gen::element(Shard::full, Shard::gradients, Shard::optimizer));
+  experiment::Experiment e =
+      sharded(any_model_to_shard(hosts * devices),
+              *rc::gen::element(Shard::full, Shard::gradients, Shard::optimizer));
   e.topology = tests::drawn_hosts(hosts, devices);
-  e.strategy.fsdp.group = *rc::gen::element(experiment::ShardGroup::world, experiment::ShardGroup::host);
+  e.strategy.fsdp.group =
+      *rc::gen::element(experiment::ShardGroup::world, experiment::ShardGroup::host);
   e.strategy.fsdp.reshard_after_forward = *rc::gen::arbitrary<bool>();
   e.strategy.fsdp.prefetch = *rc::gen::inRange(0, 4);
   e.strategy.bucket_bytes = *rc::gen::element(1, 150, 10'000);
-  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  e.strategy.algorithm =
+      *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   e.training.batch_per_rank = *rc::gen::inRange(2, 9);
   e.training.accumulation_steps = *rc::gen::inRange(1, 4);
   e.training.clip_norm = *rc::gen::element(0.0, 1.0);
@@ -54,7 +59,9 @@ Victim whole(Shard shard, int micro_steps = 1) {
 
 // What keeps a rank's own part of a sum.
 OpTest keeps() {
-  return [](const Op& op) { return op.kind == OpKind::mix && op.writes.front().buffer != op.reads.back().buffer; };
+  return [](const Op& op) {
+    return op.kind == OpKind::mix && op.writes.front().buffer != op.reads.back().buffer;
+  };
 }
 
 bool is_found_out(Victim& victim) {
@@ -64,7 +71,8 @@ bool is_found_out(Victim& victim) {
 
 TEST(BrokenSharding, a_unit_that_is_not_gathered_is_found_out) {
   Victim victim = whole(Shard::full);
-  for (std::size_t rank = 0; rank < 3; ++rank) victim.remove(rank, victim.first(rank, is(OpKind::all_gather)));
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    victim.remove(rank, victim.first(rank, is(OpKind::all_gather)));
   EXPECT_TRUE(is_found_out(victim));
 }
 
@@ -86,14 +94,16 @@ TEST(BrokenSharding, passes_by_another_unit_are_found_out) {
 TEST(BrokenSharding, a_gradient_that_is_not_summed_is_found_out) {
   for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer}) {
     Victim victim = whole(shard);
-    for (std::size_t rank = 0; rank < 3; ++rank) victim.remove(rank, victim.first(rank, is(OpKind::reduce_scatter)));
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      victim.remove(rank, victim.first(rank, is(OpKind::reduce_scatter)));
     EXPECT_TRUE(is_found_out(victim));
   }
 }
 
 TEST(BrokenSharding, a_gradient_that_is_summed_twice_is_found_out) {
   Victim victim = whole(Shard::optimizer);
-  for (std::size_t rank = 0; rank < 3; ++rank) victim.repeat(rank, victim.first(rank, is(OpKind::reduce_scatter)));
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    victim.repeat(rank, victim.first(rank, is(OpKind::reduce_scatter)));
   EXPECT_TRUE(is_found_out(victim));
 }
 
@@ -128,7 +138,8 @@ TEST(BrokenSharding, a_part_that_is_not_updated_or_twice_is_found_out) {
 
 TEST(BrokenSharding, parameters_that_are_not_handed_on_after_the_update_are_found_out) {
   Victim victim = whole(Shard::optimizer);
-  for (std::size_t rank = 0; rank < 3; ++rank) victim.remove(rank, victim.find(rank, is(OpKind::all_gather)).back());
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    victim.remove(rank, victim.find(rank, is(OpKind::all_gather)).back());
   EXPECT_TRUE(is_found_out(victim));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans in which things are put aside: all that strategies make are proved, and what is broken in one is found out.
+// Plans in which things are put aside: all that strategies make are proved, and what is broken in
+// one is found out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -29,9 +30,12 @@ Experiment any_model_to_swap(int ranks) {
 RC_GTEST_PROP(Swapping, of_any_model_by_any_strategy_is_proved_and_reads_back, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
   Experiment e = any_model_to_swap(ranks);
-  e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::local_sgd, StrategyKind::gossip,
-                                      StrategyKind::tensor_parallel, StrategyKind::pipeline, StrategyKind::data_parallel);
-  e.strategy.fsdp.shard = *rc::gen::element(experiment::Shard::full, experiment::Shard::gradients, experiment::Shard::optimizer);
+  e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp,
+                                      StrategyKind::local_sgd, StrategyKind::gossip,
+                                      StrategyKind::tensor_parallel, StrategyKind::pipeline,
+                                      StrategyKind::data_parallel);
+  e.strategy.fsdp.shard = *rc::gen::element(experiment::Shard::full, experiment::Shard::gradients,
+                                            experiment::Shard::optimizer);
   e.strategy.bucket_bytes = *rc::gen::element(100.0, 1000.0, 1e9);
   e.training.accumulation_steps = e.strategy.kind == StrategyKind::data_parallel ? 1 : ranks;
   e.training.recompute_segments = *rc::gen::inRange(0, 5);
@@ -43,7 +47,8 @@ RC_GTEST_PROP(Swapping, of_any_model_by_any_strategy_is_proved_and_reads_back, (
   for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
     const Report report = examine(plan.value());
     RC_ASSERT(base::to_string(report.problems()) == "");
-    RC_ASSERT(std::find(report.proofs.begin(), report.proofs.end(), Proof::swapping) != report.proofs.end());
+    RC_ASSERT(std::find(report.proofs.begin(), report.proofs.end(), Proof::swapping) !=
+              report.proofs.end());
   }
   const std::string text = plan::to_text(strategy::coarse_plan(resolved).value());
   RC_ASSERT(plan::to_text(plan::parse(text).value()) == text);
@@ -55,7 +60,8 @@ Experiment chain() {
   Experiment e = strategy::small(1);
   e.strategy.kind = StrategyKind::one_device;
   e.model.layers.clear();
-  for (int i = 0; i < 5; ++i) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 6}, {LayerKind::tanh, 0}});
+  for (int i = 0; i < 5; ++i)
+    e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 6}, {LayerKind::tanh, 0}});
   e.model.layers.push_back({LayerKind::linear, 0});
   e.training.accumulation_steps = 2;
   e.training.optimizer.kind = experiment::OptimizerKind::adam;
@@ -71,26 +77,39 @@ std::set<Proof> found_in_swapping(const std::function<void(Victim&)>& breaks) {
 }
 
 void waits_for_no_copy(Victim& victim, const std::string& token) {
-  std::erase_if(victim.op(0, token).after, [&](const plan::Dependency& d) { return victim.ranks[0].lanes[d.lane.index()].kind == plan::LaneKind::copy; });
+  std::erase_if(victim.op(0, token).after, [&](const plan::Dependency& d) {
+    return victim.ranks[0].lanes[d.lane.index()].kind == plan::LaneKind::copy;
+  });
 }
 
 TEST(Swapping, of_outputs_that_is_broken_is_found_out) {
-  // Nobody waits for what is to come back. Its layer after it in the forward pass asked for it first.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { waits_for_no_copy(v, "W.s2.m0"); }), Contains(Proof::races));
+  // Nobody waits for what is to come back. Its layer after it in the forward pass asked for it
+  // first.
+  EXPECT_THAT(found_in_swapping([](Victim& v) { waits_for_no_copy(v, "W.s2.m0"); }),
+              Contains(Proof::races));
   // Taken away before it was made.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s0.m0").after = {}; }), Contains(Proof::races));
+  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s0.m0").after = {}; }),
+              Contains(Proof::races));
   // What was put aside in another micro-step, or of another layer.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("OUT.s1.m1"))); }), Contains(Proof::swapping));
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "IN.s1.m0").reads = v.op(0, "IN.s0.m0").reads; }), Contains(Proof::swapping));
+  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("OUT.s1.m1"))); }),
+              Contains(Proof::swapping));
+  EXPECT_THAT(
+      found_in_swapping([](Victim& v) { v.op(0, "IN.s1.m0").reads = v.op(0, "IN.s0.m0").reads; }),
+      Contains(Proof::swapping));
   // Into another's place, which is still asked for.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "IN.s1.m0").writes = v.op(0, "IN.s2.m0").writes; }), Contains(Proof::swapping));
+  EXPECT_THAT(
+      found_in_swapping([](Victim& v) { v.op(0, "IN.s1.m0").writes = v.op(0, "IN.s2.m0").writes; }),
+      Contains(Proof::swapping));
 }
 
 TEST(Swapping, of_moments_that_is_broken_is_found_out) {
-  EXPECT_THAT(found_in_swapping([](Victim& v) { waits_for_no_copy(v, "UPD.s3"); }), Contains(Proof::races));
+  EXPECT_THAT(found_in_swapping([](Victim& v) { waits_for_no_copy(v, "UPD.s3"); }),
+              Contains(Proof::races));
   // They are not put back, or are not brought.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("OUT.s3"))); }), Contains(Proof::swapping));
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("IN.s1"))); }), Contains(Proof::swapping));
+  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("OUT.s3"))); }),
+              Contains(Proof::swapping));
+  EXPECT_THAT(found_in_swapping([](Victim& v) { v.remove(0, v.first(0, is("IN.s1"))); }),
+              Contains(Proof::swapping));
   // Those of another layer, which has its own besides.
   EXPECT_THAT(found_in_swapping([](Victim& v) {
                 v.op(0, "IN.s3").reads = v.op(0, "IN.s2").reads;
@@ -98,14 +117,22 @@ TEST(Swapping, of_moments_that_is_broken_is_found_out) {
               }),
               Contains(Proof::swapping));
   // Put back before they are updated.
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s3").after = {}; }), Contains(Proof::races));
+  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s3").after = {}; }),
+              Contains(Proof::races));
 }
 
 TEST(Swapping, that_copies_what_is_no_copy_is_found_out) {
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").writes.front().count -= 1; }), Contains(Proof::structure));
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").kind = OpKind::swap_in; }), Contains(Proof::structure));
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "F.s1.m0").reads.front() = v.op(0, "OUT.s1.m0").writes.front(); }), Contains(Proof::structure));
-  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").lane = v.op(0, "F.s1.m0").lane; }), Contains(Proof::structure));
+  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").writes.front().count -= 1; }),
+              Contains(Proof::structure));
+  EXPECT_THAT(found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").kind = OpKind::swap_in; }),
+              Contains(Proof::structure));
+  EXPECT_THAT(found_in_swapping([](Victim& v) {
+                v.op(0, "F.s1.m0").reads.front() = v.op(0, "OUT.s1.m0").writes.front();
+              }),
+              Contains(Proof::structure));
+  EXPECT_THAT(
+      found_in_swapping([](Victim& v) { v.op(0, "OUT.s1.m0").lane = v.op(0, "F.s1.m0").lane; }),
+      Contains(Proof::structure));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans with synchronised batch normalisation are proved; one that normalises by less than the sums over all ranks is not.
+// Plans with synchronised batch normalisation are proved; one that normalises by less than the sums
+// over all ranks is not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -15,7 +16,8 @@ using plan::OpKind;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Batch normalisations at segments 1 and 3; gradients in buckets, then AR.b? of segment 1 forward and backward, then of segment 3.
+// Batch normalisations at segments 1 and 3; gradients in buckets, then AR.b? of segment 1 forward
+// and backward, then of segment 3.
 experiment::Experiment normalised(int ranks) {
   using model::LayerKind;
   auto e = strategy::small(ranks);
@@ -25,10 +27,12 @@ experiment::Experiment normalised(int ranks) {
   return strategy::synchronised(e);
 }
 
-plan::Access& access_of(Victim& victim, std::size_t rank, const std::string& token, const std::string& buffer) {
+plan::Access& access_of(Victim& victim, std::size_t rank, const std::string& token,
+                        const std::string& buffer) {
   const plan::BufferId id = victim.ranks[rank].buffer(buffer);
   auto& reads = victim.op(rank, token).reads;
-  return *std::find_if(reads.begin(), reads.end(), [&](const plan::Access& access) { return access.buffer == id; });
+  return *std::find_if(reads.begin(), reads.end(),
+                       [&](const plan::Access& access) { return access.buffer == id; });
 }
 
 experiment::Experiment any_synchronised() {
@@ -36,8 +40,10 @@ experiment::Experiment any_synchronised() {
   experiment::Experiment e = any_experiment(2 + plan::any_count(3));
   e.strategy.average = experiment::Average::gradients;
   e.strategy.kind = any_bool() ? experiment::StrategyKind::ddp : experiment::StrategyKind::mirrored;
-  e.model.layers.insert(e.model.layers.end() - 1, {{LayerKind::linear, 3}, {LayerKind::batch_norm, 0}});
-  if (data::owns_columns(e.data.sharding)) return strategy::synchronised(e);  // its first layer is linear
+  e.model.layers.insert(e.model.layers.end() - 1,
+                        {{LayerKind::linear, 3}, {LayerKind::batch_norm, 0}});
+  if (data::owns_columns(e.data.sharding))
+    return strategy::synchronised(e);  // its first layer is linear
   if (any_bool()) e.model.layers.insert(e.model.layers.begin(), {LayerKind::batch_norm, 0});
   return strategy::synchronised(e);
 }
@@ -50,7 +56,8 @@ RC_GTEST_PROP(SynchronisedPlans, are_proved_coarse_and_expanded, ()) {
 }
 
 RC_GTEST_PROP(SynchronisedPlans, survive_the_round_trip_through_text, ()) {
-  const std::string text = plan::to_text(strategy::make_plan(strategy::resolved(any_synchronised())).value());
+  const std::string text =
+      plan::to_text(strategy::make_plan(strategy::resolved(any_synchronised())).value());
   const auto read = plan::parse(text);
   RC_ASSERT(read.has_value());
   RC_ASSERT(plan::to_text(*read) == text);
@@ -59,7 +66,9 @@ RC_GTEST_PROP(SynchronisedPlans, survive_the_round_trip_through_text, ()) {
 // Whether an op sums what batch normalisation needs.
 OpTest sums_statistics(const Victim& victim, std::size_t rank) {
   return [&victim, rank](const Op& op) {
-    return is_all_reduce(op) && victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.find("sums.s") != std::string::npos;
+    return is_all_reduce(op) &&
+           victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.find("sums.s") !=
+               std::string::npos;
   };
 }
 
@@ -68,7 +77,8 @@ RC_GTEST_PROP(SynchronisedPlans, of_which_all_forget_a_sum_have_no_meaning, ()) 
   Victim victim = coarse(any_synchronised());
   const auto all = victim.find(0, sums_statistics(victim, 0));
   const auto at = static_cast<std::size_t>(plan::any_count(static_cast<int>(all.size()) - 1));
-  for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank) victim.remove(rank, victim.find(rank, sums_statistics(victim, rank)).at(at));
+  for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
+    victim.remove(rank, victim.find(rank, sums_statistics(victim, rank)).at(at));
   if (any_bool()) victim = victim.expanded(any_algorithm());
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
@@ -87,7 +97,8 @@ TEST(Synchronised, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
   e.training.accumulation_steps = 3;
   e.data.train_samples = 27 * 9 + 10;  // a tail of 4, 3 and 3
   EXPECT_EQ(first_finding(coarse(e)), "");
-  for (const auto algorithm : collective::kAlgorithms) EXPECT_EQ(first_finding(coarse(e).expanded(algorithm)), "") << base::name_of(algorithm);
+  for (const auto algorithm : collective::kAlgorithms)
+    EXPECT_EQ(first_finding(coarse(e).expanded(algorithm)), "") << base::name_of(algorithm);
   e = normalised(12);
   e.training.batch_per_rank = 2;  // a tail of 10
   EXPECT_EQ(first_finding(coarse(e)), "");
@@ -108,7 +119,8 @@ TEST(Synchronised, a_pass_that_reads_other_sums_has_no_meaning) {
   Victim victim = coarse(normalised(2));
   victim.op(1, "F.s1.m0").reads.pop_back();
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("F.s1.m0"), HasSubstr("does not read sums.s1[0:13]")));
+  EXPECT_THAT(first_finding(victim),
+              AllOf(HasSubstr("F.s1.m0"), HasSubstr("does not read sums.s1[0:13]")));
 
   victim = coarse(normalised(2));
   access_of(victim, 0, "W.s3.m0", "sums.s3").count = 8;
@@ -118,9 +130,11 @@ TEST(Synchronised, a_pass_that_reads_other_sums_has_no_meaning) {
 TEST(Synchronised, a_gradient_that_is_handed_on_without_the_sums_has_no_meaning) {
   Victim victim = coarse(normalised(2));
   const plan::BufferId sums = victim.ranks[0].buffer("gradient_sums.s3");
-  std::erase_if(victim.op(0, "B.s3.m0").reads, [&](const plan::Access& access) { return access.buffer == sums; });
+  std::erase_if(victim.op(0, "B.s3.m0").reads,
+                [&](const plan::Access& access) { return access.buffer == sums; });
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
-  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("B.s3.m0"), HasSubstr("reads no sums of gradients")));
+  EXPECT_THAT(first_finding(victim),
+              AllOf(HasSubstr("B.s3.m0"), HasSubstr("reads no sums of gradients")));
 }
 
 // Ranks 0 and 1, and ranks 2 and 3, add up among themselves.
@@ -137,7 +151,8 @@ TEST(Synchronised, sums_over_a_part_of_the_ranks_have_no_meaning) {
         if (op.group == 1) op.group = half;
   }
   EXPECT_TRUE(failed(victim).contains(Proof::meaning));
-  EXPECT_THAT(first_finding(victim), HasSubstr("summed over a group without some ranks that normalise by it"));
+  EXPECT_THAT(first_finding(victim),
+              HasSubstr("summed over a group without some ranks that normalise by it"));
 }
 
 TEST(Synchronised, sums_of_another_micro_step_have_no_meaning) {
@@ -153,10 +168,12 @@ TEST(Synchronised, a_rank_without_samples_that_adds_no_zeros_has_no_meaning) {
   auto e = normalised(12);
   e.training.batch_per_rank = 2;
   Victim victim = coarse(e);
-  auto& tail = victim.ranks[11].programs[static_cast<std::size_t>(victim.ranks[11].program("tail"))].ops;
+  auto& tail =
+      victim.ranks[11].programs[static_cast<std::size_t>(victim.ranks[11].program("tail"))].ops;
   const plan::BufferId sums = victim.ranks[11].buffer("gradient_sums.s1");
   for (Op& op : tail)
-    if (op.kind == OpKind::zero) std::erase_if(op.writes, [&](const plan::Access& access) { return access.buffer == sums; });
+    if (op.kind == OpKind::zero)
+      std::erase_if(op.writes, [&](const plan::Access& access) { return access.buffer == sums; });
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
   EXPECT_THAT(first_finding(victim), HasSubstr("hold 11 of 12 members"));
 }
@@ -169,17 +186,22 @@ TEST(Synchronised, a_pass_that_does_not_wait_for_its_sums_is_a_race) {
   }
 }
 
-// Peers may still read in place what the micro-step before summed. A layer that hands on a gradient, and the sum of gradients at the end of a
-// step, would keep them together; a first layer has neither between its micro-steps.
+// Peers may still read in place what the micro-step before summed. A layer that hands on a
+// gradient, and the sum of gradients at the end of a step, would keep them together; a first layer
+// has neither between its micro-steps.
 TEST(Synchronised, sums_that_are_overwritten_while_peers_read_are_a_race) {
   auto e = normalised(3);
-  e.model.layers = {{.kind = model::LayerKind::batch_norm, .synchronised = true}, {model::LayerKind::linear, 0}};
+  e.model.layers = {{.kind = model::LayerKind::batch_norm, .synchronised = true},
+                    {model::LayerKind::linear, 0}};
   e.training.accumulation_steps = 2;
-  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::star}) {
+  for (const auto algorithm :
+       {collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::star}) {
     Victim victim = coarse(e).expanded(algorithm);
     EXPECT_EQ(failed(victim), ProofSet{}) << base::name_of(algorithm);
     for (std::size_t rank = 0; rank < 3; ++rank)
-      std::erase_if(victim.op(rank, "STAT.s0.m1").after, [&](const auto& wait) { return victim.ranks[rank].lanes[wait.lane.index()].group == 1; });
+      std::erase_if(victim.op(rank, "STAT.s0.m1").after, [&](const auto& wait) {
+        return victim.ranks[rank].lanes[wait.lane.index()].group == 1;
+      });
     EXPECT_EQ(failed(victim), ProofSet{Proof::races}) << base::name_of(algorithm);
   }
 }

@@ -28,7 +28,8 @@ experiment::Resolved on(const Torus& torus, std::int64_t elements_per_chunk) {
 
 class TorusOfTpus : public testing::TestWithParam<Torus> {};
 
-// a columns, b rows: 2 (a - 1)/a S + 2 (b - 1)/b S/a from every rank, in 2 (a - 1) + 2 (b - 1) rounds; S divides evenly here.
+// a columns, b rows: 2 (a - 1)/a S + 2 (b - 1)/b S/a from every rank, in 2 (a - 1) + 2 (b - 1)
+// rounds; S divides evenly here.
 TEST_P(TorusOfTpus, is_proved_and_sends_what_the_formula_says) {
   const Torus& t = GetParam();
   const auto r = on(t, 8);
@@ -37,16 +38,21 @@ TEST_P(TorusOfTpus, is_proved_and_sends_what_the_formula_says) {
   const std::int64_t a = t.columns, b = t.rows, s = 4 * r.model.elements;
   ASSERT_EQ(s % (a * b), 0);
   const ProgramTraffic& train = report.traffic.at(0);
-  for (std::int32_t rank = 0; rank < a * b; ++rank) EXPECT_EQ(train.bytes_from(rank), 2 * (a - 1) * s / a + 2 * (b - 1) * (s / a) / b) << rank;
+  for (std::int32_t rank = 0; rank < a * b; ++rank)
+    EXPECT_EQ(train.bytes_from(rank), 2 * (a - 1) * s / a + 2 * (b - 1) * (s / a) / b) << rank;
   EXPECT_EQ(train.rounds, 2 * (a - 1) + 2 * (b - 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Drawn, TorusOfTpus,
-                         testing::Values(Torus{1, 1, 1, 1}, Torus{1, 2, 1, 2}, Torus{1, 3, 1, 3}, Torus{1, 4, 2, 2}, Torus{1, 5, 1, 5}, Torus{1, 6, 2, 3},
-                                         Torus{1, 7, 1, 7}, Torus{1, 8, 2, 4}, Torus{1, 9, 3, 3}, Torus{1, 16, 4, 4}, Torus{2, 4, 2, 4}, Torus{4, 2, 4, 2},
+                         testing::Values(Torus{1, 1, 1, 1}, Torus{1, 2, 1, 2}, Torus{1, 3, 1, 3},
+                                         Torus{1, 4, 2, 2}, Torus{1, 5, 1, 5}, Torus{1, 6, 2, 3},
+                                         Torus{1, 7, 1, 7}, Torus{1, 8, 2, 4}, Torus{1, 9, 3, 3},
+                                         Torus{1, 16, 4, 4}, Torus{2, 4, 2, 4}, Torus{4, 2, 4, 2},
                                          Torus{3, 1, 3, 1}),
                          [](const auto& row) {
-                           return std::to_string(row.param.rows) + "x" + std::to_string(row.param.columns) + "_on_" + std::to_string(row.param.hosts);
+                           return std::to_string(row.param.rows) + "x" +
+                                  std::to_string(row.param.columns) + "_on_" +
+                                  std::to_string(row.param.hosts);
                          });
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans by feature columns are proved; one whose ranks go on with less than the sum over all columns, or learn from less than all rows, is not.
+// Plans by feature columns are proved; one whose ranks go on with less than the sum over all
+// columns, or learn from less than all rows, is not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -28,9 +29,15 @@ experiment::Experiment any_vertical() {
   e.strategy.average = experiment::Average::gradients;
   e.strategy.kind = any_bool() ? experiment::StrategyKind::ddp : experiment::StrategyKind::mirrored;
   e.data.kind = data::DataKind::blobs;
-  std::erase_if(e.model.layers, [](const model::LayerSpec& layer) { return layer.kind != model::LayerKind::linear && layer.kind != model::LayerKind::tanh; });
-  while (e.model.layers.front().kind != model::LayerKind::linear) e.model.layers.erase(e.model.layers.begin());
-  if (any_bool()) e.model.layers.insert(e.model.layers.begin(), {{model::LayerKind::linear, 3}, {.kind = model::LayerKind::batch_norm, .synchronised = true}});
+  std::erase_if(e.model.layers, [](const model::LayerSpec& layer) {
+    return layer.kind != model::LayerKind::linear && layer.kind != model::LayerKind::tanh;
+  });
+  while (e.model.layers.front().kind != model::LayerKind::linear)
+    e.model.layers.erase(e.model.layers.begin());
+  if (any_bool())
+    e.model.layers.insert(e.model.layers.begin(),
+                          {{model::LayerKind::linear, 3},
+                           {.kind = model::LayerKind::batch_norm, .synchronised = true}});
   e.data.sharding.kind = data::ShardingKind::vertical;
   return e;
 }
@@ -43,7 +50,8 @@ RC_GTEST_PROP(VerticalPlans, are_proved_coarse_and_expanded, ()) {
 }
 
 RC_GTEST_PROP(VerticalPlans, survive_the_round_trip_through_text, ()) {
-  const std::string text = plan::to_text(strategy::make_plan(strategy::resolved(any_vertical())).value());
+  const std::string text =
+      plan::to_text(strategy::make_plan(strategy::resolved(any_vertical())).value());
   const auto read = plan::parse(text);
   RC_ASSERT(read.has_value());
   RC_ASSERT(plan::to_text(*read) == text);
@@ -52,10 +60,13 @@ RC_GTEST_PROP(VerticalPlans, survive_the_round_trip_through_text, ()) {
 // Any exchange of rows, of any micro-step.
 RC_GTEST_PROP(VerticalPlans, of_which_all_forget_to_exchange_rows_have_no_meaning, ()) {
   Victim victim = coarse(any_vertical());
-  const OpTest exchanges = [](const Op& op) { return op.kind == OpKind::reduce_scatter || op.kind == OpKind::all_gather; };
+  const OpTest exchanges = [](const Op& op) {
+    return op.kind == OpKind::reduce_scatter || op.kind == OpKind::all_gather;
+  };
   const auto all = victim.find(0, exchanges);
   const auto at = static_cast<std::size_t>(plan::any_count(static_cast<int>(all.size()) - 1));
-  for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank) victim.remove(rank, victim.find(rank, exchanges).at(at));
+  for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
+    victim.remove(rank, victim.find(rank, exchanges).at(at));
   if (any_bool()) victim = victim.expanded(any_algorithm());
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
@@ -69,9 +80,11 @@ RC_GTEST_PROP(VerticalPlans, in_which_a_rank_forgets_its_columns_have_no_meaning
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(VerticalPlans, in_which_a_rank_hands_out_no_gradients_of_its_rows_have_no_meaning, ()) {
+RC_GTEST_PROP(VerticalPlans, in_which_a_rank_hands_out_no_gradients_of_its_rows_have_no_meaning,
+              ()) {
   Victim victim = coarse(any_vertical());
-  const auto place = any_place(victim, [](const Op& op) { return op.kind == OpKind::backward_input && op.segment == 0; });
+  const auto place = any_place(
+      victim, [](const Op& op) { return op.kind == OpKind::backward_input && op.segment == 0; });
   victim.remove(place->rank, place->op);
   if (any_bool()) victim = victim.expanded(any_algorithm());
   RC_ASSERT(failed(victim).contains(Proof::meaning));
@@ -97,7 +110,8 @@ TEST(VerticalPlan, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
   e.training.accumulation_steps = 3;
   e.data.train_samples = 27 * 9 + 10;  // a tail of 4, 3 and 3
   EXPECT_EQ(first_finding(coarse(e)), "");
-  for (const auto algorithm : collective::kAlgorithms) EXPECT_EQ(first_finding(coarse(e).expanded(algorithm)), "") << base::name_of(algorithm);
+  for (const auto algorithm : collective::kAlgorithms)
+    EXPECT_EQ(first_finding(coarse(e).expanded(algorithm)), "") << base::name_of(algorithm);
   e = vertical(12);
   e.data.features = 12;
   e.training.batch_per_rank = 2;  // a tail of 10: two ranks have none
@@ -108,20 +122,24 @@ TEST(VerticalPlan, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
 TEST(VerticalPlan, that_goes_on_with_its_own_columns_has_no_meaning) {
   Victim victim = coarse(vertical(2));
   for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("RS.b1")));
-  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("F.s0.m0"), HasSubstr("reads the products of its own columns alone")));
+  EXPECT_THAT(
+      first_finding(victim),
+      AllOf(HasSubstr("F.s0.m0"), HasSubstr("reads the products of its own columns alone")));
 }
 
 TEST(VerticalPlan, that_learns_from_its_own_rows_alone_has_no_meaning) {
   Victim victim = coarse(vertical(2));
   for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("AG.b2")));
-  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("W.s0.m0"), HasSubstr("reads the gradients of its own rows alone")));
+  EXPECT_THAT(first_finding(victim),
+              AllOf(HasSubstr("W.s0.m0"), HasSubstr("reads the gradients of its own rows alone")));
 }
 
 // What is read is not the rank's part of the sum, though that is there.
 TEST(VerticalPlan, that_reads_other_rows_has_no_meaning) {
   Victim victim = coarse(vertical(3));
   victim.op(1, "F.s0.m0").reads.front().first -= 6;
-  EXPECT_THAT(first_finding(victim), AllOf(HasSubstr("F.s0.m0"), HasSubstr("does not read pre.s0[48:96]")));
+  EXPECT_THAT(first_finding(victim),
+              AllOf(HasSubstr("F.s0.m0"), HasSubstr("does not read pre.s0[48:96]")));
 }
 
 // Rows of 6 numbers: chunks that cut them give no rank its rows.

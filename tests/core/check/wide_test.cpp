@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A wide layer reads the sample again when all others have done with it: what is loaded next must wait for that too.
+// A wide layer reads the sample again when all others have done with it: what is loaded next must
+// wait for that too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +30,9 @@ std::int32_t computed_with(Victim& victim, const std::string& token) {
 }
 
 // The second micro-step's load.
-void load_after(Victim& victim, const std::string& token) { victim.op(0, "LOAD.m1").after = {{plan::LaneId(1), computed_with(victim, token), 0}}; }
+void load_after(Victim& victim, const std::string& token) {
+  victim.op(0, "LOAD.m1").after = {{plan::LaneId(1), computed_with(victim, token), 0}};
+}
 
 TEST(Wide, sound_plans_are_proved) {
   for (const int ranks : {1, 2, 3}) {
@@ -44,17 +47,22 @@ TEST(Wide, reads_the_sample_and_the_logits) {
   Victim victim = coarse(strategy::small_wide_and_deep(2));
   const auto names = [&](const std::vector<plan::Access>& accesses) {
     std::vector<std::string> list;
-    for (const plan::Access& access : accesses) list.push_back(victim.ranks[0].buffers[access.buffer.index()].name);
+    for (const plan::Access& access : accesses)
+      list.push_back(victim.ranks[0].buffers[access.buffer.index()].name);
     return list;
   };
-  EXPECT_THAT(names(victim.op(0, "F.s3.m0").reads), testing::ElementsAre("act.s2", "input", "params"));
+  EXPECT_THAT(names(victim.op(0, "F.s3.m0").reads),
+              testing::ElementsAre("act.s2", "input", "params"));
   EXPECT_THAT(names(victim.op(0, "W.s3.m0").reads), testing::ElementsAre("input", "grad.s3"));
   EXPECT_THAT(names(victim.op(0, "B.s3.m0").reads), testing::ElementsAre("grad.s3"));
 }
 
 void forget_reading(Victim& victim, const std::string& token, const std::string& buffer) {
   const plan::BufferId id = victim.ranks[0].buffer(buffer);
-  ASSERT_EQ(std::erase_if(victim.op(0, token).reads, [&](const plan::Access& access) { return access.buffer == id; }), 1u) << token;
+  ASSERT_EQ(std::erase_if(victim.op(0, token).reads,
+                          [&](const plan::Access& access) { return access.buffer == id; }),
+            1u)
+      << token;
 }
 
 // In which no op but `reader`, after that of the first segment, reads what is loaded.
@@ -67,7 +75,8 @@ Victim with_last_reader(const std::string& reader) {
 }
 
 TEST(Wide, a_sample_that_is_overwritten_before_it_is_looked_up_is_a_race) {
-  for (const auto& [reader, before] : {std::pair("F.s3.m0", "F.s2.m0"), std::pair("W.s3.m0", "B.s3.m0")}) {
+  for (const auto& [reader, before] :
+       {std::pair("F.s3.m0", "F.s2.m0"), std::pair("W.s3.m0", "B.s3.m0")}) {
     Victim victim = with_last_reader(reader);
     load_after(victim, reader);
     EXPECT_EQ(first_finding(victim), "");

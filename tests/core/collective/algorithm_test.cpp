@@ -16,10 +16,12 @@ class AllReduce : public testing::TestWithParam<Algorithm> {
  protected:
   void expect_proved(const Method& method, int members, std::int64_t elements) {
     const check::Report report = check::examine(one_bucket_expanded(method, members, elements));
-    EXPECT_EQ(base::to_string(report.problems()), "") << members << " members, " << elements << " elements";
+    EXPECT_EQ(base::to_string(report.problems()), "")
+        << members << " members, " << elements << " elements";
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, AllReduce, testing::ValuesIn(kAlgorithms), [](const auto& row) { return std::string(base::name_of(row.param)); });
+INSTANTIATE_TEST_SUITE_P(All, AllReduce, testing::ValuesIn(kAlgorithms),
+                         [](const auto& row) { return std::string(base::name_of(row.param)); });
 
 TEST(Algorithm, parts_cover_everything_once_and_differ_by_one_at_most) {
   for (const std::int64_t elements : {0, 1, 5, 6, 7, 100})
@@ -35,10 +37,13 @@ TEST(Algorithm, parts_cover_everything_once_and_differ_by_one_at_most) {
     }
 }
 
-TEST(Algorithm, all_but_the_automatic_one_are_listed_here) { EXPECT_EQ(std::size(kAlgorithms) + 1, std::size(base::Names<Algorithm>::table)); }
+TEST(Algorithm, all_but_the_automatic_one_are_listed_here) {
+  EXPECT_EQ(std::size(kAlgorithms) + 1, std::size(base::Names<Algorithm>::table));
+}
 
 TEST_P(AllReduce, of_one_member_does_nothing) {
-  for (const Round& round : program(Collective::all_reduce, GetParam(), formation(1), 0, 0)) EXPECT_TRUE(round.empty());
+  for (const Round& round : program(Collective::all_reduce, GetParam(), formation(1), 0, 0))
+    EXPECT_TRUE(round.empty());
 }
 
 TEST_P(AllReduce, has_as_many_rounds_for_every_member) {
@@ -50,7 +55,8 @@ TEST_P(AllReduce, has_as_many_rounds_for_every_member) {
 
 TEST_P(AllReduce, is_proved_for_1_to_32_members_and_sizes_that_do_not_divide) {
   for (int n = 1; n <= 32; ++n)
-    for (const std::int64_t elements : {0, 1, n - 1, n, 3 * n + 2}) expect_proved(GetParam(), n, elements);
+    for (const std::int64_t elements : {0, 1, n - 1, n, 3 * n + 2})
+      expect_proved(GetParam(), n, elements);
 }
 
 TEST_P(AllReduce, is_proved_for_48_and_64_members) {
@@ -58,12 +64,15 @@ TEST_P(AllReduce, is_proved_for_48_and_64_members) {
 }
 
 TEST_P(AllReduce, is_proved_over_hosts) {
-  for (const auto& [hosts, devices] : {std::pair{2, 2}, {2, 3}, {3, 2}, {4, 2}, {3, 3}, {1, 5}, {5, 1}, {8, 4}})
-    for (const std::int64_t elements : {0, 1, 7, 101}) expect_proved(on_hosts(GetParam(), hosts, devices), hosts * devices, elements);
+  for (const auto& [hosts, devices] :
+       {std::pair{2, 2}, {2, 3}, {3, 2}, {4, 2}, {3, 3}, {1, 5}, {5, 1}, {8, 4}})
+    for (const std::int64_t elements : {0, 1, 7, 101})
+      expect_proved(on_hosts(GetParam(), hosts, devices), hosts * devices, elements);
 }
 
 TEST_P(AllReduce, is_proved_over_hosts_that_differ_and_mingle) {
-  for (const std::vector<int>& hosts : {std::vector{0, 0, 0, 1}, {0, 1, 0, 1}, {2, 0, 1, 1, 0}, {0, 1, 1, 1, 1, 2}}) {
+  for (const std::vector<int>& hosts :
+       {std::vector{0, 0, 0, 1}, {0, 1, 0, 1}, {2, 0, 1, 1, 0}, {0, 1, 1, 1, 1, 2}}) {
     Method method(GetParam());
     method.hosts = hosts;
     const Formation stands = formation(hosts);
@@ -104,12 +113,15 @@ TEST(Algorithm, segments_work_at_once) {
 TEST(Algorithm, ring_and_torus_talk_to_their_neighbours_only) {
   for (int position = 0; position < 5; ++position)
     for (const Round& round : ring(formation(5), position))
-      for (const Step& step : round) EXPECT_EQ(step.peer, (position + (step.kind == StepKind::send ? 1 : 4)) % 5);
+      for (const Step& step : round)
+        EXPECT_EQ(step.peer, (position + (step.kind == StepKind::send ? 1 : 4)) % 5);
   for (int position = 0; position < 12; ++position)
     for (const Round& round : torus(formation({0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}), position))
       for (const Step& step : round) {
-        const int rows = std::abs(step.peer / 4 - position / 4), columns = std::abs(step.peer % 4 - position % 4);
-        EXPECT_TRUE((rows == 0 && (columns == 1 || columns == 3)) || (columns == 0 && (rows == 1 || rows == 2)));
+        const int rows = std::abs(step.peer / 4 - position / 4),
+                  columns = std::abs(step.peer % 4 - position % 4);
+        EXPECT_TRUE((rows == 0 && (columns == 1 || columns == 3)) ||
+                    (columns == 0 && (rows == 1 || rows == 2)));
       }
 }
 
@@ -128,12 +140,14 @@ TEST(Algorithm, no_member_is_an_inner_node_of_both_trees_but_one_end_of_an_odd_g
 }
 
 TEST(Algorithm, only_sharded_hierarchical_asks_for_equal_hosts) {
-  for (const Algorithm algorithm : kAlgorithms) EXPECT_EQ(fits(algorithm, formation({0, 0, 1})), algorithm != Algorithm::sharded_hierarchical);
+  for (const Algorithm algorithm : kAlgorithms)
+    EXPECT_EQ(fits(algorithm, formation({0, 0, 1})), algorithm != Algorithm::sharded_hierarchical);
 }
 
 // Nobody then has a sum, which is no all-reduce to any checker.
 TEST(Algorithm, sharded_hierarchical_has_no_rounds_on_unequal_hosts) {
-  for (int position = 0; position < 3; ++position) EXPECT_TRUE(sharded_hierarchical(formation({0, 0, 1}), position).empty());
+  for (int position = 0; position < 3; ++position)
+    EXPECT_TRUE(sharded_hierarchical(formation({0, 0, 1}), position).empty());
 }
 
 TEST(Formation, the_grid_is_nearest_to_a_square_or_has_a_host_in_a_row) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bytes and rounds of every all-reduce, by the formulas of its source. S: bytes of the buffer, c: bytes of a chunk.
+// Bytes and rounds of every all-reduce, by the formulas of its source. S: bytes of the buffer, c:
+// bytes of a chunk.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -20,8 +21,11 @@ struct Case {
   std::int64_t elements = 0;
   int n() const { return hosts * devices; }
   std::int64_t whole() const { return kElementBytes * elements; }
-  // Bytes of chunk `chunk` (counted around) of `chunks`; of `width` chunks from the piece that begins at `first`.
-  std::int64_t c(int chunks, int chunk) const { return kElementBytes * part(elements, chunks, (chunk % chunks + chunks) % chunks).second; }
+  // Bytes of chunk `chunk` (counted around) of `chunks`; of `width` chunks from the piece that
+  // begins at `first`.
+  std::int64_t c(int chunks, int chunk) const {
+    return kElementBytes * part(elements, chunks, (chunk % chunks + chunks) % chunks).second;
+  }
   std::int64_t piece(int chunks, int first, int width) const {
     std::int64_t bytes = 0;
     for (int i = 0; i < width; ++i) bytes += c(chunks, first + i);
@@ -46,8 +50,9 @@ std::int64_t binary_tree_bytes(const Case& k, int rank) {
   return (children + (rank == 0 ? 0 : 1)) * k.whole();
 }
 
-// Two trees with half of the buffer each. In the first, position p hangs on p with its lowest bit b moved up to 2 b, where that
-// is in the group, else on p - b; the second is the first seen from position n - 1 - p, or p - 1 where n is odd.
+// Two trees with half of the buffer each. In the first, position p hangs on p with its lowest bit b
+// moved up to 2 b, where that is in the group, else on p - b; the second is the first seen from
+// position n - 1 - p, or p - 1 where n is odd.
 std::int64_t double_tree_bytes(const Case& k, int rank) {
   const int n = k.n();
   const auto parent = [n](int p) {
@@ -56,7 +61,9 @@ std::int64_t double_tree_bytes(const Case& k, int rank) {
   };
   std::int64_t bytes = 0;
   for (const int tree : {0, 1}) {
-    const auto seen = [&](int p) { return tree == 0 ? p : n % 2 == 0 ? n - 1 - p : (p + n - 1) % n; };
+    const auto seen = [&](int p) {
+      return tree == 0 ? p : n % 2 == 0 ? n - 1 - p : (p + n - 1) % n;
+    };
     int neighbours = seen(rank) == 0 ? 0 : 1;
     for (int p = 0; p < n; ++p)
       if (seen(p) != 0 && parent(seen(p)) == seen(rank)) ++neighbours;
@@ -68,22 +75,26 @@ std::int64_t double_tree_bytes(const Case& k, int rank) {
 std::int64_t leader_bytes(const Case& k, int rank) {
   const int host = rank / k.devices;
   if (rank % k.devices != 0) return k.whole();
-  const std::int64_t ring = k.hosts == 1 ? 0 : 2 * k.whole() - k.c(k.hosts, host) - k.c(k.hosts, host + 1);
+  const std::int64_t ring =
+      k.hosts == 1 ? 0 : 2 * k.whole() - k.c(k.hosts, host) - k.c(k.hosts, host + 1);
   return (k.devices - 1) * k.whole() + ring;
 }
 
 std::int64_t sharded_bytes(const Case& k, int rank) {
   const int n = k.n(), h = k.hosts, g = k.devices, host = rank / g, own = rank % g * h;
   const std::int64_t share = k.piece(n, own, h);
-  const std::int64_t between = h == 1 ? 0 : 2 * share - k.c(n, own + host) - k.c(n, own + (host + 1) % h);
+  const std::int64_t between =
+      h == 1 ? 0 : 2 * share - k.c(n, own + host) - k.c(n, own + (host + 1) % h);
   return k.whole() - share + (g - 1) * share + between;
 }
 
 std::int64_t torus_bytes(const Case& k, const Formation& formation, int rank) {
-  const int n = k.n(), a = formation.columns, b = formation.rows(), row = rank / a, column = rank % a;
+  const int n = k.n(), a = formation.columns, b = formation.rows(), row = rank / a,
+            column = rank % a;
   const std::int64_t own = k.piece(n, column * b, b), next = k.piece(n, (column + 1) % a * b, b);
   const std::int64_t along_row = a == 1 ? 0 : 2 * k.whole() - own - next;
-  const std::int64_t along_column = b == 1 ? 0 : 2 * own - k.c(n, column * b + row) - k.c(n, column * b + (row + 1) % b);
+  const std::int64_t along_column =
+      b == 1 ? 0 : 2 * own - k.c(n, column * b + row) - k.c(n, column * b + (row + 1) % b);
   return along_row + along_column;
 }
 
@@ -110,11 +121,13 @@ class Bytes : public testing::TestWithParam<Algorithm> {
  protected:
   static void expect_formula(const Case& k) {
     const Method method = on_hosts(GetParam(), k.hosts, k.devices);
-    const check::ProgramTraffic train = check::examine(one_bucket_expanded(method, k.n(), k.elements)).traffic.at(0);
+    const check::ProgramTraffic train =
+        check::examine(one_bucket_expanded(method, k.n(), k.elements)).traffic.at(0);
     std::int64_t total = 0;
     for (int rank = 0; rank < k.n(); ++rank) {
       const std::int64_t sent = train.bytes_from(rank);
-      EXPECT_EQ(sent, formula(GetParam(), k, formation(method.hosts), rank)) << k.hosts << "x" << k.devices << ", rank " << rank << ", " << k.elements;
+      EXPECT_EQ(sent, formula(GetParam(), k, formation(method.hosts), rank))
+          << k.hosts << "x" << k.devices << ", rank " << rank << ", " << k.elements;
       if (GetParam() == Algorithm::double_binary_tree) {
         EXPECT_LE(sent, 2 * k.whole() + (k.elements % 2 == 0 ? 0 : kElementBytes));
       }
@@ -124,16 +137,19 @@ class Bytes : public testing::TestWithParam<Algorithm> {
     EXPECT_EQ(total, (GetParam() == Algorithm::all_to_all ? n * (n - 1) : least) * k.whole());
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Bytes, testing::ValuesIn(kAlgorithms), [](const auto& row) { return std::string(base::name_of(row.param)); });
+INSTANTIATE_TEST_SUITE_P(All, Bytes, testing::ValuesIn(kAlgorithms),
+                         [](const auto& row) { return std::string(base::name_of(row.param)); });
 
 TEST_P(Bytes, are_those_of_the_formula_for_1_to_9_members) {
   for (int n = 1; n <= 9; ++n)
-    for (const std::int64_t elements : {0, 1, n - 1, n, 100, 101, 9973}) expect_formula({1, n, elements});
+    for (const std::int64_t elements : {0, 1, n - 1, n, 100, 101, 9973})
+      expect_formula({1, n, elements});
 }
 
 TEST_P(Bytes, are_those_of_the_formula_over_hosts) {
   for (const auto& [hosts, devices] : {std::pair{2, 2}, {2, 3}, {3, 2}, {4, 2}})
-    for (const std::int64_t elements : {0, 1, 5, 24, 101, 9973}) expect_formula({hosts, devices, elements});
+    for (const std::int64_t elements : {0, 1, 5, 24, 101, 9973})
+      expect_formula({hosts, devices, elements});
 }
 
 TEST(Bytes, segments_change_nothing_in_all) {
@@ -143,16 +159,21 @@ TEST(Bytes, segments_change_nothing_in_all) {
     std::int64_t total = 0;
     const auto train = check::examine(one_bucket_expanded(method, 5, 101)).traffic.at(0);
     for (int rank = 0; rank < 5; ++rank) total += train.bytes_from(rank);
-    EXPECT_EQ(total, (algorithm == Algorithm::all_to_all ? 20 : 8) * 404) << base::name_of(algorithm);
+    EXPECT_EQ(total, (algorithm == Algorithm::all_to_all ? 20 : 8) * 404)
+        << base::name_of(algorithm);
   }
 }
 
-// By algorithm: rounds on the wire for n members on one host, as the plan has them and as the cost counts them.
+// By algorithm: rounds on the wire for n members on one host, as the plan has them and as the cost
+// counts them.
 TEST(Rounds, are_those_of_the_formula) {
   for (int n = 2; n <= 33; ++n) {
     const auto rounds = [&](Algorithm algorithm) {
-      const int counted = check::examine(one_bucket_expanded(on_hosts(algorithm, 1, n), n, 4 * n)).traffic.at(0).rounds;
-      EXPECT_EQ(Drawn(1, n).of(algorithm, 4 * n).rounds, counted) << base::name_of(algorithm) << " of " << n;
+      const int counted = check::examine(one_bucket_expanded(on_hosts(algorithm, 1, n), n, 4 * n))
+                              .traffic.at(0)
+                              .rounds;
+      EXPECT_EQ(Drawn(1, n).of(algorithm, 4 * n).rounds, counted)
+          << base::name_of(algorithm) << " of " << n;
       return counted;
     };
     const int log2 = log2_floor(n), power = std::has_single_bit(static_cast<unsigned>(n)) ? 0 : 2;
@@ -171,7 +192,10 @@ TEST(Rounds, are_those_of_the_formula) {
 }
 
 TEST(Rounds, of_hierarchies_are_those_of_a_ring_of_hosts_and_two) {
-  const auto rounds = [](Algorithm algorithm) { return program(Collective::all_reduce, algorithm, formation({0, 0, 1, 1, 2, 2, 3, 3}), 1, 0).size(); };
+  const auto rounds = [](Algorithm algorithm) {
+    return program(Collective::all_reduce, algorithm, formation({0, 0, 1, 1, 2, 2, 3, 3}), 1, 0)
+        .size();
+  };
   EXPECT_EQ(rounds(Algorithm::leader_hierarchical), 2u * 3 + 2);
   EXPECT_EQ(rounds(Algorithm::sharded_hierarchical), 2u * 3 + 2);
 }

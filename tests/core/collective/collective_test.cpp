@@ -21,12 +21,15 @@ std::string token(Collective collective, int root) {
   return "";
 }
 
-constexpr Collective kOthers[] = {Collective::reduce_scatter, Collective::all_gather, Collective::broadcast,
-                                  Collective::reduce,         Collective::scatter,    Collective::gather};
+constexpr Collective kOthers[] = {Collective::reduce_scatter, Collective::all_gather,
+                                  Collective::broadcast,      Collective::reduce,
+                                  Collective::scatter,        Collective::gather};
 
 class Others : public testing::TestWithParam<Collective> {
  protected:
-  static plan::Plan coarse(int members, std::int64_t elements, int root) { return one_bucket(members, elements, token(GetParam(), root), ""); }
+  static plan::Plan coarse(int members, std::int64_t elements, int root) {
+    return one_bucket(members, elements, token(GetParam(), root), "");
+  }
 };
 INSTANTIATE_TEST_SUITE_P(All, Others, testing::ValuesIn(kOthers), [](const auto& row) {
   std::string name = token(row.param, 0);
@@ -38,10 +41,13 @@ TEST_P(Others, are_proved_coarse_and_expanded_for_1_to_32_members) {
     for (const std::int64_t elements : {0, 1, n - 1, 3 * n + 2})
       for (const int root : {0, n / 2, n - 1}) {
         const plan::Plan whole = coarse(n, elements, root);
-        EXPECT_EQ(base::to_string(check::examine(whole).problems()), "") << n << " members, " << elements << " elements, root " << root;
-        for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::halving_doubling})
+        EXPECT_EQ(base::to_string(check::examine(whole).problems()), "")
+            << n << " members, " << elements << " elements, root " << root;
+        for (const Algorithm algorithm :
+             {Algorithm::ring, Algorithm::direct, Algorithm::halving_doubling})
           EXPECT_EQ(base::to_string(check::examine(expand(whole, algorithm)).problems()), "")
-              << n << " members, " << elements << " elements, root " << root << ", " << base::name_of(algorithm);
+              << n << " members, " << elements << " elements, root " << root << ", "
+              << base::name_of(algorithm);
       }
 }
 
@@ -59,11 +65,14 @@ TEST_P(Others, are_told_from_an_all_reduce) {
 TEST_P(Others, move_the_least_bytes) {
   for (int n = 1; n <= 9; ++n)
     for (const std::int64_t elements : {0, 5, 101}) {
-      const check::ProgramTraffic train = check::examine(expand(coarse(n, elements, n - 1), Algorithm::ring)).traffic.at(0);
+      const check::ProgramTraffic train =
+          check::examine(expand(coarse(n, elements, n - 1), Algorithm::ring)).traffic.at(0);
       std::int64_t total = 0;
       for (int rank = 0; rank < n; ++rank) total += train.bytes_from(rank);
       const bool chunks = GetParam() == Collective::scatter || GetParam() == Collective::gather;
-      EXPECT_EQ(total, 4 * (chunks ? elements - part(elements, n, n - 1).second : (n - 1) * elements)) << n << ", " << elements;
+      EXPECT_EQ(total,
+                4 * (chunks ? elements - part(elements, n, n - 1).second : (n - 1) * elements))
+          << n << ", " << elements;
     }
 }
 
@@ -71,7 +80,8 @@ TEST(Collectives, from_and_to_a_root_take_log2_rounds_over_a_tree_and_one_at_onc
   for (int n = 2; n <= 33; ++n) {
     int log2 = 0;
     while ((1 << log2) < n) ++log2;
-    EXPECT_LE(broadcast(Algorithm::ring, formation(n), 0, 0).size(), static_cast<std::size_t>(log2));
+    EXPECT_LE(broadcast(Algorithm::ring, formation(n), 0, 0).size(),
+              static_cast<std::size_t>(log2));
     EXPECT_LE(reduce(Algorithm::ring, formation(n), 0, 0).size(), static_cast<std::size_t>(log2));
     EXPECT_EQ(broadcast(Algorithm::star, formation(n), 0, 0).size(), 1u);
     EXPECT_EQ(reduce(Algorithm::direct, formation(n), 0, 0).size(), 1u);
@@ -86,11 +96,14 @@ TEST(Collectives, what_is_wanted_of_a_bucket_stays_in_the_text) {
 }
 
 TEST(Collectives, a_norm_of_what_was_scattered_may_read_the_own_chunk_only) {
-  const plan::Plan plan = expand(one_bucket(2, 4, "RS.b0", "NORM.s0 @compute reads grads[0:2] after comm.g0:1\n"), Algorithm::ring);
+  const plan::Plan plan =
+      expand(one_bucket(2, 4, "RS.b0", "NORM.s0 @compute reads grads[0:2] after comm.g0:1\n"),
+             Algorithm::ring);
   const auto findings = check::examine(plan).findings;
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].proof, check::Proof::meaning);
-  EXPECT_NE(findings[0].problem.where.find("rank 1"), std::string::npos) << findings[0].problem.where;
+  EXPECT_NE(findings[0].problem.where.find("rank 1"), std::string::npos)
+      << findings[0].problem.where;
 }
 
 }  // namespace

@@ -23,11 +23,15 @@ TEST(Cost, of_a_ring_is_2_n_minus_1_rounds_of_a_chunk_each) {
 }
 
 TEST(Cost, of_direct_has_the_latency_of_two_rounds_only) {
-  for (int n = 2; n <= 9; ++n) EXPECT_NEAR(Drawn(n, 1).of(Algorithm::direct, 1000 * n).seconds, 2 * (2 * kLatency + (n - 1) * 4000 * kByte), 1e-9);
+  for (int n = 2; n <= 9; ++n)
+    EXPECT_NEAR(Drawn(n, 1).of(Algorithm::direct, 1000 * n).seconds,
+                2 * (2 * kLatency + (n - 1) * 4000 * kByte), 1e-9);
 }
 
 TEST(Cost, of_a_star_is_what_its_centre_takes_in_and_gives_out) {
-  for (int n = 2; n <= 9; ++n) EXPECT_NEAR(Drawn(n, 1).of(Algorithm::star, 1000).seconds, 2 * (2 * kLatency + (n - 1) * 4000 * kByte), 1e-9);
+  for (int n = 2; n <= 9; ++n)
+    EXPECT_NEAR(Drawn(n, 1).of(Algorithm::star, 1000).seconds,
+                2 * (2 * kLatency + (n - 1) * 4000 * kByte), 1e-9);
 }
 
 TEST(Cost, of_halving_and_doubling_is_log2_rounds_that_halve) {
@@ -39,7 +43,9 @@ TEST(Cost, of_halving_and_doubling_of_a_number_between_powers_of_two_has_a_fold_
   for (const int n : {3, 5, 6, 7}) {
     const int power = n < 4 ? 2 : 4, rounds = n < 4 ? 1 : 2;
     const double halves = 4000.0 * (power - 1) / power;  // S/2 + S/4 + ...
-    EXPECT_NEAR(Drawn(n, 1).of(Algorithm::halving_doubling, 1000).seconds, 2 * ((rounds + 1) * 2 * kLatency + (4000 + halves) * kByte), 1e-9) << n;
+    EXPECT_NEAR(Drawn(n, 1).of(Algorithm::halving_doubling, 1000).seconds,
+                2 * ((rounds + 1) * 2 * kLatency + (4000 + halves) * kByte), 1e-9)
+        << n;
   }
 }
 
@@ -58,62 +64,86 @@ TEST(Cost, of_a_binary_tree_is_twice_its_levels) {
     const int with_two = levels - (n == 1 << levels ? 1 : 0);
     const Cost cost = Drawn(n, 1).of(Algorithm::binary_tree, 1000);
     EXPECT_EQ(cost.rounds, 2 * levels);
-    EXPECT_NEAR(cost.seconds, 2 * (levels * 2 * kLatency + (levels + with_two) * 4000 * kByte), 1e-9) << n;
+    EXPECT_NEAR(cost.seconds, 2 * (levels * 2 * kLatency + (levels + with_two) * 4000 * kByte),
+                1e-9)
+        << n;
   }
 }
 
-// Each tree carries half; whoever takes in two halves of one tree takes in nothing of the other, and both roots have one child.
+// Each tree carries half; whoever takes in two halves of one tree takes in nothing of the other,
+// and both roots have one child.
 TEST(Cost, of_two_binary_trees_is_half_of_one_in_each_level_but_the_highest) {
   for (const int levels : {1, 2, 3, 4}) {
     const Cost cost = Drawn(1 << levels, 1).of(Algorithm::double_binary_tree, 1000);
     EXPECT_EQ(cost.rounds, 2 * levels);
-    EXPECT_NEAR(cost.seconds, 2 * (levels * 2 * kLatency + (levels - 0.5) * 4000 * kByte), 1e-9) << levels;
+    EXPECT_NEAR(cost.seconds, 2 * (levels * 2 * kLatency + (levels - 0.5) * 4000 * kByte), 1e-9)
+        << levels;
   }
 }
 
-// All three move S / h in each of 2 (h - 1) rounds over a host's link, whether one member does or each a share.
+// All three move S / h in each of 2 (h - 1) rounds over a host's link, whether one member does or
+// each a share.
 TEST(Cost, of_what_knows_hosts_is_a_ring_of_hosts_where_busses_are_fast) {
-  for (const Algorithm algorithm : {Algorithm::leader_hierarchical, Algorithm::sharded_hierarchical, Algorithm::torus})
+  for (const Algorithm algorithm :
+       {Algorithm::leader_hierarchical, Algorithm::sharded_hierarchical, Algorithm::torus})
     for (const int hosts : {2, 3, 4})
       for (const int devices : {2, 3}) {
         const double chunk = 4.0 * 1000 * devices;
-        EXPECT_NEAR(Drawn(hosts, devices).of(algorithm, 1000 * hosts * devices).seconds, 2 * (hosts - 1) * (2 * kLatency + chunk * kByte), 1e-8)
+        EXPECT_NEAR(Drawn(hosts, devices).of(algorithm, 1000 * hosts * devices).seconds,
+                    2 * (hosts - 1) * (2 * kLatency + chunk * kByte), 1e-8)
             << base::name_of(algorithm) << ", " << hosts << " x " << devices;
       }
 }
 
-// A leader takes in and gives out all that its host holds; a ring and a direct exchange of shares are shared by all.
+// A leader takes in and gives out all that its host holds; a ring and a direct exchange of shares
+// are shared by all.
 TEST(Cost, of_what_knows_hosts_differs_where_links_are_fast) {
   const Speeds speeds{.link_bits_per_second = 1e15, .bus_bits_per_second = kBandwidth};
   const auto on_the_bus = [&](Algorithm algorithm, int devices) {
-    return Drawn(2, devices, speeds).of(algorithm, 1000 * 2 * devices).seconds - 2 * 2 * kLatency;  // the latency of the ring of two hosts
+    return Drawn(2, devices, speeds).of(algorithm, 1000 * 2 * devices).seconds -
+           2 * 2 * kLatency;  // the latency of the ring of two hosts
   };
   for (const int devices : {2, 3, 4}) {
-    const double all = 4.0 * 1000 * 2 * devices, between = all / devices;  // what a member has, and what of it goes to other hosts: in two halves
-    EXPECT_NEAR(on_the_bus(Algorithm::torus, devices), (2 * (devices - 1) * all / devices + between) * kByte, 1e-9) << devices;
-    EXPECT_NEAR(on_the_bus(Algorithm::sharded_hierarchical, devices), (2 * (devices - 1) * all / devices + between) * kByte, 1e-9) << devices;
-    EXPECT_NEAR(on_the_bus(Algorithm::leader_hierarchical, devices), (2 * (devices - 1) * all + all) * kByte, 1e-9) << devices;
+    const double
+        all = 4.0 * 1000 * 2 * devices,
+        between =
+            all / devices;  // what a member has, and what of it goes to other hosts: in two halves
+    EXPECT_NEAR(on_the_bus(Algorithm::torus, devices),
+                (2 * (devices - 1) * all / devices + between) * kByte, 1e-9)
+        << devices;
+    EXPECT_NEAR(on_the_bus(Algorithm::sharded_hierarchical, devices),
+                (2 * (devices - 1) * all / devices + between) * kByte, 1e-9)
+        << devices;
+    EXPECT_NEAR(on_the_bus(Algorithm::leader_hierarchical, devices),
+                (2 * (devices - 1) * all + all) * kByte, 1e-9)
+        << devices;
   }
 }
 
 TEST(Cost, routes_that_share_a_link_share_its_bandwidth) {
-  // Two devices of one host send to two of another at once over one link, in a ring of four that crosses twice: no sharing.
-  EXPECT_NEAR(Drawn(2, 2).of(Algorithm::ring, 4000).seconds, 6 * (2 * kLatency + 4000 * kByte), 1e-9);
+  // Two devices of one host send to two of another at once over one link, in a ring of four that
+  // crosses twice: no sharing.
+  EXPECT_NEAR(Drawn(2, 2).of(Algorithm::ring, 4000).seconds, 6 * (2 * kLatency + 4000 * kByte),
+              1e-9);
   // All to all: each of two devices sends all it has to two devices beyond the link.
-  EXPECT_NEAR(Drawn(2, 2).of(Algorithm::all_to_all, 1000).seconds, 2 * kLatency + 4 * 4000 * kByte, 1e-9);
+  EXPECT_NEAR(Drawn(2, 2).of(Algorithm::all_to_all, 1000).seconds, 2 * kLatency + 4 * 4000 * kByte,
+              1e-9);
 }
 
 TEST(Cost, adding_up_takes_the_memory_of_the_device) {
   const topology::Network network(star_of(2, 1, {.memory_bytes_per_second = 1e9}));
   const Work work{1000, 4, network.workers(), {0, 1}};
   const double free = Drawn(2, 1).of(Algorithm::ring, 1000).seconds;
-  EXPECT_NEAR(cost(Algorithm::ring, 0, work, network)->seconds, free + (3 + 2) * 2000 / 1e9, 1e-9);  // adds one chunk, copies one
+  EXPECT_NEAR(cost(Algorithm::ring, 0, work, network)->seconds, free + (3 + 2) * 2000 / 1e9,
+              1e-9);  // adds one chunk, copies one
 }
 
 TEST(Cost, segments_shorten_a_tree_of_large_buckets_and_lengthen_one_of_small_ones) {
   Drawn drawn(8, 1);
-  EXPECT_LT(drawn.of(Algorithm::binary_tree, 10'000'000, 1'000'000).seconds, drawn.of(Algorithm::binary_tree, 10'000'000).seconds);
-  EXPECT_GT(drawn.of(Algorithm::binary_tree, 1000, 100).seconds, drawn.of(Algorithm::binary_tree, 1000).seconds);
+  EXPECT_LT(drawn.of(Algorithm::binary_tree, 10'000'000, 1'000'000).seconds,
+            drawn.of(Algorithm::binary_tree, 10'000'000).seconds);
+  EXPECT_GT(drawn.of(Algorithm::binary_tree, 1000, 100).seconds,
+            drawn.of(Algorithm::binary_tree, 1000).seconds);
 }
 
 TEST(Choice, takes_few_rounds_for_small_buckets_and_few_bytes_for_large_ones) {
@@ -131,8 +161,10 @@ TEST(Choice, keeps_large_buckets_off_slow_links_between_hosts) {
   const topology::Network network(drawing);
   const Work work{10'000'000, 4, network.workers(), {0, 0, 0, 0, 1, 1, 1, 1}};
   const auto choice = choose(0, work, network);
-  EXPECT_EQ(choice->algorithm, Algorithm::sharded_hierarchical);  // the bytes of the torus between hosts, in fewer rounds within
-  EXPECT_THAT(choice->reason, testing::StartsWith(std::string(base::name_of(choice->algorithm)) + ": "));
+  EXPECT_EQ(choice->algorithm, Algorithm::sharded_hierarchical);  // the bytes of the torus between
+                                                                  // hosts, in fewer rounds within
+  EXPECT_THAT(choice->reason,
+              testing::StartsWith(std::string(base::name_of(choice->algorithm)) + ": "));
   EXPECT_THAT(choice->reason, testing::HasSubstr(" for 40 MB"));
 }
 
@@ -141,12 +173,17 @@ TEST(Choice, names_beside_the_best_one_that_takes_longer) {
   const topology::Network network(star_of(1, 4, {.bus_bits_per_second = kBandwidth}));
   const Work work{100'000'000, 4, network.workers(), {0, 0, 0, 0}};
   const auto all = offers(0, work, network).value();
-  const auto seconds = [&](Algorithm algorithm) { return std::ranges::find(all, algorithm, &Offer::algorithm)->cost.seconds; };
+  const auto seconds = [&](Algorithm algorithm) {
+    return std::ranges::find(all, algorithm, &Offer::algorithm)->cost.seconds;
+  };
   ASSERT_EQ(seconds(Algorithm::direct), seconds(Algorithm::sharded_hierarchical));
   EXPECT_EQ(choice(all, work).algorithm, Algorithm::direct);
   EXPECT_THAT(choice(all, work).reason, testing::Not(testing::HasSubstr("sharded_hierarchical")));
   const Work of_two{100, 4, {work.devices[0], work.devices[1]}, {0, 0}};
-  EXPECT_THAT(choice({{Algorithm::ring, {.seconds = 1}}, {Algorithm::direct, {.seconds = 1}}}, of_two).reason, testing::EndsWith("; no other takes longer"));
+  EXPECT_THAT(
+      choice({{Algorithm::ring, {.seconds = 1}}, {Algorithm::direct, {.seconds = 1}}}, of_two)
+          .reason,
+      testing::EndsWith("; no other takes longer"));
 }
 
 TEST(Choice, names_two_devices_without_a_route) {

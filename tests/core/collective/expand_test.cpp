@@ -14,7 +14,8 @@ plan::RankPlan expanded(const std::string& ops, Algorithm algorithm = Algorithm:
   std::string text = "plan 1\nschedule steps 9 full 9\ngroup g0: 0 1\n";
   for (int rank = 0; rank < 2; ++rank)
     text += "rank " + std::to_string(rank) +
-            "\nlane compute compute\nlane comm.g0 comm g0\nbuffer grads fp32 8 shared\nbuffer out fp32 8\nprogram train samples 1 of 2\n"
+            "\nlane compute compute\nlane comm.g0 comm g0\nbuffer grads fp32 8 shared\nbuffer out "
+            "fp32 8\nprogram train samples 1 of 2\n"
             "W.s1 @compute writes grads[4:8]\nW.s0 @compute writes grads[0:4]\n"
             "AR.b0 @comm.g0 group g0 reads grads[4:8] writes grads[4:8] after compute:1\n"
             "AR.b1 @comm.g0 group g0 reads grads[0:4] writes grads[0:4] after compute:2\n" +
@@ -55,16 +56,21 @@ TEST(Expand, a_later_op_on_a_chunk_waits_for_those_it_conflicts_with) {
 }
 
 TEST(Expand, what_only_reads_waits_for_the_receives_and_not_for_the_sends) {
-  const plan::RankPlan rank =
-      expanded("UPD.s1 @compute reads grads[4:8] writes out[4:8] after comm.g0:1\nUPD.s0 @compute reads grads[0:4] writes out[0:4] after comm.g0:2\n");
+  const plan::RankPlan rank = expanded(
+      "UPD.s1 @compute reads grads[4:8] writes out[4:8] after comm.g0:1\nUPD.s0 @compute reads "
+      "grads[0:4] writes out[0:4] after comm.g0:2\n");
   EXPECT_EQ(order_of(rank, "UPD.s1"), "recv.g0:2");
   EXPECT_EQ(order_of(rank, "UPD.s0"), "recv.g0:4");
 }
 
 TEST(Expand, what_overwrites_waits_for_the_sends_too) {
-  EXPECT_EQ(order_of(expanded("UPD.s1 @compute writes grads[4:8] after comm.g0:1\n"), "UPD.s1"), "recv.g0:2 send.g0:2");
-  EXPECT_EQ(order_of(expanded("ZERO.s1 @compute writes grads[4:8] after comm.g0:1@-1\n"), "ZERO.s1"), "recv.g0:2@-1 send.g0:2@-1");
-  EXPECT_EQ(order_of(expanded("ZERO.s1 @compute writes grads after comm.g0:end\n"), "ZERO.s1"), "recv.g0:end send.g0:end");
+  EXPECT_EQ(order_of(expanded("UPD.s1 @compute writes grads[4:8] after comm.g0:1\n"), "UPD.s1"),
+            "recv.g0:2 send.g0:2");
+  EXPECT_EQ(
+      order_of(expanded("ZERO.s1 @compute writes grads[4:8] after comm.g0:1@-1\n"), "ZERO.s1"),
+      "recv.g0:2@-1 send.g0:2@-1");
+  EXPECT_EQ(order_of(expanded("ZERO.s1 @compute writes grads after comm.g0:end\n"), "ZERO.s1"),
+            "recv.g0:end send.g0:end");
 }
 
 TEST(Expand, bytes_sent_are_those_of_the_send_ops) {

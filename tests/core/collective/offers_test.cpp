@@ -14,14 +14,18 @@ namespace trainyard::collective {
 namespace {
 
 struct Drawn {
-  explicit Drawn(const topology::Topology& drawing, std::int64_t elements = 1003) : network(drawing), work{elements, 4, network.workers(), {}} {
-    for (const topology::DeviceId device : work.devices) work.hosts.push_back(network.host_index(device));
+  explicit Drawn(const topology::Topology& drawing, std::int64_t elements = 1003)
+      : network(drawing), work{elements, 4, network.workers(), {}} {
+    for (const topology::DeviceId device : work.devices)
+      work.hosts.push_back(network.host_index(device));
   }
   topology::Network network;
   Work work;
 };
 
-const Offer& offer_of(const std::vector<Offer>& all, Algorithm algorithm) { return *std::ranges::find(all, algorithm, &Offer::algorithm); }
+const Offer& offer_of(const std::vector<Offer>& all, Algorithm algorithm) {
+  return *std::ranges::find(all, algorithm, &Offer::algorithm);
+}
 
 // Two hosts, of two devices and of one.
 topology::Topology uneven() {
@@ -47,8 +51,10 @@ TEST(Offers, say_of_what_does_not_fit_why) {
   const Drawn drawn(uneven());
   const auto all = offers(0, drawn.work, drawn.network).value();
   for (const Offer& offer : all) {
-    EXPECT_EQ(offer.unfit.empty(), offer.algorithm != Algorithm::sharded_hierarchical) << base::name_of(offer.algorithm);
-    EXPECT_EQ(offer.unfit.find("equally many ranks on every host") == std::string::npos, offer.unfit.empty());
+    EXPECT_EQ(offer.unfit.empty(), offer.algorithm != Algorithm::sharded_hierarchical)
+        << base::name_of(offer.algorithm);
+    EXPECT_EQ(offer.unfit.find("equally many ranks on every host") == std::string::npos,
+              offer.unfit.empty());
   }
 }
 
@@ -59,7 +65,9 @@ TEST(Offers, fit_all_groups_that_go_by_the_algorithm) {
   for (const Offer& offer : even) EXPECT_EQ(offer.unfit, "") << base::name_of(offer.algorithm);
   drawn.work.besides.push_back({0, 0, 1});
   const auto uneven_too = offers(0, drawn.work, drawn.network).value();
-  for (const Offer& offer : uneven_too) EXPECT_EQ(offer.unfit.empty(), offer.algorithm != Algorithm::sharded_hierarchical) << base::name_of(offer.algorithm);
+  for (const Offer& offer : uneven_too)
+    EXPECT_EQ(offer.unfit.empty(), offer.algorithm != Algorithm::sharded_hierarchical)
+        << base::name_of(offer.algorithm);
 }
 
 TEST(Offers, are_given_up_when_nobody_waits_for_them) {
@@ -76,7 +84,9 @@ TEST(Offers, the_choice_is_the_one_that_takes_the_least_time) {
     const Drawn drawn(tests::drawn_hosts(2, 4), elements);
     const auto all = offers(0, drawn.work, drawn.network).value();
     const Choice chosen = choice(all, drawn.work);
-    for (const Offer& offer : all) EXPECT_GE(offer.cost.seconds, offer_of(all, chosen.algorithm).cost.seconds) << base::name_of(offer.algorithm);
+    for (const Offer& offer : all)
+      EXPECT_GE(offer.cost.seconds, offer_of(all, chosen.algorithm).cost.seconds)
+          << base::name_of(offer.algorithm);
     EXPECT_EQ(chosen.reason, choose(0, drawn.work, drawn.network)->reason);
   }
 }
@@ -95,26 +105,33 @@ TEST(Flows, add_up_to_the_bytes_that_are_reckoned_with_and_without_segments) {
         const Drawn drawn(tests::drawn_hosts(hosts, devices));
         std::map<int, std::int64_t> sent;
         std::int64_t total = 0;
-        for (const Flow& flow : flows(algorithm, segment_bytes, drawn.work)) sent[flow.from] += flow.bytes, total += flow.bytes;
+        for (const Flow& flow : flows(algorithm, segment_bytes, drawn.work))
+          sent[flow.from] += flow.bytes, total += flow.bytes;
         const Cost known = cost(algorithm, segment_bytes, drawn.work, drawn.network).value();
         EXPECT_EQ(total, known.total_bytes) << base::name_of(algorithm);
-        EXPECT_EQ(std::ranges::max_element(sent, {}, [](const auto& one) { return one.second; })->second, known.busiest_bytes) << base::name_of(algorithm);
+        EXPECT_EQ(
+            std::ranges::max_element(sent, {}, [](const auto& one) { return one.second; })->second,
+            known.busiest_bytes)
+            << base::name_of(algorithm);
       }
 }
 
 using Pair = std::pair<int, int>;
 std::set<Pair> pairs(Algorithm algorithm, const topology::Topology& drawing) {
   std::set<Pair> all;
-  for (const Flow& flow : flows(algorithm, 0, Drawn(drawing).work)) EXPECT_TRUE(all.emplace(flow.from, flow.to).second) << "a pair has one flow";
+  for (const Flow& flow : flows(algorithm, 0, Drawn(drawing).work))
+    EXPECT_TRUE(all.emplace(flow.from, flow.to).second) << "a pair has one flow";
   return all;
 }
 
 TEST(Flows, of_a_ring_go_to_the_next_alone) {
-  EXPECT_THAT(pairs(Algorithm::ring, tests::drawn_hosts(1, 4)), testing::ElementsAre(Pair{0, 1}, Pair{1, 2}, Pair{2, 3}, Pair{3, 0}));
+  EXPECT_THAT(pairs(Algorithm::ring, tests::drawn_hosts(1, 4)),
+              testing::ElementsAre(Pair{0, 1}, Pair{1, 2}, Pair{2, 3}, Pair{3, 0}));
 }
 
 TEST(Flows, of_a_star_go_to_and_from_its_centre) {
-  for (const auto& [from, to] : pairs(Algorithm::star, tests::drawn_hosts(1, 5))) EXPECT_EQ(std::min(from, to), 0);
+  for (const auto& [from, to] : pairs(Algorithm::star, tests::drawn_hosts(1, 5)))
+    EXPECT_EQ(std::min(from, to), 0);
 }
 
 TEST(Flows, of_a_tree_are_an_edge_up_and_down_for_all_but_the_root) {
@@ -124,7 +141,8 @@ TEST(Flows, of_a_tree_are_an_edge_up_and_down_for_all_but_the_root) {
 }
 
 TEST(Flows, of_a_torus_go_along_rows_and_columns) {
-  for (const auto& [from, to] : pairs(Algorithm::torus, tests::drawn_hosts(3, 4))) EXPECT_TRUE(from / 4 == to / 4 || from % 4 == to % 4) << from << " " << to;
+  for (const auto& [from, to] : pairs(Algorithm::torus, tests::drawn_hosts(3, 4)))
+    EXPECT_TRUE(from / 4 == to / 4 || from % 4 == to % 4) << from << " " << to;
 }
 
 TEST(Flows, of_leaders_between_hosts_are_of_leaders_only) {

@@ -37,8 +37,10 @@ inline topology::Topology star_of(int hosts, int devices, const Speeds& speeds =
 }
 
 struct Drawn {
-  Drawn(int hosts, int devices, const Speeds& speeds = {}) : network(star_of(hosts, devices, speeds)), work{0, 4, network.workers(), {}} {
-    for (const topology::DeviceId device : work.devices) work.hosts.push_back(network.host_index(device));
+  Drawn(int hosts, int devices, const Speeds& speeds = {})
+      : network(star_of(hosts, devices, speeds)), work{0, 4, network.workers(), {}} {
+    for (const topology::DeviceId device : work.devices)
+      work.hosts.push_back(network.host_index(device));
   }
   Cost of(Algorithm algorithm, std::int64_t elements, std::int64_t segment_bytes = 0) {
     work.elements = elements;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Collectives played step by step, against plain sums, against the plan that ranks run, and against what check counts in it.
+// Collectives played step by step, against plain sums, against the plan that ranks run, and against
+// what check counts in it.
 #include "core/collective/steps.h"
 
 #include <gmock/gmock.h>
@@ -17,10 +18,13 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::pair<int, int> kOverHosts[] = {{2, 2}, {2, 3}, {3, 2}, {4, 2}};  // hosts, devices on each
+constexpr std::pair<int, int> kOverHosts[] = {
+    {2, 2}, {2, 3}, {3, 2}, {4, 2}};  // hosts, devices on each
 
 Exercise exercise(Algorithm algorithm, int hosts, int devices, std::int64_t elements) {
-  Exercise exercise{.algorithm = algorithm, .hosts = on_hosts(algorithm, hosts, devices).hosts, .elements = elements};
+  Exercise exercise{.algorithm = algorithm,
+                    .hosts = on_hosts(algorithm, hosts, devices).hosts,
+                    .elements = elements};
   return exercise;
 }
 
@@ -28,7 +32,9 @@ Exercise exercise(Algorithm algorithm, int hosts, int devices, std::int64_t elem
 Values telling_values(const Steps& steps) {
   Values values(static_cast<std::size_t>(steps.members()));
   for (int position = 0; position < steps.members(); ++position)
-    for (int chunk = 0; chunk < steps.chunks(); ++chunk) values[static_cast<std::size_t>(position)].push_back(std::ldexp(1, position) + chunk * 1000.0);
+    for (int chunk = 0; chunk < steps.chunks(); ++chunk)
+      values[static_cast<std::size_t>(position)].push_back(std::ldexp(1, position) +
+                                                           chunk * 1000.0);
   return values;
 }
 
@@ -43,7 +49,8 @@ std::vector<int> sorted(std::vector<int> list) {
   return list;
 }
 
-// Every wanted cell holds every member once, added in one order, and so the plain sum; and no sum is left aside.
+// Every wanted cell holds every member once, added in one order, and so the plain sum; and no sum
+// is left aside.
 void expect_sums(const Steps& steps) {
   const Values values = telling_values(steps);
   const State end = state_at(steps, values, steps.count());
@@ -53,7 +60,8 @@ void expect_sums(const Steps& steps) {
     std::vector<int> order;
     for (int position = 0; position < steps.members(); ++position) {
       if (!steps.wanted(position, chunk)) continue;
-      const Held& held = end.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
+      const Held& held =
+          end.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)];
       EXPECT_EQ(held.value, plain_sum(values, chunk)) << "rank " << position << ", chunk " << chunk;
       EXPECT_EQ(sorted(held.of), everyone) << "rank " << position << ", chunk " << chunk;
       if (order.empty()) order = held.of;
@@ -81,13 +89,16 @@ void expect_bytes(const Steps& steps, const plan::Plan& expanded) {
 class Played : public testing::TestWithParam<Algorithm> {
  protected:
   static void expect_played(int hosts, int devices, std::int64_t elements) {
-    SCOPED_TRACE(std::to_string(hosts) + "x" + std::to_string(devices) + ", " + std::to_string(elements) + " elements");
+    SCOPED_TRACE(std::to_string(hosts) + "x" + std::to_string(devices) + ", " +
+                 std::to_string(elements) + " elements");
     const Steps played = steps(exercise(GetParam(), hosts, devices, elements)).value();
     expect_sums(played);
-    expect_bytes(played, one_bucket_expanded(on_hosts(GetParam(), hosts, devices), hosts * devices, elements));
+    expect_bytes(played, one_bucket_expanded(on_hosts(GetParam(), hosts, devices), hosts * devices,
+                                             elements));
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Played, testing::ValuesIn(kAlgorithms), [](const auto& row) { return std::string(base::name_of(row.param)); });
+INSTANTIATE_TEST_SUITE_P(All, Played, testing::ValuesIn(kAlgorithms),
+                         [](const auto& row) { return std::string(base::name_of(row.param)); });
 
 TEST_P(Played, ends_with_the_plain_sum_and_sends_what_check_counts_for_1_to_9_ranks) {
   for (int n = 1; n <= 9; ++n)
@@ -107,7 +118,8 @@ TEST_P(Played, in_segments_comes_to_the_same) {
   method.segment_bytes = 60;
   expect_sums(played);
   expect_bytes(played, one_bucket_expanded(method, 4, 101));
-  EXPECT_EQ(std::accumulate(played.chunk_bytes.begin(), played.chunk_bytes.end(), std::int64_t{0}), 404);
+  EXPECT_EQ(std::accumulate(played.chunk_bytes.begin(), played.chunk_bytes.end(), std::int64_t{0}),
+            404);
 }
 
 TEST_P(Played, shows_the_program_that_ranks_run_line_by_line) {
@@ -115,7 +127,8 @@ TEST_P(Played, shows_the_program_that_ranks_run_line_by_line) {
   const plan::Plan plan = one_bucket_expanded(on_hosts(GetParam(), 2, 3), 6, 24);
   for (int position = 0; position < 6; ++position) {
     std::vector<std::string> shown, run;
-    for (const Line& line : played.program[static_cast<std::size_t>(position)]) shown.push_back(line.token);
+    for (const Line& line : played.program[static_cast<std::size_t>(position)])
+      shown.push_back(line.token);
     const plan::RankPlan rank = plan.rank_plan(position);
     for (const plan::Op& op : rank.programs.front().ops)
       if (plan::communicates(op.kind)) run.push_back(plan::token(op));
@@ -128,7 +141,8 @@ TEST_P(Played, every_line_is_carried_out_by_steps_of_its_round) {
   for (const auto& program : played.program)
     for (const Line& line : program) {
       ASSERT_GT(line.first_step, 0) << line.token;
-      for (int step = line.first_step; step <= line.last_step; ++step) EXPECT_EQ(played.moves[static_cast<std::size_t>(step - 1)].round, line.round);
+      for (int step = line.first_step; step <= line.last_step; ++step)
+        EXPECT_EQ(played.moves[static_cast<std::size_t>(step - 1)].round, line.round);
     }
 }
 
@@ -156,40 +170,58 @@ TEST(Steps, of_the_other_collectives_end_with_what_they_are_for) {
     for (int n = 1; n <= 9; ++n)
       for (const int root : {0, n / 2, n - 1})
         for (const Algorithm algorithm : choices(collective, formation(n)))
-          expect_sums(
-              steps({.collective = collective, .algorithm = algorithm, .hosts = std::vector<int>(static_cast<std::size_t>(n)), .root = root, .elements = 20})
-                  .value());
+          expect_sums(steps({.collective = collective,
+                             .algorithm = algorithm,
+                             .hosts = std::vector<int>(static_cast<std::size_t>(n)),
+                             .root = root,
+                             .elements = 20})
+                          .value());
 }
 
 TEST(Steps, that_share_out_or_collect_end_with_the_values_of_their_owners) {
-  for (const Collective collective : {Collective::all_gather, Collective::broadcast, Collective::scatter, Collective::gather})
+  for (const Collective collective :
+       {Collective::all_gather, Collective::broadcast, Collective::scatter, Collective::gather})
     for (int n = 1; n <= 9; ++n)
       for (const int root : {0, n - 1})
         for (const Algorithm algorithm : choices(collective, formation(n))) {
-          const Steps played =
-              steps({.collective = collective, .algorithm = algorithm, .hosts = std::vector<int>(static_cast<std::size_t>(n)), .root = root, .elements = 20})
-                  .value();
+          const Steps played = steps({.collective = collective,
+                                      .algorithm = algorithm,
+                                      .hosts = std::vector<int>(static_cast<std::size_t>(n)),
+                                      .root = root,
+                                      .elements = 20})
+                                   .value();
           const Values values = telling_values(played);
           const State end = state_at(played, values, played.count());
-          const bool from_root = collective == Collective::broadcast || collective == Collective::scatter;
+          const bool from_root =
+              collective == Collective::broadcast || collective == Collective::scatter;
           for (int position = 0; position < n; ++position)
             for (int chunk = 0; chunk < played.chunks(); ++chunk) {
               if (!played.wanted(position, chunk)) continue;
               const int owner = from_root ? root : chunk;
-              const Held owned{values[static_cast<std::size_t>(owner)][static_cast<std::size_t>(chunk)], {owner}};
-              EXPECT_EQ(end.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)], owned)
+              const Held owned{
+                  values[static_cast<std::size_t>(owner)][static_cast<std::size_t>(chunk)],
+                  {owner}};
+              EXPECT_EQ(
+                  end.held[static_cast<std::size_t>(position)][static_cast<std::size_t>(chunk)],
+                  owned)
                   << n << ", rank " << position << ", chunk " << chunk;
             }
         }
 }
 
 TEST(Steps, of_the_other_collectives_send_what_check_counts) {
-  const std::pair<Collective, const char*> tokens[] = {{Collective::reduce_scatter, "RS.b0"},  {Collective::all_gather, "AG.b0"},
-                                                       {Collective::broadcast, "BCAST.b0<r2"}, {Collective::reduce, "REDUCE.b0>r2"},
-                                                       {Collective::scatter, "SCATTER.b0<r2"}, {Collective::gather, "GATHER.b0>r2"}};
+  const std::pair<Collective, const char*> tokens[] = {
+      {Collective::reduce_scatter, "RS.b0"},  {Collective::all_gather, "AG.b0"},
+      {Collective::broadcast, "BCAST.b0<r2"}, {Collective::reduce, "REDUCE.b0>r2"},
+      {Collective::scatter, "SCATTER.b0<r2"}, {Collective::gather, "GATHER.b0>r2"}};
   for (const auto& [collective, token] : tokens)
     for (const Algorithm algorithm : choices(collective, formation(5)))
-      expect_bytes(steps({.collective = collective, .algorithm = algorithm, .hosts = {0, 0, 0, 0, 0}, .root = 2, .elements = 101}).value(),
+      expect_bytes(steps({.collective = collective,
+                          .algorithm = algorithm,
+                          .hosts = {0, 0, 0, 0, 0},
+                          .root = 2,
+                          .elements = 101})
+                       .value(),
                    expand(one_bucket(5, 101, token, ""), algorithm));
 }
 
@@ -209,14 +241,17 @@ TEST(Steps, algorithms_stand_for_the_programs_they_are_carried_out_as) {
     const Formation formation = collective::formation({0, 0, 0, 1, 1, 1});
     for (const Algorithm algorithm : kAlgorithms) {
       const Algorithm same = carried_out_as(collective, algorithm);
-      EXPECT_EQ(program(collective, algorithm, formation, 4, 2), program(collective, same, formation, 4, 2)) << name << " by " << base::name_of(algorithm);
+      EXPECT_EQ(program(collective, algorithm, formation, 4, 2),
+                program(collective, same, formation, 4, 2))
+          << name << " by " << base::name_of(algorithm);
       EXPECT_THAT(choices(collective, formation), testing::Contains(same)) << name;
     }
   }
 }
 
 TEST(Steps, of_a_ring_pass_partial_sums_on) {
-  const Steps played = steps({.algorithm = Algorithm::ring, .hosts = {0, 0, 0}, .elements = 3}).value();
+  const Steps played =
+      steps({.algorithm = Algorithm::ring, .hosts = {0, 0, 0}, .elements = 3}).value();
   EXPECT_EQ(played.rounds, 4);
   EXPECT_EQ(played.count(), 12);
   const State state = state_at(played, {{1, 2, 3}, {10, 20, 30}, {100, 200, 300}}, 3);
@@ -227,9 +262,12 @@ TEST(Steps, of_a_ring_pass_partial_sums_on) {
 }
 
 TEST(Steps, of_a_sum_of_many_take_the_summands_in_order_and_keep_it_aside_till_all_are_in) {
-  const Steps played = steps({.algorithm = Algorithm::direct, .hosts = {0, 0, 0}, .elements = 3}).value();
+  const Steps played =
+      steps({.algorithm = Algorithm::direct, .hosts = {0, 0, 0}, .elements = 3}).value();
   const Values values{{1, 2, 3}, {10, 20, 30}, {100, 200, 300}};
-  const auto sum_of_2 = [&](int step) { return state_at(played, values, step).aside[2][2]; };  // steps 5 and 6 are its two
+  const auto sum_of_2 = [&](int step) {
+    return state_at(played, values, step).aside[2][2];
+  };  // steps 5 and 6 are its two
   EXPECT_EQ(sum_of_2(5), (Held{3, {0}}));
   EXPECT_EQ(state_at(played, values, 5).held[2][2], (Held{300, {2}}));
   EXPECT_EQ(state_at(played, values, 6).held[2][2], (Held{333, {0, 1, 2}}));
@@ -237,7 +275,8 @@ TEST(Steps, of_a_sum_of_many_take_the_summands_in_order_and_keep_it_aside_till_a
 }
 
 TEST(Steps, keep_sums_aside_while_peers_read_what_they_are_sums_of) {
-  const Steps played = steps({.algorithm = Algorithm::all_to_all, .hosts = {0, 0}, .elements = 1}).value();
+  const Steps played =
+      steps({.algorithm = Algorithm::all_to_all, .hosts = {0, 0}, .elements = 1}).value();
   ASSERT_EQ(played.count(), 4);
   const State state = state_at(played, {{1}, {10}}, 2);
   for (const std::size_t rank : {0u, 1u}) EXPECT_EQ(state.aside[rank][0], (Held{11, {0, 1}}));
@@ -247,7 +286,8 @@ TEST(Steps, keep_sums_aside_while_peers_read_what_they_are_sums_of) {
 }
 
 TEST(Steps, go_by_rounds_both_ways) {
-  const Steps played = steps({.algorithm = Algorithm::ring, .hosts = {0, 0, 0}, .elements = 3}).value();
+  const Steps played =
+      steps({.algorithm = Algorithm::ring, .hosts = {0, 0, 0}, .elements = 3}).value();
   EXPECT_EQ(played.after_round(0), 3);
   EXPECT_EQ(played.after_round(4), 6);
   EXPECT_EQ(played.after_round(12), 12);
@@ -258,23 +298,32 @@ TEST(Steps, go_by_rounds_both_ways) {
 }
 
 TEST(Steps, that_nobody_could_follow_are_refused) {
-  const auto refusal = [](const Exercise& exercise) { return base::to_string(steps(exercise).error()); };
+  const auto refusal = [](const Exercise& exercise) {
+    return base::to_string(steps(exercise).error());
+  };
   EXPECT_THAT(refusal({.hosts = std::vector<int>(65)}), testing::HasSubstr("65 ranks"));
   EXPECT_THAT(refusal({.hosts = {}}), testing::HasSubstr("0 ranks"));
-  EXPECT_THAT(refusal({.algorithm = Algorithm::sharded_hierarchical, .hosts = {0, 0, 1}}), testing::HasSubstr("does not fit"));
-  EXPECT_THAT(refusal({.algorithm = Algorithm::automatic, .hosts = {0, 0}}), testing::HasSubstr("does not fit"));
-  EXPECT_THAT(refusal({.collective = Collective::broadcast, .hosts = {0, 0}, .root = 2}), testing::HasSubstr("no rank 2"));
-  EXPECT_THAT(refusal({.hosts = std::vector<int>(8), .elements = 1'000'000, .segment_bytes = 1000}), testing::HasSubstr("too many chunks"));
+  EXPECT_THAT(refusal({.algorithm = Algorithm::sharded_hierarchical, .hosts = {0, 0, 1}}),
+              testing::HasSubstr("does not fit"));
+  EXPECT_THAT(refusal({.algorithm = Algorithm::automatic, .hosts = {0, 0}}),
+              testing::HasSubstr("does not fit"));
+  EXPECT_THAT(refusal({.collective = Collective::broadcast, .hosts = {0, 0}, .root = 2}),
+              testing::HasSubstr("no rank 2"));
+  EXPECT_THAT(refusal({.hosts = std::vector<int>(8), .elements = 1'000'000, .segment_bytes = 1000}),
+              testing::HasSubstr("too many chunks"));
   EXPECT_TRUE(steps({.hosts = std::vector<int>(64), .elements = 64}));
 }
 
 TEST(Steps, choices_are_the_algorithms_that_fit_and_differ) {
   EXPECT_EQ(choices(Collective::all_reduce, formation(4)).size(), 10u);
-  EXPECT_THAT(choices(Collective::all_reduce, formation({0, 0, 1})), testing::Not(testing::Contains(Algorithm::sharded_hierarchical)));
-  for (const Collective collective : {Collective::reduce_scatter, Collective::all_gather, Collective::broadcast, Collective::reduce}) {
+  EXPECT_THAT(choices(Collective::all_reduce, formation({0, 0, 1})),
+              testing::Not(testing::Contains(Algorithm::sharded_hierarchical)));
+  for (const Collective collective : {Collective::reduce_scatter, Collective::all_gather,
+                                      Collective::broadcast, Collective::reduce}) {
     const auto both = choices(collective, formation(5));
     ASSERT_EQ(both.size(), 2u);
-    EXPECT_NE(program(collective, both[0], formation(5), 0, 0), program(collective, both[1], formation(5), 0, 0));
+    EXPECT_NE(program(collective, both[0], formation(5), 0, 0),
+              program(collective, both[1], formation(5), 0, 0));
   }
 }
 
@@ -283,7 +332,8 @@ TEST(Steps, seeded_values_are_small_whole_numbers_and_the_same_for_the_same_seed
   EXPECT_EQ(values, seeded_values(7, 4, 8));
   EXPECT_NE(values, seeded_values(8, 4, 8));
   for (const auto& row : values)
-    for (const double value : row) EXPECT_TRUE(value >= 1 && value <= 9 && value == std::floor(value)) << value;
+    for (const double value : row)
+      EXPECT_TRUE(value >= 1 && value <= 9 && value == std::floor(value)) << value;
 }
 
 }  // namespace

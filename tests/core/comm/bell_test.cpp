@@ -11,7 +11,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Two threads ring each other in turn; with a ring lost, one would sleep for its whole limit and the test for an hour.
+// Two threads ring each other in turn; with a ring lost, one would sleep for its whole limit and
+// the test for an hour.
 void expect_no_ring_is_lost(Patience patience) {
   Bell ping, pong;
   constexpr std::uint32_t rounds = 5000;
@@ -29,7 +30,9 @@ void expect_no_ring_is_lost(Patience patience) {
   EXPECT_EQ(ping.sleepers, 0u);
 }
 
-TEST(Bell, no_ring_is_lost_when_spinning) { expect_no_ring_is_lost({std::chrono::microseconds(40), 50}); }
+TEST(Bell, no_ring_is_lost_when_spinning) {
+  expect_no_ring_is_lost({std::chrono::microseconds(40), 50});
+}
 TEST(Bell, no_ring_is_lost_when_sleeping_at_once) { expect_no_ring_is_lost({}); }
 
 TEST(Bell, a_wait_without_a_ring_ends_at_its_limit) {
@@ -56,7 +59,9 @@ TEST(Listener, one_ring_is_heard_by_every_thread) {
   second.join();
 }
 
-TEST(Patience, more_ranks_than_cores_hardly_spin) { EXPECT_LT(patience(1'000'000).spin, std::chrono::microseconds(5)); }
+TEST(Patience, more_ranks_than_cores_hardly_spin) {
+  EXPECT_LT(patience(1'000'000).spin, std::chrono::microseconds(5));
+}
 
 }  // namespace
 }  // namespace trainyard::comm

@@ -12,7 +12,8 @@ namespace trainyard::comm {
 inline topology::Topology one_host(int ranks, double bits_per_second, double latency_seconds) {
   topology::Topology drawing;
   drawing.hosts.push_back({.name = "host", .address = "", .devices = {}});
-  for (int rank = 0; rank < ranks; ++rank) drawing.hosts[0].devices.push_back({.name = "cpu" + std::to_string(rank)});
+  for (int rank = 0; rank < ranks; ++rank)
+    drawing.hosts[0].devices.push_back({.name = "cpu" + std::to_string(rank)});
   drawing.hosts[0].bus_bandwidth_bits_per_second = bits_per_second;
   drawing.hosts[0].bus_latency_seconds = latency_seconds;
   return drawing;
@@ -22,7 +23,8 @@ inline topology::Topology one_host(int ranks, double bits_per_second, double lat
 inline topology::Topology chain(const std::vector<topology::Link>& links) {
   topology::Topology drawing;
   for (std::size_t h = 0; h <= links.size(); ++h) {
-    topology::Host host{.name = std::string(1, static_cast<char>('a' + h)), .address = "", .devices = {}};
+    topology::Host host{
+        .name = std::string(1, static_cast<char>('a' + h)), .address = "", .devices = {}};
     host.devices.push_back({.name = host.name + "0"});
     host.bus_bandwidth_bits_per_second = 1e15;
     host.bus_latency_seconds = 0;
@@ -32,6 +34,8 @@ inline topology::Topology chain(const std::vector<topology::Link>& links) {
   return drawing;
 }
 
-inline DrawnLinks links_of(const topology::Topology& drawing) { return drawn_links(topology::Network(drawing)).value(); }
+inline DrawnLinks links_of(const topology::Topology& drawing) {
+  return drawn_links(topology::Network(drawing)).value();
+}
 
 }  // namespace trainyard::comm

@@ -20,9 +20,13 @@ constexpr Picoseconds kMicrosecond = 1'000'000, kMillisecond = 1'000'000'000;
 // Shares over memory of their own.
 class Shares {
  public:
-  explicit Shares(const DrawnLinks& drawn, int channels = 2) : memory_(LinkShares::bytes(drawn, channels) / 64 + 1), shares_(format(drawn, channels)) {}
+  explicit Shares(const DrawnLinks& drawn, int channels = 2)
+      : memory_(LinkShares::bytes(drawn, channels) / 64 + 1), shares_(format(drawn, channels)) {}
   LinkShares* operator->() { return &shares_; }
-  std::span<std::uint64_t> words() { return {reinterpret_cast<std::uint64_t*>(memory_.data()), memory_.size() * sizeof(Line) / sizeof(std::uint64_t)}; }
+  std::span<std::uint64_t> words() {
+    return {reinterpret_cast<std::uint64_t*>(memory_.data()),
+            memory_.size() * sizeof(Line) / sizeof(std::uint64_t)};
+  }
 
   // The time at which the oldest message of the lane has come, and takes it.
   Picoseconds take(const LaneName& lane, Picoseconds from = 0) {
@@ -41,7 +45,8 @@ class Shares {
     std::byte bytes[64];
   };
   LinkShares format(const DrawnLinks& drawn, int channels) {
-    return LinkShares::format({memory_.data()->bytes, memory_.size() * sizeof(Line)}, drawn, channels);
+    return LinkShares::format({memory_.data()->bytes, memory_.size() * sizeof(Line)}, drawn,
+                              channels);
   }
   std::vector<Line> memory_;
   LinkShares shares_;
@@ -53,14 +58,18 @@ TEST(LinkShares, a_message_alone_has_the_narrowest_bandwidth_and_arrives_a_laten
   EXPECT_EQ(shares.take({0, 2, 0}), (32 + 12) * kMicrosecond);
 }
 
-TEST(LinkShares, the_drawn_bandwidth_is_met_from_10_megabits_to_10_gigabits_with_messages_from_one_byte_to_64_mebibytes) {
+TEST(
+    LinkShares,
+    the_drawn_bandwidth_is_met_from_10_megabits_to_10_gigabits_with_messages_from_one_byte_to_64_mebibytes) {
   for (const double bandwidth : {10e6, 100e6, 1e9, 10e9})
     for (const std::uint64_t bytes : {1u, 1'000u, 65'536u, 1u << 20, 64u << 20}) {
       Shares shares(links_of(chain({{"a", "b", bandwidth, 0}})));
       Picoseconds last = 0;
       for (int message = 0; message < 8; ++message) shares->post({0, 1, 0}, bytes, 0);
       for (int message = 0; message < 8; ++message) last = shares.take({0, 1, 0});
-      EXPECT_NEAR(static_cast<double>(last), 8.0 * 8.0 * static_cast<double>(bytes) / bandwidth * 1e12, 8) << bandwidth << " bit/s, " << bytes << " B";
+      EXPECT_NEAR(static_cast<double>(last),
+                  8.0 * 8.0 * static_cast<double>(bytes) / bandwidth * 1e12, 8)
+          << bandwidth << " bit/s, " << bytes << " B";
     }
 }
 
@@ -68,8 +77,10 @@ TEST(LinkShares, lanes_that_share_a_way_have_equal_shares_whatever_their_message
   Shares shares(links_of(one_host(3, 1e9, 0)));  // both lanes go into rank 2
   shares->post({0, 2, 0}, 1'000'000, 0);
   shares->post({1, 2, 0}, 1'000, 0);
-  EXPECT_EQ(shares.take({1, 2, 0}), 16 * kMicrosecond) << "a long message holds up a short one no longer than its share";
-  EXPECT_EQ(shares.take({0, 2, 0}), 8 * kMillisecond + 8 * kMicrosecond) << "and gets what the short one leaves";
+  EXPECT_EQ(shares.take({1, 2, 0}), 16 * kMicrosecond)
+      << "a long message holds up a short one no longer than its share";
+  EXPECT_EQ(shares.take({0, 2, 0}), 8 * kMillisecond + 8 * kMicrosecond)
+      << "and gets what the short one leaves";
 }
 
 TEST(LinkShares, what_a_narrow_link_cannot_use_goes_to_the_others) {
@@ -88,7 +99,8 @@ TEST(LinkShares, what_is_forgotten_leaves_its_share_to_others) {
   EXPECT_EQ(shares.take({1, 2, 0}), 24 * kMicrosecond);
   EXPECT_FALSE(shares->oldest({0, 2, 0}, 30 * kMillisecond).posted);
   shares->post({0, 2, 0}, 1000, 30 * kMillisecond);
-  EXPECT_EQ(shares.take({0, 2, 0}, 30 * kMillisecond), 30 * kMillisecond + 8 * kMicrosecond) << "and the lane is as new";
+  EXPECT_EQ(shares.take({0, 2, 0}, 30 * kMillisecond), 30 * kMillisecond + 8 * kMicrosecond)
+      << "and the lane is as new";
 }
 
 // The way there of the first link of a chain of so many hosts: busses come before links.
@@ -100,10 +112,12 @@ TEST(LinkShares, a_way_that_is_cut_holds_what_is_on_it_until_it_is_whole_again) 
   shares->set_part(way_of_first_link(2), 0, 8 * kMicrosecond);  // half of it is there
   EXPECT_FALSE(shares->oldest({0, 1, 0}, 40'000 * kMillisecond).arrived);
   shares->set_part(way_of_first_link(2), 1, 40'000 * kMillisecond);
-  EXPECT_NEAR(static_cast<double>(shares.take({0, 1, 0}, 40'000 * kMillisecond)), 40'000.0 * kMillisecond + 8 * kMicrosecond, 1e3)
+  EXPECT_NEAR(static_cast<double>(shares.take({0, 1, 0}, 40'000 * kMillisecond)),
+              40'000.0 * kMillisecond + 8 * kMicrosecond, 1e3)
       << "but for what passes at the least rate there is";
   shares->post({1, 0, 0}, 1000, 50'000 * kMillisecond);
-  EXPECT_EQ(shares.take({1, 0, 0}, 50'000 * kMillisecond), 50'000 * kMillisecond + 8 * kMicrosecond) << "the way back was never cut";
+  EXPECT_EQ(shares.take({1, 0, 0}, 50'000 * kMillisecond), 50'000 * kMillisecond + 8 * kMicrosecond)
+      << "the way back was never cut";
 }
 
 TEST(LinkShares, a_way_that_is_slowed_carries_its_part_and_leaves_others_what_they_had) {
@@ -115,7 +129,8 @@ TEST(LinkShares, a_way_that_is_slowed_carries_its_part_and_leaves_others_what_th
   EXPECT_EQ(shares.take({1, 2, 0}), 8 * kMicrosecond);
   shares->set_part(way_of_first_link(3), 0.5, 100 * kMicrosecond);
   shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
-  EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), 116 * kMicrosecond) << "of what is drawn, not of what was left";
+  EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), 116 * kMicrosecond)
+      << "of what is drawn, not of what was left";
 }
 
 TEST(LinkShares, the_way_back_is_free) {
@@ -141,7 +156,8 @@ TEST(LinkShares, a_message_without_bytes_takes_the_latency_alone_and_waits_its_t
   shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
   shares->post({0, 1, 0}, 0, 100 * kMicrosecond);
   shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
-  for (const int after : {8, 8, 16}) EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), (100 + after + 3) * kMicrosecond);
+  for (const int after : {8, 8, 16})
+    EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), (100 + after + 3) * kMicrosecond);
 }
 
 TEST(LinkShares, a_lane_says_when_it_is_full) {
@@ -176,31 +192,43 @@ std::vector<Posting> any_postings(std::mt19937& random, int ranks, int count) {
   std::map<std::tuple<int, int, int>, int> used;
   Picoseconds now = 0;
   while (static_cast<int>(postings.size()) < count) {
-    const int from = static_cast<int>(random() % static_cast<unsigned>(ranks)), channel = static_cast<int>(random() % 2);
-    const int to = (from + 1 + static_cast<int>(random() % static_cast<unsigned>(ranks - 1))) % ranks;
+    const int from = static_cast<int>(random() % static_cast<unsigned>(ranks)),
+              channel = static_cast<int>(random() % 2);
+    const int to =
+        (from + 1 + static_cast<int>(random() % static_cast<unsigned>(ranks - 1))) % ranks;
     if (used[{from, to, channel}]++ >= static_cast<int>(LinkShares::kLaneMessages)) continue;
-    postings.push_back({now += random() % (200 * kMicrosecond), {from, to, channel}, random() % 100'000});
+    postings.push_back(
+        {now += random() % (200 * kMicrosecond), {from, to, channel}, random() % 100'000});
   }
   return postings;
 }
 
-// When each posting arrives, in the order of postings. `looks`: others look at the links in between, at these odd times.
-std::vector<Picoseconds> arrivals(const topology::Topology& drawing, const std::vector<Posting>& postings, std::mt19937* looks) {
+// When each posting arrives, in the order of postings. `looks`: others look at the links in
+// between, at these odd times.
+std::vector<Picoseconds> arrivals(const topology::Topology& drawing,
+                                  const std::vector<Posting>& postings, std::mt19937* looks) {
   Shares shares(links_of(drawing));
   for (const Posting& posting : postings) {
-    if (looks != nullptr) shares->advance(posting.at - static_cast<Picoseconds>((*looks)() % 1'000'000));
+    if (looks != nullptr)
+      shares->advance(posting.at - static_cast<Picoseconds>((*looks)() % 1'000'000));
     shares->post(posting.lane, posting.bytes, posting.at);
   }
-  for (int i = 0; looks != nullptr && i < 50; ++i) shares->advance(postings.back().at + i * static_cast<Picoseconds>((*looks)() % (500 * kMicrosecond)));
+  for (int i = 0; looks != nullptr && i < 50; ++i)
+    shares->advance(postings.back().at +
+                    i * static_cast<Picoseconds>((*looks)() % (500 * kMicrosecond)));
   std::vector<Picoseconds> all;
-  for (const Posting& posting : postings) all.push_back(shares.take(posting.lane, postings.back().at));
+  for (const Posting& posting : postings)
+    all.push_back(shares.take(posting.lane, postings.back().at));
   return all;
 }
 
 TEST(LinkShares, who_looks_when_and_how_late_changes_nothing) {
   std::mt19937 random(5);
   for (int round = 0; round < 30; ++round) {
-    const auto drawing = round % 2 == 0 ? one_host(4, 1e9, 1e-6) : chain({{"a", "b", 1e9, 1e-6}, {"b", "c", 3e8, 1e-6}, {"c", "d", 7e8, 1e-6}});
+    const auto drawing =
+        round % 2 == 0
+            ? one_host(4, 1e9, 1e-6)
+            : chain({{"a", "b", 1e9, 1e-6}, {"b", "c", 3e8, 1e-6}, {"c", "d", 7e8, 1e-6}});
     const auto postings = any_postings(random, 4, 60);
     EXPECT_EQ(arrivals(drawing, postings, nullptr), arrivals(drawing, postings, &random));
   }
@@ -216,13 +244,16 @@ TEST(LinkShares, a_link_that_anything_waits_for_is_never_idle) {
     double bits = 0;
     for (const Posting& posting : postings) bits += 8.0 * static_cast<double>(posting.bytes);
     const auto all = arrivals(one_host(4, 1e9, 0), postings, nullptr);
-    EXPECT_NEAR(static_cast<double>(*std::max_element(all.begin(), all.end())), bits / 1e9 * 1e12, 1e3 * static_cast<double>(postings.size()));
+    EXPECT_NEAR(static_cast<double>(*std::max_element(all.begin(), all.end())), bits / 1e9 * 1e12,
+                1e3 * static_cast<double>(postings.size()));
   }
 }
 
 // Who changes something at random: posts, looks and takes, forgets, cuts and restores.
 void change(Shares& shares, std::mt19937& random, Picoseconds now) {
-  const auto any = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const auto any = [&](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
   const int from = any(4);
   const LaneName lane{from, (from + 1 + any(3)) % 4, any(2)};
   switch (any(8)) {
@@ -237,13 +268,15 @@ void change(Shares& shares, std::mt19937& random, Picoseconds now) {
   }
 }
 
-// Each word as it was before the last change, or as it was after it: so it may lie there when whoever made it died.
+// Each word as it was before the last change, or as it was after it: so it may lie there when
+// whoever made it died.
 TEST(LinkShares, what_was_changed_in_part_is_mended_and_all_that_was_posted_comes) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 500; ++trial) {
     Shares shares(links_of(one_host(4, 1e9, 1e-6)));
     Picoseconds now = 0;
-    for (int i = 0; i < 60; ++i) change(shares, random, now += static_cast<Picoseconds>(random() % 1000) * kMicrosecond);
+    for (int i = 0; i < 60; ++i)
+      change(shares, random, now += static_cast<Picoseconds>(random() % 1000) * kMicrosecond);
     const auto words = shares.words();
     const std::vector<std::uint64_t> before(words.begin(), words.end());
     change(shares, random, now += kMicrosecond);
@@ -255,11 +288,16 @@ TEST(LinkShares, what_was_changed_in_part_is_mended_and_all_that_was_posted_come
     for (int from = 0; from < 4; ++from)
       for (int to = 0; to < 4; ++to)
         for (int channel = 0; from != to && channel < 2; ++channel)
-          for (const LaneName lane{from, to, channel}; shares->oldest(lane, last).posted;) last = std::max(last, shares.take(lane, last));
-    EXPECT_LT(last - now, 12 * 2 * 16 * kMillisecond) << "of at most 16 messages of 0.8 ms on each of 24 lanes";
-    const auto alone = [](Shares& links, Picoseconds from) { return links->post({0, 1, 0}, 1000, from), links.take({0, 1, 0}, from) - from; };
+          for (const LaneName lane{from, to, channel}; shares->oldest(lane, last).posted;)
+            last = std::max(last, shares.take(lane, last));
+    EXPECT_LT(last - now, 12 * 2 * 16 * kMillisecond)
+        << "of at most 16 messages of 0.8 ms on each of 24 lanes";
+    const auto alone = [](Shares& links, Picoseconds from) {
+      return links->post({0, 1, 0}, 1000, from), links.take({0, 1, 0}, from) - from;
+    };
     Shares whole(links_of(one_host(4, 1e9, 1e-6)));
-    EXPECT_EQ(alone(shares, last + kMillisecond), alone(whole, 0)) << "as on links that were never harmed";
+    EXPECT_EQ(alone(shares, last + kMillisecond), alone(whole, 0))
+        << "as on links that were never harmed";
   }
 }
 

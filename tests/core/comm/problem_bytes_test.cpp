@@ -9,7 +9,8 @@ namespace trainyard::comm {
 namespace {
 
 TEST(ProblemBytes, a_problem_comes_back_whole) {
-  const base::Problem problem{base::ProblemCode::refused, "rank 3, op AR.b2", "the plans differ", "one plan", "Install one version everywhere"};
+  const base::Problem problem{base::ProblemCode::refused, "rank 3, op AR.b2", "the plans differ",
+                              "one plan", "Install one version everywhere"};
   EXPECT_EQ(problem_from_bytes(to_bytes(problem)), problem);
   EXPECT_EQ(problem_from_bytes(to_bytes({})), base::Problem{});
 }
@@ -18,7 +19,8 @@ TEST(ProblemBytes, long_texts_are_cut_to_the_bound) {
   const std::string text(100'000, 'x');
   const auto bytes = to_bytes({base::ProblemCode::failed, text, text, text, text});
   EXPECT_LE(bytes.size(), kMaximumProblemBytes);
-  EXPECT_EQ(problem_from_bytes(bytes).advice, text.substr(0, problem_from_bytes(bytes).advice.size()));
+  EXPECT_EQ(problem_from_bytes(bytes).advice,
+            text.substr(0, problem_from_bytes(bytes).advice.size()));
   EXPECT_GT(problem_from_bytes(bytes).advice.size(), 400u);
 }
 
@@ -26,9 +28,12 @@ TEST(ProblemBytes, any_bytes_are_read_without_harm) {
   const base::Random random(1, base::Purpose::generate, 0);
   for (std::uint64_t i = 0; i < 2000; ++i) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(random.below(i, 40)));
-    for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<std::byte>(random.bits(i << 16 | k));
+    for (std::size_t k = 0; k < bytes.size(); ++k)
+      bytes[k] = static_cast<std::byte>(random.bits(i << 16 | k));
     const base::Problem problem = problem_from_bytes(bytes);
-    EXPECT_LE(problem.where.size() + problem.what.size() + problem.accepted.size() + problem.advice.size(), bytes.size());
+    EXPECT_LE(problem.where.size() + problem.what.size() + problem.accepted.size() +
+                  problem.advice.size(),
+              bytes.size());
   }
 }
 

@@ -41,7 +41,8 @@ TEST(ShapedLinks, processes_share_what_one_of_them_posts) {
     return links && (*links)->post({0, 1, 0}, 1000) ? "" : "could not post";
   });
   ASSERT_TRUE(sender.ended_well(0));
-  const auto links = ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 1'000'000; });
+  const auto links =
+      ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 1'000'000; });
   ASSERT_TRUE(links);
   EXPECT_TRUE((*links)->oldest({0, 1, 0})->arrived);
 }
@@ -50,11 +51,13 @@ TEST(ShapedLinks, of_a_rank_that_dies_with_the_lock_are_mended_and_the_others_go
   const auto fd = create_shaped_links(two_ranks(), 1);
   ASSERT_TRUE(fd);
   const base::Descriptor file(*fd);
-  const auto links = ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 1'000'000'000; });
+  const auto links =
+      ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 1'000'000'000; });
   ASSERT_TRUE(links);
   ASSERT_TRUE((*links)->post({1, 0, 0}, 1000));
   conformance::Processes ranks(1, [&](int, const auto&) -> std::string {
-    const auto own = ShapedLinks::open(file.get(), []() -> std::int64_t { ::_exit(0); });  // the clock is read with the lock held
+    const auto own = ShapedLinks::open(
+        file.get(), []() -> std::int64_t { ::_exit(0); });  // the clock is read with the lock held
     static_cast<void>((*own)->post({0, 1, 0}, 1));
     return "it lived on";
   });
@@ -63,7 +66,8 @@ TEST(ShapedLinks, of_a_rank_that_dies_with_the_lock_are_mended_and_the_others_go
   ASSERT_TRUE(gone) << base::to_string(gone.error());
   EXPECT_FALSE(gone->arrived) << "it was not posted";
   ASSERT_TRUE((*links)->forget({0, 1, 0}, 1));
-  const auto later = ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 2'000'000'000; });
+  const auto later =
+      ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 2'000'000'000; });
   EXPECT_TRUE((*later)->oldest({1, 0, 0})->arrived) << "which was on its way";
   ASSERT_TRUE((*later)->release({1, 0, 0}));
   EXPECT_TRUE((*later)->post({0, 1, 0}, 1)) << "who comes back";
@@ -100,7 +104,8 @@ TEST(ShapedLinks, threads_post_and_look_at_once_and_nothing_is_lost) {
 
 TEST(ShapedLinks, files_that_are_not_ours_are_refused) {
   EXPECT_FALSE(ShapedLinks::open(-1));
-  const base::Descriptor unsealed(::memfd_create("unsealed", 0)), zeros(::memfd_create("zeros", MFD_ALLOW_SEALING));
+  const base::Descriptor unsealed(::memfd_create("unsealed", 0)),
+      zeros(::memfd_create("zeros", MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(unsealed.get(), 1 << 20), 0);
   ASSERT_EQ(::ftruncate(zeros.get(), 1 << 20), 0);
   ASSERT_EQ(::fcntl(zeros.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -112,9 +117,11 @@ TEST(ShapedLinks, a_lane_that_holds_too_much_and_a_shape_that_cannot_be_are_prob
   EXPECT_FALSE(create_shaped_links(two_ranks(), 0));
   EXPECT_FALSE(ShapedLinks::make({}, 1));
   const auto links = ShapedLinks::make(two_ranks(), 1);
-  for (std::uint64_t message = 0; message < LinkShares::kLaneMessages; ++message) EXPECT_TRUE((*links)->post({0, 1, 0}, 1));
+  for (std::uint64_t message = 0; message < LinkShares::kLaneMessages; ++message)
+    EXPECT_TRUE((*links)->post({0, 1, 0}, 1));
   EXPECT_FALSE((*links)->post({0, 1, 0}, 1));
-  for (const LaneName& lane : {LaneName{0, 0, 0}, LaneName{0, 2, 0}, LaneName{-1, 1, 0}, LaneName{0, 1, 1}, LaneName{0, 1, -1}})
+  for (const LaneName& lane : {LaneName{0, 0, 0}, LaneName{0, 2, 0}, LaneName{-1, 1, 0},
+                               LaneName{0, 1, 1}, LaneName{0, 1, -1}})
     EXPECT_FALSE((*links)->holds(lane)) << lane.from << " " << lane.to << " " << lane.channel;
 }
 

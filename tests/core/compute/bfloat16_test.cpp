@@ -29,7 +29,8 @@ TEST(Bfloat16, goes_over_to_infinity_where_half_of_the_last_step_is_reached) {
   EXPECT_EQ(rounded_to_bfloat16(greatest), greatest);
   EXPECT_EQ(rounded_to_bfloat16(0x1.FEFFFEp127F), greatest);
   EXPECT_EQ(rounded_to_bfloat16(0x1.FFp127F), std::numeric_limits<float>::infinity());
-  EXPECT_EQ(rounded_to_bfloat16(-std::numeric_limits<float>::max()), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(rounded_to_bfloat16(-std::numeric_limits<float>::max()),
+            -std::numeric_limits<float>::infinity());
 }
 
 TEST(Bfloat16, keeps_what_is_infinite_or_no_number) {
@@ -48,11 +49,13 @@ TEST(Bfloat16, leaves_what_it_can_hold) {
   }
 }
 
-// Neither neighbour is nearer, subnormal numbers included; of two that are equally near it is the even one.
+// Neither neighbour is nearer, subnormal numbers included; of two that are equally near it is the
+// even one.
 RC_GTEST_PROP(Bfloat16, is_the_nearest, ()) {
   const auto bits = *rc::gen::inRange<std::uint32_t>(0, 0x7F7F0000);  // below the greatest
   const auto value = std::bit_cast<float>(bits), found = rounded_to_bfloat16(value);
-  const auto below = std::bit_cast<float>(bits & 0xFFFF0000U), above = std::bit_cast<float>((bits & 0xFFFF0000U) + 0x10000U);
+  const auto below = std::bit_cast<float>(bits & 0xFFFF0000U),
+             above = std::bit_cast<float>((bits & 0xFFFF0000U) + 0x10000U);
   RC_ASSERT(found == below || found == above);
   const double down = static_cast<double>(value) - below, up = static_cast<double>(above) - value;
   if (down != up) RC_ASSERT(found == (down < up ? below : above));

@@ -47,13 +47,15 @@ TYPED_TEST(Combine, is_the_same_wherever_the_result_goes) {
     EXPECT_THAT(this->combined(Reduction::min, into), ElementsAre(1, -5, -7, 0)) << into;
     EXPECT_THAT(this->combined(Reduction::max, into), ElementsAre(4, 2, 3, 2)) << into;
   }
-  for (const Reduction adds : {Reduction::sum, Reduction::mean}) EXPECT_THAT(this->combined(adds), ElementsAre(7, -1, -2, 2));
+  for (const Reduction adds : {Reduction::sum, Reduction::mean})
+    EXPECT_THAT(this->combined(adds), ElementsAre(7, -1, -2, 2));
 }
 
 TYPED_TEST(Combine, a_nan_stays_wherever_it_stands) {
   for (const Reduction reduction : {Reduction::min, Reduction::max})
     for (const bool first : {true, false}) {
-      std::vector<TypeParam> a{first ? static_cast<TypeParam>(kNaN) : 1}, b{first ? 1 : static_cast<TypeParam>(kNaN)}, to(1);
+      std::vector<TypeParam> a{first ? static_cast<TypeParam>(kNaN) : 1},
+          b{first ? 1 : static_cast<TypeParam>(kNaN)}, to(1);
       choose(reduction, TestFixture::kDType, bytes(to), bytes(a), bytes(b), 1);
       EXPECT_TRUE(std::isnan(to[0]));
     }
@@ -61,7 +63,8 @@ TYPED_TEST(Combine, a_nan_stays_wherever_it_stands) {
 
 TYPED_TEST(Combine, compensation_for_delay_is_the_square_of_the_gradient_times_the_way_gone) {
   std::vector<TypeParam> gradient{2, -3, 5, 0}, now{1, 1, 7, 9}, then{3, 0.5, 7, 1};
-  compensate(*this->compute_, TestFixture::kDType, bytes(gradient), bytes(now), bytes(then), 0.5, 4);
+  compensate(*this->compute_, TestFixture::kDType, bytes(gradient), bytes(now), bytes(then), 0.5,
+             4);
   EXPECT_THAT(gradient, ElementsAre(2 + 0.5 * 4 * -2, -3 + 0.5 * 9 * 0.5, 5, 0));
 }
 

@@ -9,10 +9,15 @@
 
 namespace trainyard::compute::compression {
 
-inline constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float kInf = std::numeric_limits<float>::infinity(),
+                       kNaN = std::numeric_limits<float>::quiet_NaN();
 
-inline Tensor flat(std::vector<float>& values) { return {DType::fp32, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())}; }
-inline Tensor flat(std::vector<double>& values) { return {DType::fp64, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())}; }
+inline Tensor flat(std::vector<float>& values) {
+  return {DType::fp32, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())};
+}
+inline Tensor flat(std::vector<double>& values) {
+  return {DType::fp64, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())};
+}
 
 void run(const Op& op);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The schemes by themselves: what is sent and what is kept make up the gradient, sizes follow from lengths, and what is no number stays so.
+// The schemes by themselves: what is sent and what is kept make up the gradient, sizes follow from
+// lengths, and what is no number stays so.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -17,9 +18,12 @@
 namespace trainyard::compute::compression {
 namespace {
 
-const Scheme kFlat[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k};
+const Scheme kFlat[] = {Scheme::fp16, Scheme::bf16,  Scheme::int8,
+                        Scheme::sign, Scheme::top_k, Scheme::random_k};
 
-CompressionSpec spec_of(Scheme kind, double fraction = 0.1, bool error_feedback = true) { return {kind, fraction, 2, error_feedback}; }
+CompressionSpec spec_of(Scheme kind, double fraction = 0.1, bool error_feedback = true) {
+  return {kind, fraction, 2, error_feedback};
+}
 
 // One rank that compresses, step after step.
 struct Sender {
@@ -31,13 +35,19 @@ struct Sender {
   Sender(const CompressionSpec& of, std::size_t elements)
       : spec(of),
         residual(feeds_back(of) ? elements : 0),
-        encoded(static_cast<std::size_t>(encoded_elements(of, static_cast<std::int64_t>(elements)) * size_of(wire_dtype(of.kind)))) {}
+        encoded(static_cast<std::size_t>(encoded_elements(of, static_cast<std::int64_t>(elements)) *
+                                         size_of(wire_dtype(of.kind)))) {}
 
-  Tensor wire() { return {wire_dtype(spec.kind), {std::ssize(encoded) / size_of(wire_dtype(spec.kind))}, encoded.data()}; }
+  Tensor wire() {
+    return {wire_dtype(spec.kind),
+            {std::ssize(encoded) / size_of(wire_dtype(spec.kind))},
+            encoded.data()};
+  }
 
   void send(std::vector<float>& gradient, double step = 1) {
     std::vector<double> error(1), at{step};
-    run(CompressGradient{flat(gradient), residual.empty() ? Tensor{} : flat(residual), wire(), flat(error), flat(at), spec, 7, 3});
+    run(CompressGradient{flat(gradient), residual.empty() ? Tensor{} : flat(residual), wire(),
+                         flat(error), flat(at), spec, 7, 3});
     squared_error = error[0];
   }
   std::vector<float> received(std::size_t elements, double step = 1) {
@@ -51,17 +61,25 @@ struct Sender {
 std::vector<float> random_gradient(std::size_t elements, std::uint64_t seed) {
   const base::Random random(seed, base::Purpose::generate, 0);
   std::vector<float> values(elements);
-  for (std::size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(random.normal(i) * std::pow(10.0, random.uniform(elements + i, -6, 1)));
+  for (std::size_t i = 0; i < elements; ++i)
+    values[i] =
+        static_cast<float>(random.normal(i) * std::pow(10.0, random.uniform(elements + i, -6, 1)));
   return values;
 }
 
-bool same_bits(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (a == 0 && b == 0); }
+bool same_bits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (a == 0 && b == 0);
+}
 
 Scheme any_scheme() { return *rc::gen::elementOf(std::vector(std::begin(kFlat), std::end(kFlat))); }
 
-RC_GTEST_PROP(Compression, of_top_k_and_random_k_what_is_sent_and_kept_is_the_gradient_and_what_was_kept_bit_for_bit, ()) {
+RC_GTEST_PROP(
+    Compression,
+    of_top_k_and_random_k_what_is_sent_and_kept_is_the_gradient_and_what_was_kept_bit_for_bit, ()) {
   const auto elements = *rc::gen::inRange<std::size_t>(1, 3000);
-  Sender sender(spec_of(*rc::gen::element(Scheme::top_k, Scheme::random_k), *rc::gen::element(1e-6, 0.01, 0.3, 1.0)), elements);
+  Sender sender(spec_of(*rc::gen::element(Scheme::top_k, Scheme::random_k),
+                        *rc::gen::element(1e-6, 0.01, 0.3, 1.0)),
+                elements);
   for (int step = 1; step <= 3; ++step) {
     auto gradient = random_gradient(elements, *rc::gen::arbitrary<std::uint64_t>());
     const auto before = sender.residual;
@@ -78,7 +96,8 @@ RC_GTEST_PROP(Compression, of_top_k_and_random_k_what_is_sent_and_kept_is_the_gr
   }
 }
 
-RC_GTEST_PROP(Compression, of_schemes_that_round_what_is_sent_and_kept_is_the_whole_to_a_millionth, ()) {
+RC_GTEST_PROP(Compression, of_schemes_that_round_what_is_sent_and_kept_is_the_whole_to_a_millionth,
+              ()) {
   const auto elements = *rc::gen::inRange<std::size_t>(1, 3000);
   Sender sender(spec_of(*rc::gen::element(Scheme::int8, Scheme::sign)), elements);
   for (int step = 0; step < 3; ++step) {
@@ -89,21 +108,27 @@ RC_GTEST_PROP(Compression, of_schemes_that_round_what_is_sent_and_kept_is_the_wh
     double squared = 0;
     for (std::size_t i = 0; i < elements; ++i) {
       const double whole = static_cast<double>(gradient[i]) + static_cast<double>(before[i]);
-      const double size = std::max({std::fabs(whole), std::fabs(static_cast<double>(sent[i])), 1e-30});
-      RC_ASSERT(std::fabs(static_cast<double>(sent[i]) + static_cast<double>(sender.residual[i]) - whole) <= 1e-6 * size);
+      const double size =
+          std::max({std::fabs(whole), std::fabs(static_cast<double>(sent[i])), 1e-30});
+      RC_ASSERT(std::fabs(static_cast<double>(sent[i]) + static_cast<double>(sender.residual[i]) -
+                          whole) <= 1e-6 * size);
       squared += static_cast<double>(sender.residual[i]) * static_cast<double>(sender.residual[i]);
     }
     RC_ASSERT(std::fabs(sender.squared_error - squared) <= 1e-9 * squared);
   }
 }
 
-RC_GTEST_PROP(Compression, what_travels_is_as_long_as_the_formula_says_and_never_longer_than_the_buffer, ()) {
+RC_GTEST_PROP(Compression,
+              what_travels_is_as_long_as_the_formula_says_and_never_longer_than_the_buffer, ()) {
   const auto n = *rc::gen::inRange<std::int64_t>(0, 5000);
-  RC_ASSERT(encoded_elements(spec_of(Scheme::fp16), n) * size_of(wire_dtype(Scheme::fp16)) == 2 * n);
-  RC_ASSERT(encoded_elements(spec_of(Scheme::bf16), n) * size_of(wire_dtype(Scheme::bf16)) == 2 * n);
+  RC_ASSERT(encoded_elements(spec_of(Scheme::fp16), n) * size_of(wire_dtype(Scheme::fp16)) ==
+            2 * n);
+  RC_ASSERT(encoded_elements(spec_of(Scheme::bf16), n) * size_of(wire_dtype(Scheme::bf16)) ==
+            2 * n);
   RC_ASSERT(encoded_elements(spec_of(Scheme::int8), n) == n + 4 * ((n + 1023) / 1024));
   RC_ASSERT(encoded_elements(spec_of(Scheme::sign), n) == (n == 0 ? 0 : 4 + (n + 7) / 8));
-  const std::int64_t k = n == 0 ? 0 : std::max<std::int64_t>(1, std::llround(0.25 * static_cast<double>(n)));
+  const std::int64_t k =
+      n == 0 ? 0 : std::max<std::int64_t>(1, std::llround(0.25 * static_cast<double>(n)));
   RC_ASSERT(encoded_elements(spec_of(Scheme::top_k, 0.25), n) == 8 * k);
   RC_ASSERT(encoded_elements(spec_of(Scheme::random_k, 0.25), n) == k);
 }
@@ -117,8 +142,11 @@ RC_GTEST_PROP(Compression, an_encoder_fills_its_part_and_no_more, ()) {
   sender.encoded.assign(bytes + 16, std::byte{0xA5});
   auto gradient = random_gradient(elements, 5);
   std::vector<double> error(1), step{1};
-  Tensor wire{wire_dtype(kind), {encoded_elements(sender.spec, static_cast<std::int64_t>(elements))}, sender.encoded.data()};
-  run(CompressGradient{flat(gradient), sender.residual.empty() ? Tensor{} : flat(sender.residual), wire, flat(error), flat(step), sender.spec, 7, 3});
+  Tensor wire{wire_dtype(kind),
+              {encoded_elements(sender.spec, static_cast<std::int64_t>(elements))},
+              sender.encoded.data()};
+  run(CompressGradient{flat(gradient), sender.residual.empty() ? Tensor{} : flat(sender.residual),
+                       wire, flat(error), flat(step), sender.spec, 7, 3});
   for (std::size_t i = bytes; i < bytes + 16; ++i) RC_ASSERT(sender.encoded[i] == std::byte{0xA5});
 }
 
@@ -132,7 +160,8 @@ RC_GTEST_PROP(Compression, without_feedback_nothing_is_kept_and_the_gradient_sta
   RC_ASSERT(gradient == before);
   const auto sent = sender.received(elements);
   double squared = 0;
-  for (std::size_t i = 0; i < elements; ++i) squared += std::pow(static_cast<double>(gradient[i]) - static_cast<double>(sent[i]), 2);
+  for (std::size_t i = 0; i < elements; ++i)
+    squared += std::pow(static_cast<double>(gradient[i]) - static_cast<double>(sent[i]), 2);
   RC_ASSERT(std::fabs(sender.squared_error - squared) <= 1e-6 * squared + 1e-30);
 }
 
@@ -145,8 +174,10 @@ RC_GTEST_PROP(Compression, a_number_that_is_none_never_becomes_one, ()) {
   gradient[*rc::gen::inRange<std::size_t>(0, elements)] = *rc::gen::element(kNaN, kInf, -kInf);
   sender.send(gradient);
   const auto sent = sender.received(elements);
-  RC_ASSERT(std::any_of(sent.begin(), sent.end(), [](float value) { return !std::isfinite(value); }));
-  RC_ASSERT(!std::isfinite(sender.squared_error) || kind == Scheme::top_k || kind == Scheme::random_k || kind == Scheme::fp16 || kind == Scheme::bf16);
+  RC_ASSERT(
+      std::any_of(sent.begin(), sent.end(), [](float value) { return !std::isfinite(value); }));
+  RC_ASSERT(!std::isfinite(sender.squared_error) || kind == Scheme::top_k ||
+            kind == Scheme::random_k || kind == Scheme::fp16 || kind == Scheme::bf16);
 }
 
 TEST(Compression, top_k_takes_the_greatest_magnitudes_and_of_equal_ones_the_first) {
@@ -166,7 +197,8 @@ TEST(Compression, random_k_draws_other_places_each_step_and_in_time_all_of_them)
     sender.send(gradient, step);
     const auto sent = sender.received(200, step);
     int count = 0;
-    for (std::size_t i = 0; i < 200; ++i) times[i] += sent[i] != 0 ? 1 : 0, count += sent[i] != 0 ? 1 : 0;
+    for (std::size_t i = 0; i < 200; ++i)
+      times[i] += sent[i] != 0 ? 1 : 0, count += sent[i] != 0 ? 1 : 0;
     ASSERT_EQ(count, 20);
   }
   // Each is binomial (200, 0.1): mean 20, deviation 4.24.
@@ -189,8 +221,10 @@ TEST(Compression, int8_is_off_by_half_a_step_of_its_chunk_at_most) {
   for (std::size_t chunk = 0; chunk < 3; ++chunk) {
     float greatest = 0;
     const std::size_t end = std::min<std::size_t>(gradient.size(), (chunk + 1) * 1024);
-    for (std::size_t i = chunk * 1024; i < end; ++i) greatest = std::max(greatest, std::fabs(gradient[i]));
-    for (std::size_t i = chunk * 1024; i < end; ++i) EXPECT_LE(std::fabs(sent[i] - gradient[i]), greatest / 254 * 1.0001F);
+    for (std::size_t i = chunk * 1024; i < end; ++i)
+      greatest = std::max(greatest, std::fabs(gradient[i]));
+    for (std::size_t i = chunk * 1024; i < end; ++i)
+      EXPECT_LE(std::fabs(sent[i] - gradient[i]), greatest / 254 * 1.0001F);
   }
 }
 
@@ -227,21 +261,25 @@ RC_GTEST_PROP(Half, lies_between_its_neighbours_and_nearer_than_they, ()) {
   const auto value = std::bit_cast<float>(*rc::gen::arbitrary<std::uint32_t>());
   RC_PRE(std::isfinite(value) && std::fabs(value) < 65504);
   const std::uint16_t half = Fp16::encode(value);
-  const double error = std::fabs(static_cast<double>(Fp16::decode(half)) - static_cast<double>(value));
+  const double error =
+      std::fabs(static_cast<double>(Fp16::decode(half)) - static_cast<double>(value));
   for (const int step : {-1, 1}) {
     const auto other = static_cast<std::uint16_t>(half + step);
     if ((other & 0x7FFF) < 0x7C00 && (other & 0x8000) == (half & 0x8000))
-      RC_ASSERT(error <= std::fabs(static_cast<double>(Fp16::decode(other)) - static_cast<double>(value)));
+      RC_ASSERT(error <=
+                std::fabs(static_cast<double>(Fp16::decode(other)) - static_cast<double>(value)));
   }
 }
 
 TEST(Half, sums_are_rounded_after_each_addition_whatever_the_address) {
-  const float values[] = {1, 0x1p-11F, 0x1p-11F};  // each alone is lost beside 1; together they are not
+  const float values[] = {1, 0x1p-11F,
+                          0x1p-11F};  // each alone is lost beside 1; together they are not
   for (const DType dtype : {DType::fp16, DType::bf16}) {
     std::byte memory[7], sum[2];
     const std::byte* sources[3];
     for (int i = 0; i < 3; ++i) {
-      const std::uint16_t half = dtype == DType::fp16 ? Fp16::encode(values[i]) : Bf16::encode(values[i]);
+      const std::uint16_t half =
+          dtype == DType::fp16 ? Fp16::encode(values[i]) : Bf16::encode(values[i]);
       std::memcpy(memory + 1 + 2 * i, &half, 2);
       sources[i] = memory + 1 + 2 * i;
     }
@@ -256,7 +294,14 @@ TEST(Compression, an_op_that_does_not_fit_is_refused_by_name) {
   std::vector<float> gradient(10), residual(9);
   std::vector<std::byte> encoded(20);
   std::vector<double> error(1);
-  CompressGradient op{flat(gradient), {}, {DType::fp16, {10}, encoded.data()}, flat(error), {}, spec_of(Scheme::fp16), 0, 0};
+  CompressGradient op{flat(gradient),
+                      {},
+                      {DType::fp16, {10}, encoded.data()},
+                      flat(error),
+                      {},
+                      spec_of(Scheme::fp16),
+                      0,
+                      0};
   const auto refused = [](const Op& one) {
     const auto kernel = reference::make()->prepare(one);
     return kernel ? std::string() : base::to_string(kernel.error());

@@ -6,6 +6,8 @@
 
 namespace trainyard::conformance {
 
-INSTANTIATE_TEST_SUITE_P(reference, ComputeConformance, testing::Values(Backend{"reference", [] { return compute::reference::make(); }}));
+INSTANTIATE_TEST_SUITE_P(reference, ComputeConformance,
+                         testing::Values(Backend{"reference",
+                                                 [] { return compute::reference::make(); }}));
 
 }  // namespace trainyard::conformance

@@ -24,7 +24,9 @@ Bytes random_bytes(std::mt19937_64& random) {
 }
 
 class Numbers : public testing::TestWithParam<DType> {};
-INSTANTIATE_TEST_SUITE_P(All, Numbers, testing::Values(DType::fp32, DType::fp64, DType::int32, DType::fp16, DType::bf16),
+INSTANTIATE_TEST_SUITE_P(All, Numbers,
+                         testing::Values(DType::fp32, DType::fp64, DType::int32, DType::fp16,
+                                         DType::bf16),
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
 // Any bits at all: numbers, subnormal ones, infinities and NaN.
@@ -37,7 +39,9 @@ TEST_P(Numbers, add_up_as_a_device_adds_them_to_the_bit) {
     Bytes sum{};
     const std::array<const std::byte*, 2> sources{a.data(), b.data()};
     device->sum(GetParam(), sum.data(), sources, 1);
-    const double expected = number_at(GetParam(), sum.data()), added = adding_in(GetParam())(number_at(GetParam(), a.data()), number_at(GetParam(), b.data()));
+    const double expected = number_at(GetParam(), sum.data()),
+                 added = adding_in(GetParam())(number_at(GetParam(), a.data()),
+                                               number_at(GetParam(), b.data()));
     ASSERT_TRUE(same_number(added, expected)) << added << " and " << expected << " at " << i;
     finite += std::isfinite(expected) ? 1 : 0;
   }
@@ -49,7 +53,8 @@ TEST(Number, of_memory_is_what_its_bits_say) {
   EXPECT_EQ(number_at(DType::fp16, reinterpret_cast<const std::byte*>(&half)), 0.333251953125);
   EXPECT_EQ(number_at(DType::bf16, reinterpret_cast<const std::byte*>(&brain)), 0.333984375);
   const float third = 1.0F / 3;
-  EXPECT_EQ(number_at(DType::fp32, reinterpret_cast<const std::byte*>(&third)), static_cast<double>(third));
+  EXPECT_EQ(number_at(DType::fp32, reinterpret_cast<const std::byte*>(&third)),
+            static_cast<double>(third));
   EXPECT_EQ(adding_in(DType::byte), nullptr);
 }
 

@@ -24,9 +24,11 @@ struct Ranks {
   bool error_feedback = true;
   std::vector<Rank> all;
 
-  Ranks(const std::vector<Matrix>& matrices, std::int64_t rank, std::size_t count, bool feedback = true)
+  Ranks(const std::vector<Matrix>& matrices, std::int64_t rank, std::size_t count,
+        bool feedback = true)
       : layout(power_sgd_layout(matrices, rank)), error_feedback(feedback), all(count) {
-    const auto elements = static_cast<std::size_t>(layout.elements), left = static_cast<std::size_t>(layout.left_elements),
+    const auto elements = static_cast<std::size_t>(layout.elements),
+               left = static_cast<std::size_t>(layout.left_elements),
                right = static_cast<std::size_t>(layout.right_elements);
     for (Rank& r : all)
       r = {std::vector<float>(elements), std::vector<float>(feedback ? elements : 0),
@@ -44,14 +46,18 @@ struct Ranks {
   }
 
   void step() {
-    for (Rank& r : all) run(PowerSgdLeft{flat(r.gradient), residual(r), flat(r.guess), flat(r.left), layout, 5, 1});
+    for (Rank& r : all)
+      run(PowerSgdLeft{flat(r.gradient), residual(r), flat(r.guess), flat(r.left), layout, 5, 1});
     add_up(&Rank::left);
-    for (Rank& r : all) run(PowerSgdRight{flat(error_feedback ? r.residual : r.gradient), flat(r.left), flat(r.basis), flat(r.right), layout});
+    for (Rank& r : all)
+      run(PowerSgdRight{flat(error_feedback ? r.residual : r.gradient), flat(r.left), flat(r.basis),
+                        flat(r.right), layout});
     add_up(&Rank::right);
     for (Rank& r : all) {
       std::vector<double> error(1);
       const Tensor squared{DType::fp64, {1}, reinterpret_cast<std::byte*>(error.data())};
-      run(PowerSgdDecode{flat(r.left), flat(r.basis), flat(r.right), flat(r.gradient), residual(r), flat(r.guess), squared, layout, std::ssize(all)});
+      run(PowerSgdDecode{flat(r.left), flat(r.basis), flat(r.right), flat(r.gradient), residual(r),
+                         flat(r.guess), squared, layout, std::ssize(all)});
       r.squared_error = error[0];
     }
   }
@@ -70,26 +76,33 @@ double norm(const std::vector<float>& values) {
   return std::sqrt(sum);
 }
 
-RC_GTEST_PROP(PowerSgd, in_the_mean_over_ranks_what_is_sent_and_kept_is_the_gradient_and_what_was_kept, ()) {
-  const auto rows = *rc::gen::inRange<std::int64_t>(2, 30), columns = *rc::gen::inRange<std::int64_t>(1, 30);
+RC_GTEST_PROP(PowerSgd,
+              in_the_mean_over_ranks_what_is_sent_and_kept_is_the_gradient_and_what_was_kept, ()) {
+  const auto rows = *rc::gen::inRange<std::int64_t>(2, 30),
+             columns = *rc::gen::inRange<std::int64_t>(1, 30);
   const auto count = *rc::gen::inRange<std::size_t>(1, 6);
-  Ranks ranks({{0, rows, columns}, {rows * columns, 1, rows}}, *rc::gen::inRange<std::int64_t>(1, 6), count);
+  Ranks ranks({{0, rows, columns}, {rows * columns, 1, rows}},
+              *rc::gen::inRange<std::int64_t>(1, 6), count);
   for (std::uint64_t step = 0; step < 3; ++step) {
     std::vector<double> whole(static_cast<std::size_t>(ranks.layout.elements));
     for (std::size_t r = 0; r < count; ++r) {
       ranks.all[r].gradient = random_values(ranks.layout.elements, 10 * step + r);
       for (std::size_t i = 0; i < whole.size(); ++i)
-        whole[i] += (static_cast<double>(ranks.all[r].gradient[i]) + static_cast<double>(ranks.all[r].residual[i])) / static_cast<double>(count);
+        whole[i] += (static_cast<double>(ranks.all[r].gradient[i]) +
+                     static_cast<double>(ranks.all[r].residual[i])) /
+                    static_cast<double>(count);
     }
     ranks.step();
     for (std::size_t i = 0; i < whole.size(); ++i) {
       double found = static_cast<double>(ranks.all[0].gradient[i]) / static_cast<double>(count);
-      for (const Rank& r : ranks.all) found += static_cast<double>(r.residual[i]) / static_cast<double>(count);
+      for (const Rank& r : ranks.all)
+        found += static_cast<double>(r.residual[i]) / static_cast<double>(count);
       RC_ASSERT(std::fabs(found - whole[i]) <= 1e-5);
     }
     for (const Rank& r : ranks.all) {
       RC_ASSERT(r.gradient == ranks.all[0].gradient);
-      RC_ASSERT(std::fabs(std::sqrt(r.squared_error) - norm(r.residual)) <= 1e-5 * (1 + norm(r.residual)));
+      RC_ASSERT(std::fabs(std::sqrt(r.squared_error) - norm(r.residual)) <=
+                1e-5 * (1 + norm(r.residual)));
     }
   }
 }
@@ -105,14 +118,17 @@ TEST(PowerSgd, a_vector_and_a_matrix_that_would_not_be_shorter_travel_as_they_ar
   EXPECT_EQ(layout.elements, 9 + 50 + 600);
 }
 
-// A matrix of rank 2 is in the thin matrices whole once they have found it: the second step's guess is the first step's answer.
+// A matrix of rank 2 is in the thin matrices whole once they have found it: the second step's guess
+// is the first step's answer.
 TEST(PowerSgd, finds_a_matrix_of_low_rank_and_sends_all_of_it) {
   const std::vector<float> u = random_values(2 * 20, 1), v = random_values(2 * 15, 2);
   Ranks ranks({{0, 20, 15}}, 3, 2);
   for (int step = 0; step < 4; ++step) {
     for (Rank& r : ranks.all) {
       r.residual.assign(300, 0);
-      for (std::size_t i = 0; i < 300; ++i) r.gradient[i] = u[2 * (i / 15)] * v[2 * (i % 15)] + u[2 * (i / 15) + 1] * v[2 * (i % 15) + 1];
+      for (std::size_t i = 0; i < 300; ++i)
+        r.gradient[i] =
+            u[2 * (i / 15)] * v[2 * (i % 15)] + u[2 * (i / 15) + 1] * v[2 * (i % 15) + 1];
     }
     ranks.step();
     EXPECT_LE(norm(ranks.all[0].residual), 1e-4 * norm(ranks.all[0].gradient)) << step;
@@ -131,7 +147,8 @@ TEST(PowerSgd, goes_on_after_a_gradient_of_zeros) {
 }
 
 TEST(PowerSgd, what_is_no_number_on_one_rank_is_none_on_all) {
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
     for (const bool feedback : {true, false}) {
       Ranks ranks({{0, 12, 9}}, 2, 3, feedback);
       for (Rank& r : ranks.all) r.gradient = random_values(108, 8);
@@ -146,7 +163,8 @@ TEST(PowerSgd, what_is_no_number_on_one_rank_is_none_on_all) {
 
 TEST(PowerSgd, without_feedback_the_gradient_is_what_the_two_matrices_say) {
   Ranks with({{0, 12, 9}}, 2, 2), without({{0, 12, 9}}, 2, 2, false);
-  for (std::size_t r = 0; r < 2; ++r) with.all[r].gradient = without.all[r].gradient = random_values(108, r);
+  for (std::size_t r = 0; r < 2; ++r)
+    with.all[r].gradient = without.all[r].gradient = random_values(108, r);
   with.step();
   without.step();
   EXPECT_EQ(with.all[0].gradient, without.all[0].gradient) << "the first step has no residual";

@@ -35,7 +35,8 @@ void run(const Op& op) { conformance::run(*reference::make(), op); }
 
 TEST(reference, a_linear_layer_multiplies_by_the_transposed_weight_and_adds_the_bias) {
   Values values;
-  const Tensor input = shaped(vector_of(values, {1, 2, 3, -1, 0, 1}), {2, 3}), weight = shaped(vector_of(values, {1, 0, 2, -1, 1, 0}), {2, 3});
+  const Tensor input = shaped(vector_of(values, {1, 2, 3, -1, 0, 1}), {2, 3}),
+               weight = shaped(vector_of(values, {1, 0, 2, -1, 1, 0}), {2, 3});
   const Tensor bias = vector_of(values, {0.5, -4}), output = values.zeros(DType::fp64, {2, 2});
   run(LinearForward{input, weight, bias, output, Activation::none});
   expect_values(output, {7.5, -3, 1.5, -3});
@@ -46,17 +47,21 @@ TEST(reference, a_linear_layer_multiplies_by_the_transposed_weight_and_adds_the_
 // A 3 x 3 image under a 2 x 2 window: [1 2 3; 4 5 6; 7 8 9] against [1 0; 0 -1] with bias 10.
 TEST(reference, a_convolution_slides_its_weight_over_the_image) {
   Values values;
-  const Tensor input = shaped(vector_of(values, {1, 2, 3, 4, 5, 6, 7, 8, 9}), {1, 3, 3, 1}), weight = shaped(vector_of(values, {1, 0, 0, -1}), {1, 1, 2, 2});
-  const Tensor bias = vector_of(values, {10}), whole = values.zeros(DType::fp64, {1, 2, 2, 1}), padded = values.zeros(DType::fp64, {1, 2, 2, 1});
+  const Tensor input = shaped(vector_of(values, {1, 2, 3, 4, 5, 6, 7, 8, 9}), {1, 3, 3, 1}),
+               weight = shaped(vector_of(values, {1, 0, 0, -1}), {1, 1, 2, 2});
+  const Tensor bias = vector_of(values, {10}), whole = values.zeros(DType::fp64, {1, 2, 2, 1}),
+               padded = values.zeros(DType::fp64, {1, 2, 2, 1});
   run(Conv2dForward{input, weight, bias, whole, {2, 1, 0}, Activation::none});
   expect_values(whole, {6, 6, 6, 6});
-  run(Conv2dForward{input, weight, bias, padded, {2, 2, 1}, Activation::none});  // windows at -1 and 1
+  run(Conv2dForward{
+      input, weight, bias, padded, {2, 2, 1}, Activation::none});  // windows at -1 and 1
   expect_values(padded, {10 - 1, 10 - 3, 10 - 7, 5 - 9 + 10});
 }
 
 TEST(reference, channels_lie_beside_each_other) {
   Values values;
-  const Tensor input = shaped(vector_of(values, {1, 10, 2, 20}), {1, 1, 2, 2}), weight = shaped(vector_of(values, {1, 0.5}), {1, 2, 1, 1});
+  const Tensor input = shaped(vector_of(values, {1, 10, 2, 20}), {1, 1, 2, 2}),
+               weight = shaped(vector_of(values, {1, 0.5}), {1, 2, 1, 1});
   const Tensor output = values.zeros(DType::fp64, {1, 1, 2, 1});
   run(Conv2dForward{input, weight, vector_of(values, {0}), output, {1, 1, 0}, Activation::none});
   expect_values(output, {6, 12});
@@ -64,7 +69,8 @@ TEST(reference, channels_lie_beside_each_other) {
 
 TEST(reference, pools_take_the_largest_or_the_mean) {
   Values values;
-  const Tensor input = shaped(vector_of(values, {1, -2, 3, 4}), {1, 2, 2, 1}), output = values.zeros(DType::fp64, {1, 1, 1, 1});
+  const Tensor input = shaped(vector_of(values, {1, -2, 3, 4}), {1, 2, 2, 1}),
+               output = values.zeros(DType::fp64, {1, 1, 1, 1});
   run(PoolForward{input, output, {2, 2, 0}, Pooling::maximum});
   expect_values(output, {4});
   run(PoolForward{input, output, {2, 2, 0}, Pooling::average});
@@ -74,8 +80,11 @@ TEST(reference, pools_take_the_largest_or_the_mean) {
 // {0, 2} has mean 1 and variance 1; the unbiased one is 2.
 TEST(reference, batch_normalisation_follows_the_rule_of_torch) {
   Values values;
-  const Tensor input = shaped(vector_of(values, {0, 2}), {2, 1}), sums = values.zeros(DType::fp64, {3}), running = shaped(vector_of(values, {0, 1}), {2, 1});
-  const Tensor weight = vector_of(values, {3}), bias = vector_of(values, {5}), output = values.zeros(DType::fp64, {2, 1});
+  const Tensor input = shaped(vector_of(values, {0, 2}), {2, 1}),
+               sums = values.zeros(DType::fp64, {3}),
+               running = shaped(vector_of(values, {0, 1}), {2, 1});
+  const Tensor weight = vector_of(values, {3}), bias = vector_of(values, {5}),
+               output = values.zeros(DType::fp64, {2, 1});
   run(BatchNormSums{input, sums});
   expect_values(sums, {2, 4, 2});
   run(BatchNormForward{input, weight, bias, sums, running, output, 1e-30, 0.1, Activation::none});
@@ -87,7 +96,8 @@ TEST(reference, batch_normalisation_follows_the_rule_of_torch) {
 
 TEST(reference, dropout_drops_its_share_and_scales_the_rest) {
   Values values;
-  const Tensor input = values.uniform(DType::fp64, {100, 1000}, 1, 1), output = values.zeros(DType::fp64, {100, 1000});
+  const Tensor input = values.uniform(DType::fp64, {100, 1000}, 1, 1),
+               output = values.zeros(DType::fp64, {100, 1000});
   run(Dropout{input, output, values.labels(100, 1'000'000), values.scalar(1), 1, 0, 0.2});
   std::int64_t dropped = 0;
   for (std::int64_t i = 0; i < output.elements(); ++i) {
@@ -100,7 +110,9 @@ TEST(reference, dropout_drops_its_share_and_scales_the_rest) {
 
 TEST(reference, softmax_cross_entropy_of_two_classes_is_the_logistic_loss) {
   Values values;
-  const Tensor logits = shaped(vector_of(values, {0, 1}), {1, 2}), labels = values.zeros(DType::int32, {1}), gradient = values.zeros(DType::fp64, {1, 2});
+  const Tensor logits = shaped(vector_of(values, {0, 1}), {1, 2}),
+               labels = values.zeros(DType::int32, {1}),
+               gradient = values.zeros(DType::fp64, {1, 2});
   const Tensor metrics = values.zeros(DType::fp64, {2});
   run(SoftmaxCrossEntropy{logits, labels, gradient, metrics, 2});
   const double p = 1 / (1 + std::exp(-1.0));
@@ -110,22 +122,36 @@ TEST(reference, softmax_cross_entropy_of_two_classes_is_the_logistic_loss) {
 
 TEST(reference, momentum_and_decay_follow_the_rule_of_torch) {
   Values values;
-  const Tensor parameters = vector_of(values, {2}), gradient = vector_of(values, {3}), moment = vector_of(values, {10}),
-               statistics = values.zeros(DType::fp64, {3});
-  run(SgdUpdate{{parameters, gradient, values.scalar(0.1), values.scalar(0.5), statistics}, moment, 0.9, 0.25});
+  const Tensor parameters = vector_of(values, {2}), gradient = vector_of(values, {3}),
+               moment = vector_of(values, {10}), statistics = values.zeros(DType::fp64, {3});
+  run(SgdUpdate{{parameters, gradient, values.scalar(0.1), values.scalar(0.5), statistics},
+                moment,
+                0.9,
+                0.25});
   const double m = 0.9 * 10 + (0.5 * 3 + 0.25 * 2), p = 2 - 0.1 * m;
   expect_values(moment, {m});
   expect_values(parameters, {p});
   expect_values(statistics, {9, (p - 2) * (p - 2), p * p});
 }
 
-// After one step from zero moments, Adam moves by the learning rate against the gradient's sign, whatever its size.
+// After one step from zero moments, Adam moves by the learning rate against the gradient's sign,
+// whatever its size.
 TEST(reference, the_first_step_of_adam_is_the_learning_rate) {
   for (const double size : {1e-3, 1.0, 1e4}) {
     Values values;
-    const Tensor parameters = vector_of(values, {1, 1}), gradient = vector_of(values, {size, -size}), zero = values.zeros(DType::fp64, {2});
-    const Tensor first = values.zeros(DType::fp64, {2}), statistics = values.zeros(DType::fp64, {3});
-    run(AdamUpdate{{parameters, gradient, values.scalar(0.01), {}, statistics}, first, zero, values.scalar(1), 0.9, 0.999, 1e-12, 0, false});
+    const Tensor parameters = vector_of(values, {1, 1}),
+                 gradient = vector_of(values, {size, -size}), zero = values.zeros(DType::fp64, {2});
+    const Tensor first = values.zeros(DType::fp64, {2}),
+                 statistics = values.zeros(DType::fp64, {3});
+    run(AdamUpdate{{parameters, gradient, values.scalar(0.01), {}, statistics},
+                   first,
+                   zero,
+                   values.scalar(1),
+                   0.9,
+                   0.999,
+                   1e-12,
+                   0,
+                   false});
     EXPECT_NEAR(element(parameters, 0), 0.99, 1e-9);
     EXPECT_NEAR(element(parameters, 1), 1.01, 1e-9);
   }
@@ -133,9 +159,17 @@ TEST(reference, the_first_step_of_adam_is_the_learning_rate) {
 
 TEST(reference, decoupled_decay_leaves_the_moments_alone) {
   Values values;
-  const Tensor parameters = vector_of(values, {4}), gradient = vector_of(values, {0}), first = values.zeros(DType::fp64, {1}),
-               second = values.zeros(DType::fp64, {1});
-  run(AdamUpdate{{parameters, gradient, values.scalar(0.1), {}, values.zeros(DType::fp64, {3})}, first, second, values.scalar(1), 0.9, 0.999, 1e-8, 0.5, true});
+  const Tensor parameters = vector_of(values, {4}), gradient = vector_of(values, {0}),
+               first = values.zeros(DType::fp64, {1}), second = values.zeros(DType::fp64, {1});
+  run(AdamUpdate{{parameters, gradient, values.scalar(0.1), {}, values.zeros(DType::fp64, {3})},
+                 first,
+                 second,
+                 values.scalar(1),
+                 0.9,
+                 0.999,
+                 1e-8,
+                 0.5,
+                 true});
   expect_values(parameters, {4 * (1 - 0.1 * 0.5)});
   expect_values(first, {0});
 }

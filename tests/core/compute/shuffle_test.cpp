@@ -10,7 +10,9 @@
 namespace trainyard::compute::compression {
 namespace {
 
-Shuffle shuffle(std::uint64_t seed, std::int64_t elements) { return {base::Random(seed, base::Purpose::compress, 3), elements}; }
+Shuffle shuffle(std::uint64_t seed, std::int64_t elements) {
+  return {base::Random(seed, base::Purpose::compress, 3), elements};
+}
 
 void expect_permutation(const Shuffle& of, std::int64_t elements) {
   std::vector<int> times(static_cast<std::size_t>(elements));
@@ -20,16 +22,20 @@ void expect_permutation(const Shuffle& of, std::int64_t elements) {
     ++times[static_cast<std::size_t>(place)];
     ASSERT_EQ(of.number(place), i) << "of " << elements;
   }
-  for (std::int64_t i = 0; i < elements; ++i) ASSERT_EQ(times[static_cast<std::size_t>(i)], 1) << i << " of " << elements;
+  for (std::int64_t i = 0; i < elements; ++i)
+    ASSERT_EQ(times[static_cast<std::size_t>(i)], 1) << i << " of " << elements;
 }
 
 TEST(Shuffle, takes_each_number_to_a_place_of_its_own_and_back) {
-  for (std::int64_t elements = 1; elements < 300; ++elements) expect_permutation(shuffle(7, elements), elements);
-  for (const std::int64_t elements : {1023, 1024, 1025, 65536, 65537, 100000}) expect_permutation(shuffle(8, elements), elements);
+  for (std::int64_t elements = 1; elements < 300; ++elements)
+    expect_permutation(shuffle(7, elements), elements);
+  for (const std::int64_t elements : {1023, 1024, 1025, 65536, 65537, 100000})
+    expect_permutation(shuffle(8, elements), elements);
 }
 
 RC_GTEST_PROP(Shuffle, finds_its_way_back_among_more_than_32_bits_count, ()) {
-  const auto elements = *rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << 40), number = *rc::gen::inRange<std::int64_t>(0, elements);
+  const auto elements = *rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << 40),
+             number = *rc::gen::inRange<std::int64_t>(0, elements);
   const Shuffle of = shuffle(*rc::gen::arbitrary<std::uint64_t>(), elements);
   const std::int64_t place = of.place(number);
   RC_ASSERT(place >= 0 && place < elements);
@@ -40,7 +46,8 @@ RC_GTEST_PROP(Shuffle, finds_its_way_back_among_more_than_32_bits_count, ()) {
 void expect_alike(const std::vector<int>& times) {
   double all = 0, squares = 0;
   for (const int count : times) all += count;
-  const double mean = all / static_cast<double>(times.size()), freedom = static_cast<double>(times.size()) - 1;
+  const double mean = all / static_cast<double>(times.size()),
+               freedom = static_cast<double>(times.size()) - 1;
   for (const int count : times) squares += (count - mean) * (count - mean) / mean;
   EXPECT_LT(squares, freedom + 5 * std::sqrt(2 * freedom)) << "over " << times.size();
 }

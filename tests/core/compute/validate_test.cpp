@@ -31,7 +31,8 @@ TEST(validate, accepts_every_op_on_images_that_fits) {
 
 // Breaks each tensor of an op in turn, by `breaks`; all must be refused.
 void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks) {
-  using conformance::sgd_update, conformance::softmax_cross_entropy, conformance::linear_backward_weight, conformance::adam_update;
+  using conformance::sgd_update, conformance::softmax_cross_entropy,
+      conformance::linear_backward_weight, conformance::adam_update;
   Values values;
   const auto refused = [&](Op op, const char* tensor) {
     const auto fits = validate(op);
@@ -40,27 +41,35 @@ void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks
       EXPECT_EQ(fits.error().where, name(op));
     }
   };
-  const auto forward = std::get<LinearForward>(conformance::linear_forward(values, DType::fp32, kSome, Activation::none).op);
-  for (const auto part : {&LinearForward::input, &LinearForward::weight, &LinearForward::bias, &LinearForward::output}) {
+  const auto forward = std::get<LinearForward>(
+      conformance::linear_forward(values, DType::fp32, kSome, Activation::none).op);
+  for (const auto part : {&LinearForward::input, &LinearForward::weight, &LinearForward::bias,
+                          &LinearForward::output}) {
     auto op = forward;
     breaks(op.*part);
     refused(op, "one of four");
   }
-  const auto weight = std::get<LinearBackwardWeight>(linear_backward_weight(values, DType::fp32, kSome).op);
+  const auto weight =
+      std::get<LinearBackwardWeight>(linear_backward_weight(values, DType::fp32, kSome).op);
   for (const auto part :
-       {&LinearBackwardWeight::input, &LinearBackwardWeight::output_gradient, &LinearBackwardWeight::weight_gradient, &LinearBackwardWeight::bias_gradient}) {
+       {&LinearBackwardWeight::input, &LinearBackwardWeight::output_gradient,
+        &LinearBackwardWeight::weight_gradient, &LinearBackwardWeight::bias_gradient}) {
     auto op = weight;
     breaks(op.*part);
     refused(op, "one of four");
   }
-  const auto loss = std::get<SoftmaxCrossEntropy>(softmax_cross_entropy(values, DType::fp32, kSome, true).op);
-  for (const auto part : {&SoftmaxCrossEntropy::logits, &SoftmaxCrossEntropy::labels, &SoftmaxCrossEntropy::metrics}) {
+  const auto loss =
+      std::get<SoftmaxCrossEntropy>(softmax_cross_entropy(values, DType::fp32, kSome, true).op);
+  for (const auto part : {&SoftmaxCrossEntropy::logits, &SoftmaxCrossEntropy::labels,
+                          &SoftmaxCrossEntropy::metrics}) {
     auto op = loss;
     breaks(op.*part);
     refused(op, "one of three");
   }
-  const auto bag = std::get<EmbeddingBagForward>(conformance::embedding_bag_forward(values, DType::fp32, kSome).op);
-  for (const auto part : {&EmbeddingBagForward::input, &EmbeddingBagForward::table, &EmbeddingBagForward::output}) {
+  const auto bag = std::get<EmbeddingBagForward>(
+      conformance::embedding_bag_forward(values, DType::fp32, kSome).op);
+  for (const auto part :
+       {&EmbeddingBagForward::input, &EmbeddingBagForward::table, &EmbeddingBagForward::output}) {
     auto op = bag;
     breaks(op.*part);
     refused(op, "one of three");
@@ -72,28 +81,38 @@ void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks
     refused(op, "one of three");
   }
   const conformance::ImageSizes image{2, 6, 5, 3, 4, {3, 1, 1}};
-  const auto convolution = std::get<Conv2dBackwardWeight>(conformance::conv2d_backward_weight(values, DType::fp32, image).op);
+  const auto convolution = std::get<Conv2dBackwardWeight>(
+      conformance::conv2d_backward_weight(values, DType::fp32, image).op);
   for (const auto part :
-       {&Conv2dBackwardWeight::input, &Conv2dBackwardWeight::output_gradient, &Conv2dBackwardWeight::weight_gradient, &Conv2dBackwardWeight::bias_gradient}) {
+       {&Conv2dBackwardWeight::input, &Conv2dBackwardWeight::output_gradient,
+        &Conv2dBackwardWeight::weight_gradient, &Conv2dBackwardWeight::bias_gradient}) {
     auto op = convolution;
     breaks(op.*part);
     refused(op, "one of four");
   }
-  const auto pool = std::get<PoolBackward>(conformance::pool_backward(values, DType::fp32, image, Pooling::maximum).op);
-  for (const auto part : {&PoolBackward::input, &PoolBackward::output, &PoolBackward::output_gradient, &PoolBackward::input_gradient}) {
+  const auto pool = std::get<PoolBackward>(
+      conformance::pool_backward(values, DType::fp32, image, Pooling::maximum).op);
+  for (const auto part : {&PoolBackward::input, &PoolBackward::output,
+                          &PoolBackward::output_gradient, &PoolBackward::input_gradient}) {
     auto op = pool;
     breaks(op.*part);
     refused(op, "one of four");
   }
-  const auto normal = std::get<BatchNormForward>(conformance::batch_norm_forward(values, DType::fp32, {4, 3}, Activation::none).op);
-  for (const auto part : {&BatchNormForward::input, &BatchNormForward::weight, &BatchNormForward::bias, &BatchNormForward::sums, &BatchNormForward::output}) {
+  const auto normal = std::get<BatchNormForward>(
+      conformance::batch_norm_forward(values, DType::fp32, {4, 3}, Activation::none).op);
+  for (const auto part :
+       {&BatchNormForward::input, &BatchNormForward::weight, &BatchNormForward::bias,
+        &BatchNormForward::sums, &BatchNormForward::output}) {
     auto op = normal;
     breaks(op.*part);
     refused(op, "one of five");
   }
-  const auto back = std::get<BatchNormBackwardInput>(conformance::batch_norm_backward_input(values, DType::fp32, {4, 3}).op);
-  for (const auto part : {&BatchNormBackwardInput::input, &BatchNormBackwardInput::output_gradient, &BatchNormBackwardInput::weight,
-                          &BatchNormBackwardInput::sums, &BatchNormBackwardInput::gradient_sums, &BatchNormBackwardInput::input_gradient}) {
+  const auto back = std::get<BatchNormBackwardInput>(
+      conformance::batch_norm_backward_input(values, DType::fp32, {4, 3}).op);
+  for (const auto part :
+       {&BatchNormBackwardInput::input, &BatchNormBackwardInput::output_gradient,
+        &BatchNormBackwardInput::weight, &BatchNormBackwardInput::sums,
+        &BatchNormBackwardInput::gradient_sums, &BatchNormBackwardInput::input_gradient}) {
     auto op = back;
     breaks(op.*part);
     refused(op, "one of six");
@@ -105,32 +124,40 @@ void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks
     refused(op, "one of four");
   }
   const auto adam = std::get<AdamUpdate>(adam_update(values, DType::fp32, kSome, false).op);
-  for (const auto part : {&AdamUpdate::first_moment, &AdamUpdate::second_moment, &AdamUpdate::step}) {
+  for (const auto part :
+       {&AdamUpdate::first_moment, &AdamUpdate::second_moment, &AdamUpdate::step}) {
     auto op = adam;
     breaks(op.*part);
     refused(op, "one of three");
   }
   for (const auto part :
-       {&UpdateInputs::parameters, &UpdateInputs::gradient, &UpdateInputs::learning_rate, &UpdateInputs::statistics, &UpdateInputs::updated}) {
-    auto op = std::get<SgdUpdate>(conformance::elsewhere(values, sgd_update(values, DType::fp32, kSome, 0.9)).op);
+       {&UpdateInputs::parameters, &UpdateInputs::gradient, &UpdateInputs::learning_rate,
+        &UpdateInputs::statistics, &UpdateInputs::updated}) {
+    auto op = std::get<SgdUpdate>(
+        conformance::elsewhere(values, sgd_update(values, DType::fp32, kSome, 0.9)).op);
     breaks(op.common.*part);
     refused(op, "one of five");
   }
 }
 
 TEST(validate, refuses_a_shape_that_is_one_too_long) {
-  expect_refused("a longer shape", [](Tensor& tensor) { ++tensor.shape.extents[static_cast<std::size_t>(tensor.shape.dimensions - 1)]; });
+  expect_refused("a longer shape", [](Tensor& tensor) {
+    ++tensor.shape.extents[static_cast<std::size_t>(tensor.shape.dimensions - 1)];
+  });
 }
 
 TEST(validate, refuses_one_dimension_more) {
   expect_refused("a dimension more", [](Tensor& tensor) {
-    if (tensor.shape.dimensions == 4) tensor.shape = {tensor.elements()};  // one more than four cannot be said
+    if (tensor.shape.dimensions == 4)
+      tensor.shape = {tensor.elements()};  // one more than four cannot be said
     else tensor.shape.extents[static_cast<std::size_t>(tensor.shape.dimensions++)] = 1;
   });
 }
 
 TEST(validate, refuses_another_dtype) {
-  expect_refused("another dtype", [](Tensor& tensor) { tensor.dtype = tensor.dtype == DType::fp32 ? DType::int32 : DType::fp32; });
+  expect_refused("another dtype", [](Tensor& tensor) {
+    tensor.dtype = tensor.dtype == DType::fp32 ? DType::int32 : DType::fp32;
+  });
 }
 
 TEST(validate, refuses_bfloat16_of_fp64) {
@@ -140,7 +167,8 @@ TEST(validate, refuses_bfloat16_of_fp64) {
       Op op = named.make(values, dtype, {3, 4, 5}).op;
       const bool multiplies = std::visit(
           [](auto& one) {
-            if constexpr (requires { one.multiplies; }) return one.multiplies = Multiplies::bfloat16, true;
+            if constexpr (requires { one.multiplies; })
+              return one.multiplies = Multiplies::bfloat16, true;
             return false;
           },
           op);
@@ -174,7 +202,8 @@ TEST(validate, refuses_numbers_that_make_no_sense) {
   auto dropped = std::get<Dropout>(conformance::dropout(values, DType::fp32, {4, 3}).op);
   dropped.probability = 1;
   EXPECT_FALSE(validate(dropped));
-  auto bag = std::get<EmbeddingBagForward>(conformance::embedding_bag_forward(values, DType::fp32, kSome).op);
+  auto bag = std::get<EmbeddingBagForward>(
+      conformance::embedding_bag_forward(values, DType::fp32, kSome).op);
   auto added = std::get<AddBag>(conformance::add_bag(values, DType::fp32, kSome).op);
   for (const std::int64_t slots : {0, 4}) {
     bag.slot_count = added.slot_count = slots;
@@ -205,7 +234,8 @@ TEST(validate, takes_samples_of_an_added_bag_that_are_wider_but_no_others) {
 TEST(validate, refuses_a_table_of_fp32_that_is_longer_than_its_rows_have_numbers) {
   Values values;
   for (const DType dtype : {DType::fp32, DType::fp64}) {
-    auto bag = std::get<EmbeddingBagForward>(conformance::embedding_bag_forward(values, dtype, kSome).op);
+    auto bag =
+        std::get<EmbeddingBagForward>(conformance::embedding_bag_forward(values, dtype, kSome).op);
     bag.table.shape = {1 << 24, 2};
     EXPECT_TRUE(validate(bag));
     bag.table.shape = {(1 << 24) + 1, 2};
@@ -216,8 +246,10 @@ TEST(validate, refuses_a_table_of_fp32_that_is_longer_than_its_rows_have_numbers
 TEST(validate, refuses_new_parameters_that_overlap_the_old_in_part) {
   Values values;
   const Tensor around = values.zeros(DType::fp32, {24});
-  for (Case made : {conformance::sgd_update(values, DType::fp32, kSome, 0), conformance::adam_update(values, DType::fp32, kSome, false)})
-    for (const std::int64_t distance : {-32, -31, -4, 0, 4, 31, 32}) {  // bytes, from parameters of 32
+  for (Case made : {conformance::sgd_update(values, DType::fp32, kSome, 0),
+                    conformance::adam_update(values, DType::fp32, kSome, false)})
+    for (const std::int64_t distance :
+         {-32, -31, -4, 0, 4, 31, 32}) {  // bytes, from parameters of 32
       UpdateInputs& common = conformance::common_of(made.op);
       common.parameters.data = around.data + 32;
       common.updated = common.parameters;
@@ -225,15 +257,19 @@ TEST(validate, refuses_new_parameters_that_overlap_the_old_in_part) {
       const auto fits = validate(made.op);
       EXPECT_EQ(fits.has_value(), distance % 32 == 0) << distance;
       if (!fits) {
-        EXPECT_EQ(fits.error().what, "updated begins " + std::to_string(distance) + " bytes from parameters of 32");
+        EXPECT_EQ(fits.error().what,
+                  "updated begins " + std::to_string(distance) + " bytes from parameters of 32");
       }
     }
 }
 
 TEST(validate, refuses_a_window_that_the_image_cannot_hold) {
-  for (const Window& window : {Window{0, 1, 0}, Window{3, 0, 1}, Window{3, 1, -1}, Window{6, 1, 0}, Window{3, 1, 2}}) {
+  for (const Window& window :
+       {Window{0, 1, 0}, Window{3, 0, 1}, Window{3, 1, -1}, Window{6, 1, 0}, Window{3, 1, 2}}) {
     Values values;
-    auto pool = std::get<PoolForward>(conformance::pool_forward(values, DType::fp32, {2, 5, 5, 3, 4, {3, 1, 1}}, Pooling::maximum).op);
+    auto pool = std::get<PoolForward>(
+        conformance::pool_forward(values, DType::fp32, {2, 5, 5, 3, 4, {3, 1, 1}}, Pooling::maximum)
+            .op);
     pool.window = window;
     const auto fits = validate(pool);
     ASSERT_FALSE(fits) << window.kernel << " " << window.stride << " " << window.padding;
@@ -243,7 +279,8 @@ TEST(validate, refuses_a_window_that_the_image_cannot_hold) {
 
 TEST(validate, needs_no_memory_for_no_samples) {
   Values values;
-  auto op = std::get<LinearForward>(conformance::linear_forward(values, DType::fp32, {0, 3, 2}, Activation::none).op);
+  auto op = std::get<LinearForward>(
+      conformance::linear_forward(values, DType::fp32, {0, 3, 2}, Activation::none).op);
   op.input.data = op.output.data = nullptr;
   EXPECT_TRUE(validate(op));
 }

@@ -18,21 +18,25 @@ base::Random random_of(std::uint32_t item) { return {7, base::Purpose::shard, it
 
 RC_GTEST_PROP(Apportion, parts_add_up_and_are_within_one_of_exact, ()) {
   const auto total = *rc::gen::inRange<std::int64_t>(0, 100'000'000);
-  const auto weights = *rc::gen::nonEmpty(rc::gen::container<std::vector<double>>(rc::gen::map(rc::gen::inRange(1, 1'000'000), [](int w) { return w / 7.0; })));
+  const auto weights = *rc::gen::nonEmpty(rc::gen::container<std::vector<double>>(
+      rc::gen::map(rc::gen::inRange(1, 1'000'000), [](int w) { return w / 7.0; })));
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   const auto parts = apportion(total, weights);
   RC_ASSERT(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) == total);
   for (std::size_t i = 0; i < parts.size(); ++i)
-    RC_ASSERT(std::abs(static_cast<double>(parts[i]) - static_cast<double>(total) * weights[i] / sum) < 1.0 + 1e-6);
+    RC_ASSERT(std::abs(static_cast<double>(parts[i]) -
+                       static_cast<double>(total) * weights[i] / sum) < 1.0 + 1e-6);
 }
 
 TEST(Apportion, largest_remainders_take_what_is_left) {
   EXPECT_THAT(apportion(10, std::vector<double>{1, 1, 1}), ElementsAre(4, 3, 3));
-  EXPECT_THAT(apportion(10, std::vector<double>{0.15, 0.58, 0.27}), ElementsAre(1, 6, 3));  // 1.5, 5.8, 2.7
+  EXPECT_THAT(apportion(10, std::vector<double>{0.15, 0.58, 0.27}),
+              ElementsAre(1, 6, 3));  // 1.5, 5.8, 2.7
   EXPECT_THAT(apportion(2, std::vector<double>{0, 1, 0}), ElementsAre(0, 2, 0));
 }
 
-// A component of a symmetric Dirichlet over n has mean 1/n and variance (n - 1) / (n^2 (n alpha + 1)).
+// A component of a symmetric Dirichlet over n has mean 1/n and variance (n - 1) / (n^2 (n alpha +
+// 1)).
 TEST(Dirichlet, mean_and_variance_are_those_of_the_distribution) {
   constexpr int kDraws = 20'000, n = 4;
   for (const double alpha : {0.1, 0.5, 1.0, 10.0}) {

@@ -18,18 +18,24 @@ DataSpec clicks(std::int64_t train = 20'000, std::int64_t held_out = 10'000) {
   return spec;
 }
 
-std::size_t width_of(const DataSpec& spec) { return static_cast<std::size_t>(spec.slot_count + spec.dense); }
+std::size_t width_of(const DataSpec& spec) {
+  return static_cast<std::size_t>(spec.slot_count + spec.dense);
+}
 
-std::span<const float> row(const Samples& samples, std::size_t index, std::size_t width) { return std::span(samples.features).subspan(index * width, width); }
+std::span<const float> row(const Samples& samples, std::size_t index, std::size_t width) {
+  return std::span(samples.features).subspan(index * width, width);
+}
 
 double share_of_clicks(const Samples& samples) {
-  return static_cast<double>(std::count(samples.labels.begin(), samples.labels.end(), 1)) / static_cast<double>(samples.labels.size());
+  return static_cast<double>(std::count(samples.labels.begin(), samples.labels.end(), 1)) /
+         static_cast<double>(samples.labels.size());
 }
 
 // Of the labels, those that the more likely of the two is.
 double best_accuracy(const ClickTruth& truth, const Samples& samples, std::size_t width) {
   std::size_t right = 0;
-  for (std::size_t i = 0; i < samples.labels.size(); ++i) right += (truth.probability(row(samples, i, width)) > 0.5) == (samples.labels[i] == 1);
+  for (std::size_t i = 0; i < samples.labels.size(); ++i)
+    right += (truth.probability(row(samples, i, width)) > 0.5) == (samples.labels[i] == 1);
   return static_cast<double>(right) / static_cast<double>(samples.labels.size());
 }
 
@@ -74,13 +80,16 @@ TEST(Clicks, come_as_often_as_zipf_says) {
     const Samples samples = read_all(*make(spec), Split::train);
     std::vector<double> found(400), expected(50);
     for (std::size_t i = 0; i < samples.labels.size(); ++i)
-      for (std::size_t slot = 0; slot < 8; ++slot) ++found[static_cast<std::size_t>(row(samples, i, 16)[slot])];
+      for (std::size_t slot = 0; slot < 8; ++slot)
+        ++found[static_cast<std::size_t>(row(samples, i, 16)[slot])];
     double sum = 0;
-    for (std::size_t k = 0; k < 50; ++k) sum += expected[k] = std::pow(static_cast<double>(k + 1), -exponent);
+    for (std::size_t k = 0; k < 50; ++k)
+      sum += expected[k] = std::pow(static_cast<double>(k + 1), -exponent);
     const double drawn = 20'000;
     for (std::size_t index = 0; index < 400; ++index) {
       const double share = expected[index % 50] / sum;
-      EXPECT_NEAR(found[index], drawn * share, 5 * std::sqrt(drawn * share * (1 - share))) << "index " << index << ", exponent " << exponent;
+      EXPECT_NEAR(found[index], drawn * share, 5 * std::sqrt(drawn * share * (1 - share)))
+          << "index " << index << ", exponent " << exponent;
     }
   }
 }
@@ -102,7 +111,8 @@ TEST(Clicks, dense_columns_have_mean_zero_and_unit_deviation) {
   const Samples samples = read_all(*make(clicks()), Split::train);
   for (std::size_t column = 8; column < 16; ++column) {
     std::vector<float> values;
-    for (std::size_t i = 0; i < samples.labels.size(); ++i) values.push_back(row(samples, i, 16)[column]);
+    for (std::size_t i = 0; i < samples.labels.size(); ++i)
+      values.push_back(row(samples, i, 16)[column]);
     const auto [mean, deviation] = mean_and_deviation(values);
     EXPECT_NEAR(mean, 0, 0.03);
     EXPECT_NEAR(deviation, 1, 0.03);
@@ -114,7 +124,8 @@ TEST(Clicks, are_25_to_35_in_a_hundred_whatever_the_seed_and_the_sizes) {
     for (const std::int64_t seed : {1, 2, 3, 4, 5}) {
       DataSpec spec = clicks(8000, 0);
       spec.seed = seed, spec.noise = noise;
-      for (const auto& [slots, vocabulary] : {std::pair<std::int64_t, std::int64_t>{8, 20'000}, {26, 100'000}, {3, 1000}}) {
+      for (const auto& [slots, vocabulary] :
+           {std::pair<std::int64_t, std::int64_t>{8, 20'000}, {26, 100'000}, {3, 1000}}) {
         spec.slot_count = slots, spec.vocabulary = vocabulary;
         const double clicked = share_of_clicks(read_all(*make(spec), Split::train));
         EXPECT_GE(clicked, 0.25) << "seed " << seed << ", noise " << noise << ", slots " << slots;
@@ -136,7 +147,9 @@ TEST(Clicks, follow_the_probabilities_of_the_truth) {
   }
   for (std::size_t tenth = 0; tenth < 10; ++tenth) {
     EXPECT_GT(count[tenth], 500) << "probabilities are spread";
-    EXPECT_NEAR(clicked[tenth], expected[tenth], 5 * std::sqrt(expected[tenth] * (1 - expected[tenth] / count[tenth]))) << tenth;
+    EXPECT_NEAR(clicked[tenth], expected[tenth],
+                5 * std::sqrt(expected[tenth] * (1 - expected[tenth] / count[tenth])))
+        << tenth;
   }
 }
 
@@ -149,7 +162,8 @@ TEST(Clicks, without_noise_follow_the_score_alone) {
   EXPECT_EQ(bayes_rate(truth, samples, width_of(spec)), 1);
 }
 
-// Logistic regression by plain gradient descent, a sample at a time: a weight for each index, and for each dense column.
+// Logistic regression by plain gradient descent, a sample at a time: a weight for each index, and
+// for each dense column.
 class LogisticModel {
  public:
   explicit LogisticModel(const DataSpec& spec)
@@ -160,29 +174,35 @@ class LogisticModel {
   void train(const Samples& samples, int epochs) {
     const std::size_t width = slots_ + of_dense_.size();
     for (int epoch = 0; epoch < epochs; ++epoch)
-      for (std::size_t i = 0; i < samples.labels.size(); ++i) learn(row(samples, i, width), samples.labels[i], 0.05 / (1 + epoch));
+      for (std::size_t i = 0; i < samples.labels.size(); ++i)
+        learn(row(samples, i, width), samples.labels[i], 0.05 / (1 + epoch));
   }
 
   double accuracy(const Samples& samples) const {
     const std::size_t width = slots_ + of_dense_.size();
     std::size_t right = 0;
-    for (std::size_t i = 0; i < samples.labels.size(); ++i) right += (score(row(samples, i, width)) > 0) == (samples.labels[i] == 1);
+    for (std::size_t i = 0; i < samples.labels.size(); ++i)
+      right += (score(row(samples, i, width)) > 0) == (samples.labels[i] == 1);
     return static_cast<double>(right) / static_cast<double>(samples.labels.size());
   }
 
  private:
   double score(std::span<const float> sample) const {
     double sum = bias_;
-    for (std::size_t slot = 0; slot < slots_; ++slot) sum += of_index_[static_cast<std::size_t>(sample[slot])];
-    for (std::size_t d = 0; d < of_dense_.size(); ++d) sum += of_dense_[d] * static_cast<double>(sample[slots_ + d]);
+    for (std::size_t slot = 0; slot < slots_; ++slot)
+      sum += of_index_[static_cast<std::size_t>(sample[slot])];
+    for (std::size_t d = 0; d < of_dense_.size(); ++d)
+      sum += of_dense_[d] * static_cast<double>(sample[slots_ + d]);
     return sum;
   }
 
   void learn(std::span<const float> sample, std::int32_t label, double rate) {
     const double step = rate * (label - 1 / (1 + std::exp(-score(sample))));
     bias_ += step;
-    for (std::size_t slot = 0; slot < slots_; ++slot) of_index_[static_cast<std::size_t>(sample[slot])] += step;
-    for (std::size_t d = 0; d < of_dense_.size(); ++d) of_dense_[d] += step * static_cast<double>(sample[slots_ + d]);
+    for (std::size_t slot = 0; slot < slots_; ++slot)
+      of_index_[static_cast<std::size_t>(sample[slot])] += step;
+    for (std::size_t d = 0; d < of_dense_.size(); ++d)
+      of_dense_[d] += step * static_cast<double>(sample[slots_ + d]);
   }
 
   std::size_t slots_;
@@ -199,8 +219,11 @@ TEST(Clicks, can_be_learned_up_to_what_chance_leaves) {
     LogisticModel model(spec);
     model.train(read_all(*set, Split::train), 10);
     const ClickTruth truth(spec);
-    const double base_rate = 1 - share_of_clicks(held_out), bayes = bayes_rate(truth, held_out, width_of(spec)), learned = model.accuracy(held_out);
-    RecordProperty("learned", std::to_string(learned) + " of " + std::to_string(bayes) + ", base " + std::to_string(base_rate));
+    const double base_rate = 1 - share_of_clicks(held_out),
+                 bayes = bayes_rate(truth, held_out, width_of(spec)),
+                 learned = model.accuracy(held_out);
+    RecordProperty("learned", std::to_string(learned) + " of " + std::to_string(bayes) + ", base " +
+                                  std::to_string(base_rate));
     EXPECT_GT(bayes, base_rate + 0.12);
     EXPECT_LT(bayes, 0.92) << "some clicks are chance";
     EXPECT_NEAR(best_accuracy(truth, held_out, width_of(spec)), bayes, 0.01);
@@ -235,13 +258,15 @@ TEST(Clicks, train_and_held_out_share_no_sample) {
   const auto rows = [&](Split split) {
     const Samples samples = read_all(*set, split);
     std::vector<std::vector<float>> list;
-    for (std::size_t i = 0; i < samples.labels.size(); ++i) list.emplace_back(row(samples, i, 16).begin(), row(samples, i, 16).end());
+    for (std::size_t i = 0; i < samples.labels.size(); ++i)
+      list.emplace_back(row(samples, i, 16).begin(), row(samples, i, 16).end());
     std::sort(list.begin(), list.end());
     return list;
   };
   const auto train = rows(Split::train), held_out = rows(Split::held_out);
   std::vector<std::vector<float>> both;
-  std::set_intersection(train.begin(), train.end(), held_out.begin(), held_out.end(), std::back_inserter(both));
+  std::set_intersection(train.begin(), train.end(), held_out.begin(), held_out.end(),
+                        std::back_inserter(both));
   EXPECT_TRUE(both.empty());
   EXPECT_EQ(std::adjacent_find(train.begin(), train.end()), train.end());
 }

@@ -30,12 +30,14 @@ TEST(Columns, are_those_of_the_whole_sample) {
     const auto all = read(*whole, split, indices), own = read(*part, split, indices);
     EXPECT_EQ(own.labels, all.labels);
     for (std::size_t i = 0; i < 3; ++i)
-      for (std::size_t c = 0; c < 2; ++c) EXPECT_EQ(own.features[2 * i + c], all.features[7 * i + 3 + c]);
+      for (std::size_t c = 0; c < 2; ++c)
+        EXPECT_EQ(own.features[2 * i + c], all.features[7 * i + 3 + c]);
   }
 }
 
 RC_GTEST_PROP(Columns, of_all_ranks_are_all_columns_once, ()) {
-  const auto ranks = *rc::gen::inRange<std::int64_t>(1, 40), features = *rc::gen::inRange<std::int64_t>(ranks, 2000);
+  const auto ranks = *rc::gen::inRange<std::int64_t>(1, 40),
+             features = *rc::gen::inRange<std::int64_t>(ranks, 2000);
   std::int64_t next = 0, least = features, most = 0;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     const auto [first, count] = columns_of(features, ranks, rank);
@@ -46,9 +48,12 @@ RC_GTEST_PROP(Columns, of_all_ranks_are_all_columns_once, ()) {
   RC_ASSERT(least >= 1 && most - least <= 1);
 }
 
-// Rows of all: the own part of every rank's batches, put together, is the part that it would have loaded by itself.
+// Rows of all: the own part of every rank's batches, put together, is the part that it would have
+// loaded by itself.
 RC_GTEST_PROP(MicroBatches, of_all_rows_hold_every_ranks_part_in_order, ()) {
-  const auto ranks = *rc::gen::inRange<std::int64_t>(1, 5), most = *rc::gen::inRange<std::int64_t>(1, 6), micro_steps = *rc::gen::inRange<std::int64_t>(1, 4);
+  const auto ranks = *rc::gen::inRange<std::int64_t>(1, 5),
+             most = *rc::gen::inRange<std::int64_t>(1, 6),
+             micro_steps = *rc::gen::inRange<std::int64_t>(1, 4);
   const auto samples = *rc::gen::inRange<std::int64_t>(ranks * most * micro_steps, 200);
   Sampler sampler(3, samples, most * micro_steps, ranks);
   for (std::int64_t step = 0; step < sampler.shares().steps_per_epoch(); ++step) {
@@ -61,7 +66,8 @@ RC_GTEST_PROP(MicroBatches, of_all_rows_hold_every_ranks_part_in_order, ()) {
         all.take(step, micro, batch);
         RC_ASSERT(batch.own <= most);
         const auto own = batch.indices.begin() + batch.own_first;
-        taken[static_cast<std::size_t>(rank)].insert(taken[static_cast<std::size_t>(rank)].end(), own, own + batch.own);
+        taken[static_cast<std::size_t>(rank)].insert(taken[static_cast<std::size_t>(rank)].end(),
+                                                     own, own + batch.own);
         seen.insert(seen.end(), batch.indices.begin(), batch.indices.end());
       }
       RC_ASSERT(std::ssize(seen) == sampler.shares().global_samples(step));
@@ -86,7 +92,9 @@ TEST(InputPipelineRows, brings_the_columns_of_all_rows_and_says_which_are_its_ow
       EXPECT_EQ(batch.own, 4);
       EXPECT_EQ(std::ssize(batch.features), 24);
       const auto part = sampler.indices(step, 1);
-      for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(batch.numbers[static_cast<std::size_t>(4 + i)], part[static_cast<std::size_t>(4 * micro + i)]);
+      for (std::int64_t i = 0; i < 4; ++i)
+        EXPECT_EQ(batch.numbers[static_cast<std::size_t>(4 + i)],
+                  part[static_cast<std::size_t>(4 * micro + i)]);
       pipeline.release();
     }
   const Batch& tail = pipeline.wait_next();  // of 2 samples rank 1 has the second

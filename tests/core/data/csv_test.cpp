@@ -33,7 +33,8 @@ class Csv : public testing::Test {
     const auto samples = read_all(**set, Split::train);
     const auto width = static_cast<std::size_t>((*set)->summary().features());
     std::vector<std::pair<float, std::int32_t>> pairs;
-    for (std::size_t i = 0; i < samples.labels.size(); ++i) pairs.emplace_back(samples.features[i * width], samples.labels[i]);
+    for (std::size_t i = 0; i < samples.labels.size(); ++i)
+      pairs.emplace_back(samples.features[i * width], samples.labels[i]);
     std::sort(pairs.begin(), pairs.end());
     std::vector<std::int32_t> sorted;
     for (const auto& pair : pairs) sorted.push_back(pair.second);
@@ -53,20 +54,29 @@ TEST_F(Csv, the_last_column_is_the_label_unless_one_is_named) {
   EXPECT_THAT(labels("kind,x\nb,1\na,2\n"), ElementsAre(1, 0));
 }
 
-TEST_F(Csv, text_labels_become_classes_in_alphabetical_order) { EXPECT_THAT(labels("x,kind\n1,pear\n2,apple\n3,fig\n4,apple\n"), ElementsAre(2, 0, 1, 0)); }
-
-TEST_F(Csv, whole_number_labels_become_classes_in_numerical_order) { EXPECT_THAT(labels("x,kind\n1,10\n2,9\n3,-1\n4,10\n"), ElementsAre(2, 1, 0, 2)); }
-
-TEST_F(Csv, quotes_blank_lines_line_ends_blanks_and_byte_order_mark_are_read) {
-  EXPECT_THAT(labels("\xEF\xBB\xBF\"x\", kind \r\n\"1\",\"a, \"\"b\"\"\nc\"\r\n\r\n 2 , z\n+3,\"a, \"\"b\"\"\nc\""), ElementsAre(0, 1, 0));
+TEST_F(Csv, text_labels_become_classes_in_alphabetical_order) {
+  EXPECT_THAT(labels("x,kind\n1,pear\n2,apple\n3,fig\n4,apple\n"), ElementsAre(2, 0, 1, 0));
 }
 
-TEST_F(Csv, packed_files_are_read) { EXPECT_THAT(labels(gzip("x,kind\n1,b\n2,a\n")), ElementsAre(1, 0)); }
+TEST_F(Csv, whole_number_labels_become_classes_in_numerical_order) {
+  EXPECT_THAT(labels("x,kind\n1,10\n2,9\n3,-1\n4,10\n"), ElementsAre(2, 1, 0, 2));
+}
+
+TEST_F(Csv, quotes_blank_lines_line_ends_blanks_and_byte_order_mark_are_read) {
+  EXPECT_THAT(labels("\xEF\xBB\xBF\"x\", kind \r\n\"1\",\"a, \"\"b\"\"\nc\"\r\n\r\n 2 , z\n+3,\"a, "
+                     "\"\"b\"\"\nc\""),
+              ElementsAre(0, 1, 0));
+}
+
+TEST_F(Csv, packed_files_are_read) {
+  EXPECT_THAT(labels(gzip("x,kind\n1,b\n2,a\n")), ElementsAre(1, 0));
+}
 
 TEST_F(Csv, features_are_standardised_over_the_samples_that_train) {
   spec_.held_out_samples = 20;
   std::string text = "x,constant,kind\n";
-  for (int i = 0; i < 100; ++i) text += std::to_string(1000 + i * i) + ",5," + std::to_string(i % 2) + "\n";
+  for (int i = 0; i < 100; ++i)
+    text += std::to_string(1000 + i * i) + ",5," + std::to_string(i % 2) + "\n";
   const auto set = open_text(text).value();
   const auto samples = read_all(*set, Split::train);
   std::vector<float> x;
@@ -89,26 +99,35 @@ TEST_F(Csv, inspect_agrees_with_open) {
 
 TEST_F(Csv, a_bad_number_names_line_and_column) {
   EXPECT_THAT(problem("x,y,kind\n1,2,a\n\n3,4oz,b\n"),
-              AllOf(HasSubstr("table.csv, line 4"), HasSubstr("column \"y\" holds \"4oz\""), HasSubstr("a finite number")));
+              AllOf(HasSubstr("table.csv, line 4"), HasSubstr("column \"y\" holds \"4oz\""),
+                    HasSubstr("a finite number")));
   for (const char* bad : {"", "nan", "inf", "1e39", "1e999", "0x10", "+-5", "1 2", "--1"})
     EXPECT_THAT(problem(std::string("x,kind\n") + bad + ",a\n2,b\n"), HasSubstr("line 2")) << bad;
 }
 
-TEST_F(Csv, the_line_is_right_after_a_quoted_line_break) { EXPECT_THAT(problem("x,kind\n1,\"a\nb\"\nbad,c\n"), HasSubstr("line 4")); }
+TEST_F(Csv, the_line_is_right_after_a_quoted_line_break) {
+  EXPECT_THAT(problem("x,kind\n1,\"a\nb\"\nbad,c\n"), HasSubstr("line 4"));
+}
 
-TEST_F(Csv, what_does_not_print_is_shown_as_hexadecimal) { EXPECT_THAT(problem(std::string("x,kind\n\xff\0,a\n2,b\n", 15)), HasSubstr("\"\\xff\\x00\"")); }
+TEST_F(Csv, what_does_not_print_is_shown_as_hexadecimal) {
+  EXPECT_THAT(problem(std::string("x,kind\n\xff\0,a\n2,b\n", 15)), HasSubstr("\"\\xff\\x00\""));
+}
 
 TEST_F(Csv, ragged_lines_are_a_problem) {
-  EXPECT_THAT(problem("x,y,kind\n1,2,a\n3,b\n"), AllOf(HasSubstr("line 3"), HasSubstr("has 2 fields"), HasSubstr("3, as in the header")));
+  EXPECT_THAT(
+      problem("x,y,kind\n1,2,a\n3,b\n"),
+      AllOf(HasSubstr("line 3"), HasSubstr("has 2 fields"), HasSubstr("3, as in the header")));
   EXPECT_THAT(problem("x,kind\n1,a,\n"), HasSubstr("has 3 fields"));
 }
 
 TEST_F(Csv, more_columns_than_memory_is_for_are_a_problem) {
-  EXPECT_THAT(problem(std::string(3'000'000, ',')), AllOf(HasSubstr("line 1"), HasSubstr("more than 1,048,576 fields")));
+  EXPECT_THAT(problem(std::string(3'000'000, ',')),
+              AllOf(HasSubstr("line 1"), HasSubstr("more than 1,048,576 fields")));
 }
 
 TEST_F(Csv, broken_quotes_are_a_problem) {
-  EXPECT_THAT(problem("x,kind\n1,\"a\n2,b\n"), AllOf(HasSubstr("line 2"), HasSubstr("does not end")));
+  EXPECT_THAT(problem("x,kind\n1,\"a\n2,b\n"),
+              AllOf(HasSubstr("line 2"), HasSubstr("does not end")));
   EXPECT_THAT(problem("x,kind\n1,\"a\"b\n"), HasSubstr("text follows the closing quote"));
 }
 
@@ -123,7 +142,8 @@ TEST_F(Csv, empty_files_and_single_classes_are_problems) {
 
 TEST_F(Csv, a_label_column_must_be_there_once) {
   spec_.label_column = "sort";
-  EXPECT_THAT(problem("x,kind\n1,a\n"), AllOf(HasSubstr("no column is named \"sort\""), HasSubstr("\"x\", \"kind\"")));
+  EXPECT_THAT(problem("x,kind\n1,a\n"),
+              AllOf(HasSubstr("no column is named \"sort\""), HasSubstr("\"x\", \"kind\"")));
   EXPECT_THAT(problem("sort,sort,x\na,a,1\n"), HasSubstr("two columns are named"));
 }
 
@@ -131,14 +151,16 @@ TEST_F(Csv, a_column_of_measurements_is_not_taken_for_the_label) {
   std::string text = "kind,x\n";
   for (int i = 0; i < 200; ++i) text += "1," + std::to_string(i) + ".5\n";
   spec_.label_column = "x";
-  EXPECT_THAT(problem(text), AllOf(HasSubstr("more than 100 different labels"), HasSubstr("data.label_column")));
+  EXPECT_THAT(problem(text),
+              AllOf(HasSubstr("more than 100 different labels"), HasSubstr("data.label_column")));
 }
 
 TEST_F(Csv, a_missing_file_is_named_and_another_set_offered) {
   spec_.file = "nowhere.csv";
   const auto found = open(spec_, folder_.path()).error();
   EXPECT_EQ(found.code, ProblemCode::unavailable);
-  EXPECT_THAT(base::to_string(found), AllOf(HasSubstr((folder_.path() / "nowhere.csv").string()), HasSubstr("blobs")));
+  EXPECT_THAT(base::to_string(found),
+              AllOf(HasSubstr((folder_.path() / "nowhere.csv").string()), HasSubstr("blobs")));
   spec_.file = "";
   EXPECT_EQ(open(spec_, folder_.path()).error().where, "data.file");
 }

@@ -24,23 +24,28 @@ TEST(Digits, are_28_by_28_in_ten_balanced_classes) {
   EXPECT_EQ(set->summary().sample_shape, (std::vector<std::int64_t>{28, 28}));
   EXPECT_EQ(set->summary().classes, 10);
   const auto labels = read_all(*set, Split::train).labels;
-  for (int digit = 0; digit < 10; ++digit) EXPECT_EQ(std::count(labels.begin(), labels.end(), digit), 100);
+  for (int digit = 0; digit < 10; ++digit)
+    EXPECT_EQ(std::count(labels.begin(), labels.end(), digit), 100);
 }
 
 TEST(Digits, have_about_zero_mean_and_unit_deviation) {
-  const auto [mean, deviation] = mean_and_deviation(read_all(*make(digits(2000, 1)), Split::train).features);
+  const auto [mean, deviation] =
+      mean_and_deviation(read_all(*make(digits(2000, 1)), Split::train).features);
   EXPECT_NEAR(mean, 0, 0.05);
   EXPECT_NEAR(deviation, 1, 0.05);
 }
 
 TEST(Digits, a_sample_depends_on_seed_split_and_index_alone) {
   const auto small = make(digits(50, 10)), large = make(digits(5000, 1000));
-  EXPECT_EQ(read(*small, Split::train, {7, 3, 49}).features, read(*large, Split::train, {7, 3, 49}).features);
-  EXPECT_EQ(read(*small, Split::held_out, {9}).features, read(*large, Split::held_out, {9}).features);
+  EXPECT_EQ(read(*small, Split::train, {7, 3, 49}).features,
+            read(*large, Split::train, {7, 3, 49}).features);
+  EXPECT_EQ(read(*small, Split::held_out, {9}).features,
+            read(*large, Split::held_out, {9}).features);
   EXPECT_NE(read(*small, Split::held_out, {9}).features, read(*small, Split::train, {9}).features);
   auto other_seed = digits(50, 10);
   other_seed.seed = 2;
-  EXPECT_NE(read(*small, Split::train, {7}).features, read(*make(other_seed), Split::train, {7}).features);
+  EXPECT_NE(read(*small, Split::train, {7}).features,
+            read(*make(other_seed), Split::train, {7}).features);
 }
 
 TEST(Digits, are_the_same_when_read_again_and_in_any_order) {
@@ -56,7 +61,8 @@ TEST(Digits, are_the_same_for_threads_that_draw_them_at_once) {
   std::array<Samples, 4> seen;
   {
     std::vector<std::jthread> threads;
-    for (auto& samples : seen) threads.emplace_back([&] { samples = read_all(*set, Split::train); });
+    for (auto& samples : seen)
+      threads.emplace_back([&] { samples = read_all(*set, Split::train); });
   }
   const auto alone = read_all(*make(digits(400, 1)), Split::train);
   for (const auto& samples : seen) EXPECT_EQ(samples.features, alone.features);
@@ -66,7 +72,8 @@ TEST(Digits, of_one_class_are_all_different) {
   const auto all = read_all(*make(digits(1000, 1)), Split::train).features;
   std::vector<std::vector<float>> images;
   for (std::size_t i = 0; i < 1000; ++i)
-    images.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(i * kDigitPixels), all.begin() + static_cast<std::ptrdiff_t>((i + 1) * kDigitPixels));
+    images.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(i * kDigitPixels),
+                        all.begin() + static_cast<std::ptrdiff_t>((i + 1) * kDigitPixels));
   std::sort(images.begin(), images.end());
   EXPECT_EQ(std::adjacent_find(images.begin(), images.end()), images.end());
 }
@@ -76,7 +83,8 @@ TEST(Digits, without_noise_are_clean_glyphs_on_blank_paper) {
   for (std::uint32_t item = 0; item < 50; ++item) {
     draw_digit(1, item, static_cast<int>(item % 10), 0, pixels);
     EXPECT_EQ(*std::max_element(pixels.begin(), pixels.end()), 255);
-    for (std::size_t x = 0; x < kDigitSide; ++x) EXPECT_EQ(pixels[x] + pixels[kDigitPixels - 1 - x], 0) << "the border row has ink";
+    for (std::size_t x = 0; x < kDigitSide; ++x)
+      EXPECT_EQ(pixels[x] + pixels[kDigitPixels - 1 - x], 0) << "the border row has ink";
   }
 }
 
@@ -88,14 +96,16 @@ TEST(Digits, stay_on_the_canvas_under_absurd_noise) {
   const auto pixels = std::span(memory).subspan<kAround, kDigitPixels>();
   for (std::uint32_t item = 0; item < 300; ++item) {
     draw_digit(1, item, static_cast<int>(item % 10), 10, pixels);
-    EXPECT_GT(std::ranges::max(pixels) - std::ranges::min(pixels), 0) << "nothing was drawn for item " << item;
+    EXPECT_GT(std::ranges::max(pixels) - std::ranges::min(pixels), 0)
+        << "nothing was drawn for item " << item;
   }
   const auto untouched = [](std::uint8_t value) { return value == kUntouched; };
   EXPECT_TRUE(std::ranges::all_of(std::span(memory).first(kAround), untouched));
   EXPECT_TRUE(std::ranges::all_of(std::span(memory).last(kAround), untouched));
 }
 
-// Multinomial logistic regression by minibatch gradient descent with a falling rate: the linear model of a person in haste.
+// Multinomial logistic regression by minibatch gradient descent with a falling rate: the linear
+// model of a person in haste.
 class LinearModel {
  public:
   void train(const Samples& samples, int epochs) {
@@ -103,7 +113,8 @@ class LinearModel {
     for (int epoch = 0; epoch < epochs; ++epoch) {
       permute(order, base::Random(1, base::Purpose::permute, static_cast<std::uint32_t>(epoch)));
       const float rate = 0.02f / static_cast<float>(1 + epoch);
-      for (const std::int64_t index : order) learn(row(samples, index), samples.labels[static_cast<std::size_t>(index)], rate / 8);
+      for (const std::int64_t index : order)
+        learn(row(samples, index), samples.labels[static_cast<std::size_t>(index)], rate / 8);
     }
   }
 
@@ -111,7 +122,8 @@ class LinearModel {
     std::int64_t right = 0;
     for (std::int64_t i = 0; i < std::ssize(samples.labels); ++i) {
       const auto scores = score(row(samples, i));
-      right += std::max_element(scores.begin(), scores.end()) - scores.begin() == samples.labels[static_cast<std::size_t>(i)];
+      right += std::max_element(scores.begin(), scores.end()) - scores.begin() ==
+               samples.labels[static_cast<std::size_t>(i)];
     }
     return static_cast<double>(right) / static_cast<double>(samples.labels.size());
   }
@@ -120,7 +132,8 @@ class LinearModel {
   using Scores = std::array<float, 10>;
 
   static std::span<const float> row(const Samples& samples, std::int64_t index) {
-    return std::span(samples.features).subspan(static_cast<std::size_t>(index) * kDigitPixels, kDigitPixels);
+    return std::span(samples.features)
+        .subspan(static_cast<std::size_t>(index) * kDigitPixels, kDigitPixels);
   }
 
   Scores score(std::span<const float> pixels) const {
@@ -154,7 +167,8 @@ TEST(Digits, are_too_hard_for_a_linear_model) {
   const double accuracy = model.accuracy(read_all(*set, Split::held_out));
   RecordProperty("held_out_accuracy", std::to_string(accuracy));
   EXPECT_LT(accuracy, 0.93);
-  EXPECT_GT(accuracy, 0.85) << "the model did not learn what a linear model can, so the bound above shows nothing";
+  EXPECT_GT(accuracy, 0.85)
+      << "the model did not learn what a linear model can, so the bound above shows nothing";
   EXPECT_GT(model.accuracy(train), 0.90);
 }
 

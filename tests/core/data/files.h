@@ -35,7 +35,9 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  void write(const std::string& name, const std::string& bytes) const { std::ofstream(path_ / name, std::ios::binary) << bytes; }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path_ / name, std::ios::binary) << bytes;
+  }
 
  private:
   // In memory where Linux offers it: these tests write thousands of small files.
@@ -77,13 +79,16 @@ struct Samples {
 };
 
 inline Samples read(const Dataset& set, Split split, std::vector<std::int64_t> indices) {
-  Samples samples{std::vector<float>(indices.size() * static_cast<std::size_t>(set.summary().features())), std::vector<std::int32_t>(indices.size())};
+  Samples samples{
+      std::vector<float>(indices.size() * static_cast<std::size_t>(set.summary().features())),
+      std::vector<std::int32_t>(indices.size())};
   set.fill(split, indices, samples.features, samples.labels);
   return samples;
 }
 
 inline Samples read_all(const Dataset& set, Split split) {
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(split == Split::train ? set.summary().train_samples : set.summary().held_out_samples));
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(
+      split == Split::train ? set.summary().train_samples : set.summary().held_out_samples));
   std::iota(indices.begin(), indices.end(), std::int64_t{0});
   return read(set, split, std::move(indices));
 }

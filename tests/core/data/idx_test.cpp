@@ -38,7 +38,9 @@ class Idx : public testing::Test {
     spec_.train_samples = 0, spec_.held_out_samples = 4;
     write(good_images(), good_labels());
   }
-  void write(const std::string& images, const std::string& labels) { folder_.write("images", images), folder_.write("labels", labels); }
+  void write(const std::string& images, const std::string& labels) {
+    folder_.write("images", images), folder_.write("labels", labels);
+  }
   base::Problem problem() { return open(spec_, folder_.path()).error(); }
   std::string text() {
     const auto opened = open(spec_, folder_.path());
@@ -58,25 +60,29 @@ TEST_F(Idx, plain_files_are_read) {
   EXPECT_EQ((*set)->summary().held_out_samples, 4);
 }
 
-// The pixel tells the image: standardising keeps their order, so sorting the values of both splits numbers the images.
+// The pixel tells the image: standardising keeps their order, so sorting the values of both splits
+// numbers the images.
 TEST_F(Idx, every_image_is_in_one_split_with_its_own_label) {
   const auto set = open(spec_, folder_.path()).value();
   std::vector<std::pair<float, std::int32_t>> seen;
   for (const Split split : {Split::train, Split::held_out}) {
     const auto samples = read_all(*set, split);
     for (std::size_t i = 0; i < samples.labels.size(); ++i) {
-      for (std::size_t p = 1; p < kPixels; ++p) EXPECT_EQ(samples.features[i * kPixels + p], samples.features[i * kPixels]);
+      for (std::size_t p = 1; p < kPixels; ++p)
+        EXPECT_EQ(samples.features[i * kPixels + p], samples.features[i * kPixels]);
       seen.emplace_back(samples.features[i * kPixels], samples.labels[i]);
     }
   }
   std::sort(seen.begin(), seen.end());
   ASSERT_EQ(std::ssize(seen), kImages);
-  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i].second, static_cast<std::int32_t>(i % 3));
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    EXPECT_EQ(seen[i].second, static_cast<std::int32_t>(i % 3));
   for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_LT(seen[i - 1].first, seen[i].first);
 }
 
 TEST_F(Idx, pixels_are_standardised_over_the_images_that_train) {
-  const auto [mean, deviation] = mean_and_deviation(read_all(*open(spec_, folder_.path()).value(), Split::train).features);
+  const auto [mean, deviation] =
+      mean_and_deviation(read_all(*open(spec_, folder_.path()).value(), Split::train).features);
   EXPECT_NEAR(mean, 0, 1e-6);
   EXPECT_NEAR(deviation, 1, 1e-6);
 }
@@ -92,7 +98,8 @@ TEST_F(Idx, bytes_stand_for_the_standardised_pixels) {
     std::vector<std::int32_t> labels(samples.labels.size());
     set->fill_bytes(split, indices, bytes, labels);
     EXPECT_EQ(labels, samples.labels);
-    for (std::size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ((*set->byte_values())[bytes[i]], samples.features[i]) << i;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      ASSERT_EQ((*set->byte_values())[bytes[i]], samples.features[i]) << i;
   }
 }
 
@@ -109,7 +116,8 @@ TEST_F(Idx, the_split_follows_the_seed) {
   const auto first = read_all(*open(spec_, folder_.path()).value(), Split::held_out).features;
   EXPECT_EQ(read_all(*open(spec_, folder_.path()).value(), Split::held_out).features, first);
   std::set<std::vector<float>> seen;
-  for (spec_.seed = 1; spec_.seed < 6; ++spec_.seed) seen.insert(read_all(*open(spec_, folder_.path()).value(), Split::held_out).features);
+  for (spec_.seed = 1; spec_.seed < 6; ++spec_.seed)
+    seen.insert(read_all(*open(spec_, folder_.path()).value(), Split::held_out).features);
   EXPECT_GT(seen.size(), 2u);
 }
 
@@ -127,8 +135,9 @@ TEST_F(Idx, a_missing_file_says_what_to_get_where_to_put_it_and_offers_digits) {
   const auto found = problem();
   EXPECT_EQ(found.code, ProblemCode::unavailable);
   EXPECT_EQ(found.where, (folder_.path() / "mnist/train-images-idx3-ubyte.gz").string());
-  EXPECT_THAT(found.advice, AllOf(HasSubstr("train-images-idx3-ubyte.gz"), HasSubstr("t10k-labels-idx1-ubyte.gz"),
-                                  HasSubstr((folder_.path() / "mnist").string()), HasSubstr("digits")));
+  EXPECT_THAT(found.advice,
+              AllOf(HasSubstr("train-images-idx3-ubyte.gz"), HasSubstr("t10k-labels-idx1-ubyte.gz"),
+                    HasSubstr((folder_.path() / "mnist").string()), HasSubstr("digits")));
   EXPECT_EQ(inspect(spec_, folder_.path()).error(), found);
 }
 
@@ -144,7 +153,8 @@ TEST_F(Idx, no_name_a_folder_and_an_empty_file_are_problems) {
 
 TEST_F(Idx, every_truncation_is_a_problem) {
   for (const bool packed : {false, true}) {
-    const std::string images = packed ? gzip(good_images()) : good_images(), labels = packed ? gzip(good_labels()) : good_labels();
+    const std::string images = packed ? gzip(good_images()) : good_images(),
+                      labels = packed ? gzip(good_labels()) : good_labels();
     for (std::size_t length = 0; length < images.size(); ++length) {
       write(images.substr(0, length), labels);
       EXPECT_FALSE(open(spec_, folder_.path())) << length << " bytes of the images";
@@ -188,7 +198,8 @@ TEST_F(Idx, bytes_after_the_end_are_a_problem) {
   EXPECT_THAT(text(), HasSubstr("bytes follow the 60 elements"));
   write(gzip(good_images()) + "garbage", good_labels());
   EXPECT_THAT(text(), HasSubstr("bytes follow the end of the gzip data"));
-  write(gzip(good_images() + std::string(5'000'000, '\0')), good_labels());  // a small bomb: not unpacked beyond the claim
+  write(gzip(good_images() + std::string(5'000'000, '\0')),
+        good_labels());  // a small bomb: not unpacked beyond the claim
   EXPECT_THAT(text(), HasSubstr("bytes follow the 60 elements"));
 }
 

@@ -30,8 +30,12 @@ void* counted(std::size_t size) {
 // The whole test program counts what it allocates, on every thread.
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted_or_none(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return counted_or_none(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return counted_or_none(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return counted_or_none(size);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
@@ -70,10 +74,12 @@ TEST(InputPipeline, gives_bytes_where_there_is_room_for_them) {
   const auto set = digits(100);
   ASSERT_NE(set->byte_values(), nullptr);
   const MakeRoom make_room = [](std::int64_t bytes) {
-    return std::shared_ptr<std::byte>(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
+    return std::shared_ptr<std::byte>(new std::byte[static_cast<std::size_t>(bytes)],
+                                      std::default_delete<std::byte[]>());
   };
   InputPipeline as_numbers(set, Sampler(1, 100, 8, 1), 0, 0, 14),
-      as_bytes(set, Sampler(1, 100, 8, 1), 0, 0, 14, 2, InputPipeline::kWholeStep, Rows::own, make_room);
+      as_bytes(set, Sampler(1, 100, 8, 1), 0, 0, 14, 2, InputPipeline::kWholeStep, Rows::own,
+               make_room);
   for (std::int64_t step = 0; step < 14; ++step) {
     const Batch &numbers = as_numbers.wait_next(), &bytes = as_bytes.wait_next();
     EXPECT_EQ(numbers.byte_values, nullptr);
@@ -81,7 +87,8 @@ TEST(InputPipeline, gives_bytes_where_there_is_room_for_them) {
     EXPECT_TRUE(bytes.features.empty());
     EXPECT_EQ(bytes.labels, numbers.labels);
     std::vector<float> meant;
-    for (const std::uint8_t byte : bytes.as_bytes(bytes.samples * 784)) meant.push_back((*bytes.byte_values)[byte]);
+    for (const std::uint8_t byte : bytes.as_bytes(bytes.samples * 784))
+      meant.push_back((*bytes.byte_values)[byte]);
     EXPECT_EQ(meant, numbers.features);
     as_numbers.release(), as_bytes.release();
   }
@@ -91,8 +98,8 @@ TEST(InputPipeline, gives_numbers_of_a_set_that_has_no_bytes) {
   DataSpec spec;
   spec.kind = DataKind::spirals, spec.train_samples = 30;
   const auto set = open(spec, "").value();
-  InputPipeline pipeline(set, Sampler(1, 30, 8, 1), 0, 0, 1, 2, InputPipeline::kWholeStep, Rows::own,
-                         [](std::int64_t) { return std::shared_ptr<std::byte>(); });
+  InputPipeline pipeline(set, Sampler(1, 30, 8, 1), 0, 0, 1, 2, InputPipeline::kWholeStep,
+                         Rows::own, [](std::int64_t) { return std::shared_ptr<std::byte>(); });
   EXPECT_EQ(pipeline.wait_next().byte_values, nullptr);
   EXPECT_EQ(std::ssize(pipeline.wait_next().features), 16);
 }
@@ -121,7 +128,9 @@ TEST(InputPipeline, gives_a_step_in_micro_steps) {
 }
 
 TEST(InputPipeline, gives_one_empty_batch_for_a_step_without_samples) {
-  InputPipeline pipeline(digits(10), Sampler(1, Shares::owned({8, 2}, 2), {0, 0, 0, 0, 0, 0, 0, 0, 1, 1}), 1, 0, 4, 2, 1);
+  InputPipeline pipeline(digits(10),
+                         Sampler(1, Shares::owned({8, 2}, 2), {0, 0, 0, 0, 0, 0, 0, 0, 1, 1}), 1, 0,
+                         4, 2, 1);
   for (const std::int64_t samples : {1, 1, 0, 0, 0}) {
     EXPECT_EQ(pipeline.wait_next().samples, samples);
     pipeline.release();
@@ -143,8 +152,10 @@ TEST(InputPipeline, gives_the_same_batch_until_it_is_released) {
 class Counting : public Dataset {
  public:
   const DataSummary& summary() const override { return summary_; }
-  void fill(Split, std::span<const std::int64_t>, std::span<float>, std::span<std::int32_t>) const override {
-    furthest = std::max<int>(furthest, asked + 1 - given_back);  // when it is asked, however late the test looks
+  void fill(Split, std::span<const std::int64_t>, std::span<float>,
+            std::span<std::int32_t>) const override {
+    furthest = std::max<int>(
+        furthest, asked + 1 - given_back);  // when it is asked, however late the test looks
     ++asked;
     asked.notify_all();
   }

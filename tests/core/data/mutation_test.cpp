@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Readers against damaged files: flipped, cut, doubled and inserted bytes, from fixed seeds. A file may still be accepted;
-// what is then read must be whole. The sanitizers watch.
+// Readers against damaged files: flipped, cut, doubled and inserted bytes, from fixed seeds. A file
+// may still be accepted; what is then read must be whole. The sanitizers watch.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,8 @@ constexpr std::uint32_t kRounds = 2000;
 std::string mutate(std::string bytes, const base::Random& random) {
   const std::uint64_t changes = 1 + random.below(0, 4);
   for (std::uint64_t change = 1; change <= changes && !bytes.empty(); ++change) {
-    const std::size_t at = random.below(4 * change, bytes.size()), length = random.below(4 * change + 1, 16);
+    const std::size_t at = random.below(4 * change, bytes.size()),
+                      length = random.below(4 * change + 1, 16);
     const auto value = static_cast<char>(random.below(4 * change + 2, 256));
     switch (random.below(4 * change + 3, 6)) {
       case 0: bytes.resize(at); break;
@@ -40,13 +41,16 @@ bool accepted(const DataSpec& spec, const Folder& folder) {
   }
   EXPECT_TRUE(summary);
   const auto samples = read_all(**set, Split::train);
-  for (const std::int32_t label : samples.labels) EXPECT_TRUE(label >= 0 && label < (*set)->summary().classes);
+  for (const std::int32_t label : samples.labels)
+    EXPECT_TRUE(label >= 0 && label < (*set)->summary().classes);
   for (const float feature : samples.features) EXPECT_TRUE(std::isfinite(feature));
   return true;
 }
 
 // Mutates one of the files at a time; some mutants must be refused, else nothing was tried.
-void expect_no_crash(const DataSpec& spec, const std::vector<std::pair<std::string, std::string>>& files, std::uint64_t seed) {
+void expect_no_crash(const DataSpec& spec,
+                     const std::vector<std::pair<std::string, std::string>>& files,
+                     std::uint64_t seed) {
   const Folder folder;
   for (const auto& [name, bytes] : files) folder.write(name, bytes);
   ASSERT_TRUE(accepted(spec, folder));
@@ -71,9 +75,13 @@ DataSpec idx_spec() {
 const std::string kLabelFile = idx({4}, std::string("\0\1\2\1", 4));
 const std::string kImageFile = idx({4, 3, 3}, "abcdefghijklmnopqrstuvwxyz0123456789");
 
-TEST(Mutation, idx_files_never_crash_the_reader) { expect_no_crash(idx_spec(), {{"images", kImageFile}, {"labels", kLabelFile}}, 1); }
+TEST(Mutation, idx_files_never_crash_the_reader) {
+  expect_no_crash(idx_spec(), {{"images", kImageFile}, {"labels", kLabelFile}}, 1);
+}
 
-TEST(Mutation, packed_idx_files_never_crash_the_reader) { expect_no_crash(idx_spec(), {{"images", gzip(kImageFile)}, {"labels", gzip(kLabelFile)}}, 2); }
+TEST(Mutation, packed_idx_files_never_crash_the_reader) {
+  expect_no_crash(idx_spec(), {{"images", gzip(kImageFile)}, {"labels", gzip(kLabelFile)}}, 2);
+}
 
 // Damage under a correct checksum: the header lies, zlib is content.
 TEST(Mutation, idx_files_packed_after_the_damage_never_crash_the_reader) {
@@ -81,7 +89,8 @@ TEST(Mutation, idx_files_packed_after_the_damage_never_crash_the_reader) {
   folder.write("labels", kLabelFile);
   std::uint32_t refused = 0;
   for (std::uint32_t round = 0; round < kRounds; ++round) {
-    folder.write("images", gzip(mutate(kImageFile, base::Random(3, base::Purpose::generate, round))));
+    folder.write("images",
+                 gzip(mutate(kImageFile, base::Random(3, base::Purpose::generate, round))));
     refused += !accepted(idx_spec(), folder);
   }
   EXPECT_GT(refused, kRounds / 4);
@@ -93,7 +102,11 @@ TEST(Mutation, csv_files_never_crash_the_reader) {
   spec.kind = DataKind::csv;
   spec.file = "table.csv";
   spec.train_samples = 0, spec.held_out_samples = 1;
-  expect_no_crash(spec, {{"table.csv", "x,\"the, y\",kind\n1.5,2e3,apple\r\n-7,.25,\"a \"\"pear\"\"\"\n+3,4,fig\n0,1,apple\n"}}, 4);
+  expect_no_crash(
+      spec,
+      {{"table.csv",
+        "x,\"the, y\",kind\n1.5,2e3,apple\r\n-7,.25,\"a \"\"pear\"\"\"\n+3,4,fig\n0,1,apple\n"}},
+      4);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ double nearest_neighbour_accuracy(const Dataset& set) {
     double best = std::numeric_limits<double>::infinity();
     std::int32_t label = -1;
     for (std::size_t j = 0; j < known.labels.size(); ++j) {
-      const double distance = squared_distance(std::span(asked.features).subspan(i * width, width), std::span(known.features).subspan(j * width, width));
+      const double distance = squared_distance(std::span(asked.features).subspan(i * width, width),
+                                               std::span(known.features).subspan(j * width, width));
       if (distance < best) best = distance, label = known.labels[j];
     }
     right += label == asked.labels[i];
@@ -46,8 +47,10 @@ TEST(Points, have_the_shape_and_classes_of_the_spec) {
 }
 
 TEST(Points, have_about_zero_mean_and_unit_deviation) {
-  for (const auto& spec : {points(DataKind::spirals, 3), points(DataKind::blobs, 3), points(DataKind::blobs, 10, 20), points(DataKind::blobs, 2, 1)}) {
-    const auto [mean, deviation] = mean_and_deviation(read_all(*open(spec, "").value(), Split::train).features);
+  for (const auto& spec : {points(DataKind::spirals, 3), points(DataKind::blobs, 3),
+                           points(DataKind::blobs, 10, 20), points(DataKind::blobs, 2, 1)}) {
+    const auto [mean, deviation] =
+        mean_and_deviation(read_all(*open(spec, "").value(), Split::train).features);
     EXPECT_NEAR(mean, 0, 0.08);
     EXPECT_NEAR(deviation, 1, 0.08);
   }
@@ -59,10 +62,12 @@ TEST(Points, depend_on_seed_split_and_index_alone) {
     const auto set = open(spec, "").value();
     spec.train_samples = 10;
     const auto small = open(spec, "").value();
-    EXPECT_EQ(read(*set, Split::train, {4, 9}).features, read(*small, Split::train, {4, 9}).features);
+    EXPECT_EQ(read(*set, Split::train, {4, 9}).features,
+              read(*small, Split::train, {4, 9}).features);
     EXPECT_NE(read(*set, Split::train, {4}).features, read(*set, Split::held_out, {4}).features);
     spec.seed = 99;
-    EXPECT_NE(read(*set, Split::train, {4}).features, read(*open(spec, "").value(), Split::train, {4}).features);
+    EXPECT_NE(read(*set, Split::train, {4}).features,
+              read(*open(spec, "").value(), Split::train, {4}).features);
   }
 }
 
@@ -70,13 +75,15 @@ TEST(Points, at_the_default_difficulty_can_be_told_apart) {
   for (const std::uint64_t seed : {1, 2, 3})
     for (auto spec : {points(DataKind::spirals, 3), points(DataKind::blobs, 3)}) {
       spec.seed = static_cast<std::int64_t>(seed);
-      EXPECT_GT(nearest_neighbour_accuracy(*open(spec, "").value()), 0.9) << base::name_of(spec.kind) << ", seed " << seed;
+      EXPECT_GT(nearest_neighbour_accuracy(*open(spec, "").value()), 0.9)
+          << base::name_of(spec.kind) << ", seed " << seed;
     }
 }
 
 TEST(Points, get_harder_with_noise) {
   for (const DataKind kind : {DataKind::spirals, DataKind::blobs})
-    EXPECT_LT(nearest_neighbour_accuracy(*open(points(kind, 3, 2, 10), "").value()), nearest_neighbour_accuracy(*open(points(kind, 3, 2, 0), "").value()));
+    EXPECT_LT(nearest_neighbour_accuracy(*open(points(kind, 3, 2, 10), "").value()),
+              nearest_neighbour_accuracy(*open(points(kind, 3, 2, 0), "").value()));
 }
 
 TEST(Points, an_empty_set_or_one_class_is_a_problem) {

@@ -23,12 +23,15 @@ SampleIndices of_all_ranks(Sampler& sampler, std::int64_t step, std::int64_t ran
 }
 
 RC_GTEST_PROP(Sampler, every_index_is_used_exactly_once_an_epoch, ()) {
-  const auto samples = *rc::gen::inRange<std::int64_t>(1, 400), batch = *rc::gen::inRange<std::int64_t>(1, 40), ranks = *rc::gen::inRange<std::int64_t>(1, 9);
+  const auto samples = *rc::gen::inRange<std::int64_t>(1, 400),
+             batch = *rc::gen::inRange<std::int64_t>(1, 40),
+             ranks = *rc::gen::inRange<std::int64_t>(1, 9);
   const auto epoch = *rc::gen::inRange<std::int64_t>(0, 4);
   Sampler sampler(5, samples, batch, ranks);
   SampleIndices used, expected(static_cast<std::size_t>(samples));
   for (std::int64_t step = 0; step < sampler.shares().steps_per_epoch(); ++step) {
-    const auto part = of_all_ranks(sampler, epoch * sampler.shares().steps_per_epoch() + step, ranks);
+    const auto part =
+        of_all_ranks(sampler, epoch * sampler.shares().steps_per_epoch() + step, ranks);
     RC_ASSERT(std::ssize(part) == sampler.shares().global_samples(step));
     RC_ASSERT((std::ssize(part) == batch * ranks) == (step < samples / (batch * ranks)));
     used.insert(used.end(), part.begin(), part.end());
@@ -39,7 +42,9 @@ RC_GTEST_PROP(Sampler, every_index_is_used_exactly_once_an_epoch, ()) {
 }
 
 RC_GTEST_PROP(Sampler, ranks_together_see_what_one_device_sees, ()) {
-  const auto samples = *rc::gen::inRange<std::int64_t>(1, 400), batch = *rc::gen::inRange<std::int64_t>(1, 20), ranks = *rc::gen::inRange<std::int64_t>(1, 9);
+  const auto samples = *rc::gen::inRange<std::int64_t>(1, 400),
+             batch = *rc::gen::inRange<std::int64_t>(1, 20),
+             ranks = *rc::gen::inRange<std::int64_t>(1, 9);
   Sampler together(7, samples, batch, ranks), alone(7, samples, batch * ranks, 1);
   RC_ASSERT(together.shares().steps_per_epoch() == alone.shares().steps_per_epoch());
   for (std::int64_t step = 0; step < 2 * alone.shares().steps_per_epoch() + 1; ++step)
@@ -50,7 +55,8 @@ TEST(Sampler, a_tail_smaller_than_the_ranks_leaves_some_with_nothing) {
   Sampler sampler(1, 34, 8, 4);
   EXPECT_EQ(sampler.shares().steps_per_epoch(), 2);
   EXPECT_EQ(sampler.shares().global_samples(1), 2);
-  for (std::int64_t rank = 0; rank < 4; ++rank) EXPECT_EQ(sampler.shares().samples(1, rank), rank < 2 ? 1 : 0);
+  for (std::int64_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(sampler.shares().samples(1, rank), rank < 2 ? 1 : 0);
 }
 
 TEST(Sampler, epochs_and_seeds_have_orders_of_their_own) {
@@ -62,14 +68,17 @@ TEST(Sampler, epochs_and_seeds_have_orders_of_their_own) {
   EXPECT_EQ(of_rank(sampler, 0, 0), first) << "going back gives the same order";
 }
 
-// Each index should come first equally often: chi-squared of 10 cells, 9 degrees of freedom, p = 0.001 at 27.9.
+// Each index should come first equally often: chi-squared of 10 cells, 9 degrees of freedom, p =
+// 0.001 at 27.9.
 TEST(Sampler, orders_are_uniform) {
   Sampler sampler(3, 10, 10, 1);
   std::vector<double> times(10);
   constexpr int kEpochs = 5000;
-  for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) ++times[static_cast<std::size_t>(of_rank(sampler, epoch, 0)[0])];
+  for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch)
+    ++times[static_cast<std::size_t>(of_rank(sampler, epoch, 0)[0])];
   double chi_squared = 0;
-  for (const double count : times) chi_squared += (count - kEpochs / 10.0) * (count - kEpochs / 10.0) / (kEpochs / 10.0);
+  for (const double count : times)
+    chi_squared += (count - kEpochs / 10.0) * (count - kEpochs / 10.0) / (kEpochs / 10.0);
   EXPECT_LT(chi_squared, 27.9);
 }
 

@@ -20,7 +20,8 @@ using ::testing::HasSubstr;
 
 TrainingLabels labels_of(std::int64_t samples, std::int64_t classes) {
   TrainingLabels labels;
-  for (std::int64_t i = 0; i < samples; ++i) labels.classes.push_back(static_cast<std::int32_t>(i % classes));
+  for (std::int64_t i = 0; i < samples; ++i)
+    labels.classes.push_back(static_cast<std::int32_t>(i % classes));
   return labels;
 }
 
@@ -31,7 +32,8 @@ ShardingSpec spec_of(ShardingKind kind) {
 }
 
 ShardingSpec any_owning_spec() {
-  ShardingSpec spec = spec_of(*rc::gen::element(ShardingKind::contiguous, ShardingKind::label_skew, ShardingKind::size_skew));
+  ShardingSpec spec = spec_of(*rc::gen::element(ShardingKind::contiguous, ShardingKind::label_skew,
+                                                ShardingKind::size_skew));
   spec.alpha = *rc::gen::element(0.001, 0.1, 0.5, 10.0, 1e6);
   spec.size_ratio = *rc::gen::element(1.0, 2.0, 50.0, 1e6);
   spec.seed = *rc::gen::inRange<std::int64_t>(0, 1'000'000);
@@ -41,7 +43,8 @@ ShardingSpec any_owning_spec() {
 // As a file may have them: any class anywhere, and the indices in any order of its rows.
 TrainingLabels any_labels(std::int64_t samples, std::int64_t classes) {
   TrainingLabels labels;
-  labels.classes = *rc::gen::container<std::vector<std::int32_t>>(static_cast<std::size_t>(samples), rc::gen::inRange(0, static_cast<int>(classes)));
+  labels.classes = *rc::gen::container<std::vector<std::int32_t>>(
+      static_cast<std::size_t>(samples), rc::gen::inRange(0, static_cast<int>(classes)));
   labels.rows.resize(labels.classes.size());
   std::iota(labels.rows.begin(), labels.rows.end(), std::int64_t{0});
   if (*rc::gen::arbitrary<bool>()) std::reverse(labels.rows.begin(), labels.rows.end());
@@ -50,14 +53,18 @@ TrainingLabels any_labels(std::int64_t samples, std::int64_t classes) {
 
 // Over kinds that own, ranks, sizes and seeds; iid is shown in sampler_test.cpp.
 RC_GTEST_PROP(Shards, every_index_is_used_exactly_once_an_epoch_by_its_owner, ()) {
-  const auto ranks = *rc::gen::inRange<std::int64_t>(1, 10), samples = *rc::gen::inRange<std::int64_t>(ranks, 300);
-  const auto classes = *rc::gen::inRange<std::int64_t>(2, 12), batch = *rc::gen::inRange<std::int64_t>(1, 30);
+  const auto ranks = *rc::gen::inRange<std::int64_t>(1, 10),
+             samples = *rc::gen::inRange<std::int64_t>(ranks, 300);
+  const auto classes = *rc::gen::inRange<std::int64_t>(2, 12),
+             batch = *rc::gen::inRange<std::int64_t>(1, 30);
   const ShardingSpec spec = any_owning_spec();
   const TrainingLabels labels = any_labels(samples, classes);
   const ShardTable table = count_shards(spec, labels, classes, ranks);
   const auto owned_by = owners(spec, table, labels).value();
-  Sampler sampler(*rc::gen::inRange<std::int64_t>(0, 1000), Shares::owned(samples_by_rank(table), batch), owned_by);
-  const std::int64_t steps = sampler.shares().steps_per_epoch(), epoch = *rc::gen::inRange<std::int64_t>(0, 3);
+  Sampler sampler(*rc::gen::inRange<std::int64_t>(0, 1000),
+                  Shares::owned(samples_by_rank(table), batch), owned_by);
+  const std::int64_t steps = sampler.shares().steps_per_epoch(),
+                     epoch = *rc::gen::inRange<std::int64_t>(0, 3);
   std::vector<int> used(static_cast<std::size_t>(samples));
   for (std::int64_t step = 0; step < steps; ++step)
     for (std::int64_t rank = 0; rank < ranks; ++rank)
@@ -69,13 +76,16 @@ RC_GTEST_PROP(Shards, every_index_is_used_exactly_once_an_epoch_by_its_owner, ()
 }
 
 RC_GTEST_PROP(Shards, the_table_counts_what_the_owners_own, ()) {
-  const auto ranks = *rc::gen::inRange<std::int64_t>(1, 10), samples = *rc::gen::inRange<std::int64_t>(1, 300), classes = std::int64_t{5};
+  const auto ranks = *rc::gen::inRange<std::int64_t>(1, 10),
+             samples = *rc::gen::inRange<std::int64_t>(1, 300), classes = std::int64_t{5};
   const ShardingSpec spec = any_owning_spec();
   const TrainingLabels labels = any_labels(samples, classes);
   const ShardTable table = count_shards(spec, labels, classes, ranks);
   const auto owned_by = owners(spec, table, labels).value();
-  ShardTable counted(static_cast<std::size_t>(ranks), SampleIndices(static_cast<std::size_t>(classes)));
-  for (std::size_t i = 0; i < owned_by.size(); ++i) ++counted[static_cast<std::size_t>(owned_by[i])][static_cast<std::size_t>(labels.classes[i])];
+  ShardTable counted(static_cast<std::size_t>(ranks),
+                     SampleIndices(static_cast<std::size_t>(classes)));
+  for (std::size_t i = 0; i < owned_by.size(); ++i)
+    ++counted[static_cast<std::size_t>(owned_by[i])][static_cast<std::size_t>(labels.classes[i])];
   RC_ASSERT(counted == table);
 }
 
@@ -91,15 +101,19 @@ TEST(Shards, contiguous_ones_are_blocks_of_the_file) {
 TEST(Shards, a_file_sorted_by_class_leaves_contiguous_ranks_one_class_each) {
   TrainingLabels labels = labels_of(40, 4);
   labels.rows.resize(40);
-  for (std::int64_t i = 0; i < 40; ++i) labels.rows[static_cast<std::size_t>(i)] = i % 4 * 10 + i / 4;  // shuffled by reading, sorted on disk
+  for (std::int64_t i = 0; i < 40; ++i)
+    labels.rows[static_cast<std::size_t>(i)] =
+        i % 4 * 10 + i / 4;  // shuffled by reading, sorted on disk
   EXPECT_THAT(count_shards(spec_of(ShardingKind::contiguous), labels, 4, 4),
-              ElementsAre(ElementsAre(10, 0, 0, 0), ElementsAre(0, 10, 0, 0), ElementsAre(0, 0, 10, 0), ElementsAre(0, 0, 0, 10)));
+              ElementsAre(ElementsAre(10, 0, 0, 0), ElementsAre(0, 10, 0, 0),
+                          ElementsAre(0, 0, 10, 0), ElementsAre(0, 0, 0, 10)));
 }
 
 TEST(Shards, sizes_fall_by_equal_factors) {
   ShardingSpec spec = spec_of(ShardingKind::size_skew);
   spec.size_ratio = 8;
-  EXPECT_THAT(samples_by_rank(count_shards(spec, labels_of(1500, 10), 10, 4)), ElementsAre(800, 400, 200, 100));
+  EXPECT_THAT(samples_by_rank(count_shards(spec, labels_of(1500, 10), 10, 4)),
+              ElementsAre(800, 400, 200, 100));
   spec.size_ratio = 1;
   EXPECT_THAT(samples_by_rank(count_shards(spec, labels_of(1500, 10), 10, 4)), Each(375));
   EXPECT_THAT(samples_by_rank(count_shards(spec, labels_of(1500, 10), 10, 1)), ElementsAre(1500));
@@ -139,14 +153,16 @@ TEST(Shards, iid_counts_what_the_first_epoch_deals) {
   Sampler sampler(5, 1003, 32, 4);
   std::vector<std::int64_t> of_rank_two(10);
   for (std::int64_t step = 0; step < sampler.shares().steps_per_epoch(); ++step)
-    for (const std::int64_t index : sampler.indices(step, 2)) ++of_rank_two[static_cast<std::size_t>(index % 10)];
+    for (const std::int64_t index : sampler.indices(step, 2))
+      ++of_rank_two[static_cast<std::size_t>(index % 10)];
   EXPECT_EQ(table[2], of_rank_two);
   EXPECT_THAT(samples_by_rank(table), ElementsAre(251, 251, 251, 250));
 }
 
 TEST(Shards, other_samples_than_were_counted_are_refused) {
   const TrainingLabels labels = labels_of(100, 4);
-  for (const ShardingKind kind : {ShardingKind::contiguous, ShardingKind::label_skew, ShardingKind::size_skew}) {
+  for (const ShardingKind kind :
+       {ShardingKind::contiguous, ShardingKind::label_skew, ShardingKind::size_skew}) {
     const ShardTable table = count_shards(spec_of(kind), labels, 4, 3);
     TrainingLabels changed = labels;
     changed.classes[7] = 2;
@@ -155,7 +171,8 @@ TEST(Shards, other_samples_than_were_counted_are_refused) {
     EXPECT_EQ(refused.error().code, base::ProblemCode::refused);
     EXPECT_THAT(refused.error().what, HasSubstr("of class 2 there are 26, and 25 were counted"));
     changed.classes[7] = 4;
-    EXPECT_THAT(owners(spec_of(kind), table, changed).error().what, HasSubstr("there is a class 4"));
+    EXPECT_THAT(owners(spec_of(kind), table, changed).error().what,
+                HasSubstr("there is a class 4"));
   }
 }
 
@@ -165,7 +182,8 @@ TEST(Shards, samples_in_another_order_are_refused_where_it_matters) {
   TrainingLabels sorted = labels;
   std::sort(sorted.classes.begin(), sorted.classes.end());
   const ShardingSpec spec = spec_of(ShardingKind::contiguous);
-  EXPECT_THAT(owners(spec, count_shards(spec, labels, 4, 3), sorted).error().what, HasSubstr("other classes"));
+  EXPECT_THAT(owners(spec, count_shards(spec, labels, 4, 3), sorted).error().what,
+              HasSubstr("other classes"));
 }
 
 }  // namespace

@@ -14,18 +14,24 @@ using ::testing::ElementsAre;
 
 std::vector<std::int64_t> of_ranks(const Shares& shares, std::int64_t step) {
   std::vector<std::int64_t> samples;
-  for (std::int64_t rank = 0; rank < shares.ranks(); ++rank) samples.push_back(shares.samples(step, rank));
+  for (std::int64_t rank = 0; rank < shares.ranks(); ++rank)
+    samples.push_back(shares.samples(step, rank));
   return samples;
 }
 
 Shares any_shares() {
-  const auto batch = *rc::gen::inRange<std::int64_t>(1, 20), ranks = *rc::gen::inRange<std::int64_t>(1, 10);
-  if (*rc::gen::arbitrary<bool>()) return Shares::even(*rc::gen::inRange<std::int64_t>(1, 400), batch, ranks);
-  return Shares::owned(*rc::gen::container<std::vector<std::int64_t>>(static_cast<std::size_t>(ranks), rc::gen::inRange<std::int64_t>(1, 100)), batch);
+  const auto batch = *rc::gen::inRange<std::int64_t>(1, 20),
+             ranks = *rc::gen::inRange<std::int64_t>(1, 10);
+  if (*rc::gen::arbitrary<bool>())
+    return Shares::even(*rc::gen::inRange<std::int64_t>(1, 400), batch, ranks);
+  return Shares::owned(*rc::gen::container<std::vector<std::int64_t>>(
+                           static_cast<std::size_t>(ranks), rc::gen::inRange<std::int64_t>(1, 100)),
+                       batch);
 }
 
 RC_GTEST_PROP(Slice, parts_differ_by_at_most_one_and_cover_all, ()) {
-  const auto samples = *rc::gen::inRange<std::int64_t>(0, 200), ranks = *rc::gen::inRange<std::int64_t>(1, 20);
+  const auto samples = *rc::gen::inRange<std::int64_t>(0, 200),
+             ranks = *rc::gen::inRange<std::int64_t>(1, 20);
   std::int64_t next = 0;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     const auto [first, count] = slice(samples, ranks, rank);
@@ -37,9 +43,12 @@ RC_GTEST_PROP(Slice, parts_differ_by_at_most_one_and_cover_all, ()) {
 }
 
 RC_GTEST_PROP(Shares, a_rank_that_is_left_out_leaves_the_others_as_they_are_alone, ()) {
-  const auto samples = *rc::gen::inRange<std::int64_t>(1, 400), batch = *rc::gen::inRange<std::int64_t>(1, 20), ranks = *rc::gen::inRange<std::int64_t>(2, 10);
+  const auto samples = *rc::gen::inRange<std::int64_t>(1, 400),
+             batch = *rc::gen::inRange<std::int64_t>(1, 20),
+             ranks = *rc::gen::inRange<std::int64_t>(2, 10);
   const auto without = *rc::gen::inRange<std::int64_t>(0, ranks);
-  const Shares with_it = Shares::even(samples, batch, ranks, without), others = Shares::even(samples, batch, ranks - 1);
+  const Shares with_it = Shares::even(samples, batch, ranks, without),
+               others = Shares::even(samples, batch, ranks - 1);
   RC_ASSERT(with_it.stretches() == others.stretches());
   for (std::int64_t step = 0; step < 2 * others.steps_per_epoch(); ++step) {
     RC_ASSERT(with_it.global_samples(step) == others.global_samples(step));
@@ -57,7 +66,8 @@ RC_GTEST_PROP(Shares, the_steps_of_an_epoch_take_every_sample_once, ()) {
   std::int64_t all = 0;
   for (std::int64_t step = 0; step < shares.steps_per_epoch(); ++step) {
     const auto samples = of_ranks(shares, step);
-    RC_ASSERT(shares.global_samples(step) == std::accumulate(samples.begin(), samples.end(), std::int64_t{0}));
+    RC_ASSERT(shares.global_samples(step) ==
+              std::accumulate(samples.begin(), samples.end(), std::int64_t{0}));
     RC_ASSERT(shares.global_samples(step) > 0);
     RC_ASSERT(shares.global_samples(step) <= shares.global_samples(0));
     all += shares.global_samples(step);
@@ -72,7 +82,8 @@ RC_GTEST_PROP(Shares, stretches_are_the_longest_runs_of_like_steps, ()) {
   std::int64_t next = 0;
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     RC_ASSERT(stretches[i].first_step == next);
-    for (std::int64_t step = 0; step < stretches[i].steps; ++step) RC_ASSERT(of_ranks(shares, next + step) == of_ranks(shares, next));
+    for (std::int64_t step = 0; step < stretches[i].steps; ++step)
+      RC_ASSERT(of_ranks(shares, next + step) == of_ranks(shares, next));
     next += stretches[i].steps;
     if (i + 1 < stretches.size()) RC_ASSERT(of_ranks(shares, next) != of_ranks(shares, next - 1));
   }

@@ -22,7 +22,8 @@ Both both(const DataSpec& spec, const std::filesystem::path& directory = {}) {
 }
 
 TEST(Survey, of_a_generated_set_has_the_labels_of_its_samples) {
-  for (const DataKind kind : {DataKind::digits, DataKind::spirals, DataKind::blobs, DataKind::clicks}) {
+  for (const DataKind kind :
+       {DataKind::digits, DataKind::spirals, DataKind::blobs, DataKind::clicks}) {
     DataSpec spec;
     spec.kind = kind;
     spec.train_samples = 37;
@@ -36,14 +37,16 @@ TEST(Survey, of_a_generated_set_has_the_labels_of_its_samples) {
 // Nine samples in the file, whose feature is their row; the last class has the last three.
 std::string table() {
   std::string text = "row,kind\n";
-  for (int row = 0; row < 9; ++row) text += std::to_string(row) + "," + std::to_string(row / 3) + "\n";
+  for (int row = 0; row < 9; ++row)
+    text += std::to_string(row) + "," + std::to_string(row / 3) + "\n";
   return text;
 }
 
 void expect_rows_and_labels(const Both& known) {
   EXPECT_EQ(known.survey.labels.classes, known.labels);
   ASSERT_EQ(known.survey.labels.rows.size(), known.labels.size());
-  for (std::size_t i = 0; i < known.labels.size(); ++i) EXPECT_EQ(known.survey.labels.rows[i] / 3, known.labels[i]) << "where the file has it";
+  for (std::size_t i = 0; i < known.labels.size(); ++i)
+    EXPECT_EQ(known.survey.labels.rows[i] / 3, known.labels[i]) << "where the file has it";
 }
 
 TEST(Survey, of_a_csv_file_knows_where_each_sample_lies) {
@@ -77,7 +80,8 @@ TEST(Survey, lets_a_sorted_file_be_cut_into_its_classes) {
   spec.train_samples = 0, spec.held_out_samples = 0;
   spec.sharding.kind = ShardingKind::contiguous;
   const Survey known = survey(spec, folder.path()).value();
-  EXPECT_THAT(count_shards(spec.sharding, known.labels, 3, 3), ElementsAre(ElementsAre(3, 0, 0), ElementsAre(0, 3, 0), ElementsAre(0, 0, 3)));
+  EXPECT_THAT(count_shards(spec.sharding, known.labels, 3, 3),
+              ElementsAre(ElementsAre(3, 0, 0), ElementsAre(0, 3, 0), ElementsAre(0, 0, 3)));
 }
 
 TEST(Survey, fails_as_inspect_does) {

@@ -49,7 +49,8 @@ class Text : public testing::Test {
 };
 
 TEST_F(Text, is_cut_into_windows_end_to_end_whose_labels_are_the_characters_that_follow) {
-  const auto set = open_written("abcdefghijklm").value();  // three windows of four, and one more character
+  const auto set =
+      open_written("abcdefghijklm").value();  // three windows of four, and one more character
   EXPECT_EQ(set->summary().train_samples, 2);
   EXPECT_EQ(set->summary().held_out_samples, 1);
   EXPECT_EQ(set->summary().classes, 13);
@@ -65,7 +66,9 @@ TEST_F(Text, numbers_characters_and_not_bytes_in_the_order_of_code_points) {
   EXPECT_EQ(shown(*set, Split::train, 0), "ñand>andú");
 }
 
-TEST_F(Text, may_be_packed) { EXPECT_EQ(shown(*open_written(gzip("abcdefghi")).value(), Split::held_out, 0), "efgh>fghi"); }
+TEST_F(Text, may_be_packed) {
+  EXPECT_EQ(shown(*open_written(gzip("abcdefghi")).value(), Split::held_out, 0), "efgh>fghi");
+}
 
 TEST_F(Text, takes_as_many_windows_as_are_asked_for_and_the_last_are_held_out) {
   spec_.train_samples = 1;
@@ -81,7 +84,8 @@ TEST_F(Text, that_is_not_utf_8_is_refused_by_the_byte) {
 }
 
 TEST_F(Text, that_is_too_short_or_says_nothing_is_refused) {
-  EXPECT_THAT(problem("abcde"), AllOf(HasSubstr("has 1 sample of 4 characters"), HasSubstr("1 to train on and 1 held out")));
+  EXPECT_THAT(problem("abcde"), AllOf(HasSubstr("has 1 sample of 4 characters"),
+                                      HasSubstr("1 to train on and 1 held out")));
   EXPECT_THAT(problem(""), HasSubstr("the file is empty"));
   EXPECT_THAT(problem("aaaaaaaaaaaaaa"), HasSubstr("no two different characters"));
   spec_.train_samples = 2;
@@ -89,7 +93,8 @@ TEST_F(Text, that_is_too_short_or_says_nothing_is_refused) {
 }
 
 TEST_F(Text, that_is_not_there_is_said_with_what_needs_no_file) {
-  EXPECT_THAT(base::to_string(open(spec_, folder_.path()).error()), AllOf(HasSubstr("book.txt"), HasSubstr("data.kind to grammar")));
+  EXPECT_THAT(base::to_string(open(spec_, folder_.path()).error()),
+              AllOf(HasSubstr("book.txt"), HasSubstr("data.kind to grammar")));
   spec_.file = "";
   EXPECT_THAT(base::to_string(open(spec_, folder_.path()).error()), HasSubstr("data.file"));
 }
@@ -99,7 +104,8 @@ TEST(Grammar, sentences_are_the_same_whoever_asks_and_of_its_alphabet) {
   EXPECT_EQ(text.size(), 5000u);
   EXPECT_EQ(grammar_text(1, 300), text.substr(0, 300));
   EXPECT_NE(grammar_text(2, 300), text.substr(0, 300));
-  for (const char character : text) ASSERT_NE(alphabet.find(character), std::string::npos) << character;
+  for (const char character : text)
+    ASSERT_NE(alphabet.find(character), std::string::npos) << character;
   EXPECT_EQ(std::set<char>(text.begin(), text.end()).size(), alphabet.size()) << "all of it comes";
 }
 
@@ -108,7 +114,8 @@ TEST(Grammar, verbs_agree_with_their_subjects) {
   const std::string text = grammar_text(7, 200'000);
   const auto count = [&](const std::string& words) {
     std::int64_t found = 0;
-    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+    for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
+      ++found;
     return found;
   };
   EXPECT_GT(count("\nthe dog sees "), 3);

@@ -40,62 +40,97 @@ TEST_P(BadText, is_told_at_its_place) {
 INSTANTIATE_TEST_SUITE_P(
     Documents, BadText,
     ::testing::Values(
-        Bad{"empty", "", "test.json", "not JSON at line 1, column 1"}, Bad{"unclosed", "{\"version\": 1", "test.json", "not JSON at line 1, column 14"},
+        Bad{"empty", "", "test.json", "not JSON at line 1, column 1"},
+        Bad{"unclosed", "{\"version\": 1", "test.json", "not JSON at line 1, column 14"},
         Bad{"trailing_comma", "{\"version\": 1,}", "test.json", "not JSON at line 1"},
         Bad{"two_documents", "{\"version\": 1} {}", "test.json", "not JSON at line 1"},
-        Bad{"beyond_double", "{\"version\": 1, \"training\": {\"clip_norm\": 1e400}}", "test.json", "not acceptable JSON"},
-        Bad{"not_an_object", "[1]", "", "expected an object, found a list"}, Bad{"no_version", "{}", "version", "the version is missing"},
+        Bad{"beyond_double", "{\"version\": 1, \"training\": {\"clip_norm\": 1e400}}", "test.json",
+            "not acceptable JSON"},
+        Bad{"not_an_object", "[1]", "", "expected an object, found a list"},
+        Bad{"no_version", "{}", "version", "the version is missing"},
         Bad{"version_zero", "{\"version\": 0}", "version", "out of range"},
-        Bad{"version_as_text", "{\"version\": \"1\"}", "version", "expected a whole number, found the text"},
-        Bad{"version_beyond_int64", "{\"version\": 18446744073709551615}", "version", "this software reads version 1"},
-        Bad{"unknown_part", "{\"version\": 1, \"modle\": {}}", "modle", "unknown key"},
-        Bad{"unknown_in_part", "{\"version\": 1, \"data\": {\"colour\": 1}}", "data.colour", "unknown key"},
-        Bad{"unknown_two_deep", "{\"version\": 1, \"training\": {\"optimizer\": {\"lr\": 1}}}", "training.optimizer.lr", "unknown key"},
-        Bad{"unknown_in_list", "{\"version\": 1, \"model\": {\"layers\": [{\"kind\": \"linear\", \"size\": 1}]}}", "model.layers[0].size", "unknown key"},
-        Bad{"unknown_in_list_of_list", "{\"version\": 1, \"topology\": {\"hosts\": [{\"name\": \"a\", \"devices\": [{\"name\": \"b\", \"speed\": 1}]}]}}",
-            "topology.hosts[0].devices[0].speed", "unknown key"},
-        Bad{"text_for_number", "{\"version\": 1, \"training\": {\"batch_per_rank\": \"32\"}}", "training.batch_per_rank",
+        Bad{"version_as_text", "{\"version\": \"1\"}", "version",
             "expected a whole number, found the text"},
-        Bad{"fraction_for_whole", "{\"version\": 1, \"training\": {\"epochs\": 1.5}}", "training.epochs", "expected a whole number, found the number 1.5"},
-        Bad{"number_for_text", "{\"version\": 1, \"name\": 5}", "name", "expected a text, found the number 5"},
-        Bad{"number_for_choice", "{\"version\": 1, \"strategy\": {\"kind\": 2}}", "strategy.kind", "unknown value: the number 2"},
-        Bad{"unknown_choice", "{\"version\": 1, \"strategy\": {\"kind\": \"mirored\"}}", "strategy.kind", "unknown value: the text \"mirored\""},
-        Bad{"number_for_boolean", "{\"version\": 1, \"run\": {\"emulate\": 1}}", "run.emulate", "expected true or false"},
-        Bad{"list_for_part", "{\"version\": 1, \"topology\": []}", "topology", "expected an object, found a list"},
-        Bad{"part_for_list", "{\"version\": 1, \"topology\": {\"hosts\": {}}}", "topology.hosts", "expected a list, found an object"},
-        Bad{"null_for_number", "{\"version\": 1, \"training\": {\"seed\": null}}", "training.seed", "expected a whole number, found null"},
-        Bad{"beyond_range", "{\"version\": 1, \"training\": {\"batch_per_rank\": 1048577}}", "training.batch_per_rank", "out of range"},
-        Bad{"below_range", "{\"version\": 1, \"topology\": {\"links\": [{\"from\": \"a\", \"to\": \"b\", \"latency_seconds\": -1}]}}",
+        Bad{"version_beyond_int64", "{\"version\": 18446744073709551615}", "version",
+            "this software reads version 1"},
+        Bad{"unknown_part", "{\"version\": 1, \"modle\": {}}", "modle", "unknown key"},
+        Bad{"unknown_in_part", "{\"version\": 1, \"data\": {\"colour\": 1}}", "data.colour",
+            "unknown key"},
+        Bad{"unknown_two_deep", "{\"version\": 1, \"training\": {\"optimizer\": {\"lr\": 1}}}",
+            "training.optimizer.lr", "unknown key"},
+        Bad{"unknown_in_list",
+            "{\"version\": 1, \"model\": {\"layers\": [{\"kind\": \"linear\", \"size\": 1}]}}",
+            "model.layers[0].size", "unknown key"},
+        Bad{"unknown_in_list_of_list",
+            "{\"version\": 1, \"topology\": {\"hosts\": [{\"name\": \"a\", \"devices\": "
+            "[{\"name\": \"b\", \"speed\": 1}]}]}}",
+            "topology.hosts[0].devices[0].speed", "unknown key"},
+        Bad{"text_for_number", "{\"version\": 1, \"training\": {\"batch_per_rank\": \"32\"}}",
+            "training.batch_per_rank", "expected a whole number, found the text"},
+        Bad{"fraction_for_whole", "{\"version\": 1, \"training\": {\"epochs\": 1.5}}",
+            "training.epochs", "expected a whole number, found the number 1.5"},
+        Bad{"number_for_text", "{\"version\": 1, \"name\": 5}", "name",
+            "expected a text, found the number 5"},
+        Bad{"number_for_choice", "{\"version\": 1, \"strategy\": {\"kind\": 2}}", "strategy.kind",
+            "unknown value: the number 2"},
+        Bad{"unknown_choice", "{\"version\": 1, \"strategy\": {\"kind\": \"mirored\"}}",
+            "strategy.kind", "unknown value: the text \"mirored\""},
+        Bad{"number_for_boolean", "{\"version\": 1, \"run\": {\"emulate\": 1}}", "run.emulate",
+            "expected true or false"},
+        Bad{"list_for_part", "{\"version\": 1, \"topology\": []}", "topology",
+            "expected an object, found a list"},
+        Bad{"part_for_list", "{\"version\": 1, \"topology\": {\"hosts\": {}}}", "topology.hosts",
+            "expected a list, found an object"},
+        Bad{"null_for_number", "{\"version\": 1, \"training\": {\"seed\": null}}", "training.seed",
+            "expected a whole number, found null"},
+        Bad{"beyond_range", "{\"version\": 1, \"training\": {\"batch_per_rank\": 1048577}}",
+            "training.batch_per_rank", "out of range"},
+        Bad{"below_range",
+            "{\"version\": 1, \"topology\": {\"links\": [{\"from\": \"a\", \"to\": \"b\", "
+            "\"latency_seconds\": -1}]}}",
             "topology.links[0].latency_seconds", "out of range"},
-        Bad{"beyond_int64", "{\"version\": 1, \"training\": {\"seed\": 18446744073709551615}}", "training.seed", "out of range"},
-        Bad{"beyond_uint64", "{\"version\": 1, \"training\": {\"seed\": 99999999999999999999}}", "training.seed", "expected a whole number"},
-        Bad{"huge_double", "{\"version\": 1, \"training\": {\"clip_norm\": 1e300}}", "training.clip_norm", "out of range"},
-        Bad{"no_layers", "{\"version\": 1, \"model\": {\"layers\": []}}", "model.layers", "has 0 entries"},
+        Bad{"beyond_int64", "{\"version\": 1, \"training\": {\"seed\": 18446744073709551615}}",
+            "training.seed", "out of range"},
+        Bad{"beyond_uint64", "{\"version\": 1, \"training\": {\"seed\": 99999999999999999999}}",
+            "training.seed", "expected a whole number"},
+        Bad{"huge_double", "{\"version\": 1, \"training\": {\"clip_norm\": 1e300}}",
+            "training.clip_norm", "out of range"},
+        Bad{"no_layers", "{\"version\": 1, \"model\": {\"layers\": []}}", "model.layers",
+            "has 0 entries"},
         Bad{"name_too_long",
-            "{\"version\": 1, \"topology\": {\"switches\": [{\"name\": \"12345678901234567890123456789012345678901234567890123456789012345\"}]}}",
+            "{\"version\": 1, \"topology\": {\"switches\": [{\"name\": "
+            "\"12345678901234567890123456789012345678901234567890123456789012345\"}]}}",
             "topology.switches[0].name", "has 65 characters"}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(BadDocument, nesting_without_end_is_refused) {
-  const std::string deep = "{\"version\": 1, \"topology\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  const std::string deep = "{\"version\": 1, \"topology\": " + std::string(100'000, '[') +
+                           std::string(100'000, ']') + "}";
   const base::Problems problems = problems_in(deep);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_THAT(problems[0].what, HasSubstr("nested deeper than 64 levels"));
 }
 
 TEST(BadDocument, all_problems_are_told_at_once) {
-  EXPECT_EQ(problems_in(R"({"a": 1, "name": 2, "training": {"epochs": 0, "b": 1}, "data": {"kind": "imagenet"}, "run": 7})").size(), 7u);
+  EXPECT_EQ(
+      problems_in(
+          R"({"a": 1, "name": 2, "training": {"epochs": 0, "b": 1}, "data": {"kind": "imagenet"}, "run": 7})")
+          .size(),
+      7u);
 }
 
-// Whatever one place of a good document is replaced by, reading it says so or takes it, and never falls over.
+// Whatever one place of a good document is replaced by, reading it says so or takes it, and never
+// falls over.
 TEST(BadDocument, any_value_in_any_place_is_taken_or_told) {
   const Json good = to_json(small()).flatten();
-  for (const Json& value : {Json(nullptr), Json(-1), Json(1e300), Json("x"), Json(true), Json::array({1}), Json::object({{"a", 1}})})
+  for (const Json& value : {Json(nullptr), Json(-1), Json(1e300), Json("x"), Json(true),
+                            Json::array({1}), Json::object({{"a", 1}})})
     for (const auto& [place, old] : good.items()) {
       Json broken = to_json(small());
       broken[Json::json_pointer(place)] = value;
       const auto read = from_json(broken);
-      EXPECT_TRUE(read ? from_json(to_json(*read)).has_value() : !read.error().front().what.empty()) << place;
+      EXPECT_TRUE(read ? from_json(to_json(*read)).has_value() : !read.error().front().what.empty())
+          << place;
     }
 }
 

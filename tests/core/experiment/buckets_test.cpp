@@ -47,16 +47,19 @@ RC_GTEST_PROP(Buckets, travel_as_they_are_where_nothing_is_compressed, ()) {
   }
 }
 
-// What is gathered by ring or direct is judged by the bytes of all ranks, and by no algorithm that adds up.
+// What is gathered by ring or direct is judged by the bytes of all ranks, and by no algorithm that
+// adds up.
 TEST(Buckets, of_which_parts_are_gathered_are_offered_ring_and_direct) {
   Experiment experiment = small(2, 3);
   experiment.strategy.compression.kind = compute::compression::Scheme::sign;
   const Resolved r = resolved(experiment);
   const collective::Work work = largest_reduction(r);
   EXPECT_EQ(work.collective, collective::Collective::all_gather);
-  const auto offers = collective::offers(0, work, topology::Network(as_imposed(experiment))).value();
+  const auto offers =
+      collective::offers(0, work, topology::Network(as_imposed(experiment))).value();
   for (const collective::Offer& offer : offers) {
-    const bool gathers = offer.algorithm == collective::Algorithm::ring || offer.algorithm == collective::Algorithm::direct;
+    const bool gathers = offer.algorithm == collective::Algorithm::ring ||
+                         offer.algorithm == collective::Algorithm::direct;
     EXPECT_EQ(offer.unfit.empty(), gathers) << base::name_of(offer.algorithm);
     if (!gathers) continue;
     EXPECT_EQ(offer.cost.total_bytes, 5 * work.bytes());
@@ -70,7 +73,9 @@ TEST(Buckets, auto_is_what_costs_least_for_the_largest) {
     experiment.strategy.algorithm = collective::Algorithm::automatic;
     experiment.strategy.bucket_bytes = bytes;
     const Resolved r = resolved(experiment);
-    const auto choice = collective::choose(0, largest_reduction(r), topology::Network(as_imposed(experiment))).value();
+    const auto choice =
+        collective::choose(0, largest_reduction(r), topology::Network(as_imposed(experiment)))
+            .value();
     EXPECT_EQ(r.document.strategy.algorithm, choice.algorithm);
     EXPECT_EQ(r.algorithm_reason, choice.reason);
   }

@@ -32,17 +32,21 @@ std::string text(const std::vector<Cell>& cells) {
   return line;
 }
 
-// All ranks at once, each cell as long as its pass takes: how long, and how long each rank idles in that. Nothing where some wait for ever.
+// All ranks at once, each cell as long as its pass takes: how long, and how long each rank idles in
+// that. Nothing where some wait for ever.
 struct Played {
   int length = 0;
   std::vector<int> idle;  // by rank
 };
-std::optional<Played> play(S schedule, const std::vector<int>& ranks, int micro_batches, int forward = 1, int backward = 1, int weight = 1) {
-  const int count = *std::max_element(ranks.begin(), ranks.end()) + 1, last = static_cast<int>(ranks.size()) - 1;
+std::optional<Played> play(S schedule, const std::vector<int>& ranks, int micro_batches,
+                           int forward = 1, int backward = 1, int weight = 1) {
+  const int count = *std::max_element(ranks.begin(), ranks.end()) + 1,
+            last = static_cast<int>(ranks.size()) - 1;
   std::vector<std::vector<Cell>> cells;
   for (int r = 0; r < count; ++r) cells.push_back(cells_of(schedule, ranks, r, micro_batches));
   const bool separate = std::any_of(cells.begin(), cells.end(), [](const auto& of) {
-    return std::any_of(of.begin(), of.end(), [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
+    return std::any_of(of.begin(), of.end(),
+                       [](const Cell& cell) { return cell.pass == Pass::backward_weight; });
   });
   std::map<std::tuple<Pass, int, int>, int> ended;
   std::vector<std::size_t> next(cells.size());
@@ -54,14 +58,23 @@ std::optional<Played> play(S schedule, const std::vector<int>& ranks, int micro_
       if (next[r] == cells[r].size()) continue;
       const Cell& cell = cells[r][next[r]];
       std::vector<std::tuple<Pass, int, int>> waits;
-      if (cell.pass == Pass::forward && cell.stage > 0) waits.emplace_back(Pass::forward, cell.stage - 1, cell.micro);
-      if (cell.pass == Pass::backward) waits.emplace_back(cell.stage == last ? Pass::forward : Pass::backward, std::min(last, cell.stage + 1), cell.micro);
+      if (cell.pass == Pass::forward && cell.stage > 0)
+        waits.emplace_back(Pass::forward, cell.stage - 1, cell.micro);
+      if (cell.pass == Pass::backward)
+        waits.emplace_back(cell.stage == last ? Pass::forward : Pass::backward,
+                           std::min(last, cell.stage + 1), cell.micro);
       if (cell.pass == Pass::backward) waits.emplace_back(Pass::forward, cell.stage, cell.micro);
-      if (cell.pass == Pass::backward_weight) waits.emplace_back(Pass::backward, cell.stage, cell.micro);
-      if (!std::all_of(waits.begin(), waits.end(), [&](const auto& wait) { return ended.contains(wait); })) continue;
+      if (cell.pass == Pass::backward_weight)
+        waits.emplace_back(Pass::backward, cell.stage, cell.micro);
+      if (!std::all_of(waits.begin(), waits.end(),
+                       [&](const auto& wait) { return ended.contains(wait); }))
+        continue;
       int begin = free[r];
       for (const auto& wait : waits) begin = std::max(begin, ended[wait]);
-      const int takes = cell.pass == Pass::forward ? forward : cell.pass == Pass::backward_weight ? weight : separate ? backward : backward + weight;
+      const int takes = cell.pass == Pass::forward           ? forward
+                        : cell.pass == Pass::backward_weight ? weight
+                        : separate                           ? backward
+                                                             : backward + weight;
       played.idle[r] += begin - free[r];
       free[r] = ended[{cell.pass, cell.stage, cell.micro}] = begin + takes;
       ++next[r];
@@ -77,16 +90,20 @@ std::optional<Played> play(S schedule, const std::vector<int>& ranks, int micro_
 
 // Of all ranks' time.
 double bubble(const Played& played) {
-  return std::accumulate(played.idle.begin(), played.idle.end(), 0.0) / (played.length * static_cast<double>(played.idle.size()));
+  return std::accumulate(played.idle.begin(), played.idle.end(), 0.0) /
+         (played.length * static_cast<double>(played.idle.size()));
 }
 
 TEST(Cells, are_those_of_the_papers) {
   EXPECT_EQ(text(cells_of(S::naive, in_turn(2), 0, 2)), "F0.0 B0.0 F0.1 B0.1");
   EXPECT_EQ(text(cells_of(S::gpipe, in_turn(2), 1, 3)), "F1.0 F1.1 F1.2 B1.0 B1.1 B1.2");
-  EXPECT_EQ(text(cells_of(S::one_f_one_b, in_turn(3), 0, 4)), "F0.0 F0.1 F0.2 B0.0 F0.3 B0.1 B0.2 B0.3");
+  EXPECT_EQ(text(cells_of(S::one_f_one_b, in_turn(3), 0, 4)),
+            "F0.0 F0.1 F0.2 B0.0 F0.3 B0.1 B0.2 B0.3");
   EXPECT_EQ(text(cells_of(S::one_f_one_b, in_turn(3), 2, 3)), "F2.0 B2.0 F2.1 B2.1 F2.2 B2.2");
-  EXPECT_EQ(text(cells_of(S::zb_h1, in_turn(3), 1, 4)), "F1.0 F1.1 B1.0 F1.2 B1.1 W1.0 F1.3 B1.2 W1.1 B1.3 W1.2 W1.3");
-  EXPECT_EQ(text(cells_of(S::interleaved_1f1b, in_turn(2, 2), 1, 4)), "F1.0 F1.1 F3.0 B3.0 F3.1 B3.1 F1.2 B1.0 F1.3 B1.1 F3.2 B3.2 F3.3 B3.3 B1.2 B1.3");
+  EXPECT_EQ(text(cells_of(S::zb_h1, in_turn(3), 1, 4)),
+            "F1.0 F1.1 B1.0 F1.2 B1.1 W1.0 F1.3 B1.2 W1.1 B1.3 W1.2 W1.3");
+  EXPECT_EQ(text(cells_of(S::interleaved_1f1b, in_turn(2, 2), 1, 4)),
+            "F1.0 F1.1 F3.0 B3.0 F3.1 B3.1 F1.2 B1.0 F1.3 B1.1 F3.2 B3.2 F3.3 B3.3 B1.2 B1.3");
 }
 
 TEST(Cells, take_every_micro_batch_through_every_stage_both_ways_in_order_and_come_to_an_end) {
@@ -96,8 +113,8 @@ TEST(Cells, take_every_micro_batch_through_every_stage_both_ways_in_order_and_co
         for (const int chunks : {1, 3}) {
           if (chunks > 1 && (schedule == S::one_f_one_b || schedule == S::zb_h1)) continue;
           const auto ranks = in_turn(p, chunks);
-          SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(p) + " ranks, " + std::to_string(chunks) + " chunks, " +
-                       std::to_string(m));
+          SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(p) +
+                       " ranks, " + std::to_string(chunks) + " chunks, " + std::to_string(m));
           EXPECT_TRUE(play(schedule, ranks, m));
           std::map<std::pair<Pass, int>, int> taken;
           for (int r = 0; r < p; ++r)
@@ -113,7 +130,8 @@ TEST(Cells, take_every_micro_batch_through_every_stage_both_ways_in_order_and_co
 // Any ranks for any stages.
 TEST(Cells, of_naive_and_gpipe_suit_any_owners) {
   for (const S schedule : {S::naive, S::gpipe})
-    for (const auto& ranks : {std::vector{0, 1, 0}, {1, 0, 2, 1, 0}, {2, 1, 0, 1, 2}}) EXPECT_TRUE(play(schedule, ranks, 3));
+    for (const auto& ranks : {std::vector{0, 1, 0}, {1, 0, 2, 1, 0}, {2, 1, 0, 1, 2}})
+      EXPECT_TRUE(play(schedule, ranks, 3));
 }
 
 TEST(Cells, idle_as_long_as_the_formulas_say) {
@@ -124,7 +142,8 @@ TEST(Cells, idle_as_long_as_the_formulas_say) {
       EXPECT_DOUBLE_EQ(bubble(*play(S::gpipe, in_turn(p), m)), n / (m + n));
       EXPECT_DOUBLE_EQ(bubble(*play(S::one_f_one_b, in_turn(p), m)), n / (m + n));
       EXPECT_DOUBLE_EQ(bubble(*play(S::naive, in_turn(p), m)), n / p);
-      for (const int v : {2, 3}) EXPECT_DOUBLE_EQ(bubble(*play(S::interleaved_1f1b, in_turn(p, v), m)), n / (v * m + n));
+      for (const int v : {2, 3})
+        EXPECT_DOUBLE_EQ(bubble(*play(S::interleaved_1f1b, in_turn(p, v), m)), n / (v * m + n));
       for (const auto& [f, b, w] : {std::tuple{1, 1, 1}, {3, 4, 2}}) {
         const Played played = *play(S::zb_h1, in_turn(p), m + p, f, b, w);
         for (const int idle : played.idle) EXPECT_EQ(idle, (p - 1) * (f + b - w));
@@ -143,11 +162,13 @@ TEST(Cells, of_1f1b_hold_no_more_micro_batches_than_stages_follow_and_itself) {
       }
 }
 
-// Of two callers a stage that both call takes one micro-batch each forward, then back; each caller its own, and the last round may be short.
+// Of two callers a stage that both call takes one micro-batch each forward, then back; each caller
+// its own, and the last round may be short.
 TEST(Cells, of_called_stages_serve_the_callers_in_rounds) {
   const std::vector<int> ranks{0, 1, 0};
   EXPECT_EQ(text(cells_of(S::naive, ranks, 1, 3, {2, -1})), "F1.0 F1.1 B1.0 B1.1 F1.2 B1.2");
-  EXPECT_EQ(text(cells_of(S::naive, ranks, 0, 3, {2, 0})), "F0.0 F2.0 B2.0 B0.0 F0.2 F2.2 B2.2 B0.2");
+  EXPECT_EQ(text(cells_of(S::naive, ranks, 0, 3, {2, 0})),
+            "F0.0 F2.0 B2.0 B0.0 F0.2 F2.2 B2.2 B0.2");
   EXPECT_EQ(text(cells_of(S::naive, ranks, 0, 3, {2, 1})), "F0.1 F2.1 B2.1 B0.1");
   EXPECT_EQ(text(cells_of(S::naive, ranks, 1, 2, {1, -1})), text(cells_of(S::naive, ranks, 1, 2)));
 }

@@ -20,7 +20,9 @@ Experiment drawn(StrategyKind kind, topology::Topology topology) {
   return e;
 }
 
-Experiment central(int devices, int storage = 0) { return drawn(StrategyKind::central_storage, tests::drawn_storage(devices, storage)); }
+Experiment central(int devices, int storage = 0) {
+  return drawn(StrategyKind::central_storage, tests::drawn_storage(devices, storage));
+}
 
 base::Problem only_problem(const Experiment& e) {
   const base::Problems problems = validate(e, ".");
@@ -89,7 +91,8 @@ TEST(Duties, data_parallel_deals_out_samples_that_nobody_owns) {
 
 TEST(Duties, data_parallel_is_for_a_few_devices) {
   EXPECT_TRUE(validate(drawn(StrategyKind::data_parallel, tests::drawn_hosts(1, 16)), ".").empty());
-  EXPECT_THAT(only_problem(drawn(StrategyKind::data_parallel, tests::drawn_hosts(1, 17))).accepted, HasSubstr("up to 16"));
+  EXPECT_THAT(only_problem(drawn(StrategyKind::data_parallel, tests::drawn_hosts(1, 17))).accepted,
+              HasSubstr("up to 16"));
 }
 
 TEST(Duties, a_batch_counts_those_that_take_samples) {
@@ -106,7 +109,9 @@ TEST(Duties, an_algorithm_is_chosen_where_the_strategy_has_none_of_its_own) {
   for (const auto& [kind, name] : base::Names<StrategyKind>::table) {
     StrategySpec spec;
     spec.kind = kind;
-    const bool fixed = kind == StrategyKind::central_storage || kind == StrategyKind::data_parallel || kind == StrategyKind::parameter_server ||
+    const bool fixed = kind == StrategyKind::central_storage ||
+                       kind == StrategyKind::data_parallel ||
+                       kind == StrategyKind::parameter_server ||
                        kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline;
     EXPECT_EQ(Fields::chooses(spec), !fixed && kind != StrategyKind::one_device) << name;
     EXPECT_EQ(fixed_algorithm(kind).has_value(), fixed) << name;

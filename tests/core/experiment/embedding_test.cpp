@@ -25,7 +25,10 @@ using ::testing::Not;
 Experiment of_clicks() {
   Experiment e = small();
   e.data.kind = data::DataKind::clicks;
-  e.model.layers = {{.kind = LayerKind::embedding_bag}, {LayerKind::linear, 8}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+  e.model.layers = {{.kind = LayerKind::embedding_bag},
+                    {LayerKind::linear, 8},
+                    {LayerKind::relu, 0},
+                    {LayerKind::linear, 0}};
   return e;
 }
 
@@ -35,7 +38,9 @@ Experiment wide_and_deep() {
   return e;
 }
 
-auto at(const std::string& where, const std::string& what) { return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what))); }
+auto at(const std::string& where, const std::string& what) {
+  return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what)));
+}
 
 TEST(Embedding, defaults_of_data_and_layer_fit) {
   EXPECT_THAT(validate(of_clicks(), "."), IsEmpty());
@@ -49,7 +54,8 @@ TEST(Embedding, defaults_of_data_and_layer_fit) {
 TEST(Embedding, needs_a_row_for_every_index) {
   Experiment e = of_clicks();
   e.model.layers[0].rows = 19'999;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].rows", "fewer than the 20,000 indices")));
+  EXPECT_THAT(validate(e, "."),
+              ElementsAre(at("model.layers[0].rows", "fewer than the 20,000 indices")));
   EXPECT_FALSE(resolve(e, ".").has_value());
   e.data.vocabulary = 19'999;
   EXPECT_THAT(validate(e, "."), IsEmpty());
@@ -61,7 +67,8 @@ TEST(Embedding, needs_as_many_slots_as_the_data_have) {
   for (const std::int64_t slots : {1, 7, 9, 16, 17}) {
     Experiment e = of_clicks();
     e.model.layers[0].slot_count = slots;
-    EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].slots", "the data have 8"))) << slots;
+    EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].slots", "the data have 8")))
+        << slots;
   }
 }
 
@@ -78,7 +85,8 @@ TEST(Embedding, is_refused_where_data_have_no_indices) {
     Experiment e = of_clicks();
     e.data.kind = kind;
     e.data.features = 20;
-    EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", std::string(base::name_of(kind)) + " has none")));
+    EXPECT_THAT(validate(e, "."),
+                ElementsAre(at("model.layers[0]", std::string(base::name_of(kind)) + " has none")));
   }
 }
 
@@ -96,20 +104,25 @@ TEST(Wide, defaults_of_data_and_layer_fit) {
 TEST(Wide, needs_the_slots_of_the_data_and_a_row_for_every_index) {
   Experiment e = wide_and_deep();
   e.model.layers[4].rows = 19'999;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[4].rows", "fewer than the 20,000 indices")));
+  EXPECT_THAT(validate(e, "."),
+              ElementsAre(at("model.layers[4].rows", "fewer than the 20,000 indices")));
   e.model.layers[4].slot_count = 7;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[4].slots", "the data have 8"), at("model.layers[4].rows", "fewer")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[4].slots", "the data have 8"),
+                                            at("model.layers[4].rows", "fewer")));
   EXPECT_FALSE(resolve(e, ".").has_value());
   e.model.layers[4] = e.model.layers[0] = {.kind = LayerKind::embedding_bag, .slot_count = 7};
   e.model.layers[4].kind = LayerKind::wide;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].slots", "the data have 8"), at("model.layers[4].slots", "the data have 8")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].slots", "the data have 8"),
+                                            at("model.layers[4].slots", "the data have 8")));
 }
 
 TEST(Wide, is_refused_where_data_have_no_indices) {
   Experiment e = wide_and_deep();
   e.data.kind = data::DataKind::blobs;
   e.data.features = 20;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", "blobs has none"), at("model.layers[4]", "wide looks up indices, and blobs has none")));
+  EXPECT_THAT(validate(e, "."),
+              ElementsAre(at("model.layers[0]", "blobs has none"),
+                          at("model.layers[4]", "wide looks up indices, and blobs has none")));
 }
 
 // It is no excuse to take indices for amounts.
@@ -126,7 +139,10 @@ TEST(Wide, does_not_go_with_columns_that_are_split) {
   e.data.features = 20;
   e.data.sharding.kind = data::ShardingKind::vertical;
   e.model.layers.erase(e.model.layers.begin());
-  EXPECT_THAT(validate(e, "."), testing::Contains(at("data.sharding.kind", "model.layers[3] is wide, which looks up all indices of a sample")));
+  EXPECT_THAT(
+      validate(e, "."),
+      testing::Contains(at("data.sharding.kind",
+                           "model.layers[3] is wide, which looks up all indices of a sample")));
 }
 
 TEST(Embedding, has_nothing_to_say_of_other_models) {
@@ -147,7 +163,9 @@ TEST(Embedding, vocabularies_beyond_what_floats_can_name_are_refused) {
 TEST(Embedding, does_not_go_with_vertical_sharding) {
   Experiment e = of_clicks();
   e.data.sharding.kind = data::ShardingKind::vertical;
-  EXPECT_THAT(validate(e, "."), ElementsAre(Field(&Problem::what, HasSubstr("is embedding_bag, and only a linear layer"))));
+  EXPECT_THAT(
+      validate(e, "."),
+      ElementsAre(Field(&Problem::what, HasSubstr("is embedding_bag, and only a linear layer"))));
 }
 
 TEST(Embedding, goes_with_labels_that_are_dealt_out_unequally) {

@@ -41,7 +41,8 @@ TEST(Engine, that_is_not_in_the_build_is_a_problem_that_says_how_to_get_it) {
   EXPECT_EQ(problems[0].code, base::ProblemCode::unavailable);
   EXPECT_EQ(problems[0].where, "strategy.engine");
   EXPECT_EQ(problems[0].accepted, "own");
-  EXPECT_THAT(problems[0].advice, testing::AllOf(HasSubstr("libgloo-dev"), HasSubstr("TRAINYARD_GLOO=ON")));
+  EXPECT_THAT(problems[0].advice,
+              testing::AllOf(HasSubstr("libgloo-dev"), HasSubstr("TRAINYARD_GLOO=ON")));
   constexpr std::array both{Engine::own, Engine::gloo};
   EXPECT_TRUE(absent_engine(Engine::gloo, both).empty());
 }
@@ -54,7 +55,8 @@ TEST(Engine, of_another_kind_takes_no_imposed_links_and_no_transport_of_ours) {
   e.run.links = LinkSpeed::imposed;
   e.run.transport = TransportKind::shm;
   EXPECT_THAT(places(engine_problems(e)), testing::ElementsAre("run.links", "run.transport"));
-  EXPECT_THAT(places(problems_of_meaning(e, nullptr)), testing::IsSupersetOf({"run.links", "run.transport"}));
+  EXPECT_THAT(places(problems_of_meaning(e, nullptr)),
+              testing::IsSupersetOf({"run.links", "run.transport"}));
   e.strategy.engine = Engine::own;
   EXPECT_TRUE(engine_problems(e).empty());
 }
@@ -63,7 +65,8 @@ Experiment with_nccl(StrategyKind kind) {
   Experiment e = small(1, 2);
   e.strategy.kind = kind;
   e.strategy.engine = Engine::nccl;
-  for (topology::Device& device : e.topology.hosts[0].devices) device.kind = topology::DeviceKind::gpu, device.gpu = 0;
+  for (topology::Device& device : e.topology.hosts[0].devices)
+    device.kind = topology::DeviceKind::gpu, device.gpu = 0;
   return e;
 }
 
@@ -78,10 +81,12 @@ TEST(Engine, of_gpus_takes_no_threads) {
 
 TEST(Engine, of_gpus_takes_every_strategy_that_passes_things_in_collectives) {
   using enum StrategyKind;
-  for (const StrategyKind kind : {mirrored, ddp, fsdp, model_parallel, pipeline, tensor_parallel, hybrid, local_sgd})
+  for (const StrategyKind kind :
+       {mirrored, ddp, fsdp, model_parallel, pipeline, tensor_parallel, hybrid, local_sgd})
     EXPECT_TRUE(engine_problems(with_nccl(kind)).empty()) << base::name_of(kind);
   for (const StrategyKind kind : {rpc, parameter_server, central_storage, data_parallel})
-    EXPECT_THAT(places(engine_problems(with_nccl(kind))), testing::ElementsAre("strategy.engine")) << base::name_of(kind);
+    EXPECT_THAT(places(engine_problems(with_nccl(kind))), testing::ElementsAre("strategy.engine"))
+        << base::name_of(kind);
 }
 
 TEST(Engine, of_gpus_asks_that_all_who_train_are_on_one) {
@@ -89,7 +94,8 @@ TEST(Engine, of_gpus_asks_that_all_who_train_are_on_one) {
   e.topology.hosts[0].devices[1].gpu = -1;
   const auto problems = engine_problems(e);
   ASSERT_THAT(places(problems), testing::ElementsAre("topology.hosts[0].devices[1].gpu"));
-  EXPECT_THAT(problems[0].what, HasSubstr("nccl works between GPUs, and " + e.topology.hosts[0].devices[1].name + " is on none"));
+  EXPECT_THAT(problems[0].what, HasSubstr("nccl works between GPUs, and " +
+                                          e.topology.hosts[0].devices[1].name + " is on none"));
   e.topology.hosts[0].devices[1].role = topology::Role::idle;
   EXPECT_TRUE(engine_problems(e).empty());
   constexpr std::array without{Engine::own, Engine::gloo};
@@ -100,12 +106,14 @@ TEST(Engine, leaves_algorithm_and_segments_without_meaning) {
   Experiment e = with_gloo(1, 3);
   e.strategy.algorithm = collective::Algorithm::automatic;
   for (const base::FieldDescription& field : strategy_fields(e))
-    if (field.name == "algorithm" || field.name == "segment_bytes" || field.name == "servers" || field.name == "gossip" || field.name == "local_sgd" ||
-        field.name == "stages" || field.name == "fsdp" || field.name == "mesh" || field.name == "rpc")
+    if (field.name == "algorithm" || field.name == "segment_bytes" || field.name == "servers" ||
+        field.name == "gossip" || field.name == "local_sgd" || field.name == "stages" ||
+        field.name == "fsdp" || field.name == "mesh" || field.name == "rpc")
       EXPECT_FALSE(field.used) << field.name;
     else EXPECT_TRUE(field.used) << field.name;
   e.strategy.kind = StrategyKind::one_device;
-  for (const base::FieldDescription& field : strategy_fields(e)) EXPECT_EQ(field.used, field.name == "kind") << field.name;
+  for (const base::FieldDescription& field : strategy_fields(e))
+    EXPECT_EQ(field.used, field.name == "kind") << field.name;
 }
 
 TEST(Engine, is_asked_for_only_where_there_are_peers) {

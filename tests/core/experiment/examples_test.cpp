@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every example in resources/experiments loads, means something, and is written as our own writer writes it.
+// Every example in resources/experiments loads, means something, and is written as our own writer
+// writes it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,10 +42,14 @@ class Example : public ::testing::TestWithParam<std::filesystem::path> {
   }
 };
 
-TEST_P(Example, is_written_as_the_software_writes_it) { expect_golden(GetParam(), to_json(loaded()).dump(2) + "\n"); }
+TEST_P(Example, is_written_as_the_software_writes_it) {
+  expect_golden(GetParam(), to_json(loaded()).dump(2) + "\n");
+}
 
 TEST_P(Example, means_something) {
-  EXPECT_THAT(validate(loaded(), kExamples), Each(AllOf(Field(&Problem::code, ProblemCode::unavailable), Field(&Problem::where, StartsWith("data.")))));
+  EXPECT_THAT(validate(loaded(), kExamples),
+              Each(AllOf(Field(&Problem::code, ProblemCode::unavailable),
+                         Field(&Problem::where, StartsWith("data.")))));
 }
 
 TEST_P(Example, has_a_name_notes_and_a_place_for_everything) {
@@ -57,11 +62,15 @@ TEST_P(Example, has_a_name_notes_and_a_place_for_everything) {
   EXPECT_EQ(places.size(), experiment.topology.hosts.size() + experiment.topology.switches.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Resources, Example, ::testing::ValuesIn(examples()), [](const auto& file) { return file.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Resources, Example, ::testing::ValuesIn(examples()),
+                         [](const auto& file) { return file.param.stem().string(); });
 
 TEST(Examples, one_device_and_four_take_the_same_global_batch) {
-  const auto resolved = [](const char* name) { return resolve(load(kExamples / name).value(), kExamples).value(); };
-  const Resolved one = resolved("one_device_digits.json"), four = resolved("four_devices_mirrored_digits.json");
+  const auto resolved = [](const char* name) {
+    return resolve(load(kExamples / name).value(), kExamples).value();
+  };
+  const Resolved one = resolved("one_device_digits.json"),
+                 four = resolved("four_devices_mirrored_digits.json");
   EXPECT_EQ(one.global_batch, four.global_batch);
   EXPECT_EQ(one.steps, four.steps);
   EXPECT_EQ(one.document.model, four.document.model);
@@ -69,8 +78,10 @@ TEST(Examples, one_device_and_four_take_the_same_global_batch) {
 }
 
 TEST(Examples, mnist_says_which_file_to_get) {
-  const auto problems = validate(load(kExamples / "four_devices_mirrored_mnist.json").value(), "/nowhere");
-  EXPECT_THAT(problems, Contains(AllOf(Field(&Problem::where, "data.images"), Field(&Problem::code, ProblemCode::unavailable))));
+  const auto problems =
+      validate(load(kExamples / "four_devices_mirrored_mnist.json").value(), "/nowhere");
+  EXPECT_THAT(problems, Contains(AllOf(Field(&Problem::where, "data.images"),
+                                       Field(&Problem::code, ProblemCode::unavailable))));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files of the tree that the software itself writes. TRAINYARD_UPDATE_GOLDEN=1 rewrites them instead of comparing.
+// Files of the tree that the software itself writes. TRAINYARD_UPDATE_GOLDEN=1 rewrites them
+// instead of comparing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +13,9 @@
 
 namespace trainyard {
 
-inline std::filesystem::path in_tree(const std::string& path) { return std::filesystem::path(TRAINYARD_SOURCE_DIR) / path; }
+inline std::filesystem::path in_tree(const std::string& path) {
+  return std::filesystem::path(TRAINYARD_SOURCE_DIR) / path;
+}
 
 inline bool updating_golden_files() {
   const char* wish = std::getenv("TRAINYARD_UPDATE_GOLDEN");
@@ -25,7 +28,8 @@ inline void expect_golden(const std::filesystem::path& file, const std::string& 
   }
   EXPECT_EQ(base::read_file(file, 64u << 20).value_or("(cannot be read)"), text)
       << file
-      << " is not what the software writes. If the change is meant, run this test with TRAINYARD_UPDATE_GOLDEN=1 in the environment and review the difference.";
+      << " is not what the software writes. If the change is meant, run this test with "
+         "TRAINYARD_UPDATE_GOLDEN=1 in the environment and review the difference.";
 }
 
 }  // namespace trainyard

@@ -34,14 +34,16 @@ TEST(Halves, of_an_even_ring_are_every_second_rank) {
   for (const int ranks : {2, 4, 6, 10}) {
     const Halves found = halves(ranks, GossipGraph::ring);
     EXPECT_THAT(found.odd_circle, IsEmpty());
-    for (int rank = 0; rank < ranks; ++rank) EXPECT_EQ(found.asks[static_cast<std::size_t>(rank)], rank % 2 == 0);
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(found.asks[static_cast<std::size_t>(rank)], rank % 2 == 0);
   }
 }
 
 TEST(Halves, of_an_even_torus_are_a_chessboard) {
   const Halves found = halves(16, GossipGraph::torus);
   ASSERT_THAT(found.odd_circle, IsEmpty());
-  for (int rank = 0; rank < 16; ++rank) EXPECT_EQ(found.asks[static_cast<std::size_t>(rank)], (rank / 4 + rank % 4) % 2 == 0);
+  for (int rank = 0; rank < 16; ++rank)
+    EXPECT_EQ(found.asks[static_cast<std::size_t>(rank)], (rank / 4 + rank % 4) % 2 == 0);
 }
 
 // The hub of a star answers all others, and rank 0 need not be one that asks.
@@ -57,7 +59,9 @@ void expect_odd_circle(const Graph& graph, const std::vector<int>& circle) {
   EXPECT_EQ(std::set<int>(circle.begin(), circle.end()).size(), circle.size()) << "each once";
   for (std::size_t i = 0; i < circle.size(); ++i) {
     const auto& neighbours = graph[static_cast<std::size_t>(circle[i])];
-    EXPECT_TRUE(std::binary_search(neighbours.begin(), neighbours.end(), circle[(i + 1) % circle.size()])) << circle[i];
+    EXPECT_TRUE(
+        std::binary_search(neighbours.begin(), neighbours.end(), circle[(i + 1) % circle.size()]))
+        << circle[i];
   }
 }
 
@@ -81,31 +85,41 @@ TEST(Halves, there_are_none_where_a_circle_is_odd) {
 RC_GTEST_PROP(Halves, part_all_neighbours_or_name_an_odd_circle, ()) {
   const int ranks = *rc::gen::inRange(2, 12);
   std::vector<std::set<int>> joined(static_cast<std::size_t>(ranks));
-  const auto join = [&](int a, int b) { joined[static_cast<std::size_t>(a)].insert(b), joined[static_cast<std::size_t>(b)].insert(a); };
+  const auto join = [&](int a, int b) {
+    joined[static_cast<std::size_t>(a)].insert(b), joined[static_cast<std::size_t>(b)].insert(a);
+  };
   for (int rank = 1; rank < ranks; ++rank) join(rank, *rc::gen::inRange(0, rank));
   for (int more = *rc::gen::inRange(0, 6); more > 0; --more)
-    if (const int a = *rc::gen::inRange(0, ranks), b = *rc::gen::inRange(0, ranks); a != b) join(a, b);
+    if (const int a = *rc::gen::inRange(0, ranks), b = *rc::gen::inRange(0, ranks); a != b)
+      join(a, b);
   Graph graph;
   for (const auto& one : joined) graph.emplace_back(one.begin(), one.end());
   const Halves found = halves_of(graph);
   if (!found.odd_circle.empty()) return expect_odd_circle(graph, found.odd_circle);
   for (int rank = 0; rank < ranks; ++rank)
     for (const int other : graph[static_cast<std::size_t>(rank)])
-      RC_ASSERT(found.asks[static_cast<std::size_t>(rank)] != found.asks[static_cast<std::size_t>(other)]);
+      RC_ASSERT(found.asks[static_cast<std::size_t>(rank)] !=
+                found.asks[static_cast<std::size_t>(other)]);
   RC_ASSERT(2 * std::count(found.asks.begin(), found.asks.end(), true) >= ranks);
 }
 
 std::string refusal(const Experiment& e) {
   const base::Problems problems = gossip_problems(e);
-  return problems.size() == 1 ? base::to_string(problems.front()) : std::to_string(problems.size()) + " problems";
+  return problems.size() == 1 ? base::to_string(problems.front())
+                              : std::to_string(problems.size()) + " problems";
 }
 
 TEST(Halves, a_graph_without_them_is_refused_at_its_field) {
   EXPECT_THAT(gossip_problems(in_pairs(6, GossipGraph::ring)), IsEmpty());
-  EXPECT_THAT(refusal(in_pairs(5, GossipGraph::ring)), AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("in a circle of 5, an odd number"),
-                                                             HasSubstr("Take one worker more or less"), HasSubstr("strategy.gossip.mode to synchronous")));
-  EXPECT_THAT(refusal(in_pairs(4, GossipGraph::complete)), AllOf(HasSubstr("in a circle of 3"), HasSubstr("strategy.gossip.graph to ring")));
-  EXPECT_THAT(refusal(in_pairs(13, GossipGraph::ring)), HasSubstr("and 5 others are neighbours in a circle of 13"));
+  EXPECT_THAT(
+      refusal(in_pairs(5, GossipGraph::ring)),
+      AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("in a circle of 5, an odd number"),
+            HasSubstr("Take one worker more or less"),
+            HasSubstr("strategy.gossip.mode to synchronous")));
+  EXPECT_THAT(refusal(in_pairs(4, GossipGraph::complete)),
+              AllOf(HasSubstr("in a circle of 3"), HasSubstr("strategy.gossip.graph to ring")));
+  EXPECT_THAT(refusal(in_pairs(13, GossipGraph::ring)),
+              HasSubstr("and 5 others are neighbours in a circle of 13"));
   Experiment in_step = in_pairs(5, GossipGraph::ring);
   in_step.strategy.gossip.mode = GossipMode::synchronous;
   EXPECT_THAT(gossip_problems(in_step), IsEmpty());

@@ -24,16 +24,20 @@ TEST(Imposed, nothing_changes_where_links_are_only_drawn) {
 
 TEST(Imposed, a_scale_makes_links_and_busses_slower_in_all_they_do) {
   const topology::Topology drawn = imposed(0.1).topology, scaled = as_imposed(imposed(0.1));
-  EXPECT_DOUBLE_EQ(scaled.links[1].bandwidth_bits_per_second, drawn.links[1].bandwidth_bits_per_second / 10);
+  EXPECT_DOUBLE_EQ(scaled.links[1].bandwidth_bits_per_second,
+                   drawn.links[1].bandwidth_bits_per_second / 10);
   EXPECT_DOUBLE_EQ(scaled.links[1].latency_seconds, drawn.links[1].latency_seconds * 10);
-  EXPECT_DOUBLE_EQ(scaled.hosts[1].bus_bandwidth_bits_per_second, drawn.hosts[1].bus_bandwidth_bits_per_second / 10);
+  EXPECT_DOUBLE_EQ(scaled.hosts[1].bus_bandwidth_bits_per_second,
+                   drawn.hosts[1].bus_bandwidth_bits_per_second / 10);
   EXPECT_DOUBLE_EQ(scaled.hosts[1].bus_latency_seconds, drawn.hosts[1].bus_latency_seconds * 10);
 }
 
 TEST(Imposed, what_is_said_is_what_is_done) {
   EXPECT_EQ(speeds_said(small().run), "speeds of devices and links: drawn, not imposed");
-  EXPECT_EQ(speeds_said(imposed(1).run), "speeds of links: imposed; of devices: drawn, not imposed");
-  EXPECT_EQ(speeds_said(imposed(0.05).run), "speeds of links: imposed at 0.05 of drawn; of devices: drawn, not imposed");
+  EXPECT_EQ(speeds_said(imposed(1).run),
+            "speeds of links: imposed; of devices: drawn, not imposed");
+  EXPECT_EQ(speeds_said(imposed(0.05).run),
+            "speeds of links: imposed at 0.05 of drawn; of devices: drawn, not imposed");
   EXPECT_EQ(link_speeds_said(small().run), "drawn, not imposed");
   EXPECT_EQ(link_speeds_said(imposed(1).run), "imposed");
   EXPECT_EQ(link_speeds_said(imposed(0.1).run), "imposed at 0.1 of drawn");
@@ -42,7 +46,8 @@ TEST(Imposed, what_is_said_is_what_is_done) {
 TEST(Imposed, pacing_and_slowness_have_words) {
   RunSpec run;
   run.devices = DeviceSpeed::paced;
-  EXPECT_EQ(speeds_said(run), "speeds of links: drawn, not imposed; of devices: PACED to the drawn ones");
+  EXPECT_EQ(speeds_said(run),
+            "speeds of links: drawn, not imposed; of devices: PACED to the drawn ones");
   EXPECT_EQ(slowness_said(1, 0), "not slowed down");
   EXPECT_EQ(slowness_said(2.5, 0), "slowed down 2.5 times");
   EXPECT_EQ(slowness_said(1, 0.2), "with a jitter of 0.2");
@@ -51,10 +56,12 @@ TEST(Imposed, pacing_and_slowness_have_words) {
 
 TEST(Imposed, a_run_may_be_silent_for_as_long_as_its_slowest_link_takes) {
   Experiment experiment = imposed(1);
-  for (topology::Link& link : experiment.topology.links) link.bandwidth_bits_per_second = 1e5, link.latency_seconds = 2;
+  for (topology::Link& link : experiment.topology.links)
+    link.bandwidth_bits_per_second = 1e5, link.latency_seconds = 2;
   for (topology::Host& host : experiment.topology.hosts) host.bus_latency_seconds = 0;
   const Resolved resolved = resolve(experiment, ".").value();
-  const double bits = static_cast<double>(resolved.model.elements) * 32 * 4 * 4;  // of 4 ranks, for each of 4
+  const double bits =
+      static_cast<double>(resolved.model.elements) * 32 * 4 * 4;  // of 4 ranks, for each of 4
   EXPECT_DOUBLE_EQ(longest_silence_seconds(resolved), bits / 1e5 + 4);
   experiment.run.links = LinkSpeed::drawn_only;
   EXPECT_EQ(longest_silence_seconds(resolve(experiment, ".").value()), 0);
@@ -74,7 +81,8 @@ TEST(Imposed, a_rank_that_hands_out_rows_may_be_silent_as_long_as_they_take) {
 }
 
 TEST(Imposed, an_impossible_scale_is_a_problem) {
-  for (const double scale : {0.0, -1.0, 1e7}) EXPECT_EQ(validate(imposed(scale), ".").size(), 1u) << scale;
+  for (const double scale : {0.0, -1.0, 1e7})
+    EXPECT_EQ(validate(imposed(scale), ".").size(), 1u) << scale;
 }
 
 }  // namespace

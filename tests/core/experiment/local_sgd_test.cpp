@@ -37,7 +37,9 @@ TEST(LocalSgd, elasticity_is_a_whole_fraction_that_never_passes_the_mean) {
 }
 
 TEST(LocalSgd, elasticity_is_resolved_for_the_elastic_rule_alone) {
-  EXPECT_DOUBLE_EQ(strategy::resolved(meeting(3, LocalRule::elastic)).document.strategy.local_sgd.elasticity, 0.3);
+  EXPECT_DOUBLE_EQ(
+      strategy::resolved(meeting(3, LocalRule::elastic)).document.strategy.local_sgd.elasticity,
+      0.3);
   EXPECT_EQ(strategy::resolved(meeting(3)).document.strategy.local_sgd.elasticity, 0);
   EXPECT_EQ(elasticity(strategy::resolved(meeting(3))), std::nullopt);
 }
@@ -73,15 +75,19 @@ TEST(LocalSgd, what_needs_the_gradient_of_all_is_refused) {
 
 TEST(LocalSgd, says_what_is_averaged_when_and_that_moments_are_not) {
   Experiment e = meeting(4);
-  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("weights are averaged every 8 steps, moments never"));
+  EXPECT_THAT(unlike_one_device(e).value_or(""),
+              HasSubstr("weights are averaged every 8 steps, moments never"));
   e.training.optimizer.momentum = 0;
   EXPECT_THAT(unlike_one_device(e).value_or(""), testing::Not(HasSubstr("moments")));
   e.strategy.local_sgd.rule = LocalRule::elastic;
-  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("weights are pulled to a centre every 8 steps"));
+  EXPECT_THAT(unlike_one_device(e).value_or(""),
+              HasSubstr("weights are pulled to a centre every 8 steps"));
   e.training.steps = 7;
-  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("never moves: the run is over after 7 steps, and they meet every 8 steps"));
+  EXPECT_THAT(unlike_one_device(e).value_or(""),
+              HasSubstr("never moves: the run is over after 7 steps, and they meet every 8 steps"));
   e.strategy.local_sgd.rule = LocalRule::average;
-  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("weights are averaged only in the end: the run is over after 7 steps"));
+  EXPECT_THAT(unlike_one_device(e).value_or(""),
+              HasSubstr("weights are averaged only in the end: the run is over after 7 steps"));
 }
 
 // 250 samples in steps of 4 x 8: seven full ones and a tail, twice; evaluated after each epoch.
@@ -96,7 +102,8 @@ TEST(LocalSgd, meets_after_every_so_many_steps_at_evaluations_and_in_the_end) {
   ASSERT_TRUE(sent.has_value());
   e.strategy.kind = StrategyKind::mirrored;
   const auto every_step = sent_bytes(strategy::resolved(e));
-  for (std::size_t rank = 0; rank < 4; ++rank) EXPECT_EQ((*sent)[rank] * 16, (*every_step)[rank] * 6);
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ((*sent)[rank] * 16, (*every_step)[rank] * 6);
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ Experiment on(Experiment e, const topology::Topology& topology) {
 
 TEST(Mesh, counts_ranks_by_part_then_replica_then_stage) {
   const Mesh mesh{2, 3, 4};
-  for (int rank = 0; rank < mesh.ranks(); ++rank) EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
+  for (int rank = 0; rank < mesh.ranks(); ++rank)
+    EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
   EXPECT_EQ(mesh.place_of(0), (MeshPlace{0, 0, 0}));
   EXPECT_EQ(mesh.place_of(5), (MeshPlace{1, 0, 1}));
   EXPECT_EQ(mesh.place_of(23), (MeshPlace{1, 2, 3}));
@@ -63,13 +64,15 @@ TEST(Mesh, takes_as_many_replicas_as_there_are_devices_for) {
   const Resolved resolved = strategy::resolved(e);
   EXPECT_EQ(mesh_of(resolved), (Mesh{2, 2, 2}));
   EXPECT_EQ(resolved.global_batch, 16);
-  EXPECT_EQ(mesh_said(resolved), "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers");
+  EXPECT_EQ(mesh_said(resolved),
+            "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the layers");
 }
 
 TEST(Mesh, that_does_not_cover_the_workers_is_refused) {
   Experiment more = on(meshed(2, 2, 2), tests::drawn_hosts(1, 6));
   EXPECT_EQ(first_problem(more).where, "strategy.mesh");
-  EXPECT_THAT(first_problem(more).what, HasSubstr("a mesh of 2 x 2 x 2 has 8 devices, and 6 devices have the role worker"));
+  EXPECT_THAT(first_problem(more).what,
+              HasSubstr("a mesh of 2 x 2 x 2 has 8 devices, and 6 devices have the role worker"));
   more.strategy.mesh.data = 0;
   EXPECT_THAT(first_problem(more).what, HasSubstr("replicas of 2 x 2 devices do not cover"));
   EXPECT_THAT(first_problem(more).accepted, HasSubstr("a multiple of 4"));
@@ -89,7 +92,9 @@ TEST(Mesh, whose_parts_of_a_stage_are_on_two_hosts_is_refused) {
   topology::Topology uneven = tests::drawn_hosts(2, 3);
   const base::Problem problem = first_problem(on(meshed(3, 1, 2), uneven));
   EXPECT_EQ(problem.where, "strategy.mesh.tensor");
-  EXPECT_THAT(problem.what, HasSubstr("ranks 2 and 3 would share layers, and are on the hosts \"host0\" and \"host1\""));
+  EXPECT_THAT(
+      problem.what,
+      HasSubstr("ranks 2 and 3 would share layers, and are on the hosts \"host0\" and \"host1\""));
   EXPECT_EQ(first_problem(on(meshed(2, 1, 2), tests::drawn_hosts(2, 2))).what, "");
 }
 
@@ -129,25 +134,35 @@ TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
   Experiment e = meshed(6, 2, 1, 3);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   EXPECT_EQ(first_problem(e).where, "strategy.algorithm");
-  EXPECT_THAT(first_problem(e).what, HasSubstr("of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""));
+  EXPECT_THAT(
+      first_problem(e).what,
+      HasSubstr("of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""));
   e = meshed(4, 2, 1, 4);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   EXPECT_EQ(first_problem(e).what, "");
   std::swap(e.topology.hosts[2].devices[1], e.topology.hosts[3].devices[0]);
-  e.topology.hosts[2].devices.push_back(e.topology.hosts[3].devices[1]), e.topology.hosts[3].devices.pop_back();
-  EXPECT_THAT(first_problem(e).what, HasSubstr("of the 4 ranks that sum with rank 4, 3 are on \"host2\" and 1 on \"host3\""));
+  e.topology.hosts[2].devices.push_back(e.topology.hosts[3].devices[1]),
+      e.topology.hosts[3].devices.pop_back();
+  EXPECT_THAT(
+      first_problem(e).what,
+      HasSubstr("of the 4 ranks that sum with rank 4, 3 are on \"host2\" and 1 on \"host3\""));
   e = on(meshed(4, 2, 1), tests::drawn_hosts(3, 2));
-  for (topology::Device& device : tests::drawn_host("", 2, 6).devices) e.topology.hosts[2].devices.push_back(device);
+  for (topology::Device& device : tests::drawn_host("", 2, 6).devices)
+    e.topology.hosts[2].devices.push_back(device);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   EXPECT_EQ(first_problem(e).what, "");
   e.training.clip_norm = 1;
-  EXPECT_THAT(first_problem(e).what, HasSubstr("of the 8 ranks that sum with rank 0, 2 are on \"host0\" and 4 on \"host2\"")) << "the norm is that of all";
+  EXPECT_THAT(
+      first_problem(e).what,
+      HasSubstr("of the 8 ranks that sum with rank 0, 2 are on \"host0\" and 4 on \"host2\""))
+      << "the norm is that of all";
 }
 
 TEST(Mesh, says_so_where_one_replica_has_nobody_to_share_with) {
   Experiment e = meshed(1, 2, 2);
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(*mesh_said(strategy::resolved(e)), HasSubstr("; strategy.mesh.shards_data changes nothing"));
+  EXPECT_THAT(*mesh_said(strategy::resolved(e)),
+              HasSubstr("; strategy.mesh.shards_data changes nothing"));
   e = meshed(2, 2, 1);
   e.strategy.mesh.shards_data = true;
   EXPECT_THAT(*mesh_said(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
@@ -158,7 +173,8 @@ TEST(Mesh, says_so_where_all_who_share_are_on_one_host) {
   e.strategy.mesh.shards_data = true;
   EXPECT_EQ(shards_in_vain(strategy::resolved(e)), std::nullopt) << "nobody asked for it";
   e.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(shards_in_vain(strategy::resolved(e)), "strategy.fsdp.group=host changes nothing: all who share are on one host");
+  EXPECT_EQ(shards_in_vain(strategy::resolved(e)),
+            "strategy.fsdp.group=host changes nothing: all who share are on one host");
   e = on(meshed(4, 1, 1), tests::drawn_hosts(2, 2));
   e.strategy.mesh.shards_data = true;
   e.strategy.fsdp.group = ShardGroup::host;
@@ -182,16 +198,20 @@ TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_part
   EXPECT_EQ(ranks_alike(e), (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
   Experiment sharded = meshed(2, 2, 2);
   sharded.strategy.mesh.shards_data = true;
-  EXPECT_EQ(ranks_alike(strategy::resolved(sharded)).size(), 8U) << "of all parameters each has but its part";
+  EXPECT_EQ(ranks_alike(strategy::resolved(sharded)).size(), 8U)
+      << "of all parameters each has but its part";
   Experiment on_hosts = on(meshed(4, 1, 2), tests::drawn_hosts(2, 4));
   on_hosts.strategy.mesh.shards_data = true;
   on_hosts.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(ranks_alike(strategy::resolved(on_hosts)), (std::vector<std::vector<int>>{{0, 4}, {2, 6}, {1, 5}, {3, 7}})) << "one of each host";
+  EXPECT_EQ(ranks_alike(strategy::resolved(on_hosts)),
+            (std::vector<std::vector<int>>{{0, 4}, {2, 6}, {1, 5}, {3, 7}}))
+      << "one of each host";
   for (int replica = 0; replica < 2; ++replica) {
     std::int64_t elements = 0;
     for (int stage = 0; stage < 2; ++stage)
       for (int part = 0; part < 2; ++part)
-        for (const model::Parameter& p : of_rank(e, mesh_of(e).rank_of({replica, stage, part})).model.parameters)
+        for (const model::Parameter& p :
+             of_rank(e, mesh_of(e).rank_of({replica, stage, part})).model.parameters)
           if (p.box.any() || part == 0) elements += p.shape.elements();
     EXPECT_EQ(elements, e.model.elements);
   }
@@ -210,7 +230,8 @@ TEST(Mesh, has_no_bucket_of_two_stages) {
     std::int64_t elements = 0;
     for (const Bucket& bucket : buckets(own)) {
       elements += bucket.count;
-      for (int s = bucket.first_segment; s <= bucket.last_segment; ++s) EXPECT_EQ(owners[static_cast<std::size_t>(s)], mesh_of(resolved).place_of(rank).stage);
+      for (int s = bucket.first_segment; s <= bucket.last_segment; ++s)
+        EXPECT_EQ(owners[static_cast<std::size_t>(s)], mesh_of(resolved).place_of(rank).stage);
     }
     EXPECT_EQ(elements, own.model.elements);
     EXPECT_EQ(units_by_stage(own, buckets(own)).size(), buckets(own).size());
@@ -228,7 +249,8 @@ TEST(Mesh, idles_as_one_of_its_pipelines) {
   EXPECT_THAT(split_said(resolved).value(), HasSubstr("of its stage"));
 }
 
-// A ring of replicas moves 2 (d - 1) S of the gradient in all; that moments are sharded changes nothing of it.
+// A ring of replicas moves 2 (d - 1) S of the gradient in all; that moments are sharded changes
+// nothing of it.
 TEST(MeshBytes, of_gradients_are_those_of_an_all_reduce_whether_moments_are_sharded_or_not) {
   Experiment e = meshed(4, 1, 1);
   e.data.held_out_samples = 0;

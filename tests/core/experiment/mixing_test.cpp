@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixing matrices against what is known of their eigenvalues; matrices that are no good are refused, and say why.
+// Mixing matrices against what is known of their eigenvalues; matrices that are no good are
+// refused, and say why.
 #include "core/experiment/mixing.h"
 
 #include <gmock/gmock.h>
@@ -36,12 +37,14 @@ std::vector<double> eigenvalues(const Mixing& mixing) {
   return values;
 }
 
-// Of a matrix whose rows are all the first one, turned: the k-th is the sum of its weights times cos(2 pi k distance / n).
+// Of a matrix whose rows are all the first one, turned: the k-th is the sum of its weights times
+// cos(2 pi k distance / n).
 std::vector<double> of_circle(int ranks, const std::vector<std::pair<int, double>>& weights) {
   std::vector<double> values;
   for (int k = 0; k < ranks; ++k) {
     double sum = 0;
-    for (const auto& [distance, weight] : weights) sum += weight * std::cos(2 * std::numbers::pi * k * distance / ranks);
+    for (const auto& [distance, weight] : weights)
+      sum += weight * std::cos(2 * std::numbers::pi * k * distance / ranks);
     values.push_back(sum);
   }
   std::sort(values.begin(), values.end(), std::greater<>());
@@ -49,7 +52,8 @@ std::vector<double> of_circle(int ranks, const std::vector<std::pair<int, double
 }
 
 double absolute_second(std::vector<double> values) {
-  std::sort(values.begin(), values.end(), [](double a, double b) { return std::abs(a) > std::abs(b); });
+  std::sort(values.begin(), values.end(),
+            [](double a, double b) { return std::abs(a) > std::abs(b); });
   return std::abs(values[1]);
 }
 
@@ -60,7 +64,8 @@ void expect_second_eigenvector(const Mixing& mixing) {
   for (int i = 0; i < mixing.ranks; ++i) {
     const double own = second.vector[static_cast<std::size_t>(i)];
     double mixed = 0;
-    for (int j = 0; j < mixing.ranks; ++j) mixed += mixing.weight(i, j) * second.vector[static_cast<std::size_t>(j)];
+    for (int j = 0; j < mixing.ranks; ++j)
+      mixed += mixing.weight(i, j) * second.vector[static_cast<std::size_t>(j)];
     length += own * own, sum += own, along += own * mixed;
     EXPECT_NEAR(std::abs(mixed), second.absolute * std::abs(own), 1e-12);
   }
@@ -77,13 +82,17 @@ TEST(Mixing, of_a_ring_has_the_eigenvalues_of_the_formula) {
     EXPECT_EQ(ring.at(0, 0), 1);
     const auto expected = of_circle(ranks, {{0, 1.0 / 3}, {1, 1.0 / 3}, {-1, 1.0 / 3}});
     EXPECT_THAT(eigenvalues(ring), Pointwise(DoubleNear(1e-12), expected)) << ranks;
-    EXPECT_NEAR(second_eigenvalue(ring).absolute, std::max(1.0 / 3 + 2.0 / 3 * std::cos(2 * std::numbers::pi / ranks), absolute_second(expected)), 1e-12);
+    EXPECT_NEAR(second_eigenvalue(ring).absolute,
+                std::max(1.0 / 3 + 2.0 / 3 * std::cos(2 * std::numbers::pi / ranks),
+                         absolute_second(expected)),
+                1e-12);
     expect_second_eigenvector(ring);
   }
 }
 
 TEST(Mixing, of_two_ranks_is_their_mean) {
-  for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus, GossipGraph::complete, GossipGraph::drawn}) {
+  for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus,
+                                  GossipGraph::complete, GossipGraph::drawn}) {
     const Mixing two = mixing(gossiping(2, graph));
     EXPECT_EQ(two, (Mixing{2, 2, {1, 1, 1, 1}}));
     EXPECT_NEAR(second_eigenvalue(two).absolute, 0, 1e-15);
@@ -94,10 +103,12 @@ TEST(Mixing, of_the_exponential_graph_has_the_eigenvalues_of_a_circle) {
   for (const int ranks : {4, 7, 8, 16}) {
     std::set<int> distances;
     for (int hop = 1; hop < ranks; hop *= 2) distances.insert(hop), distances.insert(ranks - hop);
-    std::vector<std::pair<int, double>> weights{{0, 1.0 / static_cast<double>(distances.size() + 1)}};
+    std::vector<std::pair<int, double>> weights{
+        {0, 1.0 / static_cast<double>(distances.size() + 1)}};
     for (const int distance : distances) weights.emplace_back(distance, weights.front().second);
     const Mixing exponential = mixing(gossiping(ranks, GossipGraph::exponential));
-    EXPECT_THAT(eigenvalues(exponential), Pointwise(DoubleNear(1e-12), of_circle(ranks, weights))) << ranks;
+    EXPECT_THAT(eigenvalues(exponential), Pointwise(DoubleNear(1e-12), of_circle(ranks, weights)))
+        << ranks;
     expect_second_eigenvector(exponential);
   }
 }
@@ -108,15 +119,20 @@ TEST(Mixing, of_a_torus_has_the_eigenvalues_of_the_kronecker_sum) {
     std::vector<double> expected;
     for (int r = 0; r < rows; ++r)
       for (int c = 0; c < columns; ++c)
-        expected.push_back((1 + 2 * std::cos(2 * std::numbers::pi * r / rows) + 2 * std::cos(2 * std::numbers::pi * c / columns)) / 5);
+        expected.push_back((1 + 2 * std::cos(2 * std::numbers::pi * r / rows) +
+                            2 * std::cos(2 * std::numbers::pi * c / columns)) /
+                           5);
     std::sort(expected.begin(), expected.end(), std::greater<>());
     const Mixing torus = mixing(gossiping(rows * columns, GossipGraph::torus));
-    EXPECT_THAT(eigenvalues(torus), Pointwise(DoubleNear(1e-12), expected)) << rows << " x " << columns;
+    EXPECT_THAT(eigenvalues(torus), Pointwise(DoubleNear(1e-12), expected))
+        << rows << " x " << columns;
     expect_second_eigenvector(torus);
   }
 }
 
-TEST(Mixing, of_a_torus_of_a_prime_number_is_a_ring) { EXPECT_EQ(mixing(gossiping(7, GossipGraph::torus)), mixing(gossiping(7, GossipGraph::ring))); }
+TEST(Mixing, of_a_torus_of_a_prime_number_is_a_ring) {
+  EXPECT_EQ(mixing(gossiping(7, GossipGraph::torus)), mixing(gossiping(7, GossipGraph::ring)));
+}
 
 TEST(Mixing, of_everybody_brings_all_together_in_one_step) {
   const Mixing complete = mixing(gossiping(6, GossipGraph::complete));
@@ -153,7 +169,8 @@ RC_GTEST_PROP(Mixing, of_metropolis_is_doubly_stochastic_whatever_the_graph, ())
     graph[static_cast<std::size_t>(b)].push_back(a);
   };
   for (int i = 1; i < ranks; ++i) join(i, *rc::gen::inRange(0, i));  // a tree
-  for (int extra = *rc::gen::inRange(0, 60); extra > 0; --extra) join(*rc::gen::inRange(0, ranks), *rc::gen::inRange(0, ranks));
+  for (int extra = *rc::gen::inRange(0, 60); extra > 0; --extra)
+    join(*rc::gen::inRange(0, ranks), *rc::gen::inRange(0, ranks));
   for (auto& list : graph) std::sort(list.begin(), list.end());
   const Mixing made = metropolis(graph);
   RC_ASSERT(mixing_problems(made, "").empty());
@@ -167,12 +184,15 @@ RC_GTEST_PROP(Mixing, of_metropolis_is_doubly_stochastic_whatever_the_graph, ())
   RC_ASSERT(second < 1 - 1e-6);
 }
 
-// Numbers of neighbours from 1 to 40: their least common multiple is beyond a trillion, so weights are rounded, and still sum to one.
+// Numbers of neighbours from 1 to 40: their least common multiple is beyond a trillion, so weights
+// are rounded, and still sum to one.
 TEST(Mixing, of_many_degrees_is_rounded_and_still_exact_in_its_sums) {
   Graph graph(42);
   for (int i = 0; i < 42; ++i)
     for (int j = 0; j < i; ++j)
-      if (i + j >= 41) graph[static_cast<std::size_t>(i)].push_back(j), graph[static_cast<std::size_t>(j)].push_back(i);
+      if (i + j >= 41)
+        graph[static_cast<std::size_t>(i)].push_back(j),
+            graph[static_cast<std::size_t>(j)].push_back(i);
   for (auto& list : graph) std::sort(list.begin(), list.end());
   const Mixing made = metropolis(graph);
   EXPECT_TRUE(mixing_problems(made, "").empty());
@@ -187,10 +207,14 @@ std::string refusal(const Mixing& mixing) {
 
 TEST(Mixing, that_is_no_good_is_refused_and_says_which_rank) {
   EXPECT_EQ(refusal({2, 4, {3, 1, 1, 3}}), "");
-  EXPECT_THAT(refusal({2, 4, {5, -1, -1, 5}}), HasSubstr("rank 1 counts -0.25 in what rank 0 gets"));
-  EXPECT_THAT(refusal({3, 4, {2, 1, 1, 2, 2, 0, 0, 1, 3}}), HasSubstr("rank 0 counts 0.5 for rank 1, but the other way round it is 0.25"));
-  EXPECT_THAT(refusal({2, 4, {3, 1, 1, 2}}), AllOf(HasSubstr("by which rank 1 averages sum to 0.75"), HasSubstr("drift")));
-  EXPECT_THAT(refusal({4, 2, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}), HasSubstr("ranks 2 and 3 are cut off"));
+  EXPECT_THAT(refusal({2, 4, {5, -1, -1, 5}}),
+              HasSubstr("rank 1 counts -0.25 in what rank 0 gets"));
+  EXPECT_THAT(refusal({3, 4, {2, 1, 1, 2, 2, 0, 0, 1, 3}}),
+              HasSubstr("rank 0 counts 0.5 for rank 1, but the other way round it is 0.25"));
+  EXPECT_THAT(refusal({2, 4, {3, 1, 1, 2}}),
+              AllOf(HasSubstr("by which rank 1 averages sum to 0.75"), HasSubstr("drift")));
+  EXPECT_THAT(refusal({4, 2, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}),
+              HasSubstr("ranks 2 and 3 are cut off"));
   EXPECT_THAT(refusal({2, 1, {0, 1, 1, 0}}), HasSubstr("change places for ever"));
 }
 
@@ -208,14 +232,16 @@ TEST(GossipWeights, by_hand_are_those_of_the_pair_both_ways_and_leave_the_rest_t
 }
 
 TEST(GossipWeights, that_are_no_mixing_matrix_are_refused) {
-  const auto problem = [](const std::vector<GossipWeight>& weights, GossipGraph graph = GossipGraph::ring) {
+  const auto problem = [](const std::vector<GossipWeight>& weights,
+                          GossipGraph graph = GossipGraph::ring) {
     Experiment e = gossiping(4, graph);
     e.strategy.gossip.weights = weights;
     const auto problems = gossip_problems(e);
     return problems.empty() ? "" : base::to_string(problems.front());
   };
   EXPECT_EQ(problem({{0, 0, 0.333333333333}}), "") << "the last digit is nobody's fault";
-  EXPECT_THAT(problem({{0, 2, 0.25}}), AllOf(HasSubstr("strategy.gossip.weights[0]"), HasSubstr("ranks 0 and 2 are no neighbours")));
+  EXPECT_THAT(problem({{0, 2, 0.25}}), AllOf(HasSubstr("strategy.gossip.weights[0]"),
+                                             HasSubstr("ranks 0 and 2 are no neighbours")));
   EXPECT_EQ(problem({{0, 2, 0.25}}, GossipGraph::complete), "");
   EXPECT_THAT(problem({{0, 9, 0.25}}), HasSubstr("there is no rank 9"));
   EXPECT_THAT(problem({{0, 1, 0.9}}), HasSubstr("rank 0 counts -0.23"));
@@ -233,13 +259,21 @@ TEST(GossipProblems, name_what_gossip_cannot_do) {
     return resolved ? "" : resolved.error().where;
   };
   EXPECT_EQ(where([](Experiment&) {}), "");
-  EXPECT_EQ(where([](Experiment& e) { e.training.non_finite = NonFinite::skip; }), "training.non_finite");
+  EXPECT_EQ(where([](Experiment& e) { e.training.non_finite = NonFinite::skip; }),
+            "training.non_finite");
   EXPECT_EQ(where([](Experiment& e) { e.strategy.engine = Engine::gloo; }), "strategy.engine");
-  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = Average::weights; }), "strategy.average");
-  EXPECT_EQ(where([](Experiment& e) { e.strategy.compression.kind = compute::compression::Scheme::bf16; }), "strategy.compression.kind");
-  EXPECT_EQ(where([](Experiment& e) { e.data.sharding.kind = data::ShardingKind::vertical; }), "data.sharding.kind");
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = Average::weights; }),
+            "strategy.average");
+  EXPECT_EQ(where([](Experiment& e) {
+              e.strategy.compression.kind = compute::compression::Scheme::bf16;
+            }),
+            "strategy.compression.kind");
+  EXPECT_EQ(where([](Experiment& e) { e.data.sharding.kind = data::ShardingKind::vertical; }),
+            "data.sharding.kind");
   EXPECT_EQ(where([](Experiment& e) { e.strategy.gossip.graph = GossipGraph::drawn; }), "");
-  EXPECT_EQ(where([](Experiment& e) { e.strategy.gossip.graph = GossipGraph::drawn; }, 2), "strategy.gossip.graph") << "hosts on a switch are not linked";
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.gossip.graph = GossipGraph::drawn; }, 2),
+            "strategy.gossip.graph")
+      << "hosts on a switch are not linked";
 }
 
 }  // namespace

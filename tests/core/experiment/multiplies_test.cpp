@@ -42,8 +42,10 @@ TEST(Multiplies, are_resolved_and_stay_those_of_one_device) {
 }
 
 TEST(Multiplies, that_round_go_with_any_strategy_of_fp32) {
-  for (const auto& [kind, rounded] : {std::pair{StrategyKind::mirrored, Multiplies::bfloat16}, std::pair{StrategyKind::ddp, Multiplies::tf32},
-                                      std::pair{StrategyKind::data_parallel, Multiplies::bfloat16}}) {
+  for (const auto& [kind, rounded] :
+       {std::pair{StrategyKind::mirrored, Multiplies::bfloat16},
+        std::pair{StrategyKind::ddp, Multiplies::tf32},
+        std::pair{StrategyKind::data_parallel, Multiplies::bfloat16}}) {
     Experiment e = small();
     e.strategy.kind = kind;
     e.training.multiplies = rounded;
@@ -52,7 +54,8 @@ TEST(Multiplies, that_round_go_with_any_strategy_of_fp32) {
     const base::Problems problems = validate(e, ".");
     ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
     EXPECT_EQ(problems[0].where, "training.multiplies");
-    EXPECT_THAT(problems[0].what, HasSubstr(std::string(base::name_of(rounded)) + " is summed in fp32, and training.precision is fp64"));
+    EXPECT_THAT(problems[0].what, HasSubstr(std::string(base::name_of(rounded)) +
+                                            " is summed in fp32, and training.precision is fp64"));
     e.training.multiplies = Multiplies::automatic;
     EXPECT_EQ(base::to_string(validate(e, ".")), "");
   }
@@ -78,7 +81,8 @@ TEST(Multiplies, in_tf32_are_said_to_be_for_gpus) {
 TEST(Multiplies, of_a_tpu_are_not_in_tf32) {
   Experiment e = small();
   e.strategy.kind = StrategyKind::tpu;
-  for (topology::Device& device : e.topology.hosts.front().devices) device.kind = topology::DeviceKind::tpu;
+  for (topology::Device& device : e.topology.hosts.front().devices)
+    device.kind = topology::DeviceKind::tpu;
   e.training.multiplies = Multiplies::tf32;
   EXPECT_THAT(base::to_string(validate(e, ".")), HasSubstr("this asks for tf32"));
 }

@@ -13,10 +13,13 @@ namespace {
 TEST(Placement, ranks_that_share_cores_are_counted_by_the_cores_they_want) {
   topology::Topology topology = small(1, 4).topology;
   EXPECT_EQ(shared_cores(topology, {}, 4), std::nullopt);
-  EXPECT_EQ(shared_cores(topology, {}, 2), "4 ranks share 2 cores: times include waiting for each other");
-  EXPECT_EQ(shared_cores(topology, {.clock = RunClock::made_up}, 2), std::nullopt) << "its times are the drawn ones";
+  EXPECT_EQ(shared_cores(topology, {}, 2),
+            "4 ranks share 2 cores: times include waiting for each other");
+  EXPECT_EQ(shared_cores(topology, {.clock = RunClock::made_up}, 2), std::nullopt)
+      << "its times are the drawn ones";
   topology.hosts[0].devices[0].cores = 5;
-  EXPECT_EQ(shared_cores(topology, {}, 7), "4 ranks share 7 cores: times include waiting for each other");
+  EXPECT_EQ(shared_cores(topology, {}, 7),
+            "4 ranks share 7 cores: times include waiting for each other");
   topology.hosts[0].devices[0].role = topology::Role::idle;
   EXPECT_EQ(shared_cores(topology, {}, 3), std::nullopt);
   topology.hosts[0].devices[1].role = topology.hosts[0].devices[2].role = topology::Role::idle;
@@ -28,7 +31,8 @@ TEST(Placement, a_worker_that_is_drawn_as_an_accelerator_is_emulated) {
   EXPECT_FALSE(is_emulated({.name = "a", .kind = cpu}));
   EXPECT_TRUE(is_emulated({.name = "a", .kind = gpu}));
   EXPECT_TRUE(is_emulated({.name = "a", .kind = tpu}));
-  EXPECT_FALSE(is_emulated({.name = "a", .kind = gpu, .role = topology::Role::idle})) << "nothing runs there";
+  EXPECT_FALSE(is_emulated({.name = "a", .kind = gpu, .role = topology::Role::idle}))
+      << "nothing runs there";
   EXPECT_FALSE(is_emulated({.name = "a", .kind = gpu, .gpu = 0})) << "it is one of this machine";
   EXPECT_TRUE(is_emulated({.name = "a", .kind = tpu, .gpu = 0}));
 }
@@ -39,9 +43,11 @@ TEST(Placement, ranks_that_share_a_gpu_are_counted_gpu_by_gpu) {
   for (std::size_t d = 0; d < devices.size(); ++d) devices[d].gpu = d == 0 ? 1 : 0;
   EXPECT_EQ(shared_gpus(topology), std::nullopt) << "they are cpus";
   for (topology::Device& device : devices) device.kind = topology::DeviceKind::gpu;
-  EXPECT_EQ(shared_gpus(topology), "GPU 0 is shared by 3 ranks: times include waiting for each other");
+  EXPECT_EQ(shared_gpus(topology),
+            "GPU 0 is shared by 3 ranks: times include waiting for each other");
   devices[1].gpu = 1;
-  EXPECT_EQ(shared_gpus(topology), "GPU 0 is shared by 2 ranks, GPU 1 by 2: times include waiting for each other");
+  EXPECT_EQ(shared_gpus(topology),
+            "GPU 0 is shared by 2 ranks, GPU 1 by 2: times include waiting for each other");
   devices[1].role = devices[2].role = topology::Role::idle;
   EXPECT_EQ(shared_gpus(topology), std::nullopt);
 }
@@ -59,16 +65,22 @@ TEST(Placement, ranks_with_the_same_place_are_on_different_gpus) {
     return of;
   };
   EXPECT_EQ(places({0, 1, 2, 3, 4, 5}), (std::vector{0, 0, 0, 0, 0, 0})) << "none is shared";
-  EXPECT_EQ(places({0, 1, 0, 1, 0, 1}), (std::vector{0, 0, 1, 1, 2, 2})) << "of drawn hosts that are this machine, too";
-  EXPECT_EQ(places({0, 0, 0, 1, 2, 3}), (std::vector{0, 1, 2, 0, 0, 0})) << "who shares nothing is with the first of those who do";
-  EXPECT_EQ(places({-1, -1, 0, 0, 1, 1}), (std::vector{0, 0, 0, 1, 0, 1})) << "those that are emulated share none";
+  EXPECT_EQ(places({0, 1, 0, 1, 0, 1}), (std::vector{0, 0, 1, 1, 2, 2}))
+      << "of drawn hosts that are this machine, too";
+  EXPECT_EQ(places({0, 0, 0, 1, 2, 3}), (std::vector{0, 1, 2, 0, 0, 0}))
+      << "who shares nothing is with the first of those who do";
+  EXPECT_EQ(places({-1, -1, 0, 0, 1, 1}), (std::vector{0, 0, 0, 1, 0, 1}))
+      << "those that are emulated share none";
 }
 
 TEST(Placement, replicas_on_cpus_and_on_gpus_are_alike_among_themselves) {
   Experiment e = small(1, 4);
   EXPECT_EQ(unlike_one_device(e), std::nullopt);
-  for (const std::size_t d : {1U, 2U}) e.topology.hosts[0].devices[d].kind = topology::DeviceKind::gpu, e.topology.hosts[0].devices[d].gpu = 0;
-  EXPECT_THAT(unlike_one_device(e).value_or(""), testing::HasSubstr("replicas on CPUs and on GPUs, which round otherwise"));
+  for (const std::size_t d : {1U, 2U})
+    e.topology.hosts[0].devices[d].kind = topology::DeviceKind::gpu,
+    e.topology.hosts[0].devices[d].gpu = 0;
+  EXPECT_THAT(unlike_one_device(e).value_or(""),
+              testing::HasSubstr("replicas on CPUs and on GPUs, which round otherwise"));
   EXPECT_EQ(ranks_alike(resolve(e, ".").value()), (std::vector<std::vector<int>>{{0, 3}, {1, 2}}));
 }
 

@@ -29,7 +29,8 @@ void expect_problem(const Experiment& e, const std::string& where, const std::st
 
 TEST(MixedPrecision, is_of_any_strategy_in_bf16) {
   using enum StrategyKind;
-  for (const StrategyKind kind : {mirrored, ddp, data_parallel, gossip, local_sgd, model_parallel, pipeline, fsdp, tensor_parallel})
+  for (const StrategyKind kind : {mirrored, ddp, data_parallel, gossip, local_sgd, model_parallel,
+                                  pipeline, fsdp, tensor_parallel})
     EXPECT_EQ(base::to_string(validate(in(Precision::bf16, kind), ".")), "");
   Experiment served = in(Precision::bf16, parameter_server);
   served.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
@@ -38,12 +39,16 @@ TEST(MixedPrecision, is_of_any_strategy_in_bf16) {
 
 TEST(MixedPrecision, in_fp16_needs_ranks_that_see_one_gradient) {
   using enum StrategyKind;
-  for (const StrategyKind kind : {mirrored, ddp, data_parallel, model_parallel, pipeline, fsdp, tensor_parallel})
+  for (const StrategyKind kind :
+       {mirrored, ddp, data_parallel, model_parallel, pipeline, fsdp, tensor_parallel})
     EXPECT_EQ(base::to_string(validate(in(Precision::fp16, kind), ".")), "");
-  for (const StrategyKind kind : {gossip, local_sgd}) expect_problem(in(Precision::fp16, kind), "training.precision", "every rank updates by its own gradient");
+  for (const StrategyKind kind : {gossip, local_sgd})
+    expect_problem(in(Precision::fp16, kind), "training.precision",
+                   "every rank updates by its own gradient");
   Experiment served = in(Precision::fp16, parameter_server);
   served.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
-  expect_problem(served, "training.precision", "in parameter_server every worker's gradient is applied by itself");
+  expect_problem(served, "training.precision",
+                 "in parameter_server every worker's gradient is applied by itself");
   Experiment weights = in(Precision::fp16);
   weights.strategy.average = Average::weights;
   expect_problem(weights, "training.precision", "where weights are averaged");
@@ -92,11 +97,13 @@ TEST(MixedPrecision, in_fp16_resolves_to_skipping_what_is_not_finite) {
 TEST(MixedPrecision, is_the_training_of_one_device_but_where_outputs_are_summed_over_ranks) {
   EXPECT_EQ(unlike_one_device(in(Precision::bf16)), std::nullopt);
   EXPECT_EQ(unlike_one_device(in(Precision::fp32, StrategyKind::tensor_parallel)), std::nullopt);
-  EXPECT_THAT(unlike_one_device(in(Precision::fp16, StrategyKind::tensor_parallel)).value_or(""), HasSubstr("outputs are summed over ranks in fp16"));
+  EXPECT_THAT(unlike_one_device(in(Precision::fp16, StrategyKind::tensor_parallel)).value_or(""),
+              HasSubstr("outputs are summed over ranks in fp16"));
 }
 
 TEST(MixedPrecision, keeps_what_names_rows_of_a_table_in_fp32) {
-  Experiment clicks = strategy::small_clicks(2), gpt = strategy::small_gpt(2), rows = strategy::small_rows(2);
+  Experiment clicks = strategy::small_clicks(2), gpt = strategy::small_gpt(2),
+             rows = strategy::small_rows(2);
   for (Experiment* e : {&clicks, &gpt, &rows}) e->training.precision = Precision::fp16;
   EXPECT_EQ(input_dtype(resolve(clicks, ".").value()), base::DType::fp32);
   EXPECT_EQ(input_dtype(resolve(gpt, ".").value()), base::DType::fp32);

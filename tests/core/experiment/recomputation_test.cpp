@@ -16,20 +16,24 @@ using testing::HasSubstr;
 Experiment chain(int ranks, int layers, std::int64_t k) {
   Experiment e = strategy::small(ranks);
   e.model.layers.clear();
-  for (int i = 0; i + 1 < layers; ++i) e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 6}, {LayerKind::tanh, 0}});
+  for (int i = 0; i + 1 < layers; ++i)
+    e.model.layers.insert(e.model.layers.end(), {{LayerKind::linear, 6}, {LayerKind::tanh, 0}});
   e.model.layers.push_back({LayerKind::linear, 0});
   e.strategy.bucket_bytes = 1e9;
   e.training.recompute_segments = k;
   return e;
 }
 
-Recomputation of(const Experiment& e, int rank = 0) { return recomputation_of(strategy::resolved(e), rank); }
+Recomputation of(const Experiment& e, int rank = 0) {
+  return recomputation_of(strategy::resolved(e), rank);
+}
 
 // "0-2 again 0 1, 3-5 again 3 4"
 std::string in_words(const Recomputation& recomputation) {
   std::string text;
   for (const Run& run : recomputation.runs) {
-    text += (text.empty() ? "" : ", ") + std::to_string(run.first) + "-" + std::to_string(run.last) + " again";
+    text += (text.empty() ? "" : ", ") + std::to_string(run.first) + "-" +
+            std::to_string(run.last) + " again";
     for (const int s : run.again) text += " " + std::to_string(s);
   }
   return text;
@@ -42,17 +46,21 @@ TEST(Recomputation, keeps_what_comes_into_a_run_and_the_last_run) {
   EXPECT_EQ(in_words(of(chain(2, 9, 1))), "") << "each output comes into the next run";
   EXPECT_EQ(in_words(of(chain(2, 9, 9))), "") << "one run, which goes back at once";
   const Recomputation one = of(chain(2, 9, 3));
-  EXPECT_TRUE(one.gives_up(0) && one.gives_up(1) && !one.gives_up(2) && one.gives_up(4) && !one.gives_up(7));
+  EXPECT_TRUE(one.gives_up(0) && one.gives_up(1) && !one.gives_up(2) && one.gives_up(4) &&
+              !one.gives_up(7));
 }
 
-// Segments of small_gpt: embedding 0, then of the block a normalised row 1, query, key and value 2, attention 3, a linear layer 4, a sum 5, a normalised row 6,
-// linear 7, gelu 8, linear 9, a sum 10; a normalised row 11, the last linear layer 12.
+// Segments of small_gpt: embedding 0, then of the block a normalised row 1, query, key and value 2,
+// attention 3, a linear layer 4, a sum 5, a normalised row 6, linear 7, gelu 8, linear 9, a sum 10;
+// a normalised row 11, the last linear layer 12.
 TEST(Recomputation, makes_again_only_what_the_backward_pass_wants_and_what_leads_to_it) {
   Experiment e = strategy::small_gpt(2);
   e.training.recompute_segments = 11;
-  EXPECT_EQ(in_words(of(e)), "0-10 again 0 1 2 3 4 5 6 7 8") << "what the last linear layer adds, nobody asks for again, nor for its sum";
+  EXPECT_EQ(in_words(of(e)), "0-10 again 0 1 2 3 4 5 6 7 8")
+      << "what the last linear layer adds, nobody asks for again, nor for its sum";
   e.training.recompute_segments = 5;
-  EXPECT_EQ(in_words(of(e)), "0-4 again 1 2 3, 5-9 again 6 7 8") << "the sums take what comes from before their run, so that is kept";
+  EXPECT_EQ(in_words(of(e)), "0-4 again 1 2 3, 5-9 again 6 7 8")
+      << "the sums take what comes from before their run, so that is kept";
 }
 
 TEST(Recomputation, of_units_ends_with_each) {
@@ -71,12 +79,14 @@ Experiment staged(PipelineSchedule schedule, std::int64_t k, int micro_batches =
 }
 
 TEST(Recomputation, of_stages_keeps_what_comes_in_and_what_is_taken_back_at_once) {
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 9), 0)), "0-2 again 0 1 2") << "what goes out is there on the rank that it goes to";
+  EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 9), 0)), "0-2 again 0 1 2")
+      << "what goes out is there on the rank that it goes to";
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 9), 1)), "3-5 again 3 4 5");
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::gpipe, 2), 1)), "3-4 again 3, 5-5 again 5");
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_f_one_b, 9), 0)), "0-2 again 0 1 2");
   EXPECT_EQ(in_words(of(staged(PipelineSchedule::one_f_one_b, 9), 1)), "");
-  EXPECT_EQ(in_words(of(staged(PipelineSchedule::naive, 9), 0)), "") << "one micro-batch after the other";
+  EXPECT_EQ(in_words(of(staged(PipelineSchedule::naive, 9), 0)), "")
+      << "one micro-batch after the other";
 }
 
 TEST(Recomputation, keeps_an_output_that_comes_back_to_the_rank) {
@@ -89,7 +99,8 @@ TEST(Recomputation, keeps_an_output_that_comes_back_to_the_rank) {
   EXPECT_TRUE(first.gives_up(5));
 }
 
-// Segments of small_gpt as above: the table, 4 and 9 are summed over ranks. What each computes by its columns between them is given up.
+// Segments of small_gpt as above: the table, 4 and 9 are summed over ranks. What each computes by
+// its columns between them is given up.
 TEST(Recomputation, of_ranks_that_share_layers_keeps_what_they_have_added_up) {
   Experiment e = strategy::small_gpt(2);
   e.strategy.kind = StrategyKind::tensor_parallel;
@@ -97,7 +108,8 @@ TEST(Recomputation, of_ranks_that_share_layers_keeps_what_they_have_added_up) {
   const Recomputation one = of(e);
   EXPECT_EQ(in_words(one), "0-10 again 1 2 3 5 6 7 8");
   EXPECT_FALSE(one.gives_up(0) || one.gives_up(4) || one.gives_up(9));
-  EXPECT_THAT(*recomputation_said(strategy::resolved(e)), HasSubstr("of 13 outputs 7 are given up after the forward pass, and 7 made again"));
+  EXPECT_THAT(*recomputation_said(strategy::resolved(e)),
+              HasSubstr("of 13 outputs 7 are given up after the forward pass, and 7 made again"));
 }
 
 // Whose parameters come and go as one.
@@ -108,15 +120,18 @@ TEST(Recomputation, of_stages_that_are_gathered_ends_with_each_unit) {
   e.strategy.bucket_bytes = 1;
   e.strategy.stages.partition = Partition::by_hand;
   e.strategy.stages.places = {{"0", 0}, {"6", 1}};
-  EXPECT_EQ(in_words(of(e, 0)), "2-2 again 2") << "what comes into the next unit is kept, but for what is sent";
+  EXPECT_EQ(in_words(of(e, 0)), "2-2 again 2")
+      << "what comes into the next unit is kept, but for what is sent";
   e.strategy.fsdp.shard = Shard::gradients;
   EXPECT_EQ(in_words(of(e, 0)), "0-2 again 0 1 2");
 }
 
 TEST(Recomputation, is_said_with_what_it_costs) {
   EXPECT_EQ(recomputation_said(strategy::resolved(chain(2, 9, 0))), std::nullopt);
-  EXPECT_THAT(*recomputation_said(strategy::resolved(chain(2, 9, 3))), HasSubstr("of 9 outputs 4 are given up after the forward pass, and 4 made again"));
-  EXPECT_THAT(*recomputation_said(strategy::resolved(chain(2, 9, 1))), HasSubstr("nothing is computed again: of 1 segments in a row"));
+  EXPECT_THAT(*recomputation_said(strategy::resolved(chain(2, 9, 3))),
+              HasSubstr("of 9 outputs 4 are given up after the forward pass, and 4 made again"));
+  EXPECT_THAT(*recomputation_said(strategy::resolved(chain(2, 9, 1))),
+              HasSubstr("nothing is computed again: of 1 segments in a row"));
   EXPECT_EQ(recomputed_share(strategy::resolved(chain(2, 9, 1))), 0);
   EXPECT_GT(recomputed_share(strategy::resolved(chain(2, 9, 3))), 0.1);
 }

@@ -84,7 +84,8 @@ TEST(Resolve, ranks_are_the_workers_in_drawing_order) {
   Experiment experiment = small(2, 2);
   experiment.topology.hosts[0].devices[1].role = topology::Role::idle;
   const Resolved r = resolved(experiment);
-  EXPECT_THAT(r.ranks, ElementsAre(topology::DeviceId(0), topology::DeviceId(2), topology::DeviceId(3)));
+  EXPECT_THAT(r.ranks,
+              ElementsAre(topology::DeviceId(0), topology::DeviceId(2), topology::DeviceId(3)));
   EXPECT_THAT(r.hosts, ElementsAre(0, 1, 1));
 }
 
@@ -93,7 +94,8 @@ TEST(Resolve, one_device_learns_from_the_same_global_batch) {
   ASSERT_GT(drawn.world(), 1);
   EXPECT_EQ(alone.world(), 1);
   EXPECT_EQ(alone.ranks.front(), drawn.ranks.front());
-  EXPECT_EQ(alone.document.training.batch_per_rank, drawn.document.training.batch_per_rank * drawn.world());
+  EXPECT_EQ(alone.document.training.batch_per_rank,
+            drawn.document.training.batch_per_rank * drawn.world());
   EXPECT_EQ(alone.global_batch, drawn.global_batch);
   EXPECT_EQ(alone.steps, drawn.steps);
 }
@@ -139,7 +141,8 @@ TEST(Resolve, a_sampler_takes_what_was_counted) {
   for (std::int64_t rank = 0; rank < 3; ++rank) {
     std::vector<std::int64_t> classes(10);
     for (std::int64_t step = 0; step < r.steps_per_epoch; ++step)
-      for (const std::int64_t index : known.indices(step, rank)) ++classes[static_cast<std::size_t>(index % 10)];
+      for (const std::int64_t index : known.indices(step, rank))
+        ++classes[static_cast<std::size_t>(index % 10)];
     EXPECT_EQ(classes, r.shards[static_cast<std::size_t>(rank)]);
   }
   --r.shards[0][4], ++r.shards[0][5];
@@ -157,7 +160,9 @@ TEST(Resolve, leaves_nothing_automatic) {
 }
 
 TEST(Resolve, the_transport_follows_the_hosts) {
-  const auto transport = [](int hosts, int devices) { return resolved(small(hosts, devices)).document.run.transport; };
+  const auto transport = [](int hosts, int devices) {
+    return resolved(small(hosts, devices)).document.run.transport;
+  };
   EXPECT_EQ(transport(1, 1), TransportKind::shm);
   EXPECT_EQ(transport(1, 4), TransportKind::shm);
   EXPECT_EQ(transport(4, 1), TransportKind::zmq);
@@ -194,14 +199,18 @@ TEST(Received, damage_is_told_and_never_fatal) {
   };
   EXPECT_EQ(error_of(good), "");
   EXPECT_THAT(error_of(Json::array()), HasSubstr("is not a resolved experiment"));
-  EXPECT_THAT(error_of({{"document", good["document"]}}), HasSubstr("is not a resolved experiment"));
+  EXPECT_THAT(error_of({{"document", good["document"]}}),
+              HasSubstr("is not a resolved experiment"));
   EXPECT_THAT(broken("document.version", 2), HasSubstr("this software reads version 1"));
-  EXPECT_THAT(broken("document.topology.hosts[0].devices", Json::array()), HasSubstr("no device has the role worker"));
-  EXPECT_THAT(broken("document.training.batch_per_rank", 5000), HasSubstr("are more than the 8,000 training samples"));
+  EXPECT_THAT(broken("document.topology.hosts[0].devices", Json::array()),
+              HasSubstr("no device has the role worker"));
+  EXPECT_THAT(broken("document.training.batch_per_rank", 5000),
+              HasSubstr("are more than the 8,000 training samples"));
   EXPECT_THAT(broken("document.model.layers[2].units", 9), HasSubstr("the data has 10 classes"));
   EXPECT_THAT(broken("data.classes", -1), HasSubstr("data.classes: the number -1 is out of range"));
   EXPECT_THAT(broken("data.sample_shape", {28, 0}), HasSubstr("data.sample_shape"));
-  EXPECT_THAT(broken("data.sample_shape", {1'000'000'000'000, 1'000'000'000'000}), HasSubstr("data.sample_shape"));
+  EXPECT_THAT(broken("data.sample_shape", {1'000'000'000'000, 1'000'000'000'000}),
+              HasSubstr("data.sample_shape"));
   EXPECT_THAT(broken("data.sample_shape", "x"), HasSubstr("expected a list"));
 }
 
@@ -227,7 +236,8 @@ TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
   Json without = good;
   without.erase("shards");
   EXPECT_THAT(error_of(without), HasSubstr("shards"));
-  const Json one_class(std::vector<std::int64_t>{4000, 4000, 0, 0, 0, 0, 0, 0, 0, 0}), nothing(std::vector<std::int64_t>(10));
+  const Json one_class(std::vector<std::int64_t>{4000, 4000, 0, 0, 0, 0, 0, 0, 0, 0}),
+      nothing(std::vector<std::int64_t>(10));
   EXPECT_THAT(with({one_class, nothing}), HasSubstr("rank 1 would own no sample"));
 }
 
@@ -237,7 +247,11 @@ TEST(Received, asks_no_file) {
   experiment.data.images = "/nowhere/images";
   experiment.data.labels = "/nowhere/labels";
   const Json sent{{"document", to_json(experiment)},
-                  {"data", {{"sample_shape", {28, 28}}, {"classes", 10}, {"train_samples", 6000}, {"held_out_samples", 1000}}}};
+                  {"data",
+                   {{"sample_shape", {28, 28}},
+                    {"classes", 10},
+                    {"train_samples", 6000},
+                    {"held_out_samples", 1000}}}};
   const auto received = resolved_from_json(sent);
   ASSERT_TRUE(received.has_value()) << base::to_string(received.error());
   EXPECT_EQ(received->document.data.train_samples, 6000);

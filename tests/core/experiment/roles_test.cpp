@@ -16,7 +16,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using topology::Role;
 
-topology::Device& device(Experiment& e, std::size_t number) { return e.topology.hosts[0].devices[number]; }
+topology::Device& device(Experiment& e, std::size_t number) {
+  return e.topology.hosts[0].devices[number];
+}
 
 // An evaluator, a server and three workers, drawn in this order.
 Experiment evaluated() {
@@ -36,11 +38,13 @@ TEST(Roles, an_evaluator_is_the_last_rank_wherever_it_is_drawn) {
   EXPECT_FALSE(resolved.serves(4));
   EXPECT_TRUE(resolved.evaluates_alone(4));
   const topology::Network network(resolved.document.topology);
-  EXPECT_EQ(network.device(resolved.ranks[4]).name, resolved.document.topology.hosts[0].devices[0].name);
+  EXPECT_EQ(network.device(resolved.ranks[4]).name,
+            resolved.document.topology.hosts[0].devices[0].name);
   EXPECT_EQ(duty_of(resolved.document, 4), "evaluator");
   EXPECT_FALSE(keeps_parameters(resolved.document, 4));
   EXPECT_TRUE(may_be_lost(resolved, 4));
-  EXPECT_EQ(resolve(resolved.document, ".")->document, resolved.document) << "resolved once is resolved";
+  EXPECT_EQ(resolve(resolved.document, ".")->document, resolved.document)
+      << "resolved once is resolved";
 }
 
 TEST(Roles, an_evaluator_measures_all_held_out_samples_and_workers_none) {
@@ -68,7 +72,8 @@ TEST(Roles, an_evaluator_that_would_have_nothing_to_read_or_to_measure_is_refuse
   e = evaluated();
   device(e, 1).role = Role::worker;
   e.strategy.kind = StrategyKind::mirrored;
-  EXPECT_THAT(refused(e).what, AllOf(HasSubstr("is an evaluator"), HasSubstr("mirrored writes one at the end alone")));
+  EXPECT_THAT(refused(e).what, AllOf(HasSubstr("is an evaluator"),
+                                     HasSubstr("mirrored writes one at the end alone")));
   e = evaluated();
   e.data.held_out_samples = 0;
   if (resolve(e, ".")) {

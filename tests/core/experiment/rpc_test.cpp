@@ -29,7 +29,8 @@ TEST(Rpc, trainers_are_replicas_of_the_first_stage_and_each_server_is_a_later_on
   const Mesh mesh = mesh_of(e);
   EXPECT_EQ(mesh, (Mesh{3, 3, 1, true}));
   EXPECT_EQ(mesh.ranks(), 5);
-  for (int rank = 0; rank < mesh.ranks(); ++rank) EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
+  for (int rank = 0; rank < mesh.ranks(); ++rank)
+    EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
   EXPECT_EQ(mesh.place_of(2), (MeshPlace{2, 0, 0}));
   EXPECT_EQ(mesh.place_of(4), (MeshPlace{0, 2, 0}));
   EXPECT_EQ(mesh.rank_of({2, 1, 0}), 3) << "whoever calls it";
@@ -46,12 +47,16 @@ TEST(Rpc, says_what_is_asked_for_in_vain) {
   EXPECT_THAT(stages_in_vain(strategy::resolved(e)), testing::IsEmpty());
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
   e.strategy.stages.partition = Partition::memory;
-  EXPECT_THAT(stages_in_vain(strategy::resolved(e)),
-              ElementsAre(HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the other passes whom its trainer calls"),
-                          HasSubstr("strategy.stages.partition=memory changes nothing: there is one server")));
+  EXPECT_THAT(
+      stages_in_vain(strategy::resolved(e)),
+      ElementsAre(
+          HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the "
+                    "other passes whom its trainer calls"),
+          HasSubstr("strategy.stages.partition=memory changes nothing: there is one server")));
   e = called(strategy::small(1), 2, 2);
   e.strategy.stages.partition = Partition::memory;
-  EXPECT_THAT(stages_in_vain(strategy::resolved(e)), testing::IsEmpty()) << "three layers for two servers";
+  EXPECT_THAT(stages_in_vain(strategy::resolved(e)), testing::IsEmpty())
+      << "three layers for two servers";
   e = called(strategy::small_wide_and_deep(1), 2, 2, kTables);
   e.strategy.stages.partition = Partition::memory;
   EXPECT_THAT(stages_in_vain(strategy::resolved(e)), ElementsAre(HasSubstr("each server has one")));
@@ -68,9 +73,14 @@ TEST(Rpc, deals_samples_and_held_out_ones_to_trainers_alone) {
 }
 
 TEST(Rpc, servers_share_out_all_layers_or_the_tables) {
-  EXPECT_THAT(owners_of(strategy::resolved(called(strategy::small(1), 1, 3))), ElementsAre(1, 2, 3));
-  EXPECT_THAT(owners_of(strategy::resolved(called(strategy::small_wide_and_deep(1), 2, 1, kTables))), ElementsAre(1, 0, 0, 1));
-  EXPECT_THAT(owners_of(strategy::resolved(called(strategy::small_wide_and_deep(1), 2, 2, kTables))), ElementsAre(1, 0, 0, 2));
+  EXPECT_THAT(owners_of(strategy::resolved(called(strategy::small(1), 1, 3))),
+              ElementsAre(1, 2, 3));
+  EXPECT_THAT(
+      owners_of(strategy::resolved(called(strategy::small_wide_and_deep(1), 2, 1, kTables))),
+      ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(
+      owners_of(strategy::resolved(called(strategy::small_wide_and_deep(1), 2, 2, kTables))),
+      ElementsAre(1, 0, 0, 2));
   const Resolved tied = strategy::resolved(called(strategy::small_tied_gpt(1), 2, 1, kTables));
   EXPECT_EQ(owners_of(tied).front(), 1);
   EXPECT_EQ(owners_of(tied).back(), 1) << "it learns the table";
@@ -79,14 +89,19 @@ TEST(Rpc, servers_share_out_all_layers_or_the_tables) {
   for (const Partition by : {Partition::cost, Partition::memory, Partition::measured}) {
     Experiment e = called(strategy::small(1), 2, 2);
     e.strategy.stages.partition = by;
-    EXPECT_THAT(owners_of(strategy::resolved(e)), testing::AnyOf(ElementsAre(1, 1, 2), ElementsAre(1, 2, 2))) << static_cast<int>(by);
+    EXPECT_THAT(owners_of(strategy::resolved(e)),
+                testing::AnyOf(ElementsAre(1, 1, 2), ElementsAre(1, 2, 2)))
+        << static_cast<int>(by);
   }
 }
 
 // A slower server is given less.
 TEST(Rpc, servers_share_out_by_their_own_speed) {
   Experiment e = called(strategy::small(1), 1, 2);
-  e.model.layers = {{model::LayerKind::linear, 7}, {model::LayerKind::linear, 7}, {model::LayerKind::linear, 7}, {model::LayerKind::linear, 0}};
+  e.model.layers = {{model::LayerKind::linear, 7},
+                    {model::LayerKind::linear, 7},
+                    {model::LayerKind::linear, 7},
+                    {model::LayerKind::linear, 0}};
   e.topology.hosts[0].devices[0].slow_down = 10;
   ASSERT_EQ(e.topology.hosts[0].devices[0].role, topology::Role::parameter_server);
   EXPECT_THAT(owners_of(strategy::resolved(e)), ElementsAre(1, 2, 2, 2));
@@ -95,7 +110,8 @@ TEST(Rpc, servers_share_out_by_their_own_speed) {
 // 0: the trainers; between two servers by value too, and last for the loss.
 TEST(RpcCourse, begins_and_ends_with_the_trainer_and_by_value_passes_it) {
   const auto ranks = [](RemoteOutput output) {
-    const model::Course course = course_of(strategy::resolved(called(strategy::small(1), 1, 3, kAll, output)));
+    const model::Course course =
+        course_of(strategy::resolved(called(strategy::small(1), 1, 3, kAll, output)));
     std::vector<int> list;
     for (const model::Stage& stage : course.stages) list.push_back(stage.rank);
     return list;
@@ -112,9 +128,13 @@ TEST(RpcCourse, brings_samples_to_tables_and_their_numbers_to_dropout) {
       if (crossing.value == value) to.push_back(course.rank_of(crossing.to));
     return to;
   };
-  EXPECT_THAT(crossed(called(strategy::small_wide_and_deep(1), 1, 2, kTables), model::kSamples), ElementsAre(1, 2));
-  EXPECT_THAT(crossed(called(strategy::small_wide_and_deep(1), 1, 1, kTables), model::kSamples), ElementsAre(1)) << "once";
-  EXPECT_THAT(crossed(called(strategy::small_images(1), 1, 1), model::kSampleNumbers), ElementsAre(1));
+  EXPECT_THAT(crossed(called(strategy::small_wide_and_deep(1), 1, 2, kTables), model::kSamples),
+              ElementsAre(1, 2));
+  EXPECT_THAT(crossed(called(strategy::small_wide_and_deep(1), 1, 1, kTables), model::kSamples),
+              ElementsAre(1))
+      << "once";
+  EXPECT_THAT(crossed(called(strategy::small_images(1), 1, 1), model::kSampleNumbers),
+              ElementsAre(1));
   EXPECT_THAT(crossed(called(strategy::small(1), 1, 1), model::kSampleNumbers), ElementsAre());
 }
 
@@ -126,9 +146,11 @@ TEST(Rpc, refuses_a_drawing_that_it_cannot_use) {
   EXPECT_EQ(first_problem(alone).where, "topology.hosts");
   EXPECT_THAT(first_problem(alone).what, HasSubstr("no device has the role worker"));
   Experiment many = called(strategy::small(1), 1, 4);
-  EXPECT_THAT(first_problem(many).what, HasSubstr("4 parameter servers are more than the 3 layers"));
+  EXPECT_THAT(first_problem(many).what,
+              HasSubstr("4 parameter servers are more than the 3 layers"));
   Experiment tables = called(strategy::small_clicks(1), 1, 2, kTables);
-  EXPECT_THAT(first_problem(tables).what, HasSubstr("2 parameter servers are more than the 1 table "));
+  EXPECT_THAT(first_problem(tables).what,
+              HasSubstr("2 parameter servers are more than the 1 table "));
   Experiment evaluates = called(strategy::small(1), 2, 2);
   evaluates.topology.hosts[0].devices[1].role = topology::Role::evaluator;
   EXPECT_THAT(first_problem(evaluates).what, HasSubstr("is an evaluator"));
@@ -146,9 +168,13 @@ TEST(Rpc, refuses_what_it_cannot_do) {
   EXPECT_EQ(first_problem(gloo).where, "strategy.engine");
   resumed.run.checkpoint_every_steps = 5;
   EXPECT_EQ(first_problem(resumed).where, "run.checkpoint_every_steps");
-  Experiment synchronised = called(strategy::synchronised(strategy::small_normalised_images(1)), 2, 1);
+  Experiment synchronised =
+      called(strategy::synchronised(strategy::small_normalised_images(1)), 2, 1);
   EXPECT_THAT(first_problem(synchronised).where, HasSubstr("synchronised"));
-  EXPECT_EQ(first_problem(called(strategy::synchronised(strategy::small_normalised_images(1)), 1, 1)).what, "");
+  EXPECT_EQ(
+      first_problem(called(strategy::synchronised(strategy::small_normalised_images(1)), 1, 1))
+          .what,
+      "");
   EXPECT_EQ(first_problem(plain).what, "");
 }
 
@@ -161,7 +187,9 @@ TEST(Rpc, refuses_an_algorithm_that_does_not_fit_whoever_sums) {
   EXPECT_EQ(first_problem(e).what, "");
   e.training.clip_norm = 1;
   EXPECT_EQ(first_problem(e).where, "strategy.algorithm");
-  EXPECT_THAT(first_problem(e).what, HasSubstr("of the 5 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host2\""))
+  EXPECT_THAT(
+      first_problem(e).what,
+      HasSubstr("of the 5 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host2\""))
       << "the norm is that of all layers";
 }
 
@@ -180,24 +208,32 @@ TEST(Rpc, auto_goes_by_what_trainers_have_alike) {
   EXPECT_LT(most, of_rank(r, 3).model.elements) << "a table has more";
   EXPECT_EQ(work_of(tables).elements, most);
   EXPECT_EQ(work_of(tables).devices, std::vector(r.ranks.begin(), r.ranks.begin() + 3));
-  EXPECT_THAT(work_of(called(strategy::small_wide_and_deep(1), 1, 2, kTables)).devices, testing::IsEmpty()) << "one trainer";
+  EXPECT_THAT(work_of(called(strategy::small_wide_and_deep(1), 1, 2, kTables)).devices,
+              testing::IsEmpty())
+      << "one trainer";
   EXPECT_THAT(work_of(called(strategy::small(1), 3, 1, kAll)).devices, testing::IsEmpty());
 }
 
 TEST(Rpc, takes_no_schedule_and_says_so) {
   Experiment e = called(strategy::small(1), 2, 2);
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
-  EXPECT_THAT(first_problem(e).what, HasSubstr("pipedream updates after every micro-batch, and rpc takes one after the other"));
+  EXPECT_THAT(
+      first_problem(e).what,
+      HasSubstr("pipedream updates after every micro-batch, and rpc takes one after the other"));
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
-  EXPECT_THAT(*stages_said(strategy::resolved(e)), HasSubstr("strategy.stages.schedule=gpipe changes nothing"));
+  EXPECT_THAT(*stages_said(strategy::resolved(e)),
+              HasSubstr("strategy.stages.schedule=gpipe changes nothing"));
   e.strategy.stages.schedule = StageSpec{}.schedule;
   EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("changes nothing")));
 }
 
 // With one there is no way from server to server to be saved.
 TEST(Rpc, says_that_a_reference_to_the_output_of_one_server_changes_nothing) {
-  const auto outcome = [](int servers, RemoteOutput output) { return strategy::resolved(called(strategy::small(1), 2, servers, kAll, output)); };
-  const Resolved value = outcome(1, RemoteOutput::value), reference = outcome(1, RemoteOutput::reference);
+  const auto outcome = [](int servers, RemoteOutput output) {
+    return strategy::resolved(called(strategy::small(1), 2, servers, kAll, output));
+  };
+  const Resolved value = outcome(1, RemoteOutput::value),
+                 reference = outcome(1, RemoteOutput::reference);
   const auto ranks = [](const Resolved& e) {
     std::vector<int> list;
     for (const model::Stage& stage : course_of(e).stages) list.push_back(stage.rank);
@@ -206,7 +242,8 @@ TEST(Rpc, says_that_a_reference_to_the_output_of_one_server_changes_nothing) {
   EXPECT_EQ(ranks(value), ranks(reference));
   EXPECT_THAT(*stages_said(reference), HasSubstr("strategy.rpc.output=reference changes nothing"));
   EXPECT_THAT(*stages_said(value), testing::Not(HasSubstr("changes nothing")));
-  EXPECT_THAT(*stages_said(outcome(2, RemoteOutput::reference)), testing::Not(HasSubstr("changes nothing")));
+  EXPECT_THAT(*stages_said(outcome(2, RemoteOutput::reference)),
+              testing::Not(HasSubstr("changes nothing")));
 }
 
 TEST(RpcPlaces, by_hand_are_the_trainers_and_servers_that_are_drawn) {
@@ -218,10 +255,13 @@ TEST(RpcPlaces, by_hand_are_the_trainers_and_servers_that_are_drawn) {
   };
   EXPECT_EQ(problem({{"0", 1}, {"1", 0}}).what, "");
   EXPECT_THAT(problem({{"0", 2}, {"1", 0}}).what, HasSubstr("there is no parameter server 2"));
-  EXPECT_THAT(problem({{"0", 1}}).what, HasSubstr("layer 1 is on parameter server 1, but it has no table"));
-  EXPECT_THAT(problem({{"0", 0}}).what, HasSubstr("layer 0 has parameters, and is with the trainers"));
+  EXPECT_THAT(problem({{"0", 1}}).what,
+              HasSubstr("layer 1 is on parameter server 1, but it has no table"));
+  EXPECT_THAT(problem({{"0", 0}}).what,
+              HasSubstr("layer 0 has parameters, and is with the trainers"));
   e.strategy.rpc.remote = kAll;
-  EXPECT_THAT(problem({{"0", 1}, {"3", 0}}).what, HasSubstr("layer 3 has parameters, and is with the trainers"));
+  EXPECT_THAT(problem({{"0", 1}, {"3", 0}}).what,
+              HasSubstr("layer 3 has parameters, and is with the trainers"));
   e.topology = strategy::drawn_callers(1, 2);
   EXPECT_THAT(problem({{"0", 1}}).what, HasSubstr("parameter server 2 has no layer"));
   EXPECT_EQ(problem({{"0", 1}, {"1", 2}}).what, "");

@@ -14,7 +14,8 @@ TrainingSpec training(ScheduleSpec schedule) {
 }
 
 TEST(LearningRate, constant_stays) {
-  for (const std::int64_t step : {0, 1, 999}) EXPECT_DOUBLE_EQ(learning_rate(training({}), step, 1000), 0.5);
+  for (const std::int64_t step : {0, 1, 999})
+    EXPECT_DOUBLE_EQ(learning_rate(training({}), step, 1000), 0.5);
 }
 
 TEST(LearningRate, warm_up_is_linear_and_ends_at_the_full_rate) {
@@ -27,14 +28,16 @@ TEST(LearningRate, warm_up_is_linear_and_ends_at_the_full_rate) {
 }
 
 TEST(LearningRate, step_takes_the_factor_after_every_so_many_steps) {
-  const TrainingSpec spec = training({.kind = ScheduleKind::step, .every_steps = 100, .factor = 0.1});
+  const TrainingSpec spec =
+      training({.kind = ScheduleKind::step, .every_steps = 100, .factor = 0.1});
   EXPECT_DOUBLE_EQ(learning_rate(spec, 99, 1000), 0.5);
   EXPECT_DOUBLE_EQ(learning_rate(spec, 100, 1000), 0.05);
   EXPECT_NEAR(learning_rate(spec, 250, 1000), 0.005, 1e-17);
 }
 
 TEST(LearningRate, step_counts_through_the_warm_up) {
-  const TrainingSpec spec = training({.kind = ScheduleKind::step, .warmup_steps = 4, .every_steps = 2, .factor = 0.5});
+  const TrainingSpec spec =
+      training({.kind = ScheduleKind::step, .warmup_steps = 4, .every_steps = 2, .factor = 0.5});
   EXPECT_DOUBLE_EQ(learning_rate(spec, 1, 10), 0.25);
   EXPECT_DOUBLE_EQ(learning_rate(spec, 2, 10), 0.1875);  // 3/4 of 0.5, halved once
   EXPECT_DOUBLE_EQ(learning_rate(spec, 4, 10), 0.125);
@@ -43,7 +46,8 @@ TEST(LearningRate, step_counts_through_the_warm_up) {
 TEST(LearningRate, cosine_falls_to_the_final_fraction_at_the_last_step) {
   const TrainingSpec spec = training({.kind = ScheduleKind::cosine, .final_fraction = 0.2});
   EXPECT_DOUBLE_EQ(learning_rate(spec, 0, 101), 0.5);
-  EXPECT_NEAR(learning_rate(spec, 25, 101), 0.5 * (0.2 + 0.8 * 0.85355339059327378), 1e-15);  // (1 + cos 45 degrees) / 2
+  EXPECT_NEAR(learning_rate(spec, 25, 101), 0.5 * (0.2 + 0.8 * 0.85355339059327378),
+              1e-15);  // (1 + cos 45 degrees) / 2
   EXPECT_NEAR(learning_rate(spec, 50, 101), 0.3, 1e-15);
   EXPECT_NEAR(learning_rate(spec, 100, 101), 0.1, 1e-15);
 }
@@ -58,7 +62,8 @@ TEST(LearningRate, cosine_begins_after_the_warm_up) {
 
 TEST(LearningRate, a_run_too_short_for_its_schedule_keeps_the_rate) {
   EXPECT_DOUBLE_EQ(learning_rate(training({.kind = ScheduleKind::cosine}), 0, 1), 0.5);
-  EXPECT_DOUBLE_EQ(learning_rate(training({.kind = ScheduleKind::cosine, .warmup_steps = 5}), 5, 6), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(training({.kind = ScheduleKind::cosine, .warmup_steps = 5}), 5, 6),
+                   0.5);
 }
 
 }  // namespace

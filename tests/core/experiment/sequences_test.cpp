@@ -12,36 +12,44 @@ using model::LayerKind;
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(Sequences, a_transformer_on_sentences_is_in_order) { EXPECT_EQ(problems_of(strategy::small_gpt(2)), ""); }
+TEST(Sequences, a_transformer_on_sentences_is_in_order) {
+  EXPECT_EQ(problems_of(strategy::small_gpt(2)), "");
+}
 
 TEST(Sequences, characters_are_no_amounts) {
   Experiment e = strategy::small_gpt(2);
   e.model.layers = {{LayerKind::linear, 4}, {LayerKind::linear, 0}};
-  EXPECT_THAT(problems_of(e), AllOf(HasSubstr("model.layers[0]"), HasSubstr("numbers of characters for amounts"), HasSubstr("embedding")));
+  EXPECT_THAT(problems_of(e),
+              AllOf(HasSubstr("model.layers[0]"), HasSubstr("numbers of characters for amounts"),
+                    HasSubstr("embedding")));
 }
 
 TEST(Sequences, an_embedding_needs_them) {
   Experiment e = strategy::small(2);
-  e.model.layers.insert(e.model.layers.begin(), {.kind = LayerKind::embedding, .rows = 0, .width = 4});
+  e.model.layers.insert(e.model.layers.begin(),
+                        {.kind = LayerKind::embedding, .rows = 0, .width = 4});
   EXPECT_THAT(problems_of(e), HasSubstr("blobs has none"));
 }
 
 TEST(Sequences, every_character_has_a_row) {
   Experiment e = strategy::small_gpt(2);
   e.model.layers[0].rows = 5;
-  EXPECT_THAT(problems_of(e), AllOf(HasSubstr("model.layers[0].rows"), HasSubstr("is 5, and the text has"), HasSubstr("Set it to 0")));
+  EXPECT_THAT(problems_of(e), AllOf(HasSubstr("model.layers[0].rows"),
+                                    HasSubstr("is 5, and the text has"), HasSubstr("Set it to 0")));
 }
 
 TEST(Sequences, what_is_flattened_foretells_one_class_only) {
   Experiment e = strategy::small_gpt(2);
   e.model.layers.insert(e.model.layers.end() - 1, {LayerKind::flatten, 0});
-  EXPECT_THAT(problems_of(e), HasSubstr("foretells 1 class of a sample, and one of these data has 9 labels"));
+  EXPECT_THAT(problems_of(e),
+              HasSubstr("foretells 1 class of a sample, and one of these data has 9 labels"));
 }
 
 TEST(Sequences, are_dealt_out_anew) {
   Experiment e = strategy::small_gpt(2);
   e.data.sharding.kind = data::ShardingKind::label_skew;
-  EXPECT_THAT(problems_of(e), AllOf(HasSubstr("data.sharding.kind"), HasSubstr("has no one class")));
+  EXPECT_THAT(problems_of(e),
+              AllOf(HasSubstr("data.sharding.kind"), HasSubstr("has no one class")));
   e.data.sharding.kind = data::ShardingKind::vertical;
   EXPECT_THAT(problems_of(e), HasSubstr("data.sharding.kind"));
 }
@@ -49,7 +57,8 @@ TEST(Sequences, are_dealt_out_anew) {
 TEST(Sequences, heads_share_the_rows_evenly) {
   Experiment e = strategy::small_gpt(2);
   e.model.layers[1].heads = 3;
-  EXPECT_THAT(problems_of(e), AllOf(HasSubstr("model.layers[1].heads"), HasSubstr("3 heads cannot share rows of 4 numbers evenly")));
+  EXPECT_THAT(problems_of(e), AllOf(HasSubstr("model.layers[1].heads"),
+                                    HasSubstr("3 heads cannot share rows of 4 numbers evenly")));
   e.model.layers[1] = {.kind = LayerKind::attention, .heads = 2};
   EXPECT_THAT(problems_of(e), HasSubstr("not query, key and value of one size"));
   e.model.layers.erase(e.model.layers.begin());

@@ -17,7 +17,9 @@ using testing::HasSubstr;
 // Servers are drawn first.
 Experiment served(int workers, int servers) {
   Experiment e = small(1, workers + servers);
-  for (int server = 0; server < servers; ++server) e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role = topology::Role::parameter_server;
+  for (int server = 0; server < servers; ++server)
+    e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role =
+        topology::Role::parameter_server;
   e.strategy.kind = StrategyKind::parameter_server;
   return e;
 }
@@ -27,8 +29,10 @@ TEST(Servers, are_the_last_ranks_wherever_they_are_drawn) {
   EXPECT_EQ(resolved.world(), 5);
   EXPECT_EQ(resolved.workers(), 3);
   const topology::Network network(resolved.document.topology);
-  EXPECT_EQ(network.device(resolved.ranks[0]).name, resolved.document.topology.hosts[0].devices[2].name);
-  EXPECT_EQ(network.device(resolved.ranks[4]).name, resolved.document.topology.hosts[0].devices[1].name);
+  EXPECT_EQ(network.device(resolved.ranks[0]).name,
+            resolved.document.topology.hosts[0].devices[2].name);
+  EXPECT_EQ(network.device(resolved.ranks[4]).name,
+            resolved.document.topology.hosts[0].devices[1].name);
   EXPECT_EQ(duty_of(resolved.document, 2), "worker");
   EXPECT_EQ(duty_of(resolved.document, 3), "parameter_server");
   EXPECT_TRUE(keeps_parameters(resolved.document, 2));
@@ -82,7 +86,8 @@ TEST(Servers, an_update_takes_as_many_gradients_as_its_mode_says) {
 
 TEST(Servers, keep_every_parameter_once) {
   for (const int servers : {1, 2, 5})
-    for (const VariablePlacement placement : {VariablePlacement::balanced, VariablePlacement::round_robin}) {
+    for (const VariablePlacement placement :
+         {VariablePlacement::balanced, VariablePlacement::round_robin}) {
       Experiment e = served(2, servers);
       e.strategy.servers.placement = placement;
       const Resolved resolved = resolve(e, ".").value();
@@ -110,7 +115,8 @@ TEST(Servers, take_whole_variables_in_turn) {
   for (std::size_t v = 0; v < resolved.model.parameters.size(); ++v) {
     const model::Parameter& variable = resolved.model.parameters[v];
     for (const Share& share : shares) {
-      const bool overlaps = share.first < variable.offset + variable.shape.elements() && variable.offset < share.first + share.count;
+      const bool overlaps = share.first < variable.offset + variable.shape.elements() &&
+                            variable.offset < share.first + share.count;
       if (overlaps) {
         EXPECT_EQ(share.server, static_cast<int>(v) % 2) << variable.name;
       }
@@ -152,7 +158,9 @@ TEST(Servers, keep_whole_rows_of_tables) {
     Experiment e = served(2, servers);
     e.data.kind = data::DataKind::clicks;
     e.data.slot_count = 3, e.data.dense = 2, e.data.vocabulary = 40;
-    e.model.layers = {{.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 42, .width = 4}, {model::LayerKind::linear, 0}};
+    e.model.layers = {
+        {.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 42, .width = 4},
+        {model::LayerKind::linear, 0}};
     const Resolved resolved = resolve(e, ".").value();
     const model::Segment& table = resolved.model.segments.front();
     ASSERT_EQ(table.elements, 42 * 4);
@@ -169,7 +177,8 @@ TEST(Servers, keep_whole_rows_of_tables) {
     EXPECT_EQ(end, resolved.model.elements);
     EXPECT_EQ(rows, 42);
     e.strategy.servers.tables = TablePull::whole;
-    for (const Share& share : shares_of_servers(resolve(e, ".").value())) EXPECT_EQ(share.table, -1);
+    for (const Share& share : shares_of_servers(resolve(e, ".").value()))
+      EXPECT_EQ(share.table, -1);
   }
 }
 
@@ -219,10 +228,13 @@ TEST(Servers, a_virtual_clock_is_for_who_comes_before_whom) {
 }
 
 TEST(Servers, what_is_known_of_staleness_is_what_the_literature_says) {
-  const auto theory = [](ServerSpec servers, int workers) { return staleness_theory(servers, workers); };
+  const auto theory = [](ServerSpec servers, int workers) {
+    return staleness_theory(servers, workers);
+  };
   EXPECT_EQ(theory({.mode = ServerMode::asynchronous}, 8).mean, 7);
   EXPECT_EQ(theory({.mode = ServerMode::softsync, .softsync = 4}, 8).mean, 3.5);
-  EXPECT_EQ(theory({.mode = ServerMode::softsync, .softsync = 3}, 8).mean, std::nullopt) << "an update takes 2, and 3 x 2 is not 8";
+  EXPECT_EQ(theory({.mode = ServerMode::softsync, .softsync = 3}, 8).mean, std::nullopt)
+      << "an update takes 2, and 3 x 2 is not 8";
   EXPECT_EQ(theory({.mode = ServerMode::stale_synchronous, .bound = 2}, 4).most, 15);
   EXPECT_EQ(theory({.mode = ServerMode::stale_synchronous, .bound = 2}, 4).mean, std::nullopt);
   EXPECT_EQ(theory({.mode = ServerMode::backup_workers}, 4).most, 0);
@@ -237,9 +249,15 @@ TEST(Servers, a_softsync_that_does_not_divide_the_workers_is_said_to_be_what_it_
   for (const std::int64_t divides : {1, 2, 4, 8}) EXPECT_EQ(said(8, divides), "");
   EXPECT_EQ(said(8, 3, ServerMode::asynchronous), "");
   EXPECT_EQ(said(8, 9), "") << "which is refused";
-  EXPECT_EQ(said(8, 5), "8 workers / softsync 5 is no whole number: an update takes 1 gradient, which is asynchronous");
-  EXPECT_EQ(said(8, 3), "8 workers / softsync 3 is no whole number: an update takes 2 gradients, as with softsync 4");
-  EXPECT_EQ(said(7, 3), "7 workers / softsync 3 is no whole number: an update takes 2 gradients, and theory says nothing of the mean staleness");
+  EXPECT_EQ(said(8, 5),
+            "8 workers / softsync 5 is no whole number: an update takes 1 gradient, which is "
+            "asynchronous");
+  EXPECT_EQ(
+      said(8, 3),
+      "8 workers / softsync 3 is no whole number: an update takes 2 gradients, as with softsync 4");
+  EXPECT_EQ(said(7, 3),
+            "7 workers / softsync 3 is no whole number: an update takes 2 gradients, and theory "
+            "says nothing of the mean staleness");
 }
 
 TEST(Servers, what_needs_the_whole_gradient_is_refused) {
@@ -249,10 +267,16 @@ TEST(Servers, what_needs_the_whole_gradient_is_refused) {
     return refused(e).where;
   };
   EXPECT_EQ(where([](Experiment& e) { e.training.clip_norm = 1; }), "training.clip_norm");
-  EXPECT_EQ(where([](Experiment& e) { e.training.non_finite = NonFinite::skip; }), "training.non_finite");
-  EXPECT_EQ(where([](Experiment& e) { e.data.sharding.kind = data::ShardingKind::label_skew; }), "data.sharding.kind");
-  EXPECT_EQ(where([](Experiment& e) { e.strategy.compression.kind = compute::compression::Scheme::fp16; }), "strategy.compression.kind");
-  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = Average::weights; }), "strategy.average");
+  EXPECT_EQ(where([](Experiment& e) { e.training.non_finite = NonFinite::skip; }),
+            "training.non_finite");
+  EXPECT_EQ(where([](Experiment& e) { e.data.sharding.kind = data::ShardingKind::label_skew; }),
+            "data.sharding.kind");
+  EXPECT_EQ(where([](Experiment& e) {
+              e.strategy.compression.kind = compute::compression::Scheme::fp16;
+            }),
+            "strategy.compression.kind");
+  EXPECT_EQ(where([](Experiment& e) { e.strategy.average = Average::weights; }),
+            "strategy.average");
 }
 
 }  // namespace

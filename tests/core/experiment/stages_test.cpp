@@ -48,7 +48,8 @@ std::string problem_of(const Experiment& e) {
 
 double flops_of(const Resolved& e, int s) {
   const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
-  return static_cast<double>(segment.forward_flops() + segment.backward_weight_flops() + (s > 0 ? segment.backward_input_flops() : 0));
+  return static_cast<double>(segment.forward_flops() + segment.backward_weight_flops() +
+                             (s > 0 ? segment.backward_input_flops() : 0));
 }
 
 // Seconds of each rank's segments, by whom each is on.
@@ -56,7 +57,8 @@ std::vector<double> seconds_of(const Resolved& e, const std::vector<int>& owners
   std::vector<double> list(static_cast<std::size_t>(e.world()));
   for (std::size_t s = 0; s < owners.size(); ++s)
     list[static_cast<std::size_t>(owners[s])] +=
-        flops_of(e, static_cast<int>(s)) / e.document.topology.hosts[0].devices[static_cast<std::size_t>(owners[s])].peak_flops;
+        flops_of(e, static_cast<int>(s)) /
+        e.document.topology.hosts[0].devices[static_cast<std::size_t>(owners[s])].peak_flops;
   return list;
 }
 
@@ -66,7 +68,8 @@ std::vector<std::vector<int>> all_cuts(const Resolved& e) {
   std::vector<std::vector<int>> all;
   for (unsigned cuts = 0; cuts < 1U << (segments - 1); ++cuts) {
     std::vector<int> owners(1, 0);
-    for (int s = 1; s < segments; ++s) owners.push_back(owners.back() + static_cast<int>(cuts >> (s - 1) & 1U));
+    for (int s = 1; s < segments; ++s)
+      owners.push_back(owners.back() + static_cast<int>(cuts >> (s - 1) & 1U));
     if (owners.back() + 1 == e.world()) all.push_back(std::move(owners));
   }
   return all;
@@ -82,7 +85,9 @@ double best(const Resolved& e) {
 }
 
 TEST(Partition, by_cost_makes_the_slowest_rank_as_fast_as_it_can_be) {
-  for (const auto& widths : {std::vector<std::int64_t>{9, 9, 9, 9, 9, 9}, {40, 3, 3, 3, 3, 50, 4}, {2, 4, 8, 16, 32, 64, 128}})
+  for (const auto& widths : {std::vector<std::int64_t>{9, 9, 9, 9, 9, 9},
+                             {40, 3, 3, 3, 3, 50, 4},
+                             {2, 4, 8, 16, 32, 64, 128}})
     for (const int ranks : {2, 3, 5}) {
       Experiment e = deep(ranks, widths);
       e.topology.hosts[0].devices[1].peak_flops *= 3;  // unlike devices
@@ -97,7 +102,10 @@ TEST(Partition, by_cost_makes_the_slowest_rank_as_fast_as_it_can_be) {
 
 // Of measured times, each as much longer as its device is drawn slower than the fastest.
 TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
-  for (const auto& seconds : {std::vector<double>{1, 1, 1, 1, 1, 1, 1}, {9, 1, 1, 1, 1, 1, 1}, {1, 2, 3, 4, 5, 6, 7}, {3, 0.5, 0.5, 4, 0, 8, 1}})
+  for (const auto& seconds : {std::vector<double>{1, 1, 1, 1, 1, 1, 1},
+                              {9, 1, 1, 1, 1, 1, 1},
+                              {1, 2, 3, 4, 5, 6, 7},
+                              {3, 0.5, 0.5, 4, 0, 8, 1}})
     for (const int ranks : {1, 2, 3, 5}) {
       Experiment e = deep(ranks, {9, 9, 9, 9, 9, 9});
       e.topology.hosts[0].devices[static_cast<std::size_t>(ranks - 1)].peak_flops *= 2;
@@ -105,13 +113,18 @@ TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
       ASSERT_TRUE(awaits_times(e.strategy));
       Resolved r = strategy::resolved(e);
       std::vector<SegmentTime> times;
-      for (std::size_t s = 0; s < seconds.size(); ++s) times.push_back({place_name(r.model.segments[s]), seconds[s]});
+      for (std::size_t s = 0; s < seconds.size(); ++s)
+        times.push_back({place_name(r.model.segments[s]), seconds[s]});
       take_times(r, times);
       EXPECT_FALSE(awaits_times(r.document.strategy));
-      const auto taken = [&](const std::vector<int>& owners) {  // by the slowest rank, and the squares of all together
+      const auto taken = [&](const std::vector<int>&
+                                 owners) {  // by the slowest rank, and the squares of all together
         std::vector<double> of_rank(static_cast<std::size_t>(ranks));
-        for (std::size_t s = 0; s < owners.size(); ++s) of_rank[static_cast<std::size_t>(owners[s])] += seconds[s] * (owners[s] == ranks - 1 ? 1 : 2);
-        return std::pair{*std::max_element(of_rank.begin(), of_rank.end()), std::inner_product(of_rank.begin(), of_rank.end(), of_rank.begin(), 0.0)};
+        for (std::size_t s = 0; s < owners.size(); ++s)
+          of_rank[static_cast<std::size_t>(owners[s])] +=
+              seconds[s] * (owners[s] == ranks - 1 ? 1 : 2);
+        return std::pair{*std::max_element(of_rank.begin(), of_rank.end()),
+                         std::inner_product(of_rank.begin(), of_rank.end(), of_rank.begin(), 0.0)};
       };
       std::pair least{std::numeric_limits<double>::infinity(), 0.0};
       for (const auto& owners : all_cuts(r)) least = std::min(least, taken(owners));
@@ -128,7 +141,9 @@ TEST(Schedule, that_changes_nothing_is_said_to) {
   e.strategy.kind = StrategyKind::model_parallel;
   EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
-  EXPECT_THAT(*stages_said(strategy::resolved(e)), HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the other"));
+  EXPECT_THAT(
+      *stages_said(strategy::resolved(e)),
+      HasSubstr("strategy.stages.schedule=gpipe changes nothing: one micro-batch after the other"));
   e.strategy.kind = StrategyKind::pipeline;
   EXPECT_THAT(*stages_said(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.kind = StrategyKind::hybrid;
@@ -141,10 +156,12 @@ TEST(Schedule, of_an_update_a_micro_batch_is_refused_where_a_step_has_one) {
   Experiment e = deep(2, {9, 9});
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
   e.strategy.kind = StrategyKind::model_parallel;
-  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: pipedream updates after every micro-batch"));
+  EXPECT_THAT(problem_of(e),
+              HasSubstr("strategy.stages.schedule: pipedream updates after every micro-batch"));
   e.strategy.kind = StrategyKind::hybrid;
   e.strategy.mesh = {.data = 1, .pipeline = 1, .tensor = 2, .shards_data = false};
-  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: pipedream updates after every micro-batch"));
+  EXPECT_THAT(problem_of(e),
+              HasSubstr("strategy.stages.schedule: pipedream updates after every micro-batch"));
 }
 
 TEST(Schedule, of_an_update_a_micro_batch_keeps_whole_versions_and_so_is_not_shared_out) {
@@ -154,7 +171,8 @@ TEST(Schedule, of_an_update_a_micro_batch_keeps_whole_versions_and_so_is_not_sha
   e.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
   EXPECT_EQ(problem_of(e), "");
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: in pipedream a stage puts whole versions of its weights aside"));
+  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.schedule: in pipedream a stage puts whole "
+                                       "versions of its weights aside"));
 }
 
 TEST(Partition, by_measured_times_is_by_cost_until_they_are_known_and_says_so) {
@@ -165,7 +183,8 @@ TEST(Partition, by_measured_times_is_by_cost_until_they_are_known_and_says_so) {
   EXPECT_EQ(owners_of(r), owners_of(by_cost));
   EXPECT_THAT(*stages_said(r), HasSubstr("by cost, until layers are measured before the run"));
   std::vector<SegmentTime> times;
-  for (const model::Segment& segment : r.model.segments) times.push_back({place_name(segment), 0.001});
+  for (const model::Segment& segment : r.model.segments)
+    times.push_back({place_name(segment), 0.001});
   take_times(r, times);
   EXPECT_THAT(*stages_said(r), HasSubstr("as measured, 2 ms, 2 ms, 3 ms for a sample"));
 }
@@ -174,13 +193,17 @@ TEST(Partition, by_times_of_other_layers_is_refused) {
   Experiment e = deep(2, {9, 9});
   e.strategy.stages.partition = Partition::measured;
   e.strategy.stages.times = {{"0", 1}, {"1", 1}};
-  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.times: the times of 2 layers are not those of the model's 3"));
+  EXPECT_THAT(
+      problem_of(e),
+      HasSubstr("strategy.stages.times: the times of 2 layers are not those of the model's 3"));
   e.strategy.stages.times = {{"0", 1}, {"2", 1}, {"1", 1}};
-  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.times[1].segment: \"2\" is where layer 1 should be"));
+  EXPECT_THAT(problem_of(e),
+              HasSubstr("strategy.stages.times[1].segment: \"2\" is where layer 1 should be"));
 }
 
 TEST(Partition, evens_out_what_the_slowest_rank_leaves_open) {
-  const Resolved r = strategy::resolved(deep(4, {300, 8, 8, 8, 8}));  // what makes 300 numbers, and what takes them, are a rank's each
+  const Resolved r = strategy::resolved(deep(
+      4, {300, 8, 8, 8, 8}));  // what makes 300 numbers, and what takes them, are a rank's each
   EXPECT_THAT(owners_of(r), ElementsAre(0, 1, 2, 2, 3, 3));
 }
 
@@ -190,7 +213,8 @@ TEST(Partition, of_many_layers_is_as_even_as_of_few) {
   e.model.layers[1].blocks = 1000;
   const Resolved r = strategy::resolved(e);
   const auto seconds = seconds_of(r, owners_of(r));
-  EXPECT_LE(*std::max_element(seconds.begin(), seconds.end()), 1.001 * std::accumulate(seconds.begin(), seconds.end(), 0.0) / 4);
+  EXPECT_LE(*std::max_element(seconds.begin(), seconds.end()),
+            1.001 * std::accumulate(seconds.begin(), seconds.end(), 0.0) / 4);
 }
 
 TEST(Partition, by_memory_gives_who_holds_more_micro_batches_fewer_layers) {
@@ -198,7 +222,9 @@ TEST(Partition, by_memory_gives_who_holds_more_micro_batches_fewer_layers) {
   e.training.batch_per_rank = 20;
   e.training.accumulation_steps = 8;
   e.strategy.stages.partition = Partition::memory;
-  const auto count = [](const std::vector<int>& owners) { return std::count(owners.begin(), owners.end(), 0); };
+  const auto count = [](const std::vector<int>& owners) {
+    return std::count(owners.begin(), owners.end(), 0);
+  };
   const auto even = count(owners_of(strategy::resolved(e)));
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
   EXPECT_LT(even, count(owners_of(strategy::resolved(e))));  // 2 and 1 of 1f1b, 8 and 8 of gpipe
@@ -209,7 +235,8 @@ TEST(Partition, of_interleaved_stages_goes_round_the_ranks) {
   e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
   const auto stages = model::stages_of(owners_of(strategy::resolved(e)));
   ASSERT_EQ(stages.size(), 4u);
-  for (std::size_t k = 0; k < stages.size(); ++k) EXPECT_EQ(stages[k].rank, static_cast<int>(k % 2));
+  for (std::size_t k = 0; k < stages.size(); ++k)
+    EXPECT_EQ(stages[k].rank, static_cast<int>(k % 2));
 }
 
 TEST(Partition, puts_a_tied_layer_last) {
@@ -248,16 +275,24 @@ TEST(Partition, is_in_the_resolved_experiment) {
 TEST(StagePlaces, that_make_no_sense_are_refused) {
   const Experiment e = deep(2, {9, 9, 9});
   EXPECT_EQ(problem_of(by_hand(e, {{"0", 0}, {"2", 1}})), "");
-  EXPECT_THAT(problem_of(by_hand(e, {})), HasSubstr("strategy.stages.places: no layer is on any device"));
+  EXPECT_THAT(problem_of(by_hand(e, {})),
+              HasSubstr("strategy.stages.places: no layer is on any device"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"7", 1}})),
-              HasSubstr("places[1].segment: \"7\" is no layer that can be on a device by itself (accepted: as 0 to 3"));
-  EXPECT_THAT(problem_of(by_hand(piped(strategy::small_gpt(2)), {{"0", 0}, {"1", 1}})),
-              HasSubstr("places[1].segment: layer 1 is several, and goes by its parts (accepted: 1.0 to 1."));
-  EXPECT_THAT(problem_of(by_hand(e, {{"1", 0}, {"2", 1}})), HasSubstr("places[0].segment: layers before 1 are on no device"));
-  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 1}, {"1", 0}})), HasSubstr("places[2].segment: 1 does not come after 2"));
-  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 2}})), HasSubstr("places[1].rank: there is no worker 2 (accepted: 0 to 1)"));
+              HasSubstr("places[1].segment: \"7\" is no layer that can be on a device by itself "
+                        "(accepted: as 0 to 3"));
+  EXPECT_THAT(
+      problem_of(by_hand(piped(strategy::small_gpt(2)), {{"0", 0}, {"1", 1}})),
+      HasSubstr(
+          "places[1].segment: layer 1 is several, and goes by its parts (accepted: 1.0 to 1."));
+  EXPECT_THAT(problem_of(by_hand(e, {{"1", 0}, {"2", 1}})),
+              HasSubstr("places[0].segment: layers before 1 are on no device"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 1}, {"1", 0}})),
+              HasSubstr("places[2].segment: 1 does not come after 2"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"2", 2}})),
+              HasSubstr("places[1].rank: there is no worker 2 (accepted: 0 to 1)"));
   EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}})), HasSubstr("worker 1 has no layer"));
-  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"1", 1}, {"2", 0}})), HasSubstr("strategy.stages.schedule: 1f1b gives each worker one run of layers"));
+  EXPECT_THAT(problem_of(by_hand(e, {{"0", 0}, {"1", 1}, {"2", 0}})),
+              HasSubstr("strategy.stages.schedule: 1f1b gives each worker one run of layers"));
 }
 
 TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_besides) {
@@ -265,30 +300,43 @@ TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_bes
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
   EXPECT_EQ(problem_of(e), "");
   e.training.clip_norm = 1;
-  EXPECT_THAT(problem_of(e), HasSubstr("training.clip_norm: a stage of pipedream updates as soon as it has its own gradient"));
+  EXPECT_THAT(
+      problem_of(e),
+      HasSubstr(
+          "training.clip_norm: a stage of pipedream updates as soon as it has its own gradient"));
   e.training.clip_norm = 0;
   e.training.non_finite = NonFinite::skip;
   EXPECT_THAT(problem_of(e), HasSubstr("training.non_finite: a stage of pipedream"));
 }
 
 TEST(StageProblems, say_what_and_what_to_do) {
-  EXPECT_THAT(problem_of(deep(4, {9, 9})), HasSubstr("topology.hosts: 4 workers are more than the 3 layers that the model can be cut into"));
+  EXPECT_THAT(
+      problem_of(deep(4, {9, 9})),
+      HasSubstr(
+          "topology.hosts: 4 workers are more than the 3 layers that the model can be cut into"));
   Experiment e = deep(2, {9, 9, 9});
   e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
   EXPECT_EQ(problem_of(e), "");
   e.training.accumulation_steps = 3;
   EXPECT_THAT(problem_of(e),
-              HasSubstr("training.accumulation_steps: interleaved_1f1b sends micro-batches through the 2 workers in groups of as many, and 3 cannot be "
+              HasSubstr("training.accumulation_steps: interleaved_1f1b sends micro-batches through "
+                        "the 2 workers in groups of as many, and 3 cannot be "
                         "grouped so (accepted: a multiple of 2)"));
   e.training.accumulation_steps = 4;
   e.strategy.stages.chunks = 3;
-  EXPECT_THAT(problem_of(e), HasSubstr("strategy.stages.chunks: 3 stages on each of 2 workers are more than the 4 layers"));
+  EXPECT_THAT(
+      problem_of(e),
+      HasSubstr(
+          "strategy.stages.chunks: 3 stages on each of 2 workers are more than the 4 layers"));
   Experiment tied = piped(strategy::small_tied_gpt(2), PipelineSchedule::pipedream);
   EXPECT_THAT(problem_of(tied),
-              HasSubstr("pipedream gives each worker one run of layers; but the last layer is tied to the first, and stays with it: what both "
-                        "learn would have to be summed before every update, and pipedream waits for nobody (accepted: naive, gpipe, 1f1b, "));
+              HasSubstr("pipedream gives each worker one run of layers; but the last layer is tied "
+                        "to the first, and stays with it: what both "
+                        "learn would have to be summed before every update, and pipedream waits "
+                        "for nobody (accepted: naive, gpipe, 1f1b, "));
   tied = by_hand(std::move(tied), {{"0", 0}, {"1.4", 1}});
-  EXPECT_THAT(problem_of(tied), HasSubstr("uses the weight of layer 0, which is on another worker: what both learn"));
+  EXPECT_THAT(problem_of(tied),
+              HasSubstr("uses the weight of layer 0, which is on another worker: what both learn"));
   tied.strategy.stages.schedule = PipelineSchedule::one_f_one_b;
   EXPECT_EQ(problem_of(tied), "");
   Experiment sharded = strategy::small_tied_gpt(4);
@@ -297,11 +345,13 @@ TEST(StageProblems, say_what_and_what_to_do) {
   EXPECT_EQ(problem_of(sharded), "") << "one replica keeps all";
   sharded.strategy.mesh = {2, 2, 1, true};
   EXPECT_THAT(problem_of(sharded),
-              HasSubstr("stays with it: replicas that shard (strategy.mesh.shards_data) would share the table out in each of the two stages "
+              HasSubstr("stays with it: replicas that shard (strategy.mesh.shards_data) would "
+                        "share the table out in each of the two stages "
                         "otherwise (accepted: naive, gpipe). Untie the last layer"));
   Experiment owned = deep(2, {9, 9});
   owned.data.sharding.kind = data::ShardingKind::size_skew;
-  EXPECT_THAT(problem_of(owned), HasSubstr("data.sharding.kind: in pipeline every sample passes all ranks"));
+  EXPECT_THAT(problem_of(owned),
+              HasSubstr("data.sharding.kind: in pipeline every sample passes all ranks"));
   Experiment compressed = deep(2, {9, 9});
   compressed.strategy.compression.kind = compute::compression::Scheme::fp16;
   EXPECT_THAT(problem_of(compressed), HasSubstr("pipeline does not compress gradients"));
@@ -319,24 +369,33 @@ TEST(StageProblems, are_said_together_with_those_of_all_else) {
   e.training.batch_per_rank = 1000;
   e.data.sharding.kind = data::ShardingKind::size_skew;
   EXPECT_THAT(places_of_problems(e),
-              testing::UnorderedElementsAre("topology.hosts", "training.optimizer.learning_rate", "training.batch_per_rank", "data.sharding.kind"));
+              testing::UnorderedElementsAre("topology.hosts", "training.optimizer.learning_rate",
+                                            "training.batch_per_rank", "data.sharding.kind"));
   Experiment split = strategy::small_gpt(4);
   split.strategy.kind = StrategyKind::tensor_parallel;
   split.model.layers[1].heads = 1;
   split.training.epochs = 0;
-  EXPECT_THAT(places_of_problems(split), testing::UnorderedElementsAre("model.layers[1].heads", "training.epochs"));
+  EXPECT_THAT(places_of_problems(split),
+              testing::UnorderedElementsAre("model.layers[1].heads", "training.epochs"));
   split.strategy.kind = StrategyKind::hybrid;
   split.strategy.mesh = {.data = 3, .pipeline = 1, .tensor = 2, .shards_data = false};
-  EXPECT_THAT(places_of_problems(split), testing::UnorderedElementsAre("model.layers[1].heads", "training.epochs", "strategy.mesh"));
+  EXPECT_THAT(
+      places_of_problems(split),
+      testing::UnorderedElementsAre("model.layers[1].heads", "training.epochs", "strategy.mesh"));
   Experiment grouped = deep(2, {9, 9, 9});
   grouped.strategy.stages = {.schedule = PipelineSchedule::interleaved_1f1b, .chunks = 30};
   grouped.training.accumulation_steps = 7;
-  EXPECT_THAT(places_of_problems(grouped), testing::UnorderedElementsAre("training.accumulation_steps", "strategy.stages.chunks"));
+  EXPECT_THAT(
+      places_of_problems(grouped),
+      testing::UnorderedElementsAre("training.accumulation_steps", "strategy.stages.chunks"));
   grouped = by_hand(grouped, {});
-  EXPECT_THAT(places_of_problems(grouped), testing::UnorderedElementsAre("training.accumulation_steps", "strategy.stages.places"));
-  EXPECT_THAT(places_of_problems(by_hand(deep(3, {9, 9, 9}), {{"0", 0}, {"7", 9}, {"2", 8}, {"1", 2}})),
-              ElementsAre("strategy.stages.places[1].rank", "strategy.stages.places[1].segment", "strategy.stages.places[2].rank",
-                          "strategy.stages.places[3].segment"));
+  EXPECT_THAT(
+      places_of_problems(grouped),
+      testing::UnorderedElementsAre("training.accumulation_steps", "strategy.stages.places"));
+  EXPECT_THAT(
+      places_of_problems(by_hand(deep(3, {9, 9, 9}), {{"0", 0}, {"7", 9}, {"2", 8}, {"1", 2}})),
+      ElementsAre("strategy.stages.places[1].rank", "strategy.stages.places[1].segment",
+                  "strategy.stages.places[2].rank", "strategy.stages.places[3].segment"));
 }
 
 // Whatever else is wrong, nothing is judged by what is none.
@@ -347,7 +406,8 @@ TEST(StageProblems, of_what_is_out_of_range_are_not_looked_for) {
   EXPECT_THAT(problem_of(e), HasSubstr("training.accumulation_steps"));
   e = deep(2, {9, 9, 9});
   e.topology.hosts.clear();
-  for (const PipelineSchedule schedule : {PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved_1f1b}) {
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved_1f1b}) {
     e.strategy.stages.schedule = schedule;
     EXPECT_THAT(problem_of(e), HasSubstr("no device has the role worker"));
   }
@@ -362,12 +422,14 @@ bool has_use_for_a_schedule(const experiment::StrategySpec& strategy) {
 
 TEST(Stages, have_a_schedule_where_several_micro_batches_are_under_way_or_somebody_asked_for_one) {
   experiment::StrategySpec strategy;
-  for (const auto kind : {StrategyKind::pipeline, StrategyKind::model_parallel, StrategyKind::rpc, StrategyKind::hybrid}) {
+  for (const auto kind : {StrategyKind::pipeline, StrategyKind::model_parallel, StrategyKind::rpc,
+                          StrategyKind::hybrid}) {
     strategy.kind = kind;
     strategy.mesh.pipeline = 1;
     EXPECT_EQ(has_use_for_a_schedule(strategy), kind == StrategyKind::pipeline);
     strategy.mesh.pipeline = 2;
-    EXPECT_EQ(has_use_for_a_schedule(strategy), kind == StrategyKind::pipeline || kind == StrategyKind::hybrid);
+    EXPECT_EQ(has_use_for_a_schedule(strategy),
+              kind == StrategyKind::pipeline || kind == StrategyKind::hybrid);
   }
   strategy.kind = StrategyKind::rpc;
   strategy.stages.schedule = PipelineSchedule::gpipe;

@@ -26,7 +26,8 @@ Experiment with(SwapTo activations, SwapTo optimizer, const std::string& directo
 
 TEST(Swap, goes_with_every_strategy_that_has_what_is_put_aside) {
   using enum StrategyKind;
-  for (const StrategyKind kind : {mirrored, ddp, fsdp, tensor_parallel, data_parallel, gossip, local_sgd, pipeline, model_parallel}) {
+  for (const StrategyKind kind : {mirrored, ddp, fsdp, tensor_parallel, data_parallel, gossip,
+                                  local_sgd, pipeline, model_parallel}) {
     Experiment e = with(SwapTo::host, SwapTo::disk);
     e.strategy.kind = kind;
     EXPECT_EQ(problems_of(e), "") << static_cast<int>(kind);
@@ -47,43 +48,58 @@ TEST(Swap, of_moments_that_there_are_not_is_refused) {
   Experiment e = with(SwapTo::nowhere, SwapTo::host);
   e.training.optimizer.kind = OptimizerKind::sgd;
   e.training.optimizer.momentum = 0;
-  EXPECT_THAT(problems_of(e), HasSubstr("training.swap.optimizer: sgd without momentum keeps no moments"));
+  EXPECT_THAT(problems_of(e),
+              HasSubstr("training.swap.optimizer: sgd without momentum keeps no moments"));
   e.training.optimizer.momentum = 0.9;
   EXPECT_EQ(problems_of(e), "");
 }
 
 TEST(Swap, names_a_directory_from_the_root_on_that_can_be_written_to) {
-  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, "here")), HasSubstr("training.swap.directory: \"here\" does not begin with /"));
-  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, "/no/such/directory")),
-              HasSubstr("training.swap.directory: no file can be made in /no/such/directory: no such directory"));
-  EXPECT_EQ(problems_of(with(SwapTo::disk, SwapTo::nowhere, std::filesystem::temp_directory_path())), "");
-  EXPECT_EQ(problems_of(with(SwapTo::host, SwapTo::nowhere, "/no/such/directory")), "") << "nothing goes there";
+  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, "here")),
+              HasSubstr("training.swap.directory: \"here\" does not begin with /"));
+  EXPECT_THAT(
+      problems_of(with(SwapTo::disk, SwapTo::nowhere, "/no/such/directory")),
+      HasSubstr(
+          "training.swap.directory: no file can be made in /no/such/directory: no such directory"));
+  EXPECT_EQ(
+      problems_of(with(SwapTo::disk, SwapTo::nowhere, std::filesystem::temp_directory_path())), "");
+  EXPECT_EQ(problems_of(with(SwapTo::host, SwapTo::nowhere, "/no/such/directory")), "")
+      << "nothing goes there";
   Experiment far = with(SwapTo::disk, SwapTo::nowhere, "/no/such/directory");
   far.topology.hosts[0].address = "elsewhere";
-  EXPECT_THAT(problems_of(far), testing::Not(HasSubstr("no file can be made"))) << "who is there says so";
+  EXPECT_THAT(problems_of(far), testing::Not(HasSubstr("no file can be made")))
+      << "who is there says so";
 }
 
 // Nor may root: there permissions say that it can.
 TEST(Swap, to_where_nobody_can_make_a_file_is_refused) {
-  const std::string here = std::filesystem::temp_directory_path() / ("trainyard-no-directory-" + std::to_string(::getpid()));
+  const std::string here = std::filesystem::temp_directory_path() /
+                           ("trainyard-no-directory-" + std::to_string(::getpid()));
   std::ofstream(here) << "a file";
-  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, here)), HasSubstr("no file can be made in " + here + ": it is no directory"));
+  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, here)),
+              HasSubstr("no file can be made in " + here + ": it is no directory"));
   std::filesystem::remove(here);
   for (const char* directory : {"/proc", "/proc/self", "/sys"}) {
     if (!std::filesystem::is_directory(directory)) continue;
-    EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, directory)),
-                testing::AllOf(HasSubstr(std::string("training.swap.directory: no file can be made in ") + directory + ": "),
-                               HasSubstr("a directory that can be written to"), HasSubstr("name another one, or put aside to host")));
+    EXPECT_THAT(
+        problems_of(with(SwapTo::disk, SwapTo::nowhere, directory)),
+        testing::AllOf(HasSubstr(std::string("training.swap.directory: no file can be made in ") +
+                                 directory + ": "),
+                       HasSubstr("a directory that can be written to"),
+                       HasSubstr("name another one, or put aside to host")));
   }
 }
 
 TEST(Swap, leaves_nothing_of_the_file_that_it_tries) {
-  const auto here = std::filesystem::temp_directory_path() / ("trainyard-swap-" + std::to_string(::getpid()));
+  const auto here =
+      std::filesystem::temp_directory_path() / ("trainyard-swap-" + std::to_string(::getpid()));
   std::filesystem::create_directory(here);
   EXPECT_EQ(problems_of(with(SwapTo::disk, SwapTo::nowhere, here)), "");
   EXPECT_TRUE(std::filesystem::is_empty(here));
-  std::filesystem::permissions(here, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, here)), HasSubstr(::geteuid() == 0 ? "" : "Permission denied"));
+  std::filesystem::permissions(
+      here, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  EXPECT_THAT(problems_of(with(SwapTo::disk, SwapTo::nowhere, here)),
+              HasSubstr(::geteuid() == 0 ? "" : "Permission denied"));
   std::filesystem::remove(here);
 }
 

@@ -26,13 +26,15 @@ using ::testing::IsEmpty;
 Experiment normalised(int hosts = 1, int devices = 2) {
   Experiment e = small(hosts, devices);
   const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronised = true};
-  e.model.layers = {{LayerKind::linear, 6}, normal, {LayerKind::linear, 4}, normal, {LayerKind::linear, 0}};
+  e.model.layers = {
+      {LayerKind::linear, 6}, normal, {LayerKind::linear, 4}, normal, {LayerKind::linear, 0}};
   return e;
 }
 
 TEST(Synchronised, goes_with_every_strategy_that_all_reduces_gradients) {
   Experiment e = normalised(2, 2);
-  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::multi_worker_mirrored, StrategyKind::ddp}) {
+  for (const StrategyKind kind :
+       {StrategyKind::mirrored, StrategyKind::multi_worker_mirrored, StrategyKind::ddp}) {
     e.strategy.kind = kind;
     EXPECT_THAT(validate(e, "."), IsEmpty());
     EXPECT_TRUE(synchronises(resolve(e, ".").value())) << base::name_of(kind);
@@ -48,9 +50,11 @@ TEST(Synchronised, is_without_effect_on_one_rank) {
   }
 }
 
-void expect_synchronised_refused(const Experiment& e, const std::string& reason, const std::string& advice) {
+void expect_synchronised_refused(const Experiment& e, const std::string& reason,
+                                 const std::string& advice) {
   const auto problems = validate(e, ".");
-  EXPECT_THAT(problems, ElementsAre(Field(&Problem::where, "model.layers[1].synchronised"), Field(&Problem::where, "model.layers[3].synchronised")))
+  EXPECT_THAT(problems, ElementsAre(Field(&Problem::where, "model.layers[1].synchronised"),
+                                    Field(&Problem::where, "model.layers[3].synchronised")))
       << base::to_string(problems);
   for (const Problem& problem : problems) {
     EXPECT_THAT(problem.what, HasSubstr(reason));
@@ -78,16 +82,19 @@ TEST(Synchronised, trains_as_one_device_does) {
   Experiment e = normalised();
   EXPECT_EQ(unlike_one_device(e), std::nullopt);
   e.model.layers[1].synchronised = false;
-  EXPECT_THAT(unlike_one_device(e).value_or(""), HasSubstr("batch_norm normalises by the samples of each rank"));
+  EXPECT_THAT(unlike_one_device(e).value_or(""),
+              HasSubstr("batch_norm normalises by the samples of each rank"));
   e.model.layers[1].synchronised = true;
   e.training.accumulation_steps = 2;
-  EXPECT_THAT(unlike_one_device(e).value_or(""), AllOf(HasSubstr("the samples of each micro-step"), Not(HasSubstr("each rank"))));
+  EXPECT_THAT(unlike_one_device(e).value_or(""),
+              AllOf(HasSubstr("the samples of each micro-step"), Not(HasSubstr("each rank"))));
 }
 
 // Only of layers that normalise is it asked.
 TEST(Synchronised, means_nothing_to_other_layers) {
   Experiment e = normalised();
-  for (model::LayerSpec& layer : e.model.layers) layer.synchronised = layer.kind != LayerKind::batch_norm;
+  for (model::LayerSpec& layer : e.model.layers)
+    layer.synchronised = layer.kind != LayerKind::batch_norm;
   e.strategy.average = Average::weights;
   EXPECT_THAT(validate(e, "."), IsEmpty());
   e.strategy.average = Average::gradients;
@@ -97,7 +104,8 @@ TEST(Synchronised, means_nothing_to_other_layers) {
 TEST(Synchronised, sums_two_numbers_a_channel_each_way_and_one_count) {
   EXPECT_THAT(summed_elements(resolve(normalised(), ".").value()), ElementsAre(13, 12, 9, 8));
   Experiment e = normalised();
-  e.model.layers.erase(e.model.layers.begin());  // the first with parameters: no gradient is wanted before it
+  e.model.layers.erase(
+      e.model.layers.begin());  // the first with parameters: no gradient is wanted before it
   EXPECT_EQ(summed_elements(resolve(e, ".").value()).size(), 3u);
 }
 

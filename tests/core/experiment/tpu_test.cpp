@@ -45,14 +45,17 @@ void expect_problem(Change change, const std::string& where, const std::string& 
 }
 
 TEST(Tpu, takes_any_number_of_tpus) {
-  for (int devices = 1; devices <= 9; ++devices) EXPECT_EQ(base::to_string(validate(on_tpus(1, devices), ".")), "") << devices;
+  for (int devices = 1; devices <= 9; ++devices)
+    EXPECT_EQ(base::to_string(validate(on_tpus(1, devices), ".")), "") << devices;
   EXPECT_TRUE(validate(on_tpus(4, 4), ".").empty());
 }
 
 TEST(Tpu, asks_for_tpus_alone) {
-  expect_problem([](Experiment& e) { e.topology.hosts[0].devices[2].kind = topology::DeviceKind::cpu; }, "strategy.kind",
-                 "tpu trains on TPUs alone, and tpu2 (cpu) is none");
-  expect_problem([](Experiment& e) { e.topology = tests::drawn_storage(2); }, "strategy.kind", "cpu0 (cpu) and 2 others are none");
+  expect_problem(
+      [](Experiment& e) { e.topology.hosts[0].devices[2].kind = topology::DeviceKind::cpu; },
+      "strategy.kind", "tpu trains on TPUs alone, and tpu2 (cpu) is none");
+  expect_problem([](Experiment& e) { e.topology = tests::drawn_storage(2); }, "strategy.kind",
+                 "cpu0 (cpu) and 2 others are none");
   Experiment idle = on_tpus(1, 4);
   idle.topology.hosts[0].devices[0].kind = topology::DeviceKind::cpu;
   idle.topology.hosts[0].devices[0].role = topology::Role::idle;
@@ -60,16 +63,21 @@ TEST(Tpu, asks_for_tpus_alone) {
 }
 
 TEST(Tpu, sums_along_its_torus_alone) {
-  expect_problem([](Experiment& e) { e.strategy.algorithm = Algorithm::ring; }, "strategy.algorithm",
-                 "ring is not how TPUs sum their gradients: TPUs are wired to their neighbours in a torus");
-  expect_problem([](Experiment& e) { e.strategy.engine = Engine::gloo; }, "strategy.engine", "gloo sums in a way of its own");
+  expect_problem(
+      [](Experiment& e) { e.strategy.algorithm = Algorithm::ring; }, "strategy.algorithm",
+      "ring is not how TPUs sum their gradients: TPUs are wired to their neighbours in a torus");
+  expect_problem([](Experiment& e) { e.strategy.engine = Engine::gloo; }, "strategy.engine",
+                 "gloo sums in a way of its own");
 }
 
 TEST(Tpu, refuses_what_it_does_not_do) {
   using compute::compression::Scheme;
-  expect_problem([](Experiment& e) { e.training.multiplies = Multiplies::full; }, "training.multiplies", "a tpu rounds what it multiplies to bfloat16");
-  expect_problem([](Experiment& e) { e.training.precision = Precision::fp64; }, "training.precision", "fp64 is nothing that a tpu has");
-  expect_problem([](Experiment& e) { e.strategy.average = Average::weights; }, "strategy.average", "tpu does not average weights");
+  expect_problem([](Experiment& e) { e.training.multiplies = Multiplies::full; },
+                 "training.multiplies", "a tpu rounds what it multiplies to bfloat16");
+  expect_problem([](Experiment& e) { e.training.precision = Precision::fp64; },
+                 "training.precision", "fp64 is nothing that a tpu has");
+  expect_problem([](Experiment& e) { e.strategy.average = Average::weights; }, "strategy.average",
+                 "tpu does not average weights");
   for (const Algorithm algorithm : {Algorithm::torus, Algorithm::automatic}) {
     Experiment gathered = on_tpus(1, 4);
     gathered.strategy.algorithm = algorithm;
@@ -110,18 +118,23 @@ TEST(Tpu, takes_its_torus_where_a_document_names_no_algorithm) {
 }
 
 TEST(Tpu, is_emulated_and_said_to_be) {
-  EXPECT_EQ(emulation_said(on_tpus(1, 4).topology), "4 of 4 devices run on the CPU, whose speed says nothing about a TPU");
-  EXPECT_EQ(emulation_said(tests::drawn_storage(2)), "2 of 3 devices run on the CPU, whose speed says nothing about a GPU");
+  EXPECT_EQ(emulation_said(on_tpus(1, 4).topology),
+            "4 of 4 devices run on the CPU, whose speed says nothing about a TPU");
+  EXPECT_EQ(emulation_said(tests::drawn_storage(2)),
+            "2 of 3 devices run on the CPU, whose speed says nothing about a GPU");
   EXPECT_EQ(emulation_said(tests::drawn_hosts(1, 2)), std::nullopt);
   Experiment mixed = on_tpus(1, 4);
   mixed.topology.hosts[0].devices[0].kind = topology::DeviceKind::gpu;
   mixed.topology.hosts[0].devices[1].role = topology::Role::idle;
-  EXPECT_EQ(emulation_said(mixed.topology), "3 of 3 devices run on the CPU, whose speed says nothing about GPUs or TPUs");
+  EXPECT_EQ(emulation_said(mixed.topology),
+            "3 of 3 devices run on the CPU, whose speed says nothing about GPUs or TPUs");
 }
 
 TEST(Tpu, scales_along_its_torus_alone) {
   const Experiment whole = on_tpus(1, 8);
-  EXPECT_EQ(resolve(variant(whole, {.ranks = 4, .algorithm = Algorithm::torus}).value(), ".")->document.strategy.kind, StrategyKind::tpu);
+  EXPECT_EQ(resolve(variant(whole, {.ranks = 4, .algorithm = Algorithm::torus}).value(), ".")
+                ->document.strategy.kind,
+            StrategyKind::tpu);
   EXPECT_TRUE(variant(whole, {.ranks = 1, .algorithm = Algorithm::ring}));
   const auto star = variant(whole, {.ranks = 4, .algorithm = Algorithm::star});
   ASSERT_FALSE(star);
@@ -140,12 +153,15 @@ TEST(Tpu, a_device_that_cannot_be_read_is_not_judged_as_what_it_is_not) {
 
 // In the example every message of the all-reduce crosses one drawn link, and nothing else.
 TEST(Tpu, the_example_is_wired_as_it_sums) {
-  const Resolved r = resolve(load(in_tree("resources/experiments/eight_tpus_torus_digits.json")).value(), ".").value();
+  const Resolved r =
+      resolve(load(in_tree("resources/experiments/eight_tpus_torus_digits.json")).value(), ".")
+          .value();
   const topology::Network network(r.document.topology);
   const collective::Work work{1000, 4, r.ranks, r.hosts};
   std::set<std::pair<std::string, std::string>> crossed;
   for (const collective::Flow& flow : collective::flows(Algorithm::torus, 0, work)) {
-    const auto from = r.ranks[static_cast<std::size_t>(flow.from)], to = r.ranks[static_cast<std::size_t>(flow.to)];
+    const auto from = r.ranks[static_cast<std::size_t>(flow.from)],
+               to = r.ranks[static_cast<std::size_t>(flow.to)];
     const auto route = network.route(from, to).value();
     ASSERT_EQ(route.hops.size(), 1u) << flow.from << " to " << flow.to;
     crossed.insert(std::minmax(network.device(from).name, network.device(to).name));

@@ -28,7 +28,8 @@ Problems validated(const Experiment& experiment) { return validate(experiment, "
 
 // The change has exactly one effect: this problem.
 template <class Change>
-void expect_problem(Change change, const std::string& where, const std::string& what, int hosts = 2, int devices = 2) {
+void expect_problem(Change change, const std::string& where, const std::string& what, int hosts = 2,
+                    int devices = 2) {
   Experiment experiment = small(hosts, devices);
   change(experiment);
   const Problems problems = validated(experiment);
@@ -56,34 +57,48 @@ TEST(Validate, a_drawing_without_workers_has_nothing_to_run_on) {
           for (auto& device : host.devices) device.role = topology::Role::idle;
       },
       "topology.hosts", "no device has the role worker");
-  expect_problem([](Experiment& e) { e.topology = {}; }, "topology.hosts", "no device has the role worker");
+  expect_problem([](Experiment& e) { e.topology = {}; }, "topology.hosts",
+                 "no device has the role worker");
 }
 
 TEST(Validate, names_are_unique_over_the_drawing) {
-  expect_problem([](Experiment& e) { e.topology.hosts[1].devices[1].name = "host0.cpu0"; }, "topology.hosts[1].devices[1].name",
-                 "is taken by topology.hosts[0].devices[0]");
-  expect_problem([](Experiment& e) { e.topology.switches.push_back({"switch", 1, 1}); }, "topology.switches[1].name", "is taken by topology.switches[0]");
+  expect_problem([](Experiment& e) { e.topology.hosts[1].devices[1].name = "host0.cpu0"; },
+                 "topology.hosts[1].devices[1].name", "is taken by topology.hosts[0].devices[0]");
+  expect_problem(
+      [](Experiment& e) {
+        e.topology.switches.push_back({"switch", 1, 1});
+      },
+      "topology.switches[1].name", "is taken by topology.switches[0]");
 }
 
 TEST(Validate, an_empty_name_is_told_once) {
-  expect_problem([](Experiment& e) { e.topology.hosts[0].devices[0].name = ""; }, "topology.hosts[0].devices[0].name", "0 characters");
+  expect_problem([](Experiment& e) { e.topology.hosts[0].devices[0].name = ""; },
+                 "topology.hosts[0].devices[0].name", "0 characters");
 }
 
 TEST(Validate, links_need_two_ends) {
-  expect_problem([](Experiment& e) { e.topology.links[0].to = "gone"; }, "topology.links[0].to", "nothing is named \"gone\"");
-  expect_problem([](Experiment& e) { e.topology.links[0].to = "host0"; }, "topology.links[0]", "to itself");
-  expect_problem([](Experiment& e) { e.topology.links.push_back({"host0.cpu0", "host1.cpu0", 1e9, 0}); }, "topology.links[2]", "not on its host");
+  expect_problem([](Experiment& e) { e.topology.links[0].to = "gone"; }, "topology.links[0].to",
+                 "nothing is named \"gone\"");
+  expect_problem([](Experiment& e) { e.topology.links[0].to = "host0"; }, "topology.links[0]",
+                 "to itself");
+  expect_problem(
+      [](Experiment& e) {
+        e.topology.links.push_back({"host0.cpu0", "host1.cpu0", 1e9, 0});
+      },
+      "topology.links[2]", "not on its host");
 }
 
 TEST(Validate, cycles_and_parallel_links_are_legal) {
   Experiment experiment = small(3, 1);
-  for (const auto& [from, to] : {std::pair{"host0", "host1"}, {"host1", "host2"}, {"host2", "host0"}, {"host0", "host1"}})
+  for (const auto& [from, to] :
+       {std::pair{"host0", "host1"}, {"host1", "host2"}, {"host2", "host0"}, {"host0", "host1"}})
     experiment.topology.links.push_back({from, to, 1e9, 1e-6});
   EXPECT_THAT(validated(experiment), IsEmpty());
 }
 
 TEST(Validate, a_worker_without_a_route_is_told_at_its_host) {
-  expect_problem([](Experiment& e) { e.topology.links.pop_back(); }, "topology.hosts[2]", "no route from host0.cpu0 to host2.cpu0", 3, 2);
+  expect_problem([](Experiment& e) { e.topology.links.pop_back(); }, "topology.hosts[2]",
+                 "no route from host0.cpu0 to host2.cpu0", 3, 2);
 }
 
 TEST(Validate, an_idle_device_may_be_out_of_reach) {
@@ -95,18 +110,22 @@ TEST(Validate, an_idle_device_may_be_out_of_reach) {
 
 TEST(Validate, one_device_holds_one_worker) {
   const auto one_device = [](Experiment& e) { e.strategy.kind = StrategyKind::one_device; };
-  expect_problem(one_device, "strategy.kind", "one_device uses one device, but 4 devices have the role worker");
+  expect_problem(one_device, "strategy.kind",
+                 "one_device uses one device, but 4 devices have the role worker");
   Experiment fits = small(1, 1);
   one_device(fits);
   EXPECT_THAT(validated(fits), IsEmpty());
 }
 
 TEST(Validate, mirrored_holds_one_worker_or_many) {
-  for (const int devices : {1, 2, 16}) EXPECT_THAT(validated(small(1, devices)), IsEmpty()) << devices;
+  for (const int devices : {1, 2, 16})
+    EXPECT_THAT(validated(small(1, devices)), IsEmpty()) << devices;
 }
 
 TEST(Validate, multi_worker_mirrored_asks_for_workers_on_several_hosts) {
-  const auto multi_worker = [](Experiment& e) { e.strategy.kind = StrategyKind::multi_worker_mirrored; };
+  const auto multi_worker = [](Experiment& e) {
+    e.strategy.kind = StrategyKind::multi_worker_mirrored;
+  };
   Experiment one_host = small(1, 4), two_hosts = small(2, 2);
   multi_worker(one_host);
   multi_worker(two_hosts);
@@ -122,14 +141,16 @@ TEST(Validate, sharded_hierarchical_asks_for_equally_many_workers_on_every_host)
   e.topology.hosts[1].devices[0].role = topology::Role::idle;
   ASSERT_EQ(validated(e).size(), 1u);
   EXPECT_EQ(validated(e)[0].where, "strategy.algorithm");
-  EXPECT_THAT(validated(e)[0].what, HasSubstr("of the 3 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host1\""));
+  EXPECT_THAT(
+      validated(e)[0].what,
+      HasSubstr("of the 3 ranks that sum with rank 0, 2 are on \"host0\" and 1 on \"host1\""));
   e.strategy.algorithm = collective::Algorithm::automatic;
   EXPECT_THAT(validated(e), IsEmpty());
 }
 
 TEST(Validate, another_machine_is_not_available) {
-  expect_problem([](Experiment& e) { e.topology.hosts[1].address = "node7.example.org"; }, "topology.hosts[1].address",
-                 "this version starts ranks on this machine only");
+  expect_problem([](Experiment& e) { e.topology.hosts[1].address = "node7.example.org"; },
+                 "topology.hosts[1].address", "this version starts ranks on this machine only");
   Experiment experiment = small();
   experiment.topology.hosts[0].address = "node7.example.org";
   EXPECT_EQ(validated(experiment).front().code, ProblemCode::unavailable);
@@ -138,7 +159,8 @@ TEST(Validate, another_machine_is_not_available) {
 TEST(Validate, this_machine_goes_by_many_names) {
   char name[256] = {};
   ASSERT_EQ(::gethostname(name, sizeof name - 1), 0);
-  for (const std::string address : {"", "localhost", "127.0.0.1", "::1", static_cast<const char*>(name)}) {
+  for (const std::string address :
+       {"", "localhost", "127.0.0.1", "::1", static_cast<const char*>(name)}) {
     Experiment experiment = small();
     experiment.topology.hosts[0].address = address;
     EXPECT_THAT(validated(experiment), IsEmpty()) << address;
@@ -146,8 +168,11 @@ TEST(Validate, this_machine_goes_by_many_names) {
 }
 
 TEST(Validate, an_accelerator_needs_emulation) {
-  expect_problem([](Experiment& e) { e.topology.hosts[0].devices[1].kind = topology::DeviceKind::gpu, e.run.emulate = false; },
-                 "topology.hosts[0].devices[1].kind", "run.emulate is off");
+  expect_problem(
+      [](Experiment& e) {
+        e.topology.hosts[0].devices[1].kind = topology::DeviceKind::gpu, e.run.emulate = false;
+      },
+      "topology.hosts[0].devices[1].kind", "run.emulate is off");
   Experiment idle = small(2, 2);
   idle.run.emulate = false;
   idle.topology.hosts[0].devices[1].kind = topology::DeviceKind::tpu;
@@ -156,13 +181,15 @@ TEST(Validate, an_accelerator_needs_emulation) {
 }
 
 TEST(Validate, a_global_batch_is_at_least_the_ranks_and_at_most_the_samples) {
-  expect_problem([](Experiment& e) { e.data.train_samples = 3; }, "data.train_samples", "a global batch smaller than the ranks");
+  expect_problem([](Experiment& e) { e.data.train_samples = 3; }, "data.train_samples",
+                 "a global batch smaller than the ranks");
   expect_problem(
       [](Experiment& e) {
         e.data.train_samples = 100;
         e.training.batch_per_rank = 26;
       },
-      "training.batch_per_rank", "26 samples on each of 4 ranks are more than the 100 training samples");
+      "training.batch_per_rank",
+      "26 samples on each of 4 ranks are more than the 100 training samples");
   Experiment just_fits = small(2, 2);
   just_fits.data.train_samples = 100;
   just_fits.training.batch_per_rank = 25;
@@ -212,7 +239,8 @@ TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) 
   experiment.training.optimizer.momentum = 0;
   EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
   experiment.training.clip_norm = 1;
-  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("clipped by its own norm: this is not the training of one device"));
+  EXPECT_THAT(unlike_one_device(experiment).value_or(""),
+              HasSubstr("clipped by its own norm: this is not the training of one device"));
   experiment.training.clip_norm = 0;
   experiment.training.optimizer.momentum = 0.9;
   EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("momentum of its own"));
@@ -225,10 +253,12 @@ TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) 
 TEST(Validate, batch_normalisation_sees_a_micro_step_only) {
   Experiment experiment = small();
   experiment.topology = star(1, 1);
-  experiment.model.layers.insert(experiment.model.layers.begin() + 1, {model::LayerKind::batch_norm, 0});
+  experiment.model.layers.insert(experiment.model.layers.begin() + 1,
+                                 {model::LayerKind::batch_norm, 0});
   EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
   experiment.training.accumulation_steps = 2;
-  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("the samples of each micro-step"));
+  EXPECT_THAT(unlike_one_device(experiment).value_or(""),
+              HasSubstr("the samples of each micro-step"));
 }
 
 TEST(Validate, only_mirrored_averages_weights) {
@@ -243,13 +273,16 @@ TEST(Validate, only_mirrored_averages_weights) {
 }
 
 TEST(Validate, a_step_takes_no_more_samples_than_there_are) {
-  const auto with = [](std::int64_t micro_steps) { return [micro_steps](Experiment& e) { e.training.accumulation_steps = micro_steps; }; };
+  const auto with = [](std::int64_t micro_steps) {
+    return [micro_steps](Experiment& e) { e.training.accumulation_steps = micro_steps; };
+  };
   expect_problem(with(4096), "training.accumulation_steps", "4,096 micro-steps of ");
   expect_problem(with(0), "training.accumulation_steps", "out of range");
   expect_problem(with(4097), "training.accumulation_steps", "out of range");
 }
 
-// However many ranks its stages are on, a pipeline takes the samples of a step once; and a mesh once for each replica.
+// However many ranks its stages are on, a pipeline takes the samples of a step once; and a mesh
+// once for each replica.
 TEST(Validate, of_a_model_that_is_cut_up_replicas_take_the_samples) {
   const auto with = [](StrategyKind kind) {
     return [kind](Experiment& e) {
@@ -260,19 +293,26 @@ TEST(Validate, of_a_model_that_is_cut_up_replicas_take_the_samples) {
       e.training.accumulation_steps = 4096;
     };
   };
-  expect_problem(with(StrategyKind::pipeline), "training.accumulation_steps", " samples are more than the ");
-  expect_problem(with(StrategyKind::tensor_parallel), "training.accumulation_steps", " samples are more than the ");
-  expect_problem(with(StrategyKind::hybrid), "training.accumulation_steps", " samples on each of 2 replicas are more than the ");
-  expect_problem(with(StrategyKind::ddp), "training.accumulation_steps", " samples on each of 4 ranks are more than the ");
+  expect_problem(with(StrategyKind::pipeline), "training.accumulation_steps",
+                 " samples are more than the ");
+  expect_problem(with(StrategyKind::tensor_parallel), "training.accumulation_steps",
+                 " samples are more than the ");
+  expect_problem(with(StrategyKind::hybrid), "training.accumulation_steps",
+                 " samples on each of 2 replicas are more than the ");
+  expect_problem(with(StrategyKind::ddp), "training.accumulation_steps",
+                 " samples on each of 4 ranks are more than the ");
 }
 
 TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
   Experiment experiment = small(2, 2);
   EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
-  for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew, data::ShardingKind::size_skew}) {
+  for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew,
+                          data::ShardingKind::size_skew}) {
     experiment.data.sharding.kind = kind;
     experiment.topology = star(2, 2);
-    EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("not the training of one device")) << base::name_of(kind);
+    EXPECT_THAT(unlike_one_device(experiment).value_or(""),
+                HasSubstr("not the training of one device"))
+        << base::name_of(kind);
     experiment.topology = star(1, 1);
     EXPECT_EQ(unlike_one_device(experiment), std::nullopt) << "one rank owns all";
   }
@@ -281,7 +321,8 @@ TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
 TEST(Validate, compressed_gradients_are_outside_the_promise_of_one_device) {
   Experiment experiment = small(2, 2);
   experiment.strategy.compression.kind = compute::compression::Scheme::top_k;
-  EXPECT_THAT(unlike_one_device(experiment).value_or(""), HasSubstr("gradients are compressed (top_k)"));
+  EXPECT_THAT(unlike_one_device(experiment).value_or(""),
+              HasSubstr("gradients are compressed (top_k)"));
   experiment.topology = star(1, 1);
   EXPECT_EQ(unlike_one_device(experiment), std::nullopt);
 }
@@ -292,7 +333,8 @@ TEST(Validate, compression_is_of_fp32_gradients) {
         e.strategy.compression.kind = compute::compression::Scheme::fp16;
         e.training.precision = Precision::fp64;
       },
-      "strategy.compression.kind", "fp16 compresses fp32 gradients, and training.precision is fp64");
+      "strategy.compression.kind",
+      "fp16 compresses fp32 gradients, and training.precision is fp64");
 }
 
 TEST(Validate, what_is_gathered_needs_an_algorithm_that_gathers) {
@@ -304,7 +346,8 @@ TEST(Validate, what_is_gathered_needs_an_algorithm_that_gathers) {
           e.strategy.algorithm = collective::Algorithm::star;
         },
         "strategy.algorithm", "star adds up on the way");
-  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct, collective::Algorithm::automatic}) {
+  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct,
+                               collective::Algorithm::automatic}) {
     Experiment experiment = small(2, 2);
     experiment.strategy.compression.kind = Scheme::top_k;
     experiment.strategy.algorithm = algorithm;
@@ -318,18 +361,24 @@ TEST(Validate, what_is_gathered_needs_an_algorithm_that_gathers) {
 
 TEST(Validate, no_part_and_more_than_all_of_a_gradient_are_out_of_range) {
   for (const double fraction : {0.0, -0.1, 1.01, 100.0}) {
-    const auto written =
-        base::parse_json(R"({"version": 1, "strategy": {"compression": {"kind": "top_k", "fraction": )" + std::to_string(fraction) + "}}}", "");
+    const auto written = base::parse_json(
+        R"({"version": 1, "strategy": {"compression": {"kind": "top_k", "fraction": )" +
+            std::to_string(fraction) + "}}}",
+        "");
     const auto read = from_json(written.value());
     ASSERT_FALSE(read.has_value()) << fraction;
-    EXPECT_THAT(read.error(), ElementsAre(Field(&Problem::where, "strategy.compression.fraction"))) << fraction;
+    EXPECT_THAT(read.error(), ElementsAre(Field(&Problem::where, "strategy.compression.fraction")))
+        << fraction;
   }
 }
 
 TEST(Validate, the_model_must_fit_the_data) {
-  expect_problem([](Experiment& e) { e.model.layers.back().units = 7; }, "model.layers[2]", "has 7 units, but the data has 10 classes");
-  expect_problem([](Experiment& e) { e.model.layers[0].units = 0; }, "model.layers[0]", "needs units");
-  expect_problem([](Experiment& e) { e.model.layers.pop_back(); }, "model.layers[1]", "the last layer must be linear");
+  expect_problem([](Experiment& e) { e.model.layers.back().units = 7; }, "model.layers[2]",
+                 "has 7 units, but the data has 10 classes");
+  expect_problem([](Experiment& e) { e.model.layers[0].units = 0; }, "model.layers[0]",
+                 "needs units");
+  expect_problem([](Experiment& e) { e.model.layers.pop_back(); }, "model.layers[1]",
+                 "the last layer must be linear");
   expect_problem([](Experiment& e) { e.model.layers.clear(); }, "model.layers", "0 entries");
 }
 
@@ -349,9 +398,16 @@ TEST(Validate, a_missing_data_file_is_told_at_its_field) {
 }
 
 TEST(Validate, a_value_that_no_file_could_hold_is_told_too) {
-  expect_problem([](Experiment& e) { e.training.batch_per_rank = -5; }, "training.batch_per_rank", "out of range");
-  expect_problem([](Experiment& e) { e.training.batch_per_rank = std::numeric_limits<std::int64_t>::max(); }, "training.batch_per_rank", "out of range");
-  expect_problem([](Experiment& e) { e.training.optimizer.learning_rate = std::numeric_limits<double>::quiet_NaN(); }, "training.optimizer.learning_rate", "");
+  expect_problem([](Experiment& e) { e.training.batch_per_rank = -5; }, "training.batch_per_rank",
+                 "out of range");
+  expect_problem(
+      [](Experiment& e) { e.training.batch_per_rank = std::numeric_limits<std::int64_t>::max(); },
+      "training.batch_per_rank", "out of range");
+  expect_problem(
+      [](Experiment& e) {
+        e.training.optimizer.learning_rate = std::numeric_limits<double>::quiet_NaN();
+      },
+      "training.optimizer.learning_rate", "");
 }
 
 TEST(Validate, tells_the_problems_of_all_parts_at_once) {
@@ -362,29 +418,48 @@ TEST(Validate, tells_the_problems_of_all_parts_at_once) {
   experiment.training.epochs = 0;
   experiment.data.train_samples = 1;
   const auto at = [](const char* where) { return Field(&Problem::where, where); };
-  EXPECT_THAT(validated(experiment),
-              UnorderedElementsAre(at("topology.links[0].to"), at("strategy.kind"), at("model.layers[1]"), at("training.epochs"), at("data.train_samples")));
+  EXPECT_THAT(
+      validated(experiment),
+      UnorderedElementsAre(at("topology.links[0].to"), at("strategy.kind"), at("model.layers[1]"),
+                           at("training.epochs"), at("data.train_samples")));
 }
 
 TEST(Validate, what_does_not_go_together_is_told_at_its_field) {
   using compute::compression::Scheme;
-  expect_problem([](Experiment& e) { e.strategy.kind = StrategyKind::data_parallel, e.training.accumulation_steps = 2; }, "training.accumulation_steps",
-                 "data_parallel hands out its batch in one", 1);
-  expect_problem([](Experiment& e) { e.strategy.average = Average::weights, e.strategy.compression.kind = Scheme::fp16; }, "strategy.compression.kind",
-                 "weights are averaged, and only gradients are compressed", 1);
-  expect_problem([](Experiment& e) { e.strategy.average = Average::weights, e.training.non_finite = NonFinite::skip; }, "training.non_finite",
-                 "skip is judged by the sum of all ranks' gradients", 1);
-  expect_problem([](Experiment& e) { e.strategy.kind = StrategyKind::data_parallel, e.strategy.compression.kind = Scheme::fp16; }, "strategy.compression.kind",
-                 "data_parallel does not compress gradients", 1);
+  expect_problem(
+      [](Experiment& e) {
+        e.strategy.kind = StrategyKind::data_parallel, e.training.accumulation_steps = 2;
+      },
+      "training.accumulation_steps", "data_parallel hands out its batch in one", 1);
+  expect_problem(
+      [](Experiment& e) {
+        e.strategy.average = Average::weights, e.strategy.compression.kind = Scheme::fp16;
+      },
+      "strategy.compression.kind", "weights are averaged, and only gradients are compressed", 1);
+  expect_problem(
+      [](Experiment& e) {
+        e.strategy.average = Average::weights, e.training.non_finite = NonFinite::skip;
+      },
+      "training.non_finite", "skip is judged by the sum of all ranks' gradients", 1);
+  expect_problem(
+      [](Experiment& e) {
+        e.strategy.kind = StrategyKind::data_parallel, e.strategy.compression.kind = Scheme::fp16;
+      },
+      "strategy.compression.kind", "data_parallel does not compress gradients", 1);
 }
 
 TEST(Validate, what_an_engine_cannot_carry_is_told_at_its_field) {
   if (built_engines().size() < 2) GTEST_SKIP() << "no other engine in this build";
   const auto by_gloo = [](StrategyKind kind, compute::compression::Scheme scheme) {
-    return [=](Experiment& e) { e.strategy.kind = kind, e.strategy.compression.kind = scheme, e.strategy.engine = Engine::gloo; };
+    return [=](Experiment& e) {
+      e.strategy.kind = kind, e.strategy.compression.kind = scheme,
+      e.strategy.engine = Engine::gloo;
+    };
   };
-  expect_problem(by_gloo(StrategyKind::mirrored, compute::compression::Scheme::fp16), "strategy.compression.kind", "gloo carries gradients as they are", 1);
-  expect_problem(by_gloo(StrategyKind::data_parallel, compute::compression::Scheme::none), "strategy.engine",
+  expect_problem(by_gloo(StrategyKind::mirrored, compute::compression::Scheme::fp16),
+                 "strategy.compression.kind", "gloo carries gradients as they are", 1);
+  expect_problem(by_gloo(StrategyKind::data_parallel, compute::compression::Scheme::none),
+                 "strategy.engine",
                  "gloo only all-reduces here, and data_parallel sums on one rank", 1);
 }
 

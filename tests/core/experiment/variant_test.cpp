@@ -22,7 +22,10 @@ Experiment on_hosts(int hosts, int devices) {
   return e;
 }
 
-Variant of(std::int64_t ranks, Algorithm algorithm = Algorithm::ring, Scaling scaling = Scaling::weak) { return {ranks, algorithm, scaling, 20}; }
+Variant of(std::int64_t ranks, Algorithm algorithm = Algorithm::ring,
+           Scaling scaling = Scaling::weak) {
+  return {ranks, algorithm, scaling, 20};
+}
 
 TEST(Variant, trains_so_many_steps_at_full_speed_without_evaluations_on_the_way) {
   Experiment whole = on_hosts(1, 4);
@@ -47,7 +50,9 @@ TEST(Variant, of_weak_scaling_keeps_the_batch_of_each_rank_and_of_strong_scaling
   const Experiment whole = on_hosts(1, 4);  // 8 samples a rank
   for (const std::int64_t ranks : {1, 2, 4}) {
     EXPECT_EQ(resolve(variant(whole, of(ranks)).value(), ".")->global_batch, 8 * ranks);
-    EXPECT_EQ(resolve(variant(whole, of(ranks, Algorithm::ring, Scaling::strong)).value(), ".")->global_batch, 32);
+    EXPECT_EQ(resolve(variant(whole, of(ranks, Algorithm::ring, Scaling::strong)).value(), ".")
+                  ->global_batch,
+              32);
   }
 }
 
@@ -58,13 +63,15 @@ TEST(Variant, of_a_global_batch_that_cannot_be_shared_evenly_is_refused) {
   EXPECT_THAT(three.error().what, HasSubstr("32 samples cannot be shared evenly by 3 ranks"));
   Experiment in_micro_steps = on_hosts(1, 4);
   in_micro_steps.training.accumulation_steps = 3;
-  EXPECT_THAT(variant(in_micro_steps, of(3, Algorithm::ring, Scaling::strong)).error().what, HasSubstr("a micro-step of 32 samples cannot be shared"));
+  EXPECT_THAT(variant(in_micro_steps, of(3, Algorithm::ring, Scaling::strong)).error().what,
+              HasSubstr("a micro-step of 32 samples cannot be shared"));
 }
 
 TEST(Variant, of_more_ranks_than_are_drawn_is_refused_and_says_how_many_are) {
   const auto five = variant(on_hosts(1, 4), of(5));
   ASSERT_FALSE(five);
-  EXPECT_THAT(base::to_string(five.error()), HasSubstr("the drawing has 4 ranks (accepted: 1 to 4)"));
+  EXPECT_THAT(base::to_string(five.error()),
+              HasSubstr("the drawing has 4 ranks (accepted: 1 to 4)"));
   EXPECT_FALSE(variant(on_hosts(1, 4), of(0)));
 }
 
@@ -78,15 +85,20 @@ TEST(Variant, of_one_device_is_refused) {
 TEST(Variant, of_what_no_algorithm_of_ours_sums_is_refused) {
   Experiment whole = on_hosts(1, 2);
   whole.strategy.kind = StrategyKind::data_parallel;
-  EXPECT_THAT(base::to_string(variant(whole, of(2)).error()), HasSubstr("strategy.kind: data_parallel is bound to one rank of the drawing"));
+  EXPECT_THAT(base::to_string(variant(whole, of(2)).error()),
+              HasSubstr("strategy.kind: data_parallel is bound to one rank of the drawing"));
   whole.strategy.kind = StrategyKind::parameter_server;
   whole.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
-  EXPECT_THAT(base::to_string(variant(whole, of(1)).error()), HasSubstr("parameter_server updates on its servers, by what each worker pushes"));
+  EXPECT_THAT(base::to_string(variant(whole, of(1)).error()),
+              HasSubstr("parameter_server updates on its servers, by what each worker pushes"));
   whole.topology.hosts[0].devices[1].role = topology::Role::worker;
   whole.strategy.kind = StrategyKind::ddp;
   EXPECT_TRUE(variant(whole, of(2)));
   whole.strategy.engine = Engine::gloo;
-  EXPECT_THAT(base::to_string(variant(whole, of(2)).error()), HasSubstr("strategy.engine: gloo reports no bytes, and a sweep compares them (accepted: own)"));
+  EXPECT_THAT(
+      base::to_string(variant(whole, of(2)).error()),
+      HasSubstr(
+          "strategy.engine: gloo reports no bytes, and a sweep compares them (accepted: own)"));
 }
 
 TEST(Variant, by_an_algorithm_that_asks_for_even_hosts_is_refused_where_they_are_not) {
@@ -95,7 +107,8 @@ TEST(Variant, by_an_algorithm_that_asks_for_even_hosts_is_refused_where_they_are
   EXPECT_TRUE(variant(whole, of(2, Algorithm::sharded_hierarchical))) << "both on one host";
   const auto three = variant(whole, of(3, Algorithm::sharded_hierarchical));
   ASSERT_FALSE(three);
-  EXPECT_THAT(three.error().what, HasSubstr("sharded_hierarchical asks for equally many ranks on every host"));
+  EXPECT_THAT(three.error().what,
+              HasSubstr("sharded_hierarchical asks for equally many ranks on every host"));
 }
 
 TEST(Variant, by_an_algorithm_that_a_compression_does_not_go_with_is_refused) {
@@ -103,7 +116,8 @@ TEST(Variant, by_an_algorithm_that_a_compression_does_not_go_with_is_refused) {
   whole.strategy.compression.kind = compute::compression::Scheme::top_k;
   EXPECT_TRUE(variant(whole, of(4, Algorithm::ring)));
   EXPECT_TRUE(variant(whole, of(1, Algorithm::binary_tree))) << "one rank sends nothing";
-  EXPECT_THAT(base::to_string(variant(whole, of(4, Algorithm::binary_tree)).error()), HasSubstr("what top_k sends is gathered"));
+  EXPECT_THAT(base::to_string(variant(whole, of(4, Algorithm::binary_tree)).error()),
+              HasSubstr("what top_k sends is gathered"));
 }
 
 TEST(Variant, of_several_hosts_on_the_first_alone_is_mirrored) {
@@ -119,7 +133,8 @@ TEST(Variant, is_named_for_what_it_is) {
   EXPECT_EQ(variant(whole, of(4, Algorithm::binary_tree))->name, "digits, binary_tree on 4 ranks");
   EXPECT_EQ(variant(whole, of(1))->name, "digits, 1 rank");
   whole.name = std::string(200, 'x');
-  EXPECT_TRUE(resolve(variant(whole, of(4)).value(), ".")) << "a name stays as long as a document takes";
+  EXPECT_TRUE(resolve(variant(whole, of(4)).value(), "."))
+      << "a name stays as long as a document takes";
 }
 
 // Totals of ORACLES: 2 (n - 1) S of all but the naive one, which sends n (n - 1) S.
@@ -132,8 +147,11 @@ TEST(SentBytes, of_every_algorithm_are_those_of_its_formula) {
       const Resolved resolved = resolve(*one, ".").value();
       const auto sent = sent_bytes(resolved).value();
       ASSERT_EQ(std::ssize(sent), ranks);
-      const std::int64_t gradient = 4 * resolved.model.elements, times = algorithm == Algorithm::all_to_all ? ranks : 2;
-      EXPECT_EQ(std::accumulate(sent.begin(), sent.end(), std::int64_t{0}), 20 * times * (ranks - 1) * gradient) << name << " " << ranks;
+      const std::int64_t gradient = 4 * resolved.model.elements,
+                         times = algorithm == Algorithm::all_to_all ? ranks : 2;
+      EXPECT_EQ(std::accumulate(sent.begin(), sent.end(), std::int64_t{0}),
+                20 * times * (ranks - 1) * gradient)
+          << name << " " << ranks;
     }
 }
 
@@ -142,7 +160,8 @@ TEST(SentBytes, of_ddp_hold_the_one_broadcast_of_the_parameters) {
   whole.strategy.kind = StrategyKind::ddp;
   const Resolved resolved = resolve(variant(whole, of(4)).value(), ".").value();
   const auto sent = sent_bytes(resolved).value();
-  EXPECT_EQ(std::accumulate(sent.begin(), sent.end(), std::int64_t{0}), (20 * 2 + 1) * 3 * 4 * resolved.model.elements);
+  EXPECT_EQ(std::accumulate(sent.begin(), sent.end(), std::int64_t{0}),
+            (20 * 2 + 1) * 3 * 4 * resolved.model.elements);
 }
 
 }  // namespace

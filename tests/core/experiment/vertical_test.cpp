@@ -30,7 +30,8 @@ Experiment vertical(int hosts = 1, int devices = 2) {
 
 TEST(Vertical, goes_with_every_strategy_that_all_reduces_gradients) {
   Experiment e = vertical(2, 2);
-  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::multi_worker_mirrored, StrategyKind::ddp}) {
+  for (const StrategyKind kind :
+       {StrategyKind::mirrored, StrategyKind::multi_worker_mirrored, StrategyKind::ddp}) {
     e.strategy.kind = kind;
     EXPECT_THAT(validate(e, "."), IsEmpty());
     EXPECT_TRUE(shares_columns(resolve(e, ".").value())) << base::name_of(kind);
@@ -53,9 +54,11 @@ TEST(Vertical, keeps_the_promise_that_n_ranks_equal_one_device) {
   EXPECT_FALSE(data::owns_samples(vertical().data.sharding));
 }
 
-void expect_columns_refused(const Experiment& e, const std::string& reason, const std::string& advice) {
+void expect_columns_refused(const Experiment& e, const std::string& reason,
+                            const std::string& advice) {
   const auto problems = validate(e, ".");
-  ASSERT_THAT(problems, ElementsAre(Field(&Problem::where, "data.sharding.kind"))) << base::to_string(problems);
+  ASSERT_THAT(problems, ElementsAre(Field(&Problem::where, "data.sharding.kind")))
+      << base::to_string(problems);
   EXPECT_THAT(problems[0].what, HasSubstr(reason));
   EXPECT_THAT(problems[0].accepted, HasSubstr("iid"));
   EXPECT_THAT(problems[0].advice, HasSubstr(advice));
@@ -66,11 +69,13 @@ TEST(Vertical, is_refused_where_ranks_exchange_no_rows) {
   e.strategy.kind = StrategyKind::data_parallel;
   expect_columns_refused(e, "rank 0 alone reads samples", "Take mirrored");
   e.strategy.kind = StrategyKind::central_storage;
-  e.topology.hosts[0].devices[1].kind = e.topology.hosts[0].devices[2].kind = topology::DeviceKind::gpu;
+  e.topology.hosts[0].devices[1].kind = e.topology.hosts[0].devices[2].kind =
+      topology::DeviceKind::gpu;
   expect_columns_refused(e, "central_storage only sums gradients", "Take mirrored");
   e.strategy.kind = StrategyKind::tpu;
   e.strategy.algorithm = collective::Algorithm::automatic;
-  for (topology::Device& device : e.topology.hosts[0].devices) device.kind = topology::DeviceKind::tpu;
+  for (topology::Device& device : e.topology.hosts[0].devices)
+    device.kind = topology::DeviceKind::tpu;
   expect_columns_refused(e, "a tpu sums along the rows and columns of its torus", "Take mirrored");
 }
 
@@ -91,14 +96,19 @@ TEST(Vertical, is_refused_by_an_engine_that_only_all_reduces) {
 }
 
 TEST(Vertical, is_refused_where_the_first_layer_is_no_sum_over_columns) {
-  const model::LayerSpec conv{.kind = LayerKind::conv2d, .channels = 2}, normal{.kind = LayerKind::batch_norm}, flatten{.kind = LayerKind::flatten};
-  for (const auto& [layer, name] : {std::pair{conv, "conv2d"},
-                                    {normal, "batch_norm"},
-                                    {model::LayerSpec{.kind = LayerKind::dropout}, "dropout"},
-                                    {model::LayerSpec{.kind = LayerKind::max_pool, .kernel = 2}, "max_pool"}}) {
+  const model::LayerSpec conv{.kind = LayerKind::conv2d, .channels = 2},
+      normal{.kind = LayerKind::batch_norm}, flatten{.kind = LayerKind::flatten};
+  for (const auto& [layer, name] :
+       {std::pair{conv, "conv2d"},
+        {normal, "batch_norm"},
+        {model::LayerSpec{.kind = LayerKind::dropout}, "dropout"},
+        {model::LayerSpec{.kind = LayerKind::max_pool, .kernel = 2}, "max_pool"}}) {
     Experiment e = vertical();
     e.model.layers = {layer, {LayerKind::linear, 0}};
-    expect_columns_refused(e, std::string("model.layers[0], is ") + name + ", and only a linear layer is a sum over feature columns", "linear");
+    expect_columns_refused(e,
+                           std::string("model.layers[0], is ") + name +
+                               ", and only a linear layer is a sum over feature columns",
+                           "linear");
   }
   Experiment e = vertical();
   e.model.layers = {flatten, {LayerKind::linear, 0}};
@@ -110,7 +120,8 @@ TEST(Vertical, is_refused_where_the_first_layer_is_no_sum_over_columns) {
 TEST(Vertical, is_refused_where_a_rank_would_have_no_column) {
   Experiment e = vertical(1, 3);
   e.data.kind = data::DataKind::spirals;
-  expect_columns_refused(e, "3 ranks cannot share 2 feature columns: some would have none", "fewer workers");
+  expect_columns_refused(e, "3 ranks cannot share 2 feature columns: some would have none",
+                         "fewer workers");
   e.topology = star(1, 2);
   EXPECT_THAT(validate(e, "."), IsEmpty());
 }
@@ -121,13 +132,16 @@ TEST(Vertical, shares_columns_out_in_parts_that_differ_by_at_most_one) {
   e.data.features = 7;
   const Resolved r = resolve(e, ".").value();
   EXPECT_THAT(columns_by_rank(r), ElementsAre(std::pair(0, 3), std::pair(3, 2), std::pair(5, 2)));
-  EXPECT_THAT(columns_in_words(r), ElementsAre("3 of 7 feature columns, 0 to 2, of every sample", "2 of 7 feature columns, 3 to 4, of every sample",
+  EXPECT_THAT(columns_in_words(r), ElementsAre("3 of 7 feature columns, 0 to 2, of every sample",
+                                               "2 of 7 feature columns, 3 to 4, of every sample",
                                                "2 of 7 feature columns, 5 to 6, of every sample"));
   EXPECT_THAT(r.shards, IsEmpty()) << "every rank has a part of every sample";
-  EXPECT_EQ(columns_by_rank(resolved_from_json(to_json(r)).value()), columns_by_rank(r)) << "as ranks are told";
+  EXPECT_EQ(columns_by_rank(resolved_from_json(to_json(r)).value()), columns_by_rank(r))
+      << "as ranks are told";
 }
 
-// 100 samples in steps of 3 x 8 in two micro-steps of 4: four such steps, and one of 4 samples: 2, 1 and 1.
+// 100 samples in steps of 3 x 8 in two micro-steps of 4: four such steps, and one of 4 samples: 2,
+// 1 and 1.
 TEST(Vertical, exchanges_the_rows_of_all_ranks_in_every_micro_step) {
   Experiment e = vertical(1, 3);
   e.data.train_samples = 100;
@@ -139,7 +153,9 @@ TEST(Vertical, exchanges_the_rows_of_all_ranks_in_every_micro_step) {
   EXPECT_EQ(rows_of_micro_steps(r, 0), (std::vector<std::int64_t>{12, 12}));
   EXPECT_EQ(rows_of_micro_steps(r, 4), (std::vector<std::int64_t>{4}));
   EXPECT_EQ(rows_of_evaluation(r), (std::vector<std::int64_t>{12, 2}));
-  EXPECT_THAT(exchanges(r), ElementsAre(Exchange{12, 8, true}, Exchange{12, 8, true}, Exchange{4, 2, true}, Exchange{12, 2, false}, Exchange{2, 2, false}));
+  EXPECT_THAT(exchanges(r),
+              ElementsAre(Exchange{12, 8, true}, Exchange{12, 8, true}, Exchange{4, 2, true},
+                          Exchange{12, 2, false}, Exchange{2, 2, false}));
 }
 
 }  // namespace

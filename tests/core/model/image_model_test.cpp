@@ -19,26 +19,55 @@ using ::testing::IsEmpty;
 constexpr auto kFlatten = LayerKind::flatten;
 const Shape kDigit{28, 28, 1};
 
-LayerSpec conv(std::int64_t channels, std::int64_t kernel, std::int64_t padding = 0, std::int64_t stride = 0) {
-  return {.kind = LayerKind::conv2d, .channels = channels, .kernel = kernel, .stride = stride, .padding = padding};
+LayerSpec conv(std::int64_t channels, std::int64_t kernel, std::int64_t padding = 0,
+               std::int64_t stride = 0) {
+  return {.kind = LayerKind::conv2d,
+          .channels = channels,
+          .kernel = kernel,
+          .stride = stride,
+          .padding = padding};
 }
-LayerSpec pool(std::int64_t kernel, LayerKind kind = LayerKind::max_pool) { return {.kind = kind, .kernel = kernel}; }
+LayerSpec pool(std::int64_t kernel, LayerKind kind = LayerKind::max_pool) {
+  return {.kind = kind, .kernel = kernel};
+}
 LayerSpec back(std::int64_t layers) { return {.kind = LayerKind::add, .back = layers}; }
 LayerSpec norm() { return {.kind = LayerKind::batch_norm}; }
-LayerSpec dropout(double probability) { return {.kind = LayerKind::dropout, .probability = probability}; }
+LayerSpec dropout(double probability) {
+  return {.kind = LayerKind::dropout, .probability = probability};
+}
 
 // The one of the examples.
-const ModelSpec kCnn{{conv(32, 3), {kRelu}, pool(2), conv(64, 3), {kRelu}, pool(2), {kFlatten}, {kLinear, 128}, {kRelu}, {kLinear}}};
+const ModelSpec kCnn{{conv(32, 3),
+                      {kRelu},
+                      pool(2),
+                      conv(64, 3),
+                      {kRelu},
+                      pool(2),
+                      {kFlatten},
+                      {kLinear, 128},
+                      {kRelu},
+                      {kLinear}}};
 // conv 0, relu 1, conv 2, norm 3, relu 4, conv 5, norm 6, add the relu 1, relu 8.
-const ModelSpec kResidual{
-    {conv(8, 3, 1), {kRelu}, conv(8, 3, 1), norm(), {kRelu}, conv(8, 3, 1), norm(), back(6), {kRelu}, pool(4, LayerKind::average_pool), {kFlatten}, {kLinear}}};
+const ModelSpec kResidual{{conv(8, 3, 1),
+                           {kRelu},
+                           conv(8, 3, 1),
+                           norm(),
+                           {kRelu},
+                           conv(8, 3, 1),
+                           norm(),
+                           back(6),
+                           {kRelu},
+                           pool(4, LayerKind::average_pool),
+                           {kFlatten},
+                           {kLinear}}};
 
 TEST(ImageModel, shapes_follow_from_the_image) {
   const Model model = build(kCnn, kDigit, 10).value();
   std::vector<std::string> names;
   for (const Segment& segment : model.segments) names.push_back(segment.name);
-  EXPECT_THAT(
-      names, ElementsAre("0 conv2d 1-32 3x3 relu", "2 max_pool 2x2", "3 conv2d 32-64 3x3 relu", "5 max_pool 2x2", "7 linear 1600-128 relu", "9 linear 128-10"));
+  EXPECT_THAT(names,
+              ElementsAre("0 conv2d 1-32 3x3 relu", "2 max_pool 2x2", "3 conv2d 32-64 3x3 relu",
+                          "5 max_pool 2x2", "7 linear 1600-128 relu", "9 linear 128-10"));
   EXPECT_EQ(model.segments[0].output_shape, (Shape{26, 26, 32}));
   EXPECT_EQ(model.segments[3].output_shape, (Shape{5, 5, 64}));
   EXPECT_EQ(model.segments[4].input_shape, (Shape{1600}));
@@ -47,7 +76,8 @@ TEST(ImageModel, shapes_follow_from_the_image) {
 
 TEST(ImageModel, only_layers_with_weights_have_parameters) {
   const Model model = build(kCnn, kDigit, 10).value();
-  EXPECT_EQ(model.elements, (32 * 9 + 32) + (64 * 32 * 9 + 64) + (1600 * 128 + 128) + (128 * 10 + 10));
+  EXPECT_EQ(model.elements,
+            (32 * 9 + 32) + (64 * 32 * 9 + 64) + (1600 * 128 + 128) + (128 * 10 + 10));
   EXPECT_EQ(model.parameters[2].name, "3.weight");
   EXPECT_EQ(model.parameters[2].shape, (Shape{64, 32, 3, 3}));
   EXPECT_EQ(model.segments[1].elements, 0);
@@ -61,7 +91,8 @@ TEST(ImageModel, a_multiply_and_an_add_for_each_weight_and_place) {
 }
 
 TEST(ImageModel, a_stride_of_0_is_a_pixel_for_a_convolution_and_the_kernel_for_a_pool) {
-  const Model model = build({{conv(4, 3), pool(3), conv(2, 3, 0, 2), {kLinear}}}, kDigit, 10).value();
+  const Model model =
+      build({{conv(4, 3), pool(3), conv(2, 3, 0, 2), {kLinear}}}, kDigit, 10).value();
   EXPECT_EQ(model.segments[0].output_shape, (Shape{26, 26, 4}));
   EXPECT_EQ(model.segments[1].output_shape, (Shape{8, 8, 4}));
   EXPECT_EQ(model.segments[2].output_shape, (Shape{3, 3, 2}));
@@ -71,7 +102,8 @@ TEST(ImageModel, running_statistics_have_a_place_beside_the_parameters) {
   const Model model = build(kResidual, kDigit, 10).value();
   std::vector<std::string> names;
   for (const Parameter& entry : model.state) names.push_back(entry.name);
-  EXPECT_THAT(names, ElementsAre("3.running_mean", "3.running_var", "6.running_mean", "6.running_var"));
+  EXPECT_THAT(names,
+              ElementsAre("3.running_mean", "3.running_var", "6.running_mean", "6.running_var"));
   EXPECT_EQ(model.state_elements, 32);
   EXPECT_EQ(model.state[3].offset, 24);
 }
@@ -84,12 +116,17 @@ TEST(ImageModel, a_residual_sum_finds_its_segment) {
   EXPECT_EQ(sum.activation, Activation::relu);
 }
 
-// The sum, later in the list, comes first: it writes the gradient of the block's input, the block's first layer adds to it.
+// The sum, later in the list, comes first: it writes the gradient of the block's input, the block's
+// first layer adds to it.
 TEST(ImageModel, of_those_that_take_a_value_the_last_one_writes_its_gradient) {
   const Model model = build(kResidual, kDigit, 10).value();
-  for (std::size_t s = 0; s < model.segments.size(); ++s) EXPECT_EQ(model.segments[s].accumulates, s == 1) << s;
+  for (std::size_t s = 0; s < model.segments.size(); ++s)
+    EXPECT_EQ(model.segments[s].accumulates, s == 1) << s;
   EXPECT_FALSE(model.segments[5].addend_accumulates);
-  const Model twice = build({{{kLinear, 4}, {kRelu}, {kLinear, 4}, back(2), {kLinear, 4}, back(4), {kLinear}}}, 4, 3).value();
+  const Model twice =
+      build({{{kLinear, 4}, {kRelu}, {kLinear, 4}, back(2), {kLinear, 4}, back(4), {kLinear}}}, 4,
+            3)
+          .value();
   EXPECT_TRUE(twice.segments[2].addend_accumulates);
 }
 
@@ -104,33 +141,68 @@ TEST_P(BadImageModel, is_told_at_its_field) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, BadImageModel,
-    ::testing::Values(
-        Bad{"image_too_small", {conv(4, 7), {kLinear}}, "model.layers[0].kernel", "a window of 7 x 7 does not fit the image of 8 x 6 x 3"},
-        Bad{"pooled_too_far", {pool(4), pool(2), {kLinear}}, "model.layers[1].kernel", "the image of 2 x 1 x 3"},
-        Bad{"flat_features", {{kFlatten}, conv(4, 3), {kLinear}}, "model.layers[1]", "takes images, but 144 features come in"},
-        Bad{"after_linear", {{kLinear, 9}, pool(2), {kLinear}}, "model.layers[1]", "takes images, but 9 features"},
-        Bad{"wide_padding", {{.kind = LayerKind::max_pool, .kernel = 3, .padding = 2}, {kLinear}}, "model.layers[0].padding", "more than half the kernel"},
-        Bad{"unequal_sum", {conv(4, 3, 1), norm(), conv(8, 3, 1), back(2), {kLinear}}, "model.layers[3].back", "adds 8 x 6 x 4 to the 8 x 6 x 8"},
-        Bad{"before_the_first", {conv(4, 3), back(2), {kLinear}}, "model.layers[1].back", "before the first layer"},
-        Bad{"before_its_activation",
-            {conv(4, 3, 1), {kRelu}, conv(4, 3, 1), back(3), {kLinear}},
-            "model.layers[3].back",
-            "whose activation is computed in place"},
-        Bad{"to_itself", {{kLinear, 4}, {kFlatten}, back(2), {kLinear}}, "model.layers[2].back", "to itself"},
-        Bad{"the_input", {{kFlatten}, {kLinear, 144}, back(2), {kLinear}}, "model.layers[2].back", "the model's input"},
-        Bad{"activation_of_a_pool", {conv(4, 3), pool(2), {kRelu}, {kLinear}}, "model.layers[2]", "must follow a linear layer, a convolution"}),
+    ::testing::Values(Bad{"image_too_small",
+                          {conv(4, 7), {kLinear}},
+                          "model.layers[0].kernel",
+                          "a window of 7 x 7 does not fit the image of 8 x 6 x 3"},
+                      Bad{"pooled_too_far",
+                          {pool(4), pool(2), {kLinear}},
+                          "model.layers[1].kernel",
+                          "the image of 2 x 1 x 3"},
+                      Bad{"flat_features",
+                          {{kFlatten}, conv(4, 3), {kLinear}},
+                          "model.layers[1]",
+                          "takes images, but 144 features come in"},
+                      Bad{"after_linear",
+                          {{kLinear, 9}, pool(2), {kLinear}},
+                          "model.layers[1]",
+                          "takes images, but 9 features"},
+                      Bad{"wide_padding",
+                          {{.kind = LayerKind::max_pool, .kernel = 3, .padding = 2}, {kLinear}},
+                          "model.layers[0].padding",
+                          "more than half the kernel"},
+                      Bad{"unequal_sum",
+                          {conv(4, 3, 1), norm(), conv(8, 3, 1), back(2), {kLinear}},
+                          "model.layers[3].back",
+                          "adds 8 x 6 x 4 to the 8 x 6 x 8"},
+                      Bad{"before_the_first",
+                          {conv(4, 3), back(2), {kLinear}},
+                          "model.layers[1].back",
+                          "before the first layer"},
+                      Bad{"before_its_activation",
+                          {conv(4, 3, 1), {kRelu}, conv(4, 3, 1), back(3), {kLinear}},
+                          "model.layers[3].back",
+                          "whose activation is computed in place"},
+                      Bad{"to_itself",
+                          {{kLinear, 4}, {kFlatten}, back(2), {kLinear}},
+                          "model.layers[2].back",
+                          "to itself"},
+                      Bad{"the_input",
+                          {{kFlatten}, {kLinear, 144}, back(2), {kLinear}},
+                          "model.layers[2].back",
+                          "the model's input"},
+                      Bad{"activation_of_a_pool",
+                          {conv(4, 3), pool(2), {kRelu}, {kLinear}},
+                          "model.layers[2]",
+                          "must follow a linear layer, a convolution"}),
     [](const auto& row) { return std::string(row.param.name); });
 
-TEST(ImageModel, without_data_nothing_is_said_of_sizes) { EXPECT_THAT(validate({{pool(4), pool(2), {kLinear}}}, {}, 0, "model"), IsEmpty()); }
+TEST(ImageModel, without_data_nothing_is_said_of_sizes) {
+  EXPECT_THAT(validate({{pool(4), pool(2), {kLinear}}}, {}, 0, "model"), IsEmpty());
+}
 
 TEST(ImageModel, a_convolution_starts_within_the_root_of_what_its_window_sees_and_a_norm_at_one) {
   const Model model = build({{conv(16, 3), norm(), conv(16, 3), {kLinear}}}, kDigit, 10).value();
-  std::vector<double> values(static_cast<std::size_t>(model.elements)), state(static_cast<std::size_t>(model.state_elements), -1);
-  initialise(model, 1, {compute::DType::fp64, {model.elements}, reinterpret_cast<std::byte*>(values.data())},
-             {compute::DType::fp64, {model.state_elements}, reinterpret_cast<std::byte*>(state.data())});
+  std::vector<double> values(static_cast<std::size_t>(model.elements)),
+      state(static_cast<std::size_t>(model.state_elements), -1);
+  initialise(
+      model, 1,
+      {compute::DType::fp64, {model.elements}, reinterpret_cast<std::byte*>(values.data())},
+      {compute::DType::fp64, {model.state_elements}, reinterpret_cast<std::byte*>(state.data())});
   const auto largest = [&](const Segment& s) {
     double most = 0;
-    for (std::int64_t i = s.first; i < s.first + s.elements; ++i) most = std::max(most, std::abs(values[static_cast<std::size_t>(i)]));
+    for (std::int64_t i = s.first; i < s.first + s.elements; ++i)
+      most = std::max(most, std::abs(values[static_cast<std::size_t>(i)]));
     return most;
   };
   EXPECT_LE(largest(model.segments[0]), 1.0 / 3);
@@ -148,12 +220,16 @@ TEST(ImageModel, a_convolution_starts_within_the_root_of_what_its_window_sees_an
 TEST(ImageModel, evaluation_drops_nothing_and_uses_running_statistics) {
   const Model model = build({{conv(4, 3), norm(), dropout(0.5), {kLinear}}}, kDigit, 10).value();
   float memory[1] = {};
-  const compute::Tensor rows{compute::DType::fp32, {2, 26 * 26 * 4}, reinterpret_cast<std::byte*>(memory)};  // never touched
+  const compute::Tensor rows{compute::DType::fp32,
+                             {2, 26 * 26 * 4},
+                             reinterpret_cast<std::byte*>(memory)};  // never touched
   SegmentTensors tensors;
   tensors.input = tensors.output = tensors.parameters = tensors.state = rows;
-  EXPECT_TRUE(std::holds_alternative<compute::BatchNormEvaluate>(evaluate(model.segments[1], tensors)[0]));
+  EXPECT_TRUE(
+      std::holds_alternative<compute::BatchNormEvaluate>(evaluate(model.segments[1], tensors)[0]));
   EXPECT_TRUE(std::holds_alternative<compute::Copy>(evaluate(model.segments[2], tensors)[0]));
-  EXPECT_TRUE(std::holds_alternative<compute::BatchNormForward>(forward(model.segments[1], tensors)[1]));
+  EXPECT_TRUE(
+      std::holds_alternative<compute::BatchNormForward>(forward(model.segments[1], tensors)[1]));
   EXPECT_TRUE(std::holds_alternative<compute::Dropout>(forward(model.segments[2], tensors)[0]));
 }
 

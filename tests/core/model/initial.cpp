@@ -6,9 +6,12 @@ namespace trainyard::model {
 std::vector<double> initial(const Model& model) {
   std::vector<double> values(static_cast<std::size_t>(model.elements + model.state_elements));
   const auto tensor = [&](std::int64_t first, std::int64_t count) {
-    return compute::Tensor{base::DType::fp64, {count}, reinterpret_cast<std::byte*>(values.data() + first)};
+    return compute::Tensor{
+        base::DType::fp64, {count}, reinterpret_cast<std::byte*>(values.data() + first)};
   };
-  initialise(model, 7, tensor(0, model.elements), model.state_elements > 0 ? tensor(model.elements, model.state_elements) : compute::Tensor{});
+  initialise(
+      model, 7, tensor(0, model.elements),
+      model.state_elements > 0 ? tensor(model.elements, model.state_elements) : compute::Tensor{});
   return values;
 }
 

@@ -24,11 +24,16 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 ModelSpec layers(std::vector<LayerSpec> list) { return {std::move(list)}; }
-const ModelSpec kSmall = layers({{LayerKind::linear, 3}, {LayerKind::relu, 0}, {LayerKind::linear, 5}, {LayerKind::tanh, 0}, {LayerKind::linear, 0}});
+const ModelSpec kSmall = layers({{LayerKind::linear, 3},
+                                 {LayerKind::relu, 0},
+                                 {LayerKind::linear, 5},
+                                 {LayerKind::tanh, 0},
+                                 {LayerKind::linear, 0}});
 
 template <class T>
 Tensor tensor(std::vector<T>& values, Shape shape) {
-  return {sizeof(T) == 8 ? DType::fp64 : DType::fp32, shape, reinterpret_cast<std::byte*>(values.data())};
+  return {sizeof(T) == 8 ? DType::fp64 : DType::fp32, shape,
+          reinterpret_cast<std::byte*>(values.data())};
 }
 
 template <class T>
@@ -67,7 +72,9 @@ TEST(Build, units_of_the_last_layer_follow_the_classes) {
   EXPECT_EQ(build(layers({{LayerKind::linear, 7}}), 4, 7)->segments.back().outputs, 7);
 }
 
-TEST(Build, fails_with_the_first_problem) { EXPECT_EQ(build(layers({}), 4, 2).error().where, "model.layers"); }
+TEST(Build, fails_with_the_first_problem) {
+  EXPECT_EQ(build(layers({}), 4, 2).error().where, "model.layers");
+}
 
 TEST(Build, counts_a_multiply_and_an_add_for_each_weight) {
   const Segment segment = build(layers({{LayerKind::linear, 10}}), 784, 10)->segments[0];
@@ -76,7 +83,9 @@ TEST(Build, counts_a_multiply_and_an_add_for_each_weight) {
 }
 
 // 5 columns, of which 3 are numbers of rows; the table is one tensor, row by row, and has no bias.
-const ModelSpec kBag = layers({{.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 10, .width = 4}, {LayerKind::linear, 0}});
+const ModelSpec kBag =
+    layers({{.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 10, .width = 4},
+            {LayerKind::linear, 0}});
 
 TEST(Build, a_bag_is_a_table_beside_the_columns_that_it_hands_on) {
   const Model model = build(kBag, 5, 2).value();
@@ -102,18 +111,23 @@ TEST(Build, a_bag_is_a_table_beside_the_columns_that_it_hands_on) {
 
 // Of no more columns than samples have, and of rows of columns alone.
 TEST(Validate, tells_a_bag_that_the_samples_do_not_fit) {
-  const base::Problems narrow = validate(kBag, {2}, 2, "model"), images = validate(kBag, {5, 5, 1}, 2, "model");
-  EXPECT_THAT(narrow, ElementsAre(Field(&Problem::where, "model.layers[0].slots"))) << base::to_string(narrow);
-  EXPECT_THAT(images, ElementsAre(Field(&Problem::what, HasSubstr("images of 5 x 5 x 1")))) << base::to_string(images);
+  const base::Problems narrow = validate(kBag, {2}, 2, "model"),
+                       images = validate(kBag, {5, 5, 1}, 2, "model");
+  EXPECT_THAT(narrow, ElementsAre(Field(&Problem::where, "model.layers[0].slots")))
+      << base::to_string(narrow);
+  EXPECT_THAT(images, ElementsAre(Field(&Problem::what, HasSubstr("images of 5 x 5 x 1"))))
+      << base::to_string(images);
   EXPECT_THAT(validate(kBag, {3}, 2, "model"), IsEmpty());
 }
 
-// Deep: rows of 4, a hidden layer and logits. Wide: a second table, of a row of logits for each index.
-const ModelSpec kWideAndDeep = layers({{.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 10, .width = 4},
-                                       {LayerKind::linear, 6},
-                                       {LayerKind::relu, 0},
-                                       {LayerKind::linear, 0},
-                                       {.kind = LayerKind::wide, .slot_count = 3, .rows = 12}});
+// Deep: rows of 4, a hidden layer and logits. Wide: a second table, of a row of logits for each
+// index.
+const ModelSpec kWideAndDeep =
+    layers({{.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 10, .width = 4},
+            {LayerKind::linear, 6},
+            {LayerKind::relu, 0},
+            {LayerKind::linear, 0},
+            {.kind = LayerKind::wide, .slot_count = 3, .rows = 12}});
 
 TEST(Build, a_wide_layer_is_a_table_as_wide_as_there_are_classes_beside_the_logits) {
   const Model model = build(kWideAndDeep, 5, 2).value();
@@ -146,17 +160,23 @@ TEST(ModelSpec, the_output_layer_is_the_last_or_what_wide_adds_to) {
 TEST(Validate, tells_a_wide_layer_that_the_samples_do_not_fit) {
   ModelSpec spec = kWideAndDeep;
   EXPECT_THAT(validate(spec, {3}, 2, "model"), IsEmpty());
-  spec.layers.back().slot_count = 6;  // more than the five columns, of which the logits it adds to are none
-  EXPECT_THAT(validate(spec, {5}, 2, "model"), ElementsAre(Field(&Problem::where, "model.layers[4].slots")));
-  EXPECT_THAT(validate(layers({{LayerKind::flatten}, {LayerKind::linear, 0}, {.kind = LayerKind::wide}}), {5, 5, 1}, 2, "model"),
-              ElementsAre(Field(&Problem::what, HasSubstr("wide takes rows of columns, but images of 5 x 5 x 1"))));
+  spec.layers.back().slot_count =
+      6;  // more than the five columns, of which the logits it adds to are none
+  EXPECT_THAT(validate(spec, {5}, 2, "model"),
+              ElementsAre(Field(&Problem::where, "model.layers[4].slots")));
+  EXPECT_THAT(
+      validate(layers({{LayerKind::flatten}, {LayerKind::linear, 0}, {.kind = LayerKind::wide}}),
+               {5, 5, 1}, 2, "model"),
+      ElementsAre(
+          Field(&Problem::what, HasSubstr("wide takes rows of columns, but images of 5 x 5 x 1"))));
 }
 
 TEST(Validate, asks_for_as_many_logits_as_classes_before_a_wide_layer) {
   ModelSpec spec = kWideAndDeep;
   spec.layers[3].units = 2;
   EXPECT_THAT(validate(spec, {5}, 2, "model"), IsEmpty());
-  EXPECT_THAT(validate(spec, {5}, 3, "model"), ElementsAre(Field(&Problem::where, "model.layers[3]")));
+  EXPECT_THAT(validate(spec, {5}, 3, "model"),
+              ElementsAre(Field(&Problem::where, "model.layers[3]")));
 }
 
 class BadModel : public ::testing::TestWithParam<Bad> {};
@@ -170,33 +190,63 @@ TEST_P(BadModel, is_told_at_its_layer) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, BadModel,
-    ::testing::Values(Bad{"empty", {}, "model.layers", "no layers"},
-                      Bad{"starts_with_activation", {{kRelu, 0}, {kLinear, 0}}, "model.layers[0]", "must follow a linear layer"},
-                      Bad{"two_activations", {{kLinear, 4}, {kRelu, 0}, {kRelu, 0}, {kLinear, 0}}, "model.layers[2]", "must follow a linear layer"},
-                      Bad{"ends_with_activation", {{kLinear, 10}, {kRelu, 0}}, "model.layers[1]", "the last layer must be linear"},
-                      Bad{"no_units", {{kLinear, 0}, {kRelu, 0}, {kLinear, 0}}, "model.layers[0]", "needs units"},
-                      Bad{"bag_after_another_layer",
-                          {{kLinear, 9}, {LayerKind::embedding_bag}, {kLinear, 0}},
-                          "model.layers[1]",
-                          "takes numbers of rows, which only samples have"},
-                      Bad{"activation_of_a_bag", {{LayerKind::embedding_bag}, {kRelu}, {kLinear, 0}}, "model.layers[1]", "must follow a linear layer"},
-                      Bad{"wide_alone", {{LayerKind::wide}}, "model.layers[0]", "no layer has made any"},
-                      Bad{"wide_before_another_layer", {{kLinear, 9}, {LayerKind::wide}, {kLinear, 0}}, "model.layers[1]", "which come last"},
-                      Bad{"wide_twice", {{kLinear, 0}, {LayerKind::wide}, {LayerKind::wide}}, "model.layers[1]", "which come last"},
-                      Bad{"wide_after_an_activation", {{kLinear, 10}, {kRelu, 0}, {LayerKind::wide}}, "model.layers[1]", "that wide adds to must be linear"},
-                      Bad{"wrong_classes", {{kLinear, 9}}, "model.layers[0]", "9 units, but the data has 10 classes"}),
+    ::testing::Values(
+        Bad{"empty", {}, "model.layers", "no layers"},
+        Bad{"starts_with_activation",
+            {{kRelu, 0}, {kLinear, 0}},
+            "model.layers[0]",
+            "must follow a linear layer"},
+        Bad{"two_activations",
+            {{kLinear, 4}, {kRelu, 0}, {kRelu, 0}, {kLinear, 0}},
+            "model.layers[2]",
+            "must follow a linear layer"},
+        Bad{"ends_with_activation",
+            {{kLinear, 10}, {kRelu, 0}},
+            "model.layers[1]",
+            "the last layer must be linear"},
+        Bad{"no_units", {{kLinear, 0}, {kRelu, 0}, {kLinear, 0}}, "model.layers[0]", "needs units"},
+        Bad{"bag_after_another_layer",
+            {{kLinear, 9}, {LayerKind::embedding_bag}, {kLinear, 0}},
+            "model.layers[1]",
+            "takes numbers of rows, which only samples have"},
+        Bad{"activation_of_a_bag",
+            {{LayerKind::embedding_bag}, {kRelu}, {kLinear, 0}},
+            "model.layers[1]",
+            "must follow a linear layer"},
+        Bad{"wide_alone", {{LayerKind::wide}}, "model.layers[0]", "no layer has made any"},
+        Bad{"wide_before_another_layer",
+            {{kLinear, 9}, {LayerKind::wide}, {kLinear, 0}},
+            "model.layers[1]",
+            "which come last"},
+        Bad{"wide_twice",
+            {{kLinear, 0}, {LayerKind::wide}, {LayerKind::wide}},
+            "model.layers[1]",
+            "which come last"},
+        Bad{"wide_after_an_activation",
+            {{kLinear, 10}, {kRelu, 0}, {LayerKind::wide}},
+            "model.layers[1]",
+            "that wide adds to must be linear"},
+        Bad{"wrong_classes",
+            {{kLinear, 9}},
+            "model.layers[0]",
+            "9 units, but the data has 10 classes"}),
     [](const auto& row) { return std::string(row.param.name); });
 
-TEST(Validate, without_data_the_units_of_the_last_layer_are_free) { EXPECT_THAT(validate(layers({{kLinear, 9}}), {}, 0, "model"), IsEmpty()); }
+TEST(Validate, without_data_the_units_of_the_last_layer_are_free) {
+  EXPECT_THAT(validate(layers({{kLinear, 9}}), {}, 0, "model"), IsEmpty());
+}
 
 // Sizes are multiplied: beyond 64 bits they would be anything, and less than there is room for.
 TEST(Validate, tells_a_layer_that_makes_too_much_to_be_counted) {
   const std::int64_t many = 1 << 28;
-  const auto linear = validate(layers({{kLinear, many}, {kRelu, 0}, {kLinear, many}, {kRelu, 0}, {kLinear, 0}}), {4}, 10, "model");
+  const auto linear =
+      validate(layers({{kLinear, many}, {kRelu, 0}, {kLinear, many}, {kRelu, 0}, {kLinear, 0}}),
+               {4}, 10, "model");
   ASSERT_EQ(linear.size(), 1u) << base::to_string(linear);
   EXPECT_EQ(linear[0].where, "model.layers[2]");
   EXPECT_THAT(linear[0].what, HasSubstr("too large"));
-  std::vector<LayerSpec> padded(33, {.kind = LayerKind::conv2d, .channels = 1, .kernel = 1, .padding = 255});
+  std::vector<LayerSpec> padded(
+      33, {.kind = LayerKind::conv2d, .channels = 1, .kernel = 1, .padding = 255});
   padded[32].padding = 18;
   padded.push_back({.kind = LayerKind::conv2d, .channels = 1 << 16, .kernel = 1});
   padded.push_back({LayerKind::flatten});
@@ -206,10 +256,16 @@ TEST(Validate, tells_a_layer_that_makes_too_much_to_be_counted) {
   const auto conv = validate(layers(padded), {28, 28, 1}, 10, "model");
   ASSERT_EQ(conv.size(), 1u) << base::to_string(conv);
   EXPECT_EQ(conv[0].where, "model.layers[35]");
-  EXPECT_THAT(validate(layers({{kLinear, 1 << 20}, {kRelu, 0}, {kLinear, 1 << 20}, {kRelu, 0}, {kLinear, 0}}), {784}, 10, "model"), IsEmpty());
+  EXPECT_THAT(
+      validate(
+          layers({{kLinear, 1 << 20}, {kRelu, 0}, {kLinear, 1 << 20}, {kRelu, 0}, {kLinear, 0}}),
+          {784}, 10, "model"),
+      IsEmpty());
 }
 
-TEST(Validate, tells_all_problems) { EXPECT_EQ(validate(layers({{kRelu, 0}, {kLinear, 0}, {kLinear, 3}}), {}, 10, "model").size(), 3u); }
+TEST(Validate, tells_all_problems) {
+  EXPECT_EQ(validate(layers({{kRelu, 0}, {kLinear, 0}, {kLinear, 3}}), {}, 10, "model").size(), 3u);
+}
 
 RC_GTEST_PROP(Initialise, equal_seeds_give_equal_weights_in_both_precisions, ()) {
   const Model model = build(kSmall, *rc::gen::inRange(1, 50), *rc::gen::inRange(2, 20)).value();
@@ -242,15 +298,21 @@ TEST(Initialise, weights_are_uniform_in_one_over_the_root_of_the_inputs) {
   EXPECT_LT(*most, 0.1);
   EXPECT_LT(*least, -0.0999);
   EXPECT_GT(*most, 0.0999);
-  const double count = static_cast<double>(values.size()), mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-  const double variance = std::inner_product(values.begin(), values.end(), values.begin(), 0.0) / count - mean * mean;
+  const double count = static_cast<double>(values.size()),
+               mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  const double variance =
+      std::inner_product(values.begin(), values.end(), values.begin(), 0.0) / count - mean * mean;
   EXPECT_NEAR(mean, 0, 1e-3);
   EXPECT_NEAR(variance, 0.01 / 3, 5e-5);
 }
 
 // Of the numbers that are added up, here 4: +-1/2.
 TEST(Initialise, rows_of_a_table_are_uniform_in_one_over_the_root_of_the_slots) {
-  const Model model = build(layers({{.kind = LayerKind::embedding_bag, .slot_count = 4, .rows = 1000, .width = 8}, {kLinear, 0}}), 6, 2).value();
+  const Model model =
+      build(layers({{.kind = LayerKind::embedding_bag, .slot_count = 4, .rows = 1000, .width = 8},
+                    {kLinear, 0}}),
+            6, 2)
+          .value();
   const auto values = initial<double>(model, 3);
   const auto [least, most] = std::minmax_element(values.begin(), values.begin() + 8000);
   EXPECT_GE(*least, -0.5);
@@ -273,7 +335,8 @@ TEST(Initialise, a_wide_table_begins_at_zero) {
 TEST(Initialise, tensors_do_not_repeat_each_other) {
   const Model model = build(layers({{kLinear, 64}, {kRelu, 0}, {kLinear, 64}}), 64, 64).value();
   const auto values = initial<double>(model, 1);
-  EXPECT_FALSE(std::equal(values.begin(), values.begin() + 64, values.begin() + model.parameters[2].offset));
+  EXPECT_FALSE(
+      std::equal(values.begin(), values.begin() + 64, values.begin() + model.parameters[2].offset));
 }
 
 // Two samples through the middle segment of the small model.
@@ -281,15 +344,21 @@ class Ops : public ::testing::Test {
  protected:
   Model model = build(kSmall, 4, 2).value();
   Segment& segment = model.segments[1];
-  std::vector<float> parameters = std::vector<float>(static_cast<std::size_t>(model.elements)), gradients = parameters;
-  std::vector<float> input = std::vector<float>(6), output = std::vector<float>(10), input_gradient = input, output_gradient = output;
+  std::vector<float> parameters = std::vector<float>(static_cast<std::size_t>(model.elements)),
+                     gradients = parameters;
+  std::vector<float> input = std::vector<float>(6), output = std::vector<float>(10),
+                     input_gradient = input, output_gradient = output;
   std::vector<double> norm = std::vector<double>(1);
   SegmentTensors tensors{tensor(input, {2, 3}),
                          tensor(output, {2, 5}),
                          tensor(input_gradient, {2, 3}),
                          tensor(output_gradient, {2, 5}),
-                         compute::Tensor{tensor(parameters, {model.elements}).dtype, {20}, reinterpret_cast<std::byte*>(parameters.data() + 15)},
-                         compute::Tensor{tensor(gradients, {model.elements}).dtype, {20}, reinterpret_cast<std::byte*>(gradients.data() + 15)},
+                         compute::Tensor{tensor(parameters, {model.elements}).dtype,
+                                         {20},
+                                         reinterpret_cast<std::byte*>(parameters.data() + 15)},
+                         compute::Tensor{tensor(gradients, {model.elements}).dtype,
+                                         {20},
+                                         reinterpret_cast<std::byte*>(gradients.data() + 15)},
                          tensor(norm, {1})};
 
   template <class T>
@@ -297,7 +366,9 @@ class Ops : public ::testing::Test {
     EXPECT_TRUE(std::holds_alternative<T>(op));
     return std::get<T>(op);
   }
-  static bool same(const Tensor& a, const Tensor& b) { return a.dtype == b.dtype && a.shape == b.shape && a.data == b.data; }
+  static bool same(const Tensor& a, const Tensor& b) {
+    return a.dtype == b.dtype && a.shape == b.shape && a.data == b.data;
+  }
   void expect_part(const Tensor& part, std::vector<float>& flat, std::int64_t offset, Shape shape) {
     EXPECT_EQ(part.as<float>(), flat.data() + offset);
     EXPECT_EQ(part.shape, shape);
@@ -354,12 +425,19 @@ TEST_F(Ops, backward_weight_writes_the_segments_own_gradients_and_norm) {
 // Two samples of 5 columns.
 TEST(Bag, looks_rows_up_and_gives_them_their_gradients) {
   const Model model = build(kBag, 5, 2).value();
-  std::vector<float> parameters(static_cast<std::size_t>(model.elements)), gradients(40), input(10), output(12), output_gradient(12);
+  std::vector<float> parameters(static_cast<std::size_t>(model.elements)), gradients(40), input(10),
+      output(12), output_gradient(12);
   std::vector<double> norm(1);
-  SegmentTensors tensors{tensor(input, {2, 5}),   tensor(output, {2, 6}), {}, tensor(output_gradient, {2, 6}), tensor(parameters, {model.elements}),
-                         tensor(gradients, {40}), tensor(norm, {1})};
+  SegmentTensors tensors{tensor(input, {2, 5}),
+                         tensor(output, {2, 6}),
+                         {},
+                         tensor(output_gradient, {2, 6}),
+                         tensor(parameters, {model.elements}),
+                         tensor(gradients, {40}),
+                         tensor(norm, {1})};
   tensors.samples = tensors.input;
-  for (const auto& ops : {forward(model.segments[0], tensors), evaluate(model.segments[0], tensors)}) {
+  for (const auto& ops :
+       {forward(model.segments[0], tensors), evaluate(model.segments[0], tensors)}) {
     ASSERT_EQ(ops.size(), 1u);
     const auto& op = std::get<compute::EmbeddingBagForward>(ops[0]);
     EXPECT_EQ(op.table.as<float>(), parameters.data());
@@ -379,15 +457,19 @@ TEST(Bag, looks_rows_up_and_gives_them_their_gradients) {
 TEST(Wide, adds_rows_that_the_samples_name_to_the_logits_and_hands_their_gradient_on) {
   const Model model = build(kWideAndDeep, 5, 2).value();
   const Segment& wide = model.segments[3];
-  std::vector<float> parameters(static_cast<std::size_t>(model.elements)), gradients(24), samples(10), input(4), output(4), input_gradient(4), gradient(4);
+  std::vector<float> parameters(static_cast<std::size_t>(model.elements)), gradients(24),
+      samples(10), input(4), output(4), input_gradient(4), gradient(4);
   std::vector<double> norm(1);
-  SegmentTensors tensors{tensor(input, {2, 2}),
-                         tensor(output, {2, 2}),
-                         tensor(input_gradient, {2, 2}),
-                         tensor(gradient, {2, 2}),
-                         compute::Tensor{tensor(parameters, {24}).dtype, {24}, reinterpret_cast<std::byte*>(parameters.data() + wide.first)},
-                         tensor(gradients, {24}),
-                         tensor(norm, {1})};
+  SegmentTensors tensors{
+      tensor(input, {2, 2}),
+      tensor(output, {2, 2}),
+      tensor(input_gradient, {2, 2}),
+      tensor(gradient, {2, 2}),
+      compute::Tensor{tensor(parameters, {24}).dtype,
+                      {24},
+                      reinterpret_cast<std::byte*>(parameters.data() + wide.first)},
+      tensor(gradients, {24}),
+      tensor(norm, {1})};
   tensors.samples = tensor(samples, {2, 5});
   for (const auto& ops : {forward(wide, tensors), evaluate(wide, tensors)}) {
     ASSERT_EQ(ops.size(), 1u);

@@ -44,9 +44,11 @@ std::vector<std::string> names(const std::vector<Parameter>& parameters) {
 // 0 conv relu, 2 conv, 3 batch_norm, 4 add tanh, 6 max_pool, 7 dropout, 9 linear.
 TEST(Part, has_the_parameters_of_its_own_segments_side_by_side) {
   const Model whole = images();
-  const Model first = part_of(whole, {0, 1, 1, 0, 0, 0, 1}, 0), second = part_of(whole, {0, 1, 1, 0, 0, 0, 1}, 1);
+  const Model first = part_of(whole, {0, 1, 1, 0, 0, 0, 1}, 0),
+              second = part_of(whole, {0, 1, 1, 0, 0, 0, 1}, 1);
   EXPECT_THAT(names(first.parameters), ElementsAre("0.weight", "0.bias"));
-  EXPECT_THAT(names(second.parameters), ElementsAre("2.weight", "2.bias", "3.weight", "3.bias", "9.weight", "9.bias"));
+  EXPECT_THAT(names(second.parameters),
+              ElementsAre("2.weight", "2.bias", "3.weight", "3.bias", "9.weight", "9.bias"));
   EXPECT_EQ(first.elements + second.elements, whole.elements);
   EXPECT_EQ(first.state_elements, 0);
   EXPECT_THAT(names(second.state), ElementsAre("3.running_mean", "3.running_var"));
@@ -64,9 +66,12 @@ TEST(Part, begins_with_what_the_whole_begins_with) {
     const Model part = part_of(whole, owners, rank);
     const std::vector<double> of_part = initial(part);
     for (const Parameter& own : part.parameters) {
-      const auto same = std::find_if(whole.parameters.begin(), whole.parameters.end(), [&](const Parameter& p) { return p.name == own.name; });
+      const auto same = std::find_if(whole.parameters.begin(), whole.parameters.end(),
+                                     [&](const Parameter& p) { return p.name == own.name; });
       for (std::int64_t i = 0; i < own.shape.elements(); ++i)
-        EXPECT_EQ(of_part[static_cast<std::size_t>(own.offset + i)], of_whole[static_cast<std::size_t>(same->offset + i)]) << own.name;
+        EXPECT_EQ(of_part[static_cast<std::size_t>(own.offset + i)],
+                  of_whole[static_cast<std::size_t>(same->offset + i)])
+            << own.name;
     }
   }
 }

@@ -23,7 +23,8 @@ TEST(TransformerModel, its_layers_are_segments) {
   std::vector<std::string> names;
   for (const Segment& segment : model.segments) names.push_back(segment.name);
   EXPECT_THAT(names,
-              testing::ElementsAre("0 linear 4-6", "1 layer_norm 6", "2 linear 6-9", "3 gelu", "4 linear 9-6", "5 add 0", "6 rms_norm 6", "7 linear 6-3"));
+              testing::ElementsAre("0 linear 4-6", "1 layer_norm 6", "2 linear 6-9", "3 gelu",
+                                   "4 linear 9-6", "5 add 0", "6 rms_norm 6", "7 linear 6-3"));
 }
 
 TEST(TransformerModel, a_root_mean_square_learns_no_shift) {
@@ -37,8 +38,13 @@ TEST(TransformerModel, a_root_mean_square_learns_no_shift) {
 TEST(TransformerModel, a_normalisation_begins_by_changing_nothing_more) {
   const Model model = build(kBlock, {4}, 3).value();
   std::vector<double> values(static_cast<std::size_t>(model.elements), -1);
-  initialise(model, 1, {compute::DType::fp64, {model.elements}, reinterpret_cast<std::byte*>(values.data())}, {});
-  const auto at = [&](int segment, int element) { return values[static_cast<std::size_t>(model.segments[static_cast<std::size_t>(segment)].first + element)]; };
+  initialise(model, 1,
+             {compute::DType::fp64, {model.elements}, reinterpret_cast<std::byte*>(values.data())},
+             {});
+  const auto at = [&](int segment, int element) {
+    return values[static_cast<std::size_t>(model.segments[static_cast<std::size_t>(segment)].first +
+                                           element)];
+  };
   for (int c = 0; c < 6; ++c) {
     EXPECT_EQ(at(1, c), 1);
     EXPECT_EQ(at(1, 6 + c), 0);
@@ -47,18 +53,21 @@ TEST(TransformerModel, a_normalisation_begins_by_changing_nothing_more) {
 }
 
 TEST(TransformerModel, of_images_each_pixel_is_a_row) {
-  const ModelSpec spec{{{LayerKind::layer_norm, 0}, {LayerKind::flatten, 0}, {LayerKind::linear, 0}}};
+  const ModelSpec spec{
+      {{LayerKind::layer_norm, 0}, {LayerKind::flatten, 0}, {LayerKind::linear, 0}}};
   EXPECT_EQ(build(spec, {5, 5, 3}, 2).value().segments[0].elements, 6);
 }
 
 TEST(TransformerModel, relu_does_not_follow_gelu) {
-  const ModelSpec spec{{{LayerKind::linear, 6}, {LayerKind::gelu, 0}, {LayerKind::relu, 0}, {LayerKind::linear, 0}}};
+  const ModelSpec spec{
+      {{LayerKind::linear, 6}, {LayerKind::gelu, 0}, {LayerKind::relu, 0}, {LayerKind::linear, 0}}};
   const auto problems = validate(spec, {4}, 3, "model");
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].where, "model.layers[2]");
 }
 
-// An embedding of 6 numbers, two blocks, a normalised row and the logits, on 5 characters of a vocabulary of 7.
+// An embedding of 6 numbers, two blocks, a normalised row and the logits, on 5 characters of a
+// vocabulary of 7.
 const ModelSpec kGpt{{{.kind = LayerKind::embedding, .rows = 0, .width = 6},
                       {.kind = LayerKind::transformer, .heads = 3, .blocks = 2},
                       {LayerKind::layer_norm, 0},
@@ -68,9 +77,12 @@ TEST(TransformerModel, a_block_is_ten_segments_and_can_be_cut_between_any) {
   const Model model = build(kGpt, {5}, 7).value();
   std::vector<std::string> names;
   for (const Segment& segment : model.segments) names.push_back(segment.name);
-  const std::vector<std::string> first(names.begin(), names.begin() + 12), rest(names.end() - 3, names.end());
-  EXPECT_THAT(first, testing::ElementsAre("0 embedding 7-6", "1.0 layer_norm 6", "1.1 linear 6-18", "1.2 attention 3", "1.3 linear 6-6", "1.4 add",
-                                          "1.5 layer_norm 6", "1.6 linear 6-24", "1.7 gelu", "1.8 linear 24-6", "1.9 add", "1.10 layer_norm 6"));
+  const std::vector<std::string> first(names.begin(), names.begin() + 12),
+      rest(names.end() - 3, names.end());
+  EXPECT_THAT(first, testing::ElementsAre("0 embedding 7-6", "1.0 layer_norm 6", "1.1 linear 6-18",
+                                          "1.2 attention 3", "1.3 linear 6-6", "1.4 add",
+                                          "1.5 layer_norm 6", "1.6 linear 6-24", "1.7 gelu",
+                                          "1.8 linear 24-6", "1.9 add", "1.10 layer_norm 6"));
   EXPECT_THAT(rest, testing::ElementsAre("1.19 add", "2 layer_norm 6", "3 linear 6-7"));
   EXPECT_EQ(model.segments[5].addend, 0);
   EXPECT_EQ(model.segments[10].addend, 5);
@@ -78,11 +90,13 @@ TEST(TransformerModel, a_block_is_ten_segments_and_can_be_cut_between_any) {
   EXPECT_EQ(model.labels(), 5);
 }
 
-// As GPT-2 is counted: of a block 12 d^2 + 13 d, of the embeddings (vocabulary + places) d, of the last normalisation 2 d; and the logits' layer here.
+// As GPT-2 is counted: of a block 12 d^2 + 13 d, of the embeddings (vocabulary + places) d, of the
+// last normalisation 2 d; and the logits' layer here.
 TEST(TransformerModel, has_as_many_parameters_as_the_formula_says) {
   const std::int64_t d = 6, vocabulary = 7, places = 5;
   const std::int64_t block = 12 * d * d + 13 * d;
-  EXPECT_EQ(build(kGpt, {places}, vocabulary).value().elements, (vocabulary + places) * d + 2 * block + 2 * d + vocabulary * (d + 1));
+  EXPECT_EQ(build(kGpt, {places}, vocabulary).value().elements,
+            (vocabulary + places) * d + 2 * block + 2 * d + vocabulary * (d + 1));
 }
 
 TEST(TransformerModel, rows_of_a_sequence_pass_linear_layers_one_by_one) {
@@ -120,7 +134,9 @@ TEST(TransformerModel, a_tie_that_does_not_fit_is_refused) {
   EXPECT_EQ(problem_of(tied), "");
   ModelSpec rows = tied;
   rows.layers[0].rows = 9;
-  EXPECT_THAT(problem_of(rows), testing::AllOf(testing::HasSubstr("model.layers[3].tied"), testing::HasSubstr("9 rows, and there are 7 classes")));
+  EXPECT_THAT(problem_of(rows),
+              testing::AllOf(testing::HasSubstr("model.layers[3].tied"),
+                             testing::HasSubstr("9 rows, and there are 7 classes")));
   ModelSpec wider = tied;
   wider.layers.insert(wider.layers.begin() + 3, {LayerKind::linear, 8});
   EXPECT_THAT(problem_of(wider), testing::HasSubstr("rows of 6 numbers, but 5 x 8 come in"));

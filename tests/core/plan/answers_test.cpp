@@ -8,10 +8,14 @@
 namespace trainyard::plan {
 namespace {
 
-Answer answers(int rank, int active, std::int64_t step, StepPlace place = {}) { return {Answer::Kind::answers, rank, place, active, step}; }
+Answer answers(int rank, int active, std::int64_t step, StepPlace place = {}) {
+  return {Answer::Kind::answers, rank, place, active, step};
+}
 Answer ends(int rank, std::int64_t step) { return {Answer::Kind::ends, rank, {step, 0}, -1, 0}; }
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 std::string why(const std::string& bytes) {
   const auto read = answers_of(bytes_of(bytes));
@@ -19,7 +23,8 @@ std::string why(const std::string& bytes) {
 }
 
 TEST(Answers, are_read_as_they_were_written) {
-  const std::vector<Answer> written{answers(3, 0, 17, {16, 9}), answers(3, 2, std::int64_t{1} << 40, {5, 0}), ends(3, 60)};
+  const std::vector<Answer> written{answers(3, 0, 17, {16, 9}),
+                                    answers(3, 2, std::int64_t{1} << 40, {5, 0}), ends(3, 60)};
   std::string bytes;
   for (const Answer& one : written) append(one, bytes);
   EXPECT_EQ(bytes.size(), 3U * 32);
@@ -48,22 +53,31 @@ std::string merged(std::vector<std::vector<Answer>> ranks, std::int64_t first_st
   RecordedAnswers order = RecordedAnswers::make(std::move(ranks), first_step).value();
   std::string text;
   for (auto next = order.next(); next; next = order.next())
-    text += next->kind == Answer::Kind::ends ? "end" + std::to_string(next->rank) + " "
-                                             : std::to_string(next->rank) + "<" + std::to_string(next->active) + "." + std::to_string(next->step) + " ";
+    text += next->kind == Answer::Kind::ends
+                ? "end" + std::to_string(next->rank) + " "
+                : std::to_string(next->rank) + "<" + std::to_string(next->active) + "." +
+                      std::to_string(next->step) + " ";
   return text + (order.left() > 0 ? "left " + std::to_string(order.left()) : "");
 }
 
 // 0 and 2 ask, 1 and 3 answer.
 TEST(RecordedAnswers, a_rank_is_answered_for_a_step_once_it_was_for_all_before) {
-  EXPECT_EQ(merged({{}, {answers(1, 0, 1), ends(1, 2)}, {}, {answers(3, 0, 0), ends(3, 2)}}), "3<0.0 end3 1<0.1 end1 ");
-  EXPECT_EQ(merged({{}, {answers(1, 0, 0), answers(1, 2, 1)}, {}, {answers(3, 2, 0), answers(3, 0, 1)}}), "1<0.0 3<2.0 3<0.1 1<2.1 ");
+  EXPECT_EQ(merged({{}, {answers(1, 0, 1), ends(1, 2)}, {}, {answers(3, 0, 0), ends(3, 2)}}),
+            "3<0.0 end3 1<0.1 end1 ");
+  EXPECT_EQ(
+      merged({{}, {answers(1, 0, 0), answers(1, 2, 1)}, {}, {answers(3, 2, 0), answers(3, 0, 1)}}),
+      "1<0.0 3<2.0 3<0.1 1<2.1 ");
 }
 
 TEST(RecordedAnswers, end_where_one_rank_wrote_less_than_another) {
-  EXPECT_EQ(merged({{}, {answers(1, 0, 0), answers(1, 0, 2), answers(1, 2, 0)}, {}, {}}), "1<0.0 left 2") << "nobody said who answered step 1";
+  EXPECT_EQ(merged({{}, {answers(1, 0, 0), answers(1, 0, 2), answers(1, 2, 0)}, {}, {}}),
+            "1<0.0 left 2")
+      << "nobody said who answered step 1";
 }
 
-TEST(RecordedAnswers, begin_where_the_run_began) { EXPECT_EQ(merged({{}, {answers(1, 0, 30)}}, 30), "1<0.30 "); }
+TEST(RecordedAnswers, begin_where_the_run_began) {
+  EXPECT_EQ(merged({{}, {answers(1, 0, 30)}}, 30), "1<0.30 ");
+}
 
 TEST(RecordedAnswers, of_ranks_that_are_not_there_are_refused) {
   EXPECT_FALSE(RecordedAnswers::make({{}, {answers(0, 1, 0)}}, 0)) << "another's";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Staleness as the literature says it, on a clock where a worker's round takes as long as its speed says and all else takes nothing.
+// Staleness as the literature says it, on a clock where a worker's round takes as long as its speed
+// says and all else takes nothing.
 #include "core/plan/arrivals.h"
 
 #include <gtest/gtest.h>
@@ -14,9 +15,16 @@ namespace trainyard::plan {
 namespace {
 
 ArrivalRule asynchronous(int workers) { return {.workers = workers}; }
-ArrivalRule softsync(int workers, int n) { return {.workers = workers, .gradients_per_update = workers / n}; }
-ArrivalRule stale_synchronous(int workers, std::int64_t bound) { return {.workers = workers, .clock_bound = bound}; }
-ArrivalRule synchronous(int workers, int backups = 0) { return {.workers = workers, .gradients_per_update = workers - backups, .answers_after_update = true}; }
+ArrivalRule softsync(int workers, int n) {
+  return {.workers = workers, .gradients_per_update = workers / n};
+}
+ArrivalRule stale_synchronous(int workers, std::int64_t bound) {
+  return {.workers = workers, .clock_bound = bound};
+}
+ArrivalRule synchronous(int workers, int backups = 0) {
+  return {
+      .workers = workers, .gradients_per_update = workers - backups, .answers_after_update = true};
+}
 
 struct Observed {
   std::vector<Arrivals::Push> pushes;
@@ -27,7 +35,8 @@ struct Observed {
   double mean_staleness(int of = -1) const {
     double sum = 0, count = 0;
     for (std::size_t i = 0; i < pushes.size(); ++i)
-      if (!pushes[i].dropped && (of < 0 || by[i] == of)) sum += static_cast<double>(pushes[i].staleness), ++count;
+      if (!pushes[i].dropped && (of < 0 || by[i] == of))
+        sum += static_cast<double>(pushes[i].staleness), ++count;
     return sum / count;
   }
   std::int64_t most_stale() const {
@@ -37,12 +46,14 @@ struct Observed {
     return most;
   }
   std::int64_t dropped() const {
-    return std::count_if(pushes.begin(), pushes.end(), [](const Arrivals::Push& push) { return push.dropped; });
+    return std::count_if(pushes.begin(), pushes.end(),
+                         [](const Arrivals::Push& push) { return push.dropped; });
   }
 };
 
 // Workers with a time for each round, drawn around `seconds`, until `updates` are made.
-Observed observe(const ArrivalRule& rule, std::vector<double> seconds, std::int64_t updates, double jitter = 0) {
+Observed observe(const ArrivalRule& rule, std::vector<double> seconds, std::int64_t updates,
+                 double jitter = 0) {
   Arrivals arrivals(rule);
   arrivals.allow(rule.answers_after_update ? updates : updates * rule.gradients_per_update);
   Observed observed;
@@ -65,7 +76,8 @@ Observed observe(const ArrivalRule& rule, std::vector<double> seconds, std::int6
     observed.pushes.push_back(arrivals.push(worker));
     observed.by.push_back(worker);
     std::int64_t least = arrivals.clock(0), most = least;
-    for (int other = 1; other < rule.workers; ++other) least = std::min(least, arrivals.clock(other)), most = std::max(most, arrivals.clock(other));
+    for (int other = 1; other < rule.workers; ++other)
+      least = std::min(least, arrivals.clock(other)), most = std::max(most, arrivals.clock(other));
     observed.most_ahead = std::max(observed.most_ahead, most - least);
     answer();
   }
@@ -74,7 +86,9 @@ Observed observe(const ArrivalRule& rule, std::vector<double> seconds, std::int6
   return observed;
 }
 
-std::vector<double> equal(int workers) { return std::vector<double>(static_cast<std::size_t>(workers), 1.0); }
+std::vector<double> equal(int workers) {
+  return std::vector<double>(static_cast<std::size_t>(workers), 1.0);
+}
 
 std::vector<double> with_straggler(int workers, double factor) {
   std::vector<double> seconds = equal(workers);
@@ -87,41 +101,52 @@ INSTANTIATE_TEST_SUITE_P(workers, Asynchronous, testing::Values(2, 4, 8));
 
 TEST_P(Asynchronous, mean_staleness_is_one_less_than_the_workers) {
   const int workers = GetParam();
-  EXPECT_NEAR(observe(asynchronous(workers), equal(workers), 2000, 0.5).mean_staleness(), workers - 1, 0.02 * (workers - 1));
+  EXPECT_NEAR(observe(asynchronous(workers), equal(workers), 2000, 0.5).mean_staleness(),
+              workers - 1, 0.02 * (workers - 1));
 }
 
 TEST_P(Asynchronous, a_straggler_changes_nothing_in_the_mean) {
   const int workers = GetParam();
-  EXPECT_NEAR(observe(asynchronous(workers), with_straggler(workers, 5), 2000, 0.2).mean_staleness(), workers - 1, 0.02 * (workers - 1));
+  EXPECT_NEAR(
+      observe(asynchronous(workers), with_straggler(workers, 5), 2000, 0.2).mean_staleness(),
+      workers - 1, 0.02 * (workers - 1));
 }
 
-// While it computes once, each of the others pushes five times: its own are 5 (λ - 1) updates late, of eight workers 35. One in 5 rounds of another has its
-// update in it, so theirs are λ - 2 + 1/5 late; and all together λ - 1.
+// While it computes once, each of the others pushes five times: its own are 5 (λ - 1) updates late,
+// of eight workers 35. One in 5 rounds of another has its update in it, so theirs are λ - 2 + 1/5
+// late; and all together λ - 1.
 TEST_P(Asynchronous, a_straggler_is_as_late_itself_as_the_others_are_fast) {
   const int workers = GetParam();
   const Observed observed = observe(asynchronous(workers), with_straggler(workers, 5), 4000, 0.1);
   EXPECT_NEAR(observed.mean_staleness(workers - 1), 5 * (workers - 1), 0.02 * 5 * (workers - 1));
-  for (int other = 0; other + 1 < workers; ++other) EXPECT_NEAR(observed.mean_staleness(other), workers - 2 + 0.2, 0.02 * (workers - 1)) << other;
+  for (int other = 0; other + 1 < workers; ++other)
+    EXPECT_NEAR(observed.mean_staleness(other), workers - 2 + 0.2, 0.02 * (workers - 1)) << other;
   EXPECT_NEAR(observed.mean_staleness(), workers - 1, 0.02 * (workers - 1));
 }
 
 TEST_P(Asynchronous, in_strict_turns_every_gradient_is_equally_late) {
   const int workers = GetParam();
   const Observed observed = observe(asynchronous(workers), equal(workers), 500);
-  for (std::size_t i = static_cast<std::size_t>(workers); i < observed.pushes.size(); ++i) EXPECT_EQ(observed.pushes[i].staleness, workers - 1) << i;
+  for (std::size_t i = static_cast<std::size_t>(workers); i < observed.pushes.size(); ++i)
+    EXPECT_EQ(observed.pushes[i].staleness, workers - 1) << i;
 }
 
 TEST(Arrivals, softsync_is_late_by_n_times_one_less_a_part) {
   for (const int n : {1, 2, 4, 8}) {
     const double expected = n * (1 - 1.0 / 8);
-    EXPECT_NEAR(observe(softsync(8, n), equal(8), 2000, 0.5).mean_staleness(), expected, 0.02 * expected) << n;
-    EXPECT_NEAR(observe(softsync(8, n), with_straggler(8, 5), 2000, 0.3).mean_staleness(), expected, 0.03 * expected) << n;
+    EXPECT_NEAR(observe(softsync(8, n), equal(8), 2000, 0.5).mean_staleness(), expected,
+                0.02 * expected)
+        << n;
+    EXPECT_NEAR(observe(softsync(8, n), with_straggler(8, 5), 2000, 0.3).mean_staleness(), expected,
+                0.03 * expected)
+        << n;
   }
 }
 
 TEST(Arrivals, softsync_is_hardly_ever_later_than_twice_n) {
   const Observed observed = observe(softsync(30, 15), equal(30), 20000, 0.5);
-  const auto late = std::count_if(observed.pushes.begin(), observed.pushes.end(), [](const Arrivals::Push& push) { return push.staleness > 30; });
+  const auto late = std::count_if(observed.pushes.begin(), observed.pushes.end(),
+                                  [](const Arrivals::Push& push) { return push.staleness > 30; });
   EXPECT_LT(static_cast<double>(late), 1e-4 * static_cast<double>(observed.pushes.size()));
 }
 
@@ -180,7 +205,8 @@ TEST(Arrivals, in_step_nothing_is_late_or_dropped) {
 
 TEST(Arrivals, in_step_the_rounds_are_those_of_all_reduce) {
   const Observed observed = observe(synchronous(3), equal(3), 10, 0.5);
-  for (std::size_t i = 0; i < observed.pushes.size(); ++i) EXPECT_EQ(observed.pushes[i].round, observed.pushes[i].pulled * 3 + observed.by[i]);
+  for (std::size_t i = 0; i < observed.pushes.size(); ++i)
+    EXPECT_EQ(observed.pushes[i].round, observed.pushes[i].pulled * 3 + observed.by[i]);
 }
 
 TEST(Arrivals, one_backup_makes_up_for_one_straggler) {
@@ -246,7 +272,8 @@ TEST(Arrivals, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_up) 
 
 TEST(Arrivals, whoever_goes_on_from_a_checkpoint_counts_on) {
   for (const bool in_step : {false, true}) {
-    Arrivals arrivals({.workers = 2, .gradients_per_update = in_step ? 2 : 1, .answers_after_update = in_step});
+    Arrivals arrivals(
+        {.workers = 2, .gradients_per_update = in_step ? 2 : 1, .answers_after_update = in_step});
     arrivals.go_on_from(10, 10);
     arrivals.allow(12);
     EXPECT_EQ(arrivals.steps(), 10);
@@ -267,8 +294,9 @@ RC_GTEST_PROP(Arrivals, every_round_is_pushed_once_whatever_the_speeds, ()) {
   const int workers = *rc::gen::inRange(1, 9);
   ArrivalRule rule{.workers = workers, .gradients_per_update = *rc::gen::inRange(1, workers + 1)};
   if (*rc::gen::arbitrary<bool>()) rule.clock_bound = *rc::gen::inRange(0, 4);
-  const auto seconds =
-      *rc::gen::container<std::vector<double>>(static_cast<std::size_t>(workers), rc::gen::map(rc::gen::inRange(1, 50), [](int n) { return n / 10.0; }));
+  const auto seconds = *rc::gen::container<std::vector<double>>(
+      static_cast<std::size_t>(workers),
+      rc::gen::map(rc::gen::inRange(1, 50), [](int n) { return n / 10.0; }));
   const Observed observed = observe(rule, seconds, 60);
   std::vector<std::int64_t> rounds;
   for (const Arrivals::Push& push : observed.pushes) rounds.push_back(push.round);

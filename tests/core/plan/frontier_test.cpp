@@ -13,8 +13,10 @@ namespace {
 const LaneId kInput{0}, kCompute{1}, kSend{2};
 
 RankPlan parsed(const std::string& programs) {
-  return parse("plan 1\nschedule steps 9 full 9\ngroup g0: 0 1\nrank 0\nlane input input\nlane compute compute\nlane send.g0 send g0\nbuffer b fp32 10\n" +
-               programs)
+  return parse(
+             "plan 1\nschedule steps 9 full 9\ngroup g0: 0 1\nrank 0\nlane input input\nlane "
+             "compute compute\nlane send.g0 send g0\nbuffer b fp32 10\n" +
+             programs)
       .value()
       .rank_plan(0);
 }
@@ -23,7 +25,9 @@ RankPlan parsed(const std::string& programs) {
 std::string next(const RankPlan& plan, const Frontier& frontier, LaneId lane) {
   const auto ready = frontier.next(lane);
   if (!ready) return "-";
-  return token(plan.programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)]) + " " + std::to_string(ready->instance);
+  return token(plan.programs[static_cast<std::size_t>(ready->program)]
+                   .ops[static_cast<std::size_t>(ready->op)]) +
+         " " + std::to_string(ready->instance);
 }
 
 Frontier::Ready start(Frontier& frontier, LaneId lane) {
@@ -51,9 +55,12 @@ TEST(Frontier, ops_of_a_lane_start_one_after_the_other) {
   EXPECT_EQ(frontier.completed(kCompute), 2);
 }
 
-// What it waits for on its own lane is before it; on others it has to be complete. The next step is no part of this one.
+// What it waits for on its own lane is before it; on others it has to be complete. The next step is
+// no part of this one.
 TEST(Frontier, ops_in_order_are_given_behind_each_other) {
-  const RankPlan plan = parsed("program train samples 1 of 2\nLOAD.m0 @input\nF.s0 @compute\nF.s1 @compute after compute:1\nB.s1 @compute after input:1\n");
+  const RankPlan plan = parsed(
+      "program train samples 1 of 2\nLOAD.m0 @input\nF.s0 @compute\nF.s1 @compute after "
+      "compute:1\nB.s1 @compute after input:1\n");
   Frontier frontier(plan);
   frontier.admit(0, 0), frontier.admit(0, 1);
   const auto number = [&]() -> int {
@@ -82,7 +89,9 @@ TEST(Frontier, ops_in_order_are_given_behind_each_other) {
 }
 
 TEST(Frontier, an_op_waits_for_the_sequence_of_another_lane) {
-  const RankPlan plan = parsed("program train samples 1 of 2\nLOAD.m0 @input\nLOAD.m1 @input\nF.s0 @compute after input:2\n");
+  const RankPlan plan = parsed(
+      "program train samples 1 of 2\nLOAD.m0 @input\nLOAD.m1 @input\nF.s0 @compute after "
+      "input:2\n");
   Frontier frontier(plan);
   frontier.admit(0, 0);
   step(frontier, kInput);
@@ -131,7 +140,8 @@ TEST(Frontier, rounds_of_one_number_in_two_buckets_or_instances_are_different_ro
 
 TEST(Frontier, a_round_of_more_ops_than_it_can_track_still_ends) {
   std::string text = "program train samples 1 of 2\n";
-  for (int c = 0; c < 150; ++c) text += "SEND.b0.t0.c" + std::to_string(c) + ">r1 @send.g0 group g0 reads b\n";
+  for (int c = 0; c < 150; ++c)
+    text += "SEND.b0.t0.c" + std::to_string(c) + ">r1 @send.g0 group g0 reads b\n";
   const RankPlan plan = parsed(text);
   Frontier frontier(plan);
   frontier.admit(0, 0);
@@ -139,14 +149,17 @@ TEST(Frontier, a_round_of_more_ops_than_it_can_track_still_ends) {
     std::vector<Frontier::Ready> together;
     while (frontier.next(kSend)) together.push_back(start(frontier, kSend));
     ASSERT_FALSE(together.empty());
-    for (auto ready = together.rbegin(); ready != together.rend(); ++ready) frontier.finish(kSend, *ready);
+    for (auto ready = together.rbegin(); ready != together.rend(); ++ready)
+      frontier.finish(kSend, *ready);
   }
   EXPECT_EQ(frontier.completed(kSend), 150);
 }
 
 const char* kPipelined =
-    "program train samples 1 of 2\nLOAD.m0 @input after compute:2@-1\nF.s0 @compute after input:1\nW.s0 @compute\nUPD.s0 @compute\n"
-    "program evaluate samples 1 of 2\nLOAD.m0 @input after compute:end@-1\nF.s0 @compute after input:1\n";
+    "program train samples 1 of 2\nLOAD.m0 @input after compute:2@-1\nF.s0 @compute after "
+    "input:1\nW.s0 @compute\nUPD.s0 @compute\n"
+    "program evaluate samples 1 of 2\nLOAD.m0 @input after compute:end@-1\nF.s0 @compute after "
+    "input:1\n";
 
 TEST(Frontier, a_lane_runs_ahead_into_the_next_instance_as_far_as_steps_back_allow) {
   const RankPlan plan = parsed(kPipelined);
@@ -195,7 +208,8 @@ TEST(Frontier, the_window_fills_and_frees_itself) {
 }
 
 TEST(Frontier, a_lane_without_ops_in_a_hundred_instances_does_not_stop_the_others) {
-  const RankPlan plan = parsed(std::string(kRounds) + "program evaluate samples 1 of 2\nF.s7 @compute after compute:0@-1\n");
+  const RankPlan plan = parsed(
+      std::string(kRounds) + "program evaluate samples 1 of 2\nF.s7 @compute after compute:0@-1\n");
   Frontier frontier(plan);
   frontier.admit(0, 0);
   for (int i = 0; i < 4; ++i) step(frontier, kSend);
@@ -213,7 +227,8 @@ TEST(Frontier, a_lane_without_ops_in_a_hundred_instances_does_not_stop_the_other
 // The furthest that a plan may look back (check refuses more): the window still moves.
 TEST(Frontier, looking_back_as_far_as_the_window_allows_does_not_block) {
   const RankPlan plan =
-      parsed("program train samples 1 of 2\nLOAD.m0 @input after compute:1@-" + std::to_string(Frontier::window - 2) + "\nF.s0 @compute after input:1\n");
+      parsed("program train samples 1 of 2\nLOAD.m0 @input after compute:1@-" +
+             std::to_string(Frontier::window - 2) + "\nF.s0 @compute after input:1\n");
   Frontier frontier(plan);
   for (int i = 0; i < 40; ++i) {
     ASSERT_TRUE(frontier.admit(0, i)) << i;
@@ -223,11 +238,14 @@ TEST(Frontier, looking_back_as_far_as_the_window_allows_does_not_block) {
   }
 }
 
-// Every lane has its thread. What a lane wrote before it completed an op is seen by those that wait for it.
+// Every lane has its thread. What a lane wrote before it completed an op is seen by those that wait
+// for it.
 TEST(Frontier, lanes_on_threads_of_their_own_keep_the_order) {
   const RankPlan plan = parsed(
-      "program train samples 1 of 2\nLOAD.m0 @input after compute:end@-1 send.g0:end@-1\nF.s0 @compute after input:1\n"
-      "SEND.b0.t0.c0>r1 @send.g0 group g0 reads b after compute:1\nW.s0 @compute after send.g0:1\n");
+      "program train samples 1 of 2\nLOAD.m0 @input after compute:end@-1 send.g0:end@-1\nF.s0 "
+      "@compute after input:1\n"
+      "SEND.b0.t0.c0>r1 @send.g0 group g0 reads b after compute:1\nW.s0 @compute after "
+      "send.g0:1\n");
   constexpr int kInstances = 3000;
   Frontier frontier(plan);
   std::int64_t value = 0;  // unguarded: the frontier's order is all that protects it
@@ -245,7 +263,8 @@ TEST(Frontier, lanes_on_threads_of_their_own_keep_the_order) {
     }
     while (frontier.admitted() < kInstances) frontier.next(lane), std::this_thread::yield();
   };
-  std::thread input(run, kInput, kInstances), compute(run, kCompute, 2 * kInstances), send(run, kSend, kInstances);
+  std::thread input(run, kInput, kInstances), compute(run, kCompute, 2 * kInstances),
+      send(run, kSend, kInstances);
   for (int i = 0; i < kInstances;) frontier.admit(0, i) ? void(++i) : std::this_thread::yield();
   input.join();
   compute.join();

@@ -20,7 +20,8 @@ RankPlan plan_of(const std::vector<Touch>& touches) {
     Op op;
     op.lane = LaneId(0);
     for (const auto& [first, count] : touch.reads) op.reads.push_back({BufferId(0), first, count});
-    for (const auto& [first, count] : touch.writes) op.writes.push_back({BufferId(0), first, count});
+    for (const auto& [first, count] : touch.writes)
+      op.writes.push_back({BufferId(0), first, count});
     rank.programs[0].ops.push_back(op);
   }
   return rank;
@@ -36,12 +37,14 @@ TEST(Lives, go_from_what_writes_to_the_last_that_reads) {
 }
 
 TEST(Lives, are_several_where_all_is_overwritten_before_it_is_read_again) {
-  const Lives lives(plan_of({{{}, {{0, 10}}}, {{{0, 10}}, {}}, {}, {}, {{}, {{0, 10}}}, {{{0, 10}}, {}}}));
+  const Lives lives(
+      plan_of({{{}, {{0, 10}}}, {{{0, 10}}, {}}, {}, {}, {{}, {{0, 10}}}, {{{0, 10}}, {}}}));
   EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 1}, {4, 5}}));
 }
 
 TEST(Lives, go_on_while_any_element_is_wanted) {
-  const Lives lives(plan_of({{{}, {{0, 10}}}, {{{0, 4}}, {}}, {}, {{}, {{0, 6}}}, {{{0, 10}}, {}}}));
+  const Lives lives(
+      plan_of({{{}, {{0, 10}}}, {{{0, 4}}, {}}, {}, {{}, {{0, 6}}}, {{{0, 10}}, {}}}));
   EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 4}})) << "elements 6 to 9";
 }
 
@@ -52,7 +55,8 @@ TEST(Lives, of_what_is_added_to_go_on) {
 
 TEST(Lives, that_begin_before_the_program_are_told) {
   EXPECT_FALSE(Lives(plan_of({{{{0, 10}}, {}}})).begins_anew(0));
-  EXPECT_FALSE(Lives(plan_of({{{}, {{0, 9}}}, {{{0, 10}}, {}}})).begins_anew(0)) << "of one element";
+  EXPECT_FALSE(Lives(plan_of({{{}, {{0, 9}}}, {{{0, 10}}, {}}})).begins_anew(0))
+      << "of one element";
 }
 
 TEST(Lives, of_what_only_the_host_reads_are_one) {
@@ -72,7 +76,8 @@ TEST(Lives, meet_where_an_op_needs_both) {
   EXPECT_TRUE(Lives(rank).meet(0, 1));
 }
 
-// Of ten compute ops the third makes `a`, and the ninth reads it; OUT and IN beside, as they wait and are waited for.
+// Of ten compute ops the third makes `a`, and the ninth reads it; OUT and IN beside, as they wait
+// and are waited for.
 RankPlan put_aside(std::int32_t out_from, std::size_t out_until, std::int32_t in_from) {
   RankPlan rank = plan_of(std::vector<Touch>(10));
   rank.lanes.push_back({"copy", LaneKind::copy, -1});
@@ -95,13 +100,16 @@ RankPlan put_aside(std::int32_t out_from, std::size_t out_until, std::int32_t in
 // OUT stands at 3, and IN at 8.
 TEST(Lives, of_what_is_put_aside_leave_out_what_is_between_the_ops_that_wait_and_are_waited_for) {
   const Lives lives(put_aside(3, 5, 6));
-  EXPECT_EQ(lives.of(0, 0), (Stretches{{2, 5}, {7, 10}})) << "OUT is over when the sixth compute op begins, which is at 6; IN may begin after it";
+  EXPECT_EQ(lives.of(0, 0), (Stretches{{2, 5}, {7, 10}}))
+      << "OUT is over when the sixth compute op begins, which is at 6; IN may begin after it";
   EXPECT_TRUE(lives.begins_anew(0));
 }
 
 TEST(Lives, of_a_copy_that_nobody_waits_for_in_between_are_one) {
-  EXPECT_EQ(Lives(put_aside(3, 0, 6)).of(0, 0), (Stretches{{2, 10}})) << "OUT is only known to be over when IN is";
-  EXPECT_EQ(Lives(put_aside(3, 5, 3)).of(0, 0), (Stretches{{2, 10}})) << "IN may begin as soon as OUT is over";
+  EXPECT_EQ(Lives(put_aside(3, 0, 6)).of(0, 0), (Stretches{{2, 10}}))
+      << "OUT is only known to be over when IN is";
+  EXPECT_EQ(Lives(put_aside(3, 5, 3)).of(0, 0), (Stretches{{2, 10}}))
+      << "IN may begin as soon as OUT is over";
 }
 
 TEST(Lives, of_a_copy_that_may_go_on_beyond_the_program_have_no_beginning) {

@@ -37,7 +37,8 @@ RC_GTEST_PROP(Text, every_plan_parses_back, ()) {
   RC_ASSERT(read->ranks == plan.ranks);
   RC_ASSERT(read->groups == plan.groups);
   RC_ASSERT(read->schedule == plan.schedule);
-  for (std::int32_t rank = 0; rank < plan.ranks; ++rank) RC_ASSERT(read->rank_plan(rank) == plan.rank_plan(rank));
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
+    RC_ASSERT(read->rank_plan(rank) == plan.rank_plan(rank));
   RC_ASSERT(to_text(*read) == text);
   RC_ASSERT(hash(*read) == hash(plan));
 }
@@ -48,11 +49,14 @@ RC_GTEST_PROP(Text, every_token_parses_back, ()) {
   const auto read = parse_token(token(op));
   RC_ASSERT(read.has_value());
   RC_ASSERT(token(*read) == token(op));
-  RC_ASSERT(read->kind == op.kind && read->segment == op.segment && read->micro == op.micro && read->bucket == op.bucket);
+  RC_ASSERT(read->kind == op.kind && read->segment == op.segment && read->micro == op.micro &&
+            read->bucket == op.bucket);
   RC_ASSERT(read->round == op.round && read->chunk == op.chunk && read->peer == op.peer);
 }
 
-TEST(Text, the_example_of_the_header_is_written_as_it_is_read) { EXPECT_EQ(to_text(parse(kSmall).value()), kSmall); }
+TEST(Text, the_example_of_the_header_is_written_as_it_is_read) {
+  EXPECT_EQ(to_text(parse(kSmall).value()), kSmall);
+}
 
 TEST(Text, a_whole_buffer_is_written_without_a_range) {
   std::string text = kSmall;
@@ -67,7 +71,9 @@ TEST(Text, spaces_and_blank_lines_mean_nothing) {
 }
 
 TEST(Text, tails_say_the_steps_of_each) {
-  const auto tails = [](const std::string& written) { return parse("plan 1\nschedule steps 9 full 3" + written + "\n").value().schedule.tails; };
+  const auto tails = [](const std::string& written) {
+    return parse("plan 1\nschedule steps 9 full 3" + written + "\n").value().schedule.tails;
+  };
   EXPECT_EQ(tails(""), (std::vector<std::int64_t>{}));
   EXPECT_EQ(tails(" tail"), (std::vector<std::int64_t>{1}));
   EXPECT_EQ(tails(" tail 1 evaluate 4"), (std::vector<std::int64_t>{1}));
@@ -91,17 +97,29 @@ TEST(Text, says_how_many_steps_are_local_and_which_program_ends_them) {
   EXPECT_EQ(to_text(plan), text);
   std::vector<std::string> programs;
   for (std::int64_t step = 0; step < 7; ++step) programs.push_back(plan.schedule.program(step));
-  EXPECT_EQ(programs, (std::vector<std::string>{"train", "train_average", "train", "tail_average", "tail2", "tail2_average", "train"}));
-  EXPECT_EQ(plan.schedule.training(), (std::vector<std::string>{"train", "train_average", "tail", "tail_average", "tail2", "tail2_average"}));
-  for (const char* name : {"train", "average", "evaluate"}) EXPECT_FALSE(Schedule::is_averaging(name)) << name;
-  EXPECT_TRUE(parse("plan 1\nschedule steps 7 full 3 tail local 2\n").value().schedule.local_steps == 2);
+  EXPECT_EQ(programs, (std::vector<std::string>{"train", "train_average", "train", "tail_average",
+                                                "tail2", "tail2_average", "train"}));
+  EXPECT_EQ(plan.schedule.training(),
+            (std::vector<std::string>{"train", "train_average", "tail", "tail_average", "tail2",
+                                      "tail2_average"}));
+  for (const char* name : {"train", "average", "evaluate"})
+    EXPECT_FALSE(Schedule::is_averaging(name)) << name;
+  EXPECT_TRUE(
+      parse("plan 1\nschedule steps 7 full 3 tail local 2\n").value().schedule.local_steps == 2);
 }
 
 TEST(Text, the_hash_follows_every_part_of_the_plan) {
   const std::string before = hash(parse(kSmall).value());
-  const std::pair<const char*, const char*> changes[] = {
-      {"310", "311"},    {" tail", ""},    {": 0 1", ": 1 0"},         {" shared", ""},           {"32 of", "31 of"}, {"[100:", "[99:"},
-      {"6430720", "64"}, {"1@-2", "1@-1"}, {"repeats 4", "repeats 5"}, {"input:1\n", "input:0\n"}};
+  const std::pair<const char*, const char*> changes[] = {{"310", "311"},
+                                                         {" tail", ""},
+                                                         {": 0 1", ": 1 0"},
+                                                         {" shared", ""},
+                                                         {"32 of", "31 of"},
+                                                         {"[100:", "[99:"},
+                                                         {"6430720", "64"},
+                                                         {"1@-2", "1@-1"},
+                                                         {"repeats 4", "repeats 5"},
+                                                         {"input:1\n", "input:0\n"}};
   for (const auto& [found, put] : changes) {
     std::string text = kSmall;
     text.replace(text.find(found), std::string(found).size(), put);
@@ -128,32 +146,53 @@ TEST_P(Refused, text_is_refused_with_line_and_column) {
 INSTANTIATE_TEST_SUITE_P(
     Text, Refused,
     testing::Values(
-        Wrong{"plan 1", "plan 2", "line 1, column 6", "found \"2\" (accepted: 1)"}, Wrong{"schedule", "sched", "line 2, column 1", "schedule"},
-        Wrong{"310", "-3", "line 2, column 16", "a number from 0"}, Wrong{"310", "99999999999999999999", "line 2, column 16", "a number from 0"},
-        Wrong{"g0: 0 1", "g1: 0 1", "line 3, column 7", "numbered from 0"}, Wrong{"0 1\nrank", "0 x\nrank", "line 3, column 13", "found \"x\""},
-        Wrong{"rank 0", "rank 1", "line 4, column 6", "rank 0"}, Wrong{"rank 0", "", "line 5, column 1", "group, rank"},
-        Wrong{"input input", "input output", "line 5, column 12", "input, compute, comm, send, recv"},
-        Wrong{"send g0", "send 0", "line 7, column 19", "a group"}, Wrong{"lane compute", "lane input", "line 6, column 6", "is taken"},
-        Wrong{"lane compute", "lane after", "line 6, column 6", "a name"}, Wrong{"fp32 224", "fp8 224", "line 8, column 14", "fp32, fp64, int32"},
-        Wrong{"fp32 224", "fp32", "line 8, column 18", "the line ends"}, Wrong{"shared", "shared shared", "line 9, column 33", "the end of the line"},
-        Wrong{"of 64", "", "line 10, column 26", "(accepted: of)"}, Wrong{"LOAD.m0", "LOAF.m0", "line 11, column 1", "no kind of op"},
-        Wrong{"LOAD.m0", "LOAD.mx", "line 11, column 7", "a number should follow"}, Wrong{"F.s0.m0", "F.m0.s0", "line 12, column 5", "should end here"},
-        Wrong{">r1", "<r1", "line 13, column 14", "should end here"}, Wrong{"@input", "input", "line 11, column 9", "a lane, as @compute"},
+        Wrong{"plan 1", "plan 2", "line 1, column 6", "found \"2\" (accepted: 1)"},
+        Wrong{"schedule", "sched", "line 2, column 1", "schedule"},
+        Wrong{"310", "-3", "line 2, column 16", "a number from 0"},
+        Wrong{"310", "99999999999999999999", "line 2, column 16", "a number from 0"},
+        Wrong{"g0: 0 1", "g1: 0 1", "line 3, column 7", "numbered from 0"},
+        Wrong{"0 1\nrank", "0 x\nrank", "line 3, column 13", "found \"x\""},
+        Wrong{"rank 0", "rank 1", "line 4, column 6", "rank 0"},
+        Wrong{"rank 0", "", "line 5, column 1", "group, rank"},
+        Wrong{"input input", "input output", "line 5, column 12",
+              "input, compute, comm, send, recv"},
+        Wrong{"send g0", "send 0", "line 7, column 19", "a group"},
+        Wrong{"lane compute", "lane input", "line 6, column 6", "is taken"},
+        Wrong{"lane compute", "lane after", "line 6, column 6", "a name"},
+        Wrong{"fp32 224", "fp8 224", "line 8, column 14", "fp32, fp64, int32"},
+        Wrong{"fp32 224", "fp32", "line 8, column 18", "the line ends"},
+        Wrong{"shared", "shared shared", "line 9, column 33", "the end of the line"},
+        Wrong{"of 64", "", "line 10, column 26", "(accepted: of)"},
+        Wrong{"LOAD.m0", "LOAF.m0", "line 11, column 1", "no kind of op"},
+        Wrong{"LOAD.m0", "LOAD.mx", "line 11, column 7", "a number should follow"},
+        Wrong{"F.s0.m0", "F.m0.s0", "line 12, column 5", "should end here"},
+        Wrong{">r1", "<r1", "line 13, column 14", "should end here"},
+        Wrong{"@input", "input", "line 11, column 9", "a lane, as @compute"},
         Wrong{"@input", "@output", "line 11, column 9", "a lane of this rank"},
         Wrong{"writes input", "writes outputs", "line 11, column 23", "a buffer of this rank"},
-        Wrong{"[0:100480]", "[7:3]", "line 12, column 30", "a range that ends"}, Wrong{"[0:100480]", "[0:3", "line 12, column 30", "a range, as"},
-        Wrong{"@input writes", "@input columns 0:9 writes", "line 11, column 24", "columns, as 0:196/784"},
-        Wrong{"@input writes", "@input columns 3:3/9 writes", "line 11, column 24", "columns that end after they start"},
-        Wrong{"@input writes", "@input columns 3:10/9 writes", "line 11, column 24", "not beyond all"},
-        Wrong{"@input writes", "@input weights 1:1 writes", "line 11, column 24", "weights, as 1:1:1/3"},
-        Wrong{"@input writes", "@input weights 1:/3 writes", "line 11, column 24", "weights, as 1:1:1/3"},
+        Wrong{"[0:100480]", "[7:3]", "line 12, column 30", "a range that ends"},
+        Wrong{"[0:100480]", "[0:3", "line 12, column 30", "a range, as"},
+        Wrong{"@input writes", "@input columns 0:9 writes", "line 11, column 24",
+              "columns, as 0:196/784"},
+        Wrong{"@input writes", "@input columns 3:3/9 writes", "line 11, column 24",
+              "columns that end after they start"},
+        Wrong{"@input writes", "@input columns 3:10/9 writes", "line 11, column 24",
+              "not beyond all"},
+        Wrong{"@input writes", "@input weights 1:1 writes", "line 11, column 24",
+              "weights, as 1:1:1/3"},
+        Wrong{"@input writes", "@input weights 1:/3 writes", "line 11, column 24",
+              "weights, as 1:1:1/3"},
         Wrong{"@input writes", "@input weights 1:--1/3 writes", "line 11, column 24", "a number"},
-        Wrong{"@input writes", "@input weights 1:1/0 writes", "line 11, column 24", "a denominator above 0"},
-        Wrong{"@input writes", "@input row 1 writes", "line 11, column 20", "2 or more elements in a row"},
+        Wrong{"@input writes", "@input weights 1:1/0 writes", "line 11, column 24",
+              "a denominator above 0"},
+        Wrong{"@input writes", "@input row 1 writes", "line 11, column 20",
+              "2 or more elements in a row"},
         Wrong{"compute:5@-1", "compute@-1", "line 11, column 35", "a lane and a sequence"},
-        Wrong{"compute:5@-1", "compute:5@-x", "line 11, column 35", "a number"}, Wrong{"repeats 4", "repeats", "line 14, column 40", "the line ends"},
+        Wrong{"compute:5@-1", "compute:5@-x", "line 11, column 35", "a number"},
+        Wrong{"repeats 4", "repeats", "line 14, column 40", "the line ends"},
         Wrong{"program evaluate", "program train", "line 14, column 9", "is taken"},
-        Wrong{"program evaluate samples 1 of 9 repeats 4", "buffer b fp32 9", "line 14, column 1", "lanes and buffers first"}));
+        Wrong{"program evaluate samples 1 of 9 repeats 4", "buffer b fp32 9", "line 14, column 1",
+              "lanes and buffers first"}));
 
 TEST(Text, a_wrong_token_names_the_column) {
   EXPECT_EQ(parse_token("F.s0.q1").error().where, "column 5");
@@ -162,17 +201,22 @@ TEST(Text, a_wrong_token_names_the_column) {
   EXPECT_FALSE(parse_token("RECV.b0.t0.c0-2147483647<r1")) << "one chunk more than can be counted";
 }
 
-TEST(Text, a_huge_wrong_word_is_not_repeated_whole) { EXPECT_LT(base::to_string(parse("plan 1\n" + std::string(100'000, 'x')).error()).size(), 200u); }
+TEST(Text, a_huge_wrong_word_is_not_repeated_whole) {
+  EXPECT_LT(base::to_string(parse("plan 1\n" + std::string(100'000, 'x')).error()).size(), 200u);
+}
 
 std::string mutated(std::string text, const base::Random& random) {
   const std::uint64_t changes = 1 + random.below(0, 4);
   for (std::uint64_t change = 1; change <= changes && !text.empty(); ++change) {
-    const std::size_t at = random.below(4 * change, text.size()), length = random.below(4 * change + 1, 24);
+    const std::size_t at = random.below(4 * change, text.size()),
+                      length = random.below(4 * change + 1, 24);
     const auto value = static_cast<char>(random.below(4 * change + 2, 256));
     switch (random.below(4 * change + 3, 5)) {
       case 0: text.resize(at); break;
       case 1: text.erase(at, length); break;
-      case 2: text.insert(at, text.substr(random.below(4 * change, text.size() / 2 + 1), length)); break;
+      case 2:
+        text.insert(at, text.substr(random.below(4 * change, text.size() / 2 + 1), length));
+        break;
       case 3: text.insert(at, length, static_cast<char>('0' + value % 10)); break;
       default: text[at] = value;
     }

@@ -41,7 +41,8 @@ TEST(Bind, refuses_more_ops_than_an_event_can_number) {
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, base::ProblemCode::bad_input);
   EXPECT_THAT(base::to_string(plan.error()),
-              AllOf(HasSubstr("rank 3, program train: has 65,537 ops"), HasSubstr("up to 65,536 ops"), HasSubstr("bucket_bytes")));
+              AllOf(HasSubstr("rank 3, program train: has 65,537 ops"),
+                    HasSubstr("up to 65,536 ops"), HasSubstr("bucket_bytes")));
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ class Steps {
   // First and count of each.
   std::vector<std::pair<std::size_t, std::size_t>> chained(std::size_t most = 100) const {
     std::vector<std::pair<std::size_t, std::size_t>> all;
-    for (const Links& links : links_of(program_, bound_, kComputeLane, most)) all.emplace_back(links.first, links.count);
+    for (const Links& links : links_of(program_, bound_, kComputeLane, most))
+      all.emplace_back(links.first, links.count);
     return all;
   }
 
@@ -43,31 +44,44 @@ using Chained = std::pair<std::size_t, std::size_t>;
 
 TEST(Chains, join_what_waits_for_nothing_but_its_turn) {
   Steps step;
-  step.add(OpKind::load, kInputLane).add(OpKind::rate).add(OpKind::forward, kComputeLane, {{kInputLane, 1, 0}}).add(OpKind::forward);
+  step.add(OpKind::load, kInputLane)
+      .add(OpKind::rate)
+      .add(OpKind::forward, kComputeLane, {{kInputLane, 1, 0}})
+      .add(OpKind::forward);
   step.add(OpKind::loss)
       .add(OpKind::backward_weight, kComputeLane, {{kComputeLane, 2, 0}})
       .add(OpKind::update, kComputeLane, {{kComputeLane, Dependency::end, 1}});
-  EXPECT_THAT(step.chained(), ElementsAre(Chained{1, 5})) << "all but the rate, which the host writes";
+  EXPECT_THAT(step.chained(), ElementsAre(Chained{1, 5}))
+      << "all but the rate, which the host writes";
 }
 
 TEST(Chains, end_where_another_lane_is_waited_for) {
   Steps step;
-  step.add(OpKind::forward).add(OpKind::backward_weight).add(OpKind::all_reduce, kCommLane, {{kComputeLane, 2, 0}});
-  step.add(OpKind::backward_weight).add(OpKind::update, kComputeLane, {{kCommLane, 1, 0}}).add(OpKind::update);
+  step.add(OpKind::forward)
+      .add(OpKind::backward_weight)
+      .add(OpKind::all_reduce, kCommLane, {{kComputeLane, 2, 0}});
+  step.add(OpKind::backward_weight)
+      .add(OpKind::update, kComputeLane, {{kCommLane, 1, 0}})
+      .add(OpKind::update);
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 3}, Chained{3, 2}));
 }
 
 TEST(Chains, have_one_loss_that_the_host_looks_at) {
   Steps step;
-  for (int micro = 0; micro < 2; ++micro) step.add(OpKind::forward).add(OpKind::loss).add(OpKind::backward_weight);
+  for (int micro = 0; micro < 2; ++micro)
+    step.add(OpKind::forward).add(OpKind::loss).add(OpKind::backward_weight);
   step.last().leaves_loss = true;
-  EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 4})) << "the second loss begins one, which is followed by another that leaves a loss";
+  EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 4}))
+      << "the second loss begins one, which is followed by another that leaves a loss";
 }
 
 TEST(Chains, leave_out_what_the_host_packs) {
   Steps step;
   step.add(OpKind::forward).add(OpKind::forward).add(OpKind::rate);
-  step.add(OpKind::backward_weight).add(OpKind::pack).add(OpKind::backward_weight).add(OpKind::update);
+  step.add(OpKind::backward_weight)
+      .add(OpKind::pack)
+      .add(OpKind::backward_weight)
+      .add(OpKind::update);
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 2}, Chained{5, 2}));
 }
 

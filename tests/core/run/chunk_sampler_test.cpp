@@ -18,8 +18,11 @@ using testing::IsEmpty;
 // A rank of a plan of one bucket, whose memory a test changes as transfers would.
 class SampledRank {
  public:
-  SampledRank(const collective::Method& method, const plan::Plan& coarse, int rank, std::int64_t elements)
-      : plan_(collective::expand(coarse, method).rank_plan(rank)), bucket(static_cast<std::size_t>(elements)), aside_(bucket) {
+  SampledRank(const collective::Method& method, const plan::Plan& coarse, int rank,
+              std::int64_t elements)
+      : plan_(collective::expand(coarse, method).rank_plan(rank)),
+        bucket(static_cast<std::size_t>(elements)),
+        aside_(bucket) {
     BoundProgram program;
     for (const plan::Op& op : plan_.programs.front().ops) {
       BoundOp one;
@@ -34,12 +37,15 @@ class SampledRank {
     sampler_.emplace(plan_, coarse.groups, bound_, method, gate, box_);
   }
 
-  // One step; element i of the bucket is 1000 `value` + i before it, and the negative of that after it.
+  // One step; element i of the bucket is 1000 `value` + i before it, and the negative of that after
+  // it.
   void run(std::int64_t step, float value) {
-    for (std::size_t i = 0; i < bucket.size(); ++i) bucket[i] = 1000 * value + static_cast<float>(i);
+    for (std::size_t i = 0; i < bucket.size(); ++i)
+      bucket[i] = 1000 * value + static_cast<float>(i);
     std::vector<plan::Frontier::Ready> all;
     for (std::size_t i = 0; i < plan_.programs.front().ops.size(); ++i)
-      if (plan::communicates(plan_.programs.front().ops[i].kind)) all.push_back({0, static_cast<int>(i), step, instance_, 0});
+      if (plan::communicates(plan_.programs.front().ops[i].kind))
+        all.push_back({0, static_cast<int>(i), step, instance_, 0});
     for (std::size_t i = 0; i < all.size(); ++i) {
       sampler_->begins(all[i]);
       if (i + 1 == all.size())
@@ -81,8 +87,10 @@ std::vector<int> steps_of(const std::vector<telemetry::ChunkValues>& list) {
 }
 
 TEST(ChunkSampler, takes_places_that_are_spread_over_every_chunk) {
-  EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 80}), ElementsAre(5, 15, 25, 35, 45, 55, 65, 75));
-  EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 5}), ElementsAre(0, 1, 2, 3, 4)) << "chunks of 3 and 2, whole";
+  EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 80}),
+              ElementsAre(5, 15, 25, 35, 45, 55, 65, 75));
+  EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 5}), ElementsAre(0, 1, 2, 3, 4))
+      << "chunks of 3 and 2, whole";
   EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 0}), IsEmpty());
 }
 
@@ -95,7 +103,8 @@ TEST(ChunkSampler, takes_the_first_steps_and_then_ever_fewer) {
 
 TEST(ChunkSampler, takes_single_steps_too) {
   SampledRank sampled(Algorithm::ring, collective::one_bucket(2, 8), 0, 8);
-  for (const auto& [horizon, single] : {std::pair{6, false}, std::pair{7, true}, std::pair{8, true}, std::pair{11, false}}) {
+  for (const auto& [horizon, single] :
+       {std::pair{6, false}, std::pair{7, true}, std::pair{8, true}, std::pair{11, false}}) {
     sampled.gate.open(horizon, false, single);
     sampled.gate.open(horizon, false, single);  // the coordinator repeats itself
     sampled.run(horizon - 1, 1);
@@ -114,9 +123,12 @@ TEST(ChunkSampler, puts_aside_what_was_there_before_and_after_by_every_algorithm
       ASSERT_THAT(steps_of(taken), ElementsAre(0, 1, 2, 4));
       for (const telemetry::ChunkValues& values : taken) {
         EXPECT_EQ(values.elements, 101);
-        EXPECT_EQ(values.places, sampled_places({.algorithm = algorithm, .hosts = method.hosts, .elements = 101}));
+        EXPECT_EQ(values.places,
+                  sampled_places({.algorithm = algorithm, .hosts = method.hosts, .elements = 101}));
         std::vector<float> before, after;
-        for (const std::int64_t place : values.places) before.push_back(static_cast<float>(1000 * (values.step + 1) + place)), after.push_back(-before.back());
+        for (const std::int64_t place : values.places)
+          before.push_back(static_cast<float>(1000 * (values.step + 1) + place)),
+              after.push_back(-before.back());
         EXPECT_EQ(SampledRank::floats(values.before), before);
         EXPECT_EQ(SampledRank::floats(values.after), after);
       }
@@ -148,16 +160,20 @@ TEST(ChunkSampler, stops_when_a_rank_has_put_aside_enough) {
   EXPECT_GT(all, kMostSampledBytes * 9 / 10);
 }
 
-// A plan of two collectives of one bucket in a step, as batch normalisation has them in micro-steps.
+// A plan of two collectives of one bucket in a step, as batch normalisation has them in
+// micro-steps.
 TEST(ChunkSampler, takes_the_first_of_several_collectives_of_a_bucket) {
   plan::Plan twice =
-      collective::one_bucket(2, 8, "AR.b0", "W.s0 @compute writes grads after comm.g0:1\nAR.b0 @comm.g0 group g0 reads grads writes grads after compute:2\n");
+      collective::one_bucket(2, 8, "AR.b0",
+                             "W.s0 @compute writes grads after comm.g0:1\nAR.b0 @comm.g0 group g0 "
+                             "reads grads writes grads after compute:2\n");
   SampledRank sampled(Algorithm::ring, twice, 0, 8);
   sampled.run(0, 3);
   const auto taken = sampled.taken();
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_EQ(SampledRank::floats(taken.front().before).front(), 3000);
-  EXPECT_EQ(SampledRank::floats(taken.front().after).front(), 3000) << "the second had not ended, nor begun";
+  EXPECT_EQ(SampledRank::floats(taken.front().after).front(), 3000)
+      << "the second had not ended, nor begun";
 }
 
 }  // namespace

@@ -64,22 +64,29 @@ const Onlooker kGoesOn{[](int, int) {}, [](int, int) {}, [] { return base::Resul
 TEST(EngineCalls, are_each_made_once_beforehand_in_the_order_of_groups) {
   Engine engine;
   std::vector<std::pair<int, int>> begun, ended;
-  const Onlooker onlooker{[&](int program, int at) { begun.emplace_back(program, at); }, [&](int program, int at) { ended.emplace_back(program, at); },
+  const Onlooker onlooker{[&](int program, int at) { begun.emplace_back(program, at); },
+                          [&](int program, int at) { ended.emplace_back(program, at); },
                           kGoesOn.may_go_on};
   ASSERT_TRUE(make_each_call(engine, plan_with_calls(), onlooker));
-  EXPECT_THAT(engine.given, ElementsAre(std::tuple{1, CollectiveKind::all_reduce, 0, 8}, std::tuple{1, CollectiveKind::all_gather, 0, 8},
-                                        std::tuple{1, CollectiveKind::all_gather, 0, 9}, std::tuple{2, CollectiveKind::broadcast, 0, 8},
+  EXPECT_THAT(engine.given, ElementsAre(std::tuple{1, CollectiveKind::all_reduce, 0, 8},
+                                        std::tuple{1, CollectiveKind::all_gather, 0, 8},
+                                        std::tuple{1, CollectiveKind::all_gather, 0, 9},
+                                        std::tuple{2, CollectiveKind::broadcast, 0, 8},
                                         std::tuple{2, CollectiveKind::broadcast, 1, 8}));
   EXPECT_EQ(engine.complete[1], 3u);
   EXPECT_EQ(engine.complete[2], 2u);
-  EXPECT_THAT(begun, ElementsAre(std::pair{0, 2}, std::pair{1, 0}, std::pair{1, 1}, std::pair{0, 3}, std::pair{0, 0}));
+  EXPECT_THAT(begun, ElementsAre(std::pair{0, 2}, std::pair{1, 0}, std::pair{1, 1}, std::pair{0, 3},
+                                 std::pair{0, 0}));
   EXPECT_EQ(ended, begun);
 }
 
 TEST(EngineCalls, that_are_made_beforehand_end_when_the_rank_is_told_to_stop) {
   Engine engine;
   Onlooker stops = kGoesOn;
-  stops.may_go_on = [] { return base::Result<void>(base::fail({base::ProblemCode::cancelled, "test", "was told to stop", "", ""})); };
+  stops.may_go_on = [] {
+    return base::Result<void>(
+        base::fail({base::ProblemCode::cancelled, "test", "was told to stop", "", ""}));
+  };
   const auto made = make_each_call(engine, plan_with_calls(), stops);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().what, "was told to stop");

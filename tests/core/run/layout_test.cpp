@@ -18,16 +18,21 @@ const LaneId kCompute{0}, kComm{1};
 plan::RankPlan plan_of(const std::vector<std::int64_t>& elements) {
   plan::RankPlan rank;
   rank.lanes = {{"compute", plan::LaneKind::compute, -1}, {"comm", plan::LaneKind::comm, 0}};
-  for (std::size_t b = 0; b < elements.size(); ++b) rank.buffers.push_back({"b" + std::to_string(b), base::DType::fp32, elements[b]});
+  for (std::size_t b = 0; b < elements.size(); ++b)
+    rank.buffers.push_back({"b" + std::to_string(b), base::DType::fp32, elements[b]});
   rank.programs = {{"train", 1, 1, 1, {}}};
   return rank;
 }
 
-void add(plan::RankPlan& rank, std::size_t program, LaneId lane, const std::vector<int>& reads, const std::vector<int>& writes) {
+void add(plan::RankPlan& rank, std::size_t program, LaneId lane, const std::vector<int>& reads,
+         const std::vector<int>& writes) {
   plan::Op op;
   op.kind = plan::OpKind::forward;
   op.lane = lane;
-  const auto whole = [&](int buffer) { return plan::Access{BufferId(buffer), 0, rank.buffers[static_cast<std::size_t>(buffer)].elements}; };
+  const auto whole = [&](int buffer) {
+    return plan::Access{BufferId(buffer), 0,
+                        rank.buffers[static_cast<std::size_t>(buffer)].elements};
+  };
   for (const int buffer : reads) op.reads.push_back(whole(buffer));
   for (const int buffer : writes) op.writes.push_back(whole(buffer));
   rank.programs[program].ops.push_back(op);
@@ -76,7 +81,8 @@ TEST(Layout, what_the_host_looks_at_comes_first_side_by_side) {
   EXPECT_EQ(l.buffers[0].offset, 128);
 }
 
-// What is overwritten before it is read again leaves its place in between, as an output that is given up and made again.
+// What is overwritten before it is read again leaves its place in between, as an output that is
+// given up and made again.
 TEST(Layout, what_is_made_again_makes_room_in_between) {
   plan::RankPlan rank = plan_of({1000, 1000, 1000});
   add(rank, 0, kCompute, {}, {0});
@@ -93,8 +99,11 @@ TEST(Layout, what_is_made_again_makes_room_in_between) {
 // Memory in which every element knows who wrote it last.
 class Memory {
  public:
-  Memory(const plan::RankPlan& rank, Layout layout) : layout_(std::move(layout)), writer_(static_cast<std::size_t>(layout_.private_bytes / 4), 0) {
-    for (const plan::Buffer& buffer : rank.buffers) wanted_.emplace_back(static_cast<std::size_t>(buffer.elements), 0);
+  Memory(const plan::RankPlan& rank, Layout layout)
+      : layout_(std::move(layout)),
+        writer_(static_cast<std::size_t>(layout_.private_bytes / 4), 0) {
+    for (const plan::Buffer& buffer : rank.buffers)
+      wanted_.emplace_back(static_cast<std::size_t>(buffer.elements), 0);
   }
   void write(const plan::Access& access) {
     ++writes_;
@@ -103,13 +112,15 @@ class Memory {
   }
   bool holds(const plan::Access& access) {
     for (std::int64_t i = access.first; i < access.first + access.count; ++i)
-      if (at(access, i) != wanted_[access.buffer.index()][static_cast<std::size_t>(i)]) return false;
+      if (at(access, i) != wanted_[access.buffer.index()][static_cast<std::size_t>(i)])
+        return false;
     return true;
   }
 
  private:
   int& at(const plan::Access& access, std::int64_t element) {
-    return writer_[static_cast<std::size_t>(layout_.buffers[access.buffer.index()].offset / 4 + element)];
+    return writer_[static_cast<std::size_t>(layout_.buffers[access.buffer.index()].offset / 4 +
+                                            element)];
   }
   Layout layout_;
   std::vector<int> writer_;               // by place in memory
@@ -127,7 +138,8 @@ std::set<int> read_before_written(const plan::RankPlan& rank) {
         for (std::int64_t i = read.first; i < read.first + read.count; ++i)
           if (!written.contains({read.buffer.value, i})) found.insert(read.buffer.value);
       for (const plan::Access& write : op.writes)
-        for (std::int64_t i = write.first; i < write.first + write.count; ++i) written.insert({write.buffer.value, i});
+        for (std::int64_t i = write.first; i < write.first + write.count; ++i)
+          written.insert({write.buffer.value, i});
     }
   }
   return found;
@@ -144,10 +156,14 @@ void narrow(std::vector<plan::Access>& accesses) {
 }
 
 RC_GTEST_PROP(Layout, every_op_finds_what_was_written_last_to_what_it_reads, ()) {
-  const auto sizes = *rc::gen::container<std::vector<std::int64_t>>(6, rc::gen::inRange<std::int64_t>(1, 100));
+  const auto sizes =
+      *rc::gen::container<std::vector<std::int64_t>>(6, rc::gen::inRange<std::int64_t>(1, 100));
   plan::RankPlan rank = plan_of(sizes);
   rank.programs.push_back({"evaluate", 1, 1, 1, {}});
-  const auto some = [] { return *rc::gen::unique<std::vector<int>>(*rc::gen::inRange<std::size_t>(0, 3), rc::gen::inRange(0, 6)); };
+  const auto some = [] {
+    return *rc::gen::unique<std::vector<int>>(*rc::gen::inRange<std::size_t>(0, 3),
+                                              rc::gen::inRange(0, 6));
+  };
   for (std::size_t program = 0; program < 2; ++program)
     for (int op = *rc::gen::inRange(1, 20); op > 0; --op) {
       add(rank, program, *rc::gen::inRange(0, 8) == 0 ? kComm : kCompute, some(), some());
@@ -156,7 +172,8 @@ RC_GTEST_PROP(Layout, every_op_finds_what_was_written_last_to_what_it_reads, ())
     }
   const Layout placed = layout(rank);
   Memory memory(rank, placed);
-  for (const int kept : read_before_written(rank)) memory.write({BufferId(kept), 0, rank.buffers[static_cast<std::size_t>(kept)].elements});
+  for (const int kept : read_before_written(rank))
+    memory.write({BufferId(kept), 0, rank.buffers[static_cast<std::size_t>(kept)].elements});
   for (const std::size_t program : {0, 0, 1, 0})
     for (const plan::Op& op : rank.programs[program].ops) {
       for (const plan::Access& read : op.reads) RC_ASSERT(memory.holds(read));
@@ -164,11 +181,13 @@ RC_GTEST_PROP(Layout, every_op_finds_what_was_written_last_to_what_it_reads, ())
       for (const plan::Access& write : op.writes) RC_ASSERT(memory.holds(write));
     }
   std::int64_t all = 0;
-  for (const plan::Buffer& buffer : rank.buffers) all += (buffer.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+  for (const plan::Buffer& buffer : rank.buffers)
+    all += (buffer.bytes() + kAlignment - 1) / kAlignment * kAlignment;
   RC_ASSERT(placed.private_bytes <= all);
 }
 
-// Ops of a chain that is cut into runs: all outputs are written, some more than once, and read by the op after them, as passes with outputs made again do.
+// Ops of a chain that is cut into runs: all outputs are written, some more than once, and read by
+// the op after them, as passes with outputs made again do.
 RC_GTEST_PROP(Layout, of_outputs_that_are_made_again_finds_them_too, ()) {
   const int count = *rc::gen::inRange(3, 7);
   plan::RankPlan rank = plan_of(std::vector<std::int64_t>(static_cast<std::size_t>(count), 16));

@@ -9,11 +9,14 @@
 namespace trainyard::run {
 namespace {
 
-TEST(MemoryUse, is_said_part_by_part) { EXPECT_EQ(in_words({{4'000'000, 0, 2'000'000, 0, 0}}), "6 MB: parameters 4 MB, moments 2 MB"); }
+TEST(MemoryUse, is_said_part_by_part) {
+  EXPECT_EQ(in_words({{4'000'000, 0, 2'000'000, 0, 0}}), "6 MB: parameters 4 MB, moments 2 MB");
+}
 
 TEST(ResidentBytes, are_those_that_were_touched) {
   constexpr std::int64_t kBytes = 1 << 20, kPage = 4096;
-  void* mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* mapped =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(mapped, MAP_FAILED);
   ::madvise(mapped, kBytes, MADV_NOHUGEPAGE);
   auto* bytes = static_cast<std::byte*>(mapped);

@@ -41,7 +41,8 @@ TEST(RowList, that_is_none_is_refused) {
   };
   EXPECT_THAT(refused({}), HasSubstr("0 bytes"));
   EXPECT_THAT(refused(std::vector<std::byte>(6)), HasSubstr("6 bytes"));
-  EXPECT_THAT(refused(sent({0, 0, 1, 2, 3, 4})), HasSubstr("24 bytes")) << "more than a list can name";
+  EXPECT_THAT(refused(sent({0, 0, 1, 2, 3, 4})), HasSubstr("24 bytes"))
+      << "more than a list can name";
   EXPECT_THAT(refused(sent({0, 3, 3})), HasSubstr("row 3 after 3"));
   EXPECT_THAT(refused(sent({0, 3, 2})), HasSubstr("row 2 after 3"));
   EXPECT_THAT(refused(sent({0, -1})), HasSubstr("row -1"));
@@ -54,7 +55,9 @@ TEST(Rows, go_from_a_table_side_by_side_and_back) {
   const std::vector<float> table{0, 1, 10, 11, 20, 21, 30, 31};
   std::vector<float> packed(4), other(8, -1);
   const std::vector<std::int32_t> numbers{1, 3};
-  const auto bytes = [](auto& floats) { return reinterpret_cast<std::byte*>(const_cast<float*>(floats.data())); };
+  const auto bytes = [](auto& floats) {
+    return reinterpret_cast<std::byte*>(const_cast<float*>(floats.data()));
+  };
   gather_rows(*compute, 8, numbers, bytes(table), bytes(packed));
   EXPECT_THAT(packed, ElementsAre(10, 11, 30, 31));
   scatter_rows(*compute, 8, numbers, bytes(packed), bytes(other));
@@ -66,7 +69,8 @@ class Indices : public data::Dataset {
  public:
   Indices() { summary_ = {{3}, 2, 4, 0}; }
   const data::DataSummary& summary() const override { return summary_; }
-  void fill(data::Split, std::span<const std::int64_t> indices, std::span<float> features, std::span<std::int32_t> labels) const override {
+  void fill(data::Split, std::span<const std::int64_t> indices, std::span<float> features,
+            std::span<std::int32_t> labels) const override {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const auto sample = static_cast<float>(indices[i]);
       features[3 * i] = sample, features[3 * i + 1] = 2 * sample, features[3 * i + 2] = 1;
@@ -79,13 +83,17 @@ class Indices : public data::Dataset {
 };
 
 TEST(RowNames, are_those_that_the_samples_of_a_step_look_up) {
-  RoundInput whole(std::make_shared<Indices>(), data::Sampler(1, 4, 4, 1), 0, 4), parts(std::make_shared<Indices>(), data::Sampler(1, 4, 4, 1), 0, 1);
+  RoundInput whole(std::make_shared<Indices>(), data::Sampler(1, 4, 4, 1), 0, 4),
+      parts(std::make_shared<Indices>(), data::Sampler(1, 4, 4, 1), 0, 1);
   for (RoundInput* input : {&whole, &parts}) {
     RowNames names(*input);
-    EXPECT_THAT(names.of(0, {.rows = 10, .slot_count = 2}), ElementsAre(0, 1, 2, 3, 4, 6)) << "samples 0 to 3, in one micro-step or in four";
+    EXPECT_THAT(names.of(0, {.rows = 10, .slot_count = 2}), ElementsAre(0, 1, 2, 3, 4, 6))
+        << "samples 0 to 3, in one micro-step or in four";
     EXPECT_THAT(names.of(0, {.rows = 10, .slot_count = 1}), ElementsAre(0, 1, 2, 3));
-    EXPECT_THAT(names.of(0, {.first = 2, .rows = 3, .slot_count = 2}), ElementsAre(0, 1, 2)) << "rows 2 to 4, counted from the second";
-    EXPECT_THAT(names.of(1, {.rows = 3, .slot_count = 2}), ElementsAre(0, 1, 2)) << "of the next pass";
+    EXPECT_THAT(names.of(0, {.first = 2, .rows = 3, .slot_count = 2}), ElementsAre(0, 1, 2))
+        << "rows 2 to 4, counted from the second";
+    EXPECT_THAT(names.of(1, {.rows = 3, .slot_count = 2}), ElementsAre(0, 1, 2))
+        << "of the next pass";
   }
 }
 

@@ -47,7 +47,8 @@ TEST_F(SwapSpaceTest, gives_back_what_was_put_aside) {
   std::vector<std::byte> read(5000);
   ASSERT_TRUE(space.read(4000, read));
   EXPECT_EQ(read, written);
-  EXPECT_TRUE(std::equal(written.begin(), written.end(), space.disk(4000))) << "as whoever looks at all of it sees it";
+  EXPECT_TRUE(std::equal(written.begin(), written.end(), space.disk(4000)))
+      << "as whoever looks at all of it sees it";
   EXPECT_EQ(*space.host(99), std::byte{0});
   EXPECT_EQ(*space.disk(0), std::byte{0});
 }
@@ -57,13 +58,17 @@ TEST_F(SwapSpaceTest, leaves_no_file_that_has_a_name) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_)) << "also after a crash";
 }
 
-TEST_F(SwapSpaceTest, makes_no_file_where_nothing_goes_to_disk) { EXPECT_TRUE(SwapSpace::make(of(1000, 0), directory_ + "/none", "rank 0")); }
+TEST_F(SwapSpaceTest, makes_no_file_where_nothing_goes_to_disk) {
+  EXPECT_TRUE(SwapSpace::make(of(1000, 0), directory_ + "/none", "rank 0"));
+}
 
 TEST_F(SwapSpaceTest, says_why_a_directory_takes_no_file) {
   const auto space = SwapSpace::make(of(0, 1000), directory_ + "/none", "rank 3");
   ASSERT_FALSE(space);
   EXPECT_EQ(space.error().where, "rank 3");
-  EXPECT_THAT(space.error().what, HasSubstr("cannot make a file in " + directory_ + "/none, to put things aside: No such file or directory"));
+  EXPECT_THAT(space.error().what,
+              HasSubstr("cannot make a file in " + directory_ +
+                        "/none, to put things aside: No such file or directory"));
   EXPECT_THAT(space.error().advice, HasSubstr("training.swap.directory"));
 }
 
@@ -72,7 +77,8 @@ TEST_F(SwapSpaceTest, finds_that_there_is_no_room_before_anything_is_computed) {
   EXPECT_TRUE(SwapSpace::make(of(0, 100'000), directory_, "rank 0"));
   const auto space = SwapSpace::make(of(0, 200'000), directory_, "rank 0");
   ASSERT_FALSE(space);
-  EXPECT_THAT(space.error().what, HasSubstr("cannot put 200 kB aside in a file in " + directory_ + ": File too large"));
+  EXPECT_THAT(space.error().what,
+              HasSubstr("cannot put 200 kB aside in a file in " + directory_ + ": File too large"));
 }
 
 TEST_F(SwapSpaceTest, says_what_the_system_says_of_a_write_that_fails) {
@@ -81,7 +87,8 @@ TEST_F(SwapSpaceTest, says_what_the_system_says_of_a_write_that_fails) {
   const auto bytes = numbers(100'000);
   const auto written = space.write(0, bytes);
   ASSERT_FALSE(written) << "the first half goes, the second does not";
-  EXPECT_THAT(written.error().what, HasSubstr("cannot write 100 kB to the file in " + directory_ + ": File too large"));
+  EXPECT_THAT(written.error().what,
+              HasSubstr("cannot write 100 kB to the file in " + directory_ + ": File too large"));
   std::vector<std::byte> more(100'000);
   EXPECT_FALSE(space.read(150'000, more)) << "beyond its end";
 }

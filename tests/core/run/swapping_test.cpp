@@ -15,7 +15,9 @@ namespace {
 class Waiting final : public Exchange {
  public:
   int waits_for() const override { return -1; }
-  bool wait(std::chrono::microseconds limit) override { return woken_.wait_for(limit) == std::future_status::ready; }
+  bool wait(std::chrono::microseconds limit) override {
+    return woken_.wait_for(limit) == std::future_status::ready;
+  }
   void wake() override {
     if (!told_.exchange(true)) told_to_.set_value();
   }
@@ -53,7 +55,8 @@ BoundPlan bound_to(std::span<std::byte> near, std::byte* home) {
   return bound;
 }
 
-// Or it would sleep on, until a message comes or its patience ends, with what it waits for long there.
+// Or it would sleep on, until a message comes or its patience ends, with what it waits for long
+// there.
 TEST(Swapping, wakes_who_waits_for_peers_once_a_copy_has_ended) {
   const plan::RankPlan plan = plan_of_a_copy();
   std::vector<std::byte> near(100'000, std::byte{7}), home(near.size());
@@ -70,7 +73,8 @@ TEST(Swapping, wakes_who_waits_for_peers_once_a_copy_has_ended) {
   std::vector<Swapped> ended;
   ASSERT_TRUE(swapping.take(ended)) << "woken when there is something to see";
   EXPECT_EQ(ended.front().bytes, std::ssize(near));
-  for (int i = 0; i < 2000 && swapping.under_way(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 2000 && swapping.under_way(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_FALSE(swapping.under_way());
   EXPECT_TRUE(frontier.instance_complete(0));
   EXPECT_EQ(home, near);

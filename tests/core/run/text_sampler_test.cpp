@@ -13,22 +13,32 @@ namespace {
 
 class TextSampling : public testing::Test {
  protected:
-  TextSampling() : values_(static_cast<std::size_t>(model_.elements)) { model::initialise(model_, 3, parameters(), {}); }
+  TextSampling() : values_(static_cast<std::size_t>(model_.elements)) {
+    model::initialise(model_, 3, parameters(), {});
+  }
 
-  compute::Tensor parameters() { return {base::DType::fp64, {model_.elements}, reinterpret_cast<std::byte*>(values_.data())}; }
+  compute::Tensor parameters() {
+    return {base::DType::fp64, {model_.elements}, reinterpret_cast<std::byte*>(values_.data())};
+  }
   TextSampler sampler() {
     std::vector<std::string> vocabulary;
     for (const char character : alphabet_) vocabulary.emplace_back(1, character);
-    return TextSampler::make({&model_, device_.get(), parameters(), {}, compute::Multiplies::full, vocabulary}).value();
+    return TextSampler::make(
+               {&model_, device_.get(), parameters(), {}, compute::Multiplies::full, vocabulary})
+        .value();
   }
   // Of the last layer: what is foretold whatever came before.
-  double& bias(char character) { return values_[static_cast<std::size_t>(model_.segments.back().bias_offset()) + alphabet_.find(character)]; }
+  double& bias(char character) {
+    return values_[static_cast<std::size_t>(model_.segments.back().bias_offset()) +
+                   alphabet_.find(character)];
+  }
 
   std::string alphabet_ = data::grammar_alphabet();
-  model::Model model_ = *model::build({{{.kind = model::LayerKind::embedding, .rows = 0, .width = 4},
-                                        {.kind = model::LayerKind::transformer, .heads = 2, .blocks = 1},
-                                        {model::LayerKind::linear, 0}}},
-                                      9, std::ssize(alphabet_));
+  model::Model model_ =
+      *model::build({{{.kind = model::LayerKind::embedding, .rows = 0, .width = 4},
+                      {.kind = model::LayerKind::transformer, .heads = 2, .blocks = 1},
+                      {model::LayerKind::linear, 0}}},
+                    9, std::ssize(alphabet_));
   std::vector<double> values_;
   std::unique_ptr<compute::Compute> device_ = compute::reference::make();
 };

@@ -20,7 +20,11 @@ using base::ProblemCode;
 using testing::HasSubstr;
 
 model::Model normalised_model() {
-  return *model::build({{{model::LayerKind::linear, 5}, {model::LayerKind::batch_norm, 0}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 3}}}, 4, 3);
+  return *model::build({{{model::LayerKind::linear, 5},
+                         {model::LayerKind::batch_norm, 0},
+                         {model::LayerKind::relu, 0},
+                         {model::LayerKind::linear, 3}}},
+                       4, 3);
 }
 
 class CheckpointParts : public testing::Test {
@@ -29,7 +33,8 @@ class CheckpointParts : public testing::Test {
     std::string name = "/tmp/trainyard-parts-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
     directory_ = name;
-    for (auto* values : {&parameters_, &moment_}) values->resize(static_cast<std::size_t>(model_.elements));
+    for (auto* values : {&parameters_, &moment_})
+      values->resize(static_cast<std::size_t>(model_.elements));
     state_.resize(static_cast<std::size_t>(model_.state_elements));
     float next = 0;
     for (auto* values : {&parameters_, &moment_, &state_})
@@ -40,27 +45,38 @@ class CheckpointParts : public testing::Test {
     fs::remove_all(directory_, error);
   }
 
-  static compute::Tensor flat(std::vector<float>& values, std::size_t first = 0, std::size_t count = std::string::npos) {
+  static compute::Tensor flat(std::vector<float>& values, std::size_t first = 0,
+                              std::size_t count = std::string::npos) {
     count = std::min(count, values.size() - first);
-    return {DType::fp32, {static_cast<std::int64_t>(count)}, reinterpret_cast<std::byte*>(values.data() + first)};
+    return {DType::fp32,
+            {static_cast<std::int64_t>(count)},
+            reinterpret_cast<std::byte*>(values.data() + first)};
   }
   // Of both the parameters and their moments.
   std::vector<CheckpointSpan> spans(std::size_t first, std::size_t count) {
     const auto at = static_cast<std::int64_t>(first);
-    return {{CheckpointBuffer::parameters, at, flat(parameters_, first, count)}, {CheckpointBuffer::moment1, at, flat(moment_, first, count)}};
+    return {{CheckpointBuffer::parameters, at, flat(parameters_, first, count)},
+            {CheckpointBuffer::moment1, at, flat(moment_, first, count)}};
   }
-  CheckpointFile part(const std::string& name, const std::vector<CheckpointSpan>& spans, std::int64_t step = 7) {
+  CheckpointFile part(const std::string& name, const std::vector<CheckpointSpan>& spans,
+                      std::int64_t step = 7) {
     return write_part(directory_, step, name, 3, model_, spans).value();
   }
-  CheckpointFile state(std::int64_t step = 7) { return part("state", {{CheckpointBuffer::state, 0, flat(state_)}}, step); }
+  CheckpointFile state(std::int64_t step = 7) {
+    return part("state", {{CheckpointBuffer::state, 0, flat(state_)}}, step);
+  }
 
   // What comes back: "whole", or why not.
   std::string read(bool moments = true) {
     std::vector<float> parameters(parameters_.size()), moment(moment_.size()), state(state_.size());
     const auto loaded =
-        read_checkpoint(directory_, model_, {flat(parameters), flat(state), moments ? std::vector{flat(moment)} : std::vector<compute::Tensor>{}});
+        read_checkpoint(directory_, model_,
+                        {flat(parameters), flat(state),
+                         moments ? std::vector{flat(moment)} : std::vector<compute::Tensor>{}});
     if (!loaded) return base::to_string(loaded.error());
-    return parameters == parameters_ && state == state_ && (!moments || moment == moment_) ? "whole" : "other numbers";
+    return parameters == parameters_ && state == state_ && (!moments || moment == moment_)
+               ? "whole"
+               : "other numbers";
   }
 
   model::Model model_ = normalised_model();
@@ -71,7 +87,8 @@ class CheckpointParts : public testing::Test {
 // Cut anywhere, in the midst of a tensor as well.
 TEST_F(CheckpointParts, are_one_whole_wherever_they_were_cut) {
   for (std::size_t cut = 0; cut <= parameters_.size(); ++cut) {
-    const std::vector<CheckpointFile> files{part("server-0", spans(0, cut)), part("server-1", spans(cut, std::string::npos)), state()};
+    const std::vector<CheckpointFile> files{
+        part("server-0", spans(0, cut)), part("server-1", spans(cut, std::string::npos)), state()};
     ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"}, files));
     ASSERT_EQ(read(), "whole") << cut;
     ASSERT_EQ(read(false), "whole") << "whoever asks for no moments";
@@ -94,29 +111,38 @@ TEST_F(CheckpointParts, what_is_missing_or_there_twice_is_no_checkpoint_of_the_m
     EXPECT_TRUE(commit_checkpoint(directory_, {7, "plan"}, files));
     return read();
   };
-  EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(11, all)), state()}), HasSubstr("each element once"));
-  EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(9, all)), state()}), HasSubstr("each element once"));
+  EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(11, all)), state()}),
+              HasSubstr("each element once"));
+  EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(9, all)), state()}),
+              HasSubstr("each element once"));
   EXPECT_THAT(refused({part("server-0", spans(0, all))}), HasSubstr("tensors"));
-  EXPECT_THAT(refused({part("server-0", {{CheckpointBuffer::parameters, 0, flat(parameters_)}}), state()}), HasSubstr("and no moment1 of them"));
+  EXPECT_THAT(
+      refused({part("server-0", {{CheckpointBuffer::parameters, 0, flat(parameters_)}}), state()}),
+      HasSubstr("and no moment1 of them"));
   EXPECT_EQ(refused({part("server-0", spans(0, all)), state()}), "whole");
 }
 
 TEST_F(CheckpointParts, without_a_commit_nothing_has_changed) {
-  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"}, {part("server-0", spans(0, std::string::npos)), state()}));
+  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
+                                {part("server-0", spans(0, std::string::npos)), state()}));
   part("server-0", spans(0, std::string::npos), 9);
   EXPECT_EQ(newest_checkpoint(directory_)->step, 7);
   EXPECT_EQ(read(), "whole");
-  ASSERT_TRUE(commit_checkpoint(directory_, {8, "plan"}, {part("server-0", spans(0, std::string::npos), 8), state(8)}));
+  ASSERT_TRUE(commit_checkpoint(directory_, {8, "plan"},
+                                {part("server-0", spans(0, std::string::npos), 8), state(8)}));
   EXPECT_TRUE(fs::exists(directory_ / "step-9")) << "it may be being written";
   EXPECT_TRUE(fs::exists(directory_ / "step-7"));
-  ASSERT_TRUE(commit_checkpoint(directory_, {10, "plan"}, {part("server-0", spans(0, std::string::npos), 10), state(10)}));
+  ASSERT_TRUE(commit_checkpoint(directory_, {10, "plan"},
+                                {part("server-0", spans(0, std::string::npos), 10), state(10)}));
   EXPECT_FALSE(fs::exists(directory_ / "step-9")) << "nobody will finish it";
 }
 
 TEST_F(CheckpointParts, a_lost_part_leaves_the_checkpoint_before_it) {
-  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"}, {part("server-0", spans(0, std::string::npos)), state()}));
+  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
+                                {part("server-0", spans(0, std::string::npos)), state()}));
   const CheckpointFile lost = state(8);
-  ASSERT_TRUE(commit_checkpoint(directory_, {8, "plan"}, {part("server-0", spans(0, std::string::npos), 8), lost}));
+  ASSERT_TRUE(commit_checkpoint(directory_, {8, "plan"},
+                                {part("server-0", spans(0, std::string::npos), 8), lost}));
   fs::remove(directory_ / "step-8" / lost.name);
   EXPECT_EQ(newest_checkpoint(directory_)->step, 7);
   EXPECT_EQ(read(), "whole");
@@ -125,9 +151,11 @@ TEST_F(CheckpointParts, a_lost_part_leaves_the_checkpoint_before_it) {
 // Whoever named the directory is told that it does not do, as of a damaged one.
 TEST_F(CheckpointParts, a_lost_part_of_the_only_one_is_bad_input) {
   const CheckpointFile lost = state();
-  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"}, {part("server-0", spans(0, std::string::npos)), lost}));
+  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
+                                {part("server-0", spans(0, std::string::npos)), lost}));
   fs::remove(directory_ / "step-7" / lost.name);
-  EXPECT_EQ(read_checkpoint(directory_, model_, {flat(parameters_), flat(state_), {}}).error().code, base::ProblemCode::bad_input);
+  EXPECT_EQ(read_checkpoint(directory_, model_, {flat(parameters_), flat(state_), {}}).error().code,
+            base::ProblemCode::bad_input);
 }
 
 TEST_F(CheckpointParts, a_file_that_is_named_twice_is_refused) {
@@ -145,7 +173,8 @@ TEST_F(CheckpointParts, may_be_as_many_as_there_are_ranks) {
 }
 
 TEST_F(CheckpointParts, a_name_that_leads_elsewhere_is_refused) {
-  for (const std::string name : {"", "../x", "a/b", "a.b"}) EXPECT_EQ(write_part(directory_, 7, name, 0, model_, {}).error().code, ProblemCode::bad_usage);
+  for (const std::string name : {"", "../x", "a/b", "a.b"})
+    EXPECT_EQ(write_part(directory_, 7, name, 0, model_, {}).error().code, ProblemCode::bad_usage);
 }
 
 // A copy is written: what training does to the numbers meanwhile is not in it.
@@ -163,7 +192,9 @@ TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
   ASSERT_EQ(saved.size(), 1U);
   EXPECT_EQ(saved[0].problem, "");
   EXPECT_EQ(saved[0].step, 7);
-  ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"}, {{saved[0].file, saved[0].xxh64, saved[0].bytes, saved[0].version}, state()}));
+  ASSERT_TRUE(commit_checkpoint(
+      directory_, {7, "plan"},
+      {{saved[0].file, saved[0].xxh64, saved[0].bytes, saved[0].version}, state()}));
   parameters_ = before;
   EXPECT_EQ(read(), "whole");
 }
@@ -187,7 +218,8 @@ TEST_F(CheckpointParts, a_writer_that_cannot_write_says_why) {
   EXPECT_FALSE(writer.write_now(7, 3, spans(0, std::string::npos)));
   ASSERT_TRUE(writer.offer(8, 3, spans(0, std::string::npos)));
   std::vector<Saved> saved;
-  for (saved = box.take(); saved.empty(); saved = box.take()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (saved = box.take(); saved.empty(); saved = box.take())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_THAT(saved[0].problem, HasSubstr("/proc/nowhere"));
 }
 

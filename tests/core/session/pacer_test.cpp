@@ -28,7 +28,8 @@ TEST(Pacer, grants_a_quarter_second_ahead_of_the_slowest) {
 TEST(Pacer, grants_at_most_two_evaluations_however_short_the_steps_are) {
   Pacer pacer(100'000, 0, 20);
   pacer.step_took(0.001);
-  for (const auto& [slowest, granted] : {std::pair<std::int64_t, std::int64_t>{0, 40}, {19, 40}, {20, 60}, {59, 80}}) {
+  for (const auto& [slowest, granted] :
+       {std::pair<std::int64_t, std::int64_t>{0, 40}, {19, 40}, {20, 60}, {59, 80}}) {
     pacer.at_step(slowest);
     static_cast<void>(pacer.grant(0));
     EXPECT_EQ(pacer.horizon(), granted) << slowest;

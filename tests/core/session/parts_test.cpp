@@ -48,7 +48,8 @@ TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
   const experiment::Resolved resolved = strategy::resolved(e);
   ASSERT_EQ(resolved.chief, 1);
   EXPECT_EQ(count_parts(resolved), 3);
-  for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(writes_part(resolved, rank), rank == 1 || rank >= 3) << rank;
+  for (int rank = 0; rank < 5; ++rank)
+    EXPECT_EQ(writes_part(resolved, rank), rank == 1 || rank >= 3) << rank;
 }
 
 // The running statistics of a layer are with it, on a server too.
@@ -60,19 +61,25 @@ TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
   for (const int rank : {1, 2}) {
     const experiment::Resolved own = experiment::of_rank(all, rank);
     std::vector<float> state(static_cast<std::size_t>(own.model.state_elements));
-    const compute::Tensor tensor{base::DType::fp32, {std::ssize(state)}, reinterpret_cast<std::byte*>(state.data())};
+    const compute::Tensor tensor{
+        base::DType::fp32, {std::ssize(state)}, reinterpret_cast<std::byte*>(state.data())};
     const auto spans = spans_of_part(own, rank, {}, tensor);
-    const auto is_state = [](const CheckpointSpan& span) { return span.buffer == CheckpointBuffer::state; };
+    const auto is_state = [](const CheckpointSpan& span) {
+      return span.buffer == CheckpointBuffer::state;
+    };
     EXPECT_EQ(std::any_of(spans.begin(), spans.end(), is_state), !state.empty()) << rank;
     EXPECT_TRUE(rank != 2 || !state.empty()) << "normalised by a layer that is called";
   }
 }
 
-// What each rank of a split model writes: its layers, rows, columns, and of what ranks that share layers have alike the first one's; of replicas that of the
-// chief's, or where they keep but their parts, of all of them. Together it is all of the model, each element once.
-std::vector<float> parts_of(const std::vector<float>& all, const std::vector<experiment::Part>& parts) {
+// What each rank of a split model writes: its layers, rows, columns, and of what ranks that share
+// layers have alike the first one's; of replicas that of the chief's, or where they keep but their
+// parts, of all of them. Together it is all of the model, each element once.
+std::vector<float> parts_of(const std::vector<float>& all,
+                            const std::vector<experiment::Part>& parts) {
   std::vector<float> own;
-  for (const experiment::Part& part : parts) own.insert(own.end(), all.begin() + part.first, all.begin() + part.first + part.count);
+  for (const experiment::Part& part : parts)
+    own.insert(own.end(), all.begin() + part.first, all.begin() + part.first + part.count);
   return own;
 }
 
@@ -80,7 +87,8 @@ class PartsOfLayers : public testing::TestWithParam<experiment::MeshSpec> {};
 
 TEST_P(PartsOfLayers, are_one_checkpoint) {
   const experiment::MeshSpec& mesh = GetParam();
-  experiment::Experiment e = strategy::small_tied_gpt(static_cast<int>(mesh.data * mesh.pipeline * mesh.tensor));
+  experiment::Experiment e =
+      strategy::small_tied_gpt(static_cast<int>(mesh.data * mesh.pipeline * mesh.tensor));
   e.strategy.kind = experiment::StrategyKind::hybrid;
   e.strategy.stages.schedule = experiment::PipelineSchedule::gpipe;
   e.strategy.mesh = mesh;
@@ -90,11 +98,14 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
     std::vector<float> values(static_cast<std::size_t>(model.elements));
     for (const model::Parameter& p : model.parameters)
       for (std::int64_t i = 0; i < p.shape.elements(); ++i)
-        values[static_cast<std::size_t>(p.offset + i)] = static_cast<float>(1000 * p.number + p.in_whole(i)) + (p.box.any() || writes ? 0.F : 0.5F);
+        values[static_cast<std::size_t>(p.offset + i)] =
+            static_cast<float>(1000 * p.number + p.in_whole(i)) +
+            (p.box.any() || writes ? 0.F : 0.5F);
     return values;
   };
   const auto tensor = [](std::vector<float>& values) {
-    return compute::Tensor{base::DType::fp32, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())};
+    return compute::Tensor{
+        base::DType::fp32, {std::ssize(values)}, reinterpret_cast<std::byte*>(values.data())};
   };
   std::vector<std::vector<float>> memory;
   std::vector<NamedTensor> pieces;
@@ -104,8 +115,11 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
     if (!writes_part(own, rank)) continue;
     ++writers;
     memory.push_back(numbered(own.model, rank % mesh.tensor == 0));
-    if (experiment::shards_parameters(own)) memory.back() = parts_of(memory.back(), experiment::parts_of(own, rank));
-    for (const NamedTensor& piece : pieces_of(own.model, spans_of_part(own, rank, tensor(memory.back()), {}))) pieces.push_back(piece);
+    if (experiment::shards_parameters(own))
+      memory.back() = parts_of(memory.back(), experiment::parts_of(own, rank));
+    for (const NamedTensor& piece :
+         pieces_of(own.model, spans_of_part(own, rank, tensor(memory.back()), {})))
+      pieces.push_back(piece);
   }
   EXPECT_EQ(writers, count_parts(all));
   std::vector<float> read(static_cast<std::size_t>(all.model.elements));
@@ -115,18 +129,22 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
   copy_pieces(pieces, all.model, wanted);
   EXPECT_EQ(read, numbered(all.model, true));
   std::vector<float> moment(read.size());
-  const auto no_moment = check_pieces("checkpoint", pieces, all.model, {tensor(read), {}, {tensor(moment)}});
+  const auto no_moment =
+      check_pieces("checkpoint", pieces, all.model, {tensor(read), {}, {tensor(moment)}});
   ASSERT_FALSE(no_moment);
-  EXPECT_THAT(no_moment.error().what, testing::HasSubstr("no moment1")) << "an optimizer with momentum cannot go on from it";
+  EXPECT_THAT(no_moment.error().what, testing::HasSubstr("no moment1"))
+      << "an optimizer with momentum cannot go on from it";
   pieces.pop_back();
   EXPECT_FALSE(check_pieces("checkpoint", pieces, all.model, wanted)) << "one is missing";
   pieces.push_back(pieces.front());
   EXPECT_FALSE(check_pieces("checkpoint", pieces, all.model, wanted)) << "one is there twice";
 }
 
-INSTANTIATE_TEST_SUITE_P(Meshes, PartsOfLayers,
-                         testing::Values(experiment::MeshSpec{1, 1, 2, false}, experiment::MeshSpec{1, 3, 1, false}, experiment::MeshSpec{2, 2, 2, false},
-                                         experiment::MeshSpec{2, 2, 1, true}, experiment::MeshSpec{3, 1, 2, true}, experiment::MeshSpec{3, 2, 2, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Meshes, PartsOfLayers,
+    testing::Values(experiment::MeshSpec{1, 1, 2, false}, experiment::MeshSpec{1, 3, 1, false},
+                    experiment::MeshSpec{2, 2, 2, false}, experiment::MeshSpec{2, 2, 1, true},
+                    experiment::MeshSpec{3, 1, 2, true}, experiment::MeshSpec{3, 2, 2, true}));
 
 }  // namespace
 }  // namespace trainyard::session

@@ -22,7 +22,10 @@ std::string wait_for_end(Process& process) {
   return "never";
 }
 
-std::string scratch(const char* name) { return (std::filesystem::temp_directory_path() / (std::string(name) + std::to_string(::getpid()))).string(); }
+std::string scratch(const char* name) {
+  return (std::filesystem::temp_directory_path() / (std::string(name) + std::to_string(::getpid())))
+      .string();
+}
 
 TEST(Process, says_how_it_ended) {
   auto process = Process::start({"/bin/sh", {"-c", "exit 7"}, "", {}, ""});
@@ -41,7 +44,8 @@ TEST(Process, a_signal_is_named) {
 
 TEST(Process, reads_its_input_and_writes_its_log) {
   const std::string log = scratch("process_test_log");
-  auto process = Process::start({"/bin/sh", {"-c", "read word; echo got $word"}, log, {}, "secret\n"});
+  auto process =
+      Process::start({"/bin/sh", {"-c", "read word; echo got $word"}, log, {}, "secret\n"});
   ASSERT_TRUE(process);
   EXPECT_EQ(wait_for_end(*process), "exit status 0");
   EXPECT_EQ(base::read_file(log, 1000).value(), "got secret\n");
@@ -60,8 +64,12 @@ TEST(Process, reads_an_input_that_is_longer_than_a_pipe_holds_at_first) {
 TEST(Process, its_environment_is_ours_and_what_is_added_where_ours_says_nothing) {
   const std::string log = scratch("process_test_environment");
   ::setenv("TRAINYARD_TEST_OURS", "ours", 1);
-  auto process = Process::start(
-      {"/bin/sh", {"-c", "echo $TRAINYARD_TEST_OURS $TRAINYARD_TEST_ADDED"}, log, {}, "", {"TRAINYARD_TEST_OURS=no", "TRAINYARD_TEST_ADDED=added"}});
+  auto process = Process::start({"/bin/sh",
+                                 {"-c", "echo $TRAINYARD_TEST_OURS $TRAINYARD_TEST_ADDED"},
+                                 log,
+                                 {},
+                                 "",
+                                 {"TRAINYARD_TEST_OURS=no", "TRAINYARD_TEST_ADDED=added"}});
   ::unsetenv("TRAINYARD_TEST_OURS");
   ASSERT_TRUE(process);
   wait_for_end(*process);
@@ -72,7 +80,12 @@ TEST(Process, its_environment_is_ours_and_what_is_added_where_ours_says_nothing)
 TEST(Process, keeps_only_the_descriptors_that_are_named) {
   const std::string log = scratch("process_test_descriptors");
   const int extra = ::dup(2);
-  auto process = Process::start({"/bin/sh", {"-c", "test -e /proc/self/fd/3 && ! test -e /proc/$$/fd/4 && echo good"}, log, {{extra, 3}}, ""});
+  auto process =
+      Process::start({"/bin/sh",
+                      {"-c", "test -e /proc/self/fd/3 && ! test -e /proc/$$/fd/4 && echo good"},
+                      log,
+                      {{extra, 3}},
+                      ""});
   ::close(extra);
   ASSERT_TRUE(process);
   wait_for_end(*process);
@@ -84,7 +97,8 @@ TEST(Process, descriptors_may_change_places) {
   const std::string log = scratch("process_test_places");
   const int first = ::open("/etc/hostname", O_RDONLY), second = ::open("/dev/null", O_RDONLY);
   auto process = Process::start({"/bin/sh",
-                                 {"-c", "readlink /proc/$$/fd/" + std::to_string(first) + " /proc/$$/fd/" + std::to_string(second)},
+                                 {"-c", "readlink /proc/$$/fd/" + std::to_string(first) +
+                                            " /proc/$$/fd/" + std::to_string(second)},
                                  log,
                                  {{first, second}, {second, first}},
                                  ""});

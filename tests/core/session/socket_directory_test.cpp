@@ -34,7 +34,8 @@ class SocketDirectoryTest : public testing::Test {
 };
 
 bool is_gone(const fs::path& path) {
-  for (int i = 0; i < 500 && fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 500 && fs::exists(path); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return !fs::exists(path);
 }
 
@@ -77,7 +78,8 @@ void kill_and_reap(pid_t process) {
 }
 
 TEST_F(SocketDirectoryTest, goes_when_its_process_is_killed) {
-  const pid_t owner = start_owner([](const fs::path& path) { std::ofstream(path / "socket") << "x"; });
+  const pid_t owner =
+      start_owner([](const fs::path& path) { std::ofstream(path / "socket") << "x"; });
   const fs::path path = fs::directory_iterator(root_ / "trainyard")->path();
   ASSERT_TRUE(fs::exists(path / "socket"));
   kill_and_reap(owner);
@@ -90,8 +92,10 @@ TEST_F(SocketDirectoryTest, goes_although_others_still_make_sockets_in_it) {
   const fs::path path = fs::directory_iterator(root_ / "trainyard")->path();
   const pid_t rank = ::fork();
   if (rank == 0)
-    for (int i = 0;; i = (i + 1) % 1000) std::ofstream(path / ("socket" + std::to_string(i))) << "x";
-  for (int i = 0; i < 500 && !fs::exists(path / "socket100"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0;; i = (i + 1) % 1000)
+      std::ofstream(path / ("socket" + std::to_string(i))) << "x";
+  for (int i = 0; i < 500 && !fs::exists(path / "socket100"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   kill_and_reap(owner);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   kill_and_reap(rank);
@@ -110,7 +114,8 @@ TEST_F(SocketDirectoryTest, goes_whenever_its_process_is_killed) {
     ::usleep(static_cast<useconds_t>(trial * 20));
     kill_and_reap(owner);
     const auto is_empty = [&] { return !fs::exists(sockets) || fs::is_empty(sockets); };
-    for (int i = 0; i < 500 && !is_empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < 500 && !is_empty(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     ASSERT_TRUE(is_empty()) << "killed after " << trial * 20 << " us";
   }
 }
@@ -121,7 +126,8 @@ TEST_F(SocketDirectoryTest, is_made_nowhere_that_a_link_leads_to) {
   fs::create_directories(elsewhere / "run-999999999-abcdef");
   fs::permissions(elsewhere, fs::perms::owner_all | fs::perms::others_read);
   fs::create_directory_symlink(elsewhere, root_ / "trainyard");
-  if (::lchown((root_ / "trainyard").c_str(), 12345, 12345) != 0) GTEST_SKIP() << "only root makes links of other users";
+  if (::lchown((root_ / "trainyard").c_str(), 12345, 12345) != 0)
+    GTEST_SKIP() << "only root makes links of other users";
   const auto made = SocketDirectory::make();
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().where, (root_ / "trainyard").string());
@@ -131,7 +137,8 @@ TEST_F(SocketDirectoryTest, is_made_nowhere_that_a_link_leads_to) {
 
 TEST_F(SocketDirectoryTest, of_those_that_are_gone_is_swept_and_nothing_else) {
   const fs::path sockets = root_ / "trainyard";
-  for (const char* name : {"run-999999999-abcdef", "run-999999999-results", "run-999999999", "run-999999999-abcdeg", "run-0999999999-abcdef", "other"})
+  for (const char* name : {"run-999999999-abcdef", "run-999999999-results", "run-999999999",
+                           "run-999999999-abcdeg", "run-0999999999-abcdef", "other"})
     fs::create_directories(sockets / name);
   fs::create_directories(sockets / "run-999999998-abcdef");
   const int held = ::open((sockets / "run-999999998-abcdef").c_str(), O_RDONLY | O_DIRECTORY);
@@ -139,9 +146,11 @@ TEST_F(SocketDirectoryTest, of_those_that_are_gone_is_swept_and_nothing_else) {
   const auto made = SocketDirectory::make();
   ASSERT_TRUE(made);
   EXPECT_FALSE(fs::exists(sockets / "run-999999999-abcdef"));
-  for (const char* name : {"run-999999999-results", "run-999999999", "run-999999999-abcdeg", "run-0999999999-abcdef", "other"})
+  for (const char* name : {"run-999999999-results", "run-999999999", "run-999999999-abcdeg",
+                           "run-0999999999-abcdef", "other"})
     EXPECT_TRUE(fs::exists(sockets / name)) << name;
-  EXPECT_TRUE(fs::exists(sockets / "run-999999998-abcdef")) << "of a process that has a number elsewhere, and keeps it locked";
+  EXPECT_TRUE(fs::exists(sockets / "run-999999998-abcdef"))
+      << "of a process that has a number elsewhere, and keeps it locked";
   ::close(held);
 }
 

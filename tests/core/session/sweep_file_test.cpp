@@ -31,7 +31,8 @@ class SweepFile : public testing::Test {
     return read ? "" : base::to_string(read.error());
   }
 
-  fs::path directory_ = fs::temp_directory_path() / ("trainyard-sweep-" + std::to_string(::getpid()));
+  fs::path directory_ =
+      fs::temp_directory_path() / ("trainyard-sweep-" + std::to_string(::getpid()));
 };
 
 TEST_F(SweepFile, comes_back_as_it_was_written) {
@@ -87,7 +88,8 @@ TEST_F(SweepFile, stands_in_a_directory_that_holds_nothing_else) {
   EXPECT_THAT(make_sweep_directory(directory_, "x").error().what, HasSubstr("holds mine.txt"));
   fs::remove(directory_ / "mine.txt");
   ASSERT_TRUE(write_sweep(measured_sweep(), directory_));
-  EXPECT_THAT(make_sweep_directory(directory_, "x").error().what, HasSubstr("holds a sweep already"));
+  EXPECT_THAT(make_sweep_directory(directory_, "x").error().what,
+              HasSubstr("holds a sweep already"));
 }
 
 // A child takes the lock, and is killed: then nobody sweeps any more, whatever the manifest says.

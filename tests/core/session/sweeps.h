@@ -14,7 +14,8 @@ inline experiment::Experiment four_ranks() {
 }
 
 // A variant that is done, of so many samples in so many seconds.
-inline SweepVariant measured(std::int64_t ranks, collective::Algorithm algorithm, std::int64_t samples, double seconds) {
+inline SweepVariant measured(std::int64_t ranks, collective::Algorithm algorithm,
+                             std::int64_t samples, double seconds) {
   SweepVariant one;
   one.ranks = ranks;
   one.algorithm = one.used = algorithm;
@@ -40,8 +41,10 @@ inline Sweep measured_sweep() {
   sweep.started = "2026-11-21 14:03:12";
   sweep.state = SweepState::completed;
   sweep.drawn_ranks = 4;
-  sweep.variants = {measured(1, Algorithm::ring, 8, 0.008), measured(2, Algorithm::ring, 16, 0.010), measured(2, Algorithm::direct, 16, 0.010),
-                    measured(4, Algorithm::ring, 32, 0.016), measured(4, Algorithm::direct, 32, 0.0128)};
+  sweep.variants = {measured(1, Algorithm::ring, 8, 0.008), measured(2, Algorithm::ring, 16, 0.010),
+                    measured(2, Algorithm::direct, 16, 0.010),
+                    measured(4, Algorithm::ring, 32, 0.016),
+                    measured(4, Algorithm::direct, 32, 0.0128)};
   return sweep;
 }
 

@@ -13,7 +13,8 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kFar = 1000;  // a horizon that nobody reaches
 
-// A watch over three ranks, looked at ten times a second as the coordinator does, so that it sees no gap of its own.
+// A watch over three ranks, looked at ten times a second as the coordinator does, so that it sees
+// no gap of its own.
 class WatchTest : public testing::Test {
  protected:
   void SetUp() override { watch_.start(0); }
@@ -23,7 +24,8 @@ class WatchTest : public testing::Test {
   }
 
   // Lets `seconds` pass while `heartbeat` is called at every look; the problem, if one is found.
-  std::optional<base::Problem> pass(double seconds, const std::function<void()>& heartbeat, std::int64_t horizon = kFar) {
+  std::optional<base::Problem> pass(double seconds, const std::function<void()>& heartbeat,
+                                    std::int64_t horizon = kFar) {
     for (int i = 0; i < static_cast<int>(seconds * 10); ++i) {
       now_ += kSecond / 10;
       heartbeat();
@@ -77,7 +79,8 @@ TEST_F(WatchTest, a_hang_before_the_first_op_and_one_for_want_of_samples_are_tol
     return problem ? problem->what : "";
   };
   EXPECT_THAT(hung_at(0, ""), testing::EndsWith("it is at step 0, before its first op"));
-  EXPECT_THAT(hung_at(1, "LOAD.m0"), testing::EndsWith("it is at step 0 in op LOAD.m0, waiting for its samples"));
+  EXPECT_THAT(hung_at(1, "LOAD.m0"),
+              testing::EndsWith("it is at step 0 in op LOAD.m0, waiting for its samples"));
 }
 
 TEST_F(WatchTest, before_the_first_op_it_may_take_longer) {
@@ -158,7 +161,8 @@ TEST_F(WatchTest, a_death_says_how_and_where) {
   beat(1, 3, 0);
   const base::Problem problem = watch_.died(1, "signal 9 (Killed)");
   EXPECT_EQ(problem.where, "rank 1 (b)");
-  EXPECT_THAT(problem.what, HasSubstr("signal 9 (Killed); it was last heard of at step 5 in op RED.b0.t1.c2<r1, waiting for rank 0"));
+  EXPECT_THAT(problem.what, HasSubstr("signal 9 (Killed); it was last heard of at step 5 in op "
+                                      "RED.b0.t1.c2<r1, waiting for rank 0"));
 }
 
 }  // namespace

@@ -18,23 +18,33 @@ collective::Work work(const topology::Network& network, std::int64_t elements) {
   return {elements, 4, network.workers(), std::vector<int>(network.workers().size(), 0)};
 }
 
-plan::Plan by_gloo(int ranks, std::int64_t elements) { return plan::handed_to(collective::one_bucket(ranks, elements), "gloo"); }
+plan::Plan by_gloo(int ranks, std::int64_t elements) {
+  return plan::handed_to(collective::one_bucket(ranks, elements), "gloo");
+}
 
 TEST(EngineCost, of_an_all_reduce_is_that_of_a_ring_and_of_its_halves_half_of_it) {
   for (const int ranks : {2, 3, 5}) {
-    const topology::Network network(star({.hosts = ranks, .bandwidth_bits_per_second = 8e6, .latency_seconds = 1e-3}));
+    const topology::Network network(
+        star({.hosts = ranks, .bandwidth_bits_per_second = 8e6, .latency_seconds = 1e-3}));
     const auto w = work(network, 10'000);
-    const double ring = collective::cost(collective::Algorithm::ring, 0, w, network).value().seconds;
+    const double ring =
+        collective::cost(collective::Algorithm::ring, 0, w, network).value().seconds;
     EXPECT_DOUBLE_EQ(collective::engine_seconds(Collective::all_reduce, w, network).value(), ring);
-    EXPECT_DOUBLE_EQ(collective::engine_seconds(Collective::all_gather, w, network).value(), ring / 2);
-    EXPECT_GT(ring, 2.0 * (ranks - 1) / ranks * 40'000 * 8 / 8e6) << "the bytes of a ring over the link";
+    EXPECT_DOUBLE_EQ(collective::engine_seconds(Collective::all_gather, w, network).value(),
+                     ring / 2);
+    EXPECT_GT(ring, 2.0 * (ranks - 1) / ranks * 40'000 * 8 / 8e6)
+        << "the bytes of a ring over the link";
   }
 }
 
 TEST(EngineCost, of_a_broadcast_is_that_of_a_binomial_tree) {
   for (const auto& [ranks, rounds] : {std::pair(1, 0), {2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}}) {
-    const topology::Network network(star({.hosts = ranks, .bandwidth_bits_per_second = 8e6, .latency_seconds = 1e-3}));
-    EXPECT_NEAR(collective::engine_seconds(Collective::broadcast, work(network, 10'000), network).value(), rounds * (1e-3 + 0.04), 1e-9) << ranks;
+    const topology::Network network(
+        star({.hosts = ranks, .bandwidth_bits_per_second = 8e6, .latency_seconds = 1e-3}));
+    EXPECT_NEAR(
+        collective::engine_seconds(Collective::broadcast, work(network, 10'000), network).value(),
+        rounds * (1e-3 + 0.04), 1e-9)
+        << ranks;
   }
 }
 
@@ -42,21 +52,29 @@ TEST(EngineCost, of_a_broadcast_is_that_of_a_binomial_tree) {
 TEST(EngineBytes, by_formula_are_those_of_a_ring) {
   for (const std::string token : {"AR.b0", "RS.b0", "AG.b0"})
     for (const int ranks : {2, 3, 8}) {
-      const plan::Plan coarse = collective::one_bucket(ranks, 24'000, token), ring = collective::expand(coarse, collective::Algorithm::ring);
+      const plan::Plan coarse = collective::one_bucket(ranks, 24'000, token),
+                       ring = collective::expand(coarse, collective::Algorithm::ring);
       for (int rank = 0; rank < ranks; ++rank) {
         const plan::RankPlan handed = plan::handed_to(coarse.rank_plan(rank), "nccl");
-        EXPECT_EQ(collective::step_engine_bytes(handed, coarse.groups, coarse.schedule), collective::step_sent_bytes(ring.rank_plan(rank), ring.schedule))
+        EXPECT_EQ(collective::step_engine_bytes(handed, coarse.groups, coarse.schedule),
+                  collective::step_sent_bytes(ring.rank_plan(rank), ring.schedule))
             << token << " among " << ranks;
-        EXPECT_EQ(collective::step_engine_bytes(coarse.rank_plan(rank), coarse.groups, coarse.schedule), 0) << "no engine takes it";
+        EXPECT_EQ(
+            collective::step_engine_bytes(coarse.rank_plan(rank), coarse.groups, coarse.schedule),
+            0)
+            << "no engine takes it";
       }
     }
 }
 
 TEST(EngineBytes, of_a_broadcast_come_to_each_member_but_the_root_once) {
   for (const int ranks : {2, 3, 8}) {
-    const plan::Plan coarse = plan::handed_to(collective::one_bucket(ranks, 1000, "BCAST.b0<r0"), "nccl");
+    const plan::Plan coarse =
+        plan::handed_to(collective::one_bucket(ranks, 1000, "BCAST.b0<r0"), "nccl");
     std::int64_t bytes = 0;
-    for (int rank = 0; rank < ranks; ++rank) bytes += collective::step_engine_bytes(coarse.rank_plan(rank), coarse.groups, coarse.schedule);
+    for (int rank = 0; rank < ranks; ++rank)
+      bytes +=
+          collective::step_engine_bytes(coarse.rank_plan(rank), coarse.groups, coarse.schedule);
     EXPECT_EQ(bytes, (ranks - 1) * 4000);
   }
 }
@@ -69,7 +87,8 @@ TEST(SimulatedEngine, begins_when_the_last_has_come_and_is_over_for_all_at_once)
   std::int64_t last = 0, end = 0;
   int bars = 0;
   for (const RankEvent& e : run.events) {
-    if (e.event.kind != telemetry::EventKind::op || e.event.step != 0 || e.event.subject != 1) continue;
+    if (e.event.kind != telemetry::EventKind::op || e.event.step != 0 || e.event.subject != 1)
+      continue;
     ++bars;
     EXPECT_EQ(e.event.ready_ns, e.event.begin_ns) << "nobody reports who was ready when";
     EXPECT_EQ(e.event.value, 2 * 2 * 40'000 / 3) << "nor how much was sent: it is the formula's";
@@ -78,19 +97,22 @@ TEST(SimulatedEngine, begins_when_the_last_has_come_and_is_over_for_all_at_once)
     EXPECT_EQ(e.event.end_ns, end);
   }
   EXPECT_EQ(bars, 3) << "one a rank";
-  const double seconds = collective::engine_seconds(Collective::all_reduce, work(network, 10'000), network).value();
+  const double seconds =
+      collective::engine_seconds(Collective::all_reduce, work(network, 10'000), network).value();
   EXPECT_NEAR(static_cast<double>(end - last), seconds * 1e9, 2);
 }
 
 TEST(SimulatedEngine, counts_no_bytes_and_says_what_bounds_the_step) {
-  const auto drawing = star({.hosts = 4, .bandwidth_bits_per_second = 1e6, .latency_seconds = 1e-3});
+  const auto drawing =
+      star({.hosts = 4, .bandwidth_bits_per_second = 1e6, .latency_seconds = 1e-3});
   const auto run = simulated(by_gloo(4, 10'000), drawing, bare());
   EXPECT_EQ(run.outcome.engine, "gloo");
   EXPECT_TRUE(run.outcome.wire.empty());
   EXPECT_TRUE(run.outcome.edges.empty());
   EXPECT_THAT(run.outcome.explain, HasSubstr("What gloo does bounds the step: 1 collective takes"));
   EXPECT_THAT(run.outcome.explain, HasSubstr("by the formula of a ring"));
-  EXPECT_EQ(run.outcome.fingerprint, simulated(by_gloo(4, 10'000), drawing, bare()).outcome.fingerprint);
+  EXPECT_EQ(run.outcome.fingerprint,
+            simulated(by_gloo(4, 10'000), drawing, bare()).outcome.fingerprint);
   for (const RankUse& use : run.outcome.ranks) EXPECT_GT(use.crossing_seconds, use.compute_seconds);
 }
 
@@ -100,7 +122,8 @@ TEST(SimulatedEngine, ranks_that_come_to_other_collectives_are_named) {
   for (int r = 0; r < 2; ++r) ranks.push_back(plan.rank_plan(r));
   for (plan::Op& op : ranks[1].programs[0].ops)
     if (op.kind == plan::OpKind::all_reduce) op.reads[0].count = op.writes[0].count = 999;
-  const auto outcome = simulate(plan::from_ranks(plan.groups, plan.schedule, ranks), topology::Network(star({.hosts = 2})), bare());
+  const auto outcome = simulate(plan::from_ranks(plan.groups, plan.schedule, ranks),
+                                topology::Network(star({.hosts = 2})), bare());
   ASSERT_FALSE(outcome);
   EXPECT_THAT(outcome.error().what, HasSubstr("comes to the collective of bucket 0"));
 }

@@ -12,10 +12,13 @@ namespace {
 
 using testing::ElementsAre;
 
-// Two links of 1 Gbit/s and 250 Mbit/s in a row: a - b - c. Edges: buses of a, b and c, then the links.
+// Two links of 1 Gbit/s and 250 Mbit/s in a row: a - b - c. Edges: buses of a, b and c, then the
+// links.
 topology::Network chain() {
   topology::Topology drawing;
-  for (const char* name : {"a", "b", "c"}) drawing.hosts.push_back({.name = name, .address = "", .devices = {{.name = std::string(name) + "0"}}});
+  for (const char* name : {"a", "b", "c"})
+    drawing.hosts.push_back(
+        {.name = name, .address = "", .devices = {{.name = std::string(name) + "0"}}});
   drawing.links = {{"a", "b", 1e9, 0}, {"b", "c", 250e6, 0}};
   return topology::Network(drawing);
 }
@@ -44,7 +47,8 @@ TEST(links, what_a_narrow_link_cannot_use_goes_to_the_others) {
   const std::vector<Way> both{kWide, kNarrow}, wide{kWide};
   links.start(0, both, 1000, 0);  // held to 250 Mbit/s by the narrow link
   links.start(1, wide, 3000, 0);  // so 750 Mbit/s are left
-  EXPECT_THAT(ends(links), ElementsAre(std::pair(0, 32 * kMicrosecond), std::pair(1, 32 * kMicrosecond)));
+  EXPECT_THAT(ends(links),
+              ElementsAre(std::pair(0, 32 * kMicrosecond), std::pair(1, 32 * kMicrosecond)));
 }
 
 TEST(links, rates_change_when_a_transfer_starts_and_when_one_ends) {
@@ -52,7 +56,8 @@ TEST(links, rates_change_when_a_transfer_starts_and_when_one_ends) {
   const std::vector<Way> wide{kWide};
   links.start(0, wide, 2000, 0);  // 16 us alone
   ASSERT_EQ(links.next_end(0), 16 * kMicrosecond);
-  links.start(1, wide, 500, 8 * kMicrosecond);  // 1000 B of the first are left, at half the rate while the second crosses: 8 us
+  links.start(1, wide, 500, 8 * kMicrosecond);  // 1000 B of the first are left, at half the rate
+                                                // while the second crosses: 8 us
   ASSERT_EQ(links.next_end(8 * kMicrosecond), 16 * kMicrosecond);
   EXPECT_THAT(links.take_ended(16 * kMicrosecond), ElementsAre(1));
   EXPECT_EQ(links.next_end(16 * kMicrosecond), 20 * kMicrosecond);
@@ -67,7 +72,8 @@ TEST(links, the_way_back_is_free) {
   const std::vector<Way> there{kWide}, back{kWideBack};
   links.start(0, there, 1000, 0);
   links.start(1, back, 1000, 0);
-  EXPECT_THAT(ends(links), ElementsAre(std::pair(0, 8 * kMicrosecond), std::pair(1, 8 * kMicrosecond)));
+  EXPECT_THAT(ends(links),
+              ElementsAre(std::pair(0, 8 * kMicrosecond), std::pair(1, 8 * kMicrosecond)));
 }
 
 TEST(links, nothing_takes_no_time) {
@@ -103,10 +109,14 @@ TEST(links, no_way_carries_more_than_its_bandwidth) {
       for (const topology::Hop& hop : route->hops) path.push_back(way(hop));
       paths.push_back(path);
     }
-    for (int i = 0; i < 40; ++i) links.start(i, paths[static_cast<std::size_t>(i)], 1 + static_cast<std::int64_t>(random() % 100'000), 0);
+    for (int i = 0; i < 40; ++i)
+      links.start(i, paths[static_cast<std::size_t>(i)],
+                  1 + static_cast<std::int64_t>(random() % 100'000), 0);
     const Picoseconds end = ends(links).back().second;
     for (Way w = 0; w < links.ways(); ++w) {
-      const double needs = static_cast<double>(links.bytes(w)) * 8 / network.edges()[static_cast<std::size_t>(w / 2)].bandwidth_bits_per_second;
+      const double needs =
+          static_cast<double>(links.bytes(w)) * 8 /
+          network.edges()[static_cast<std::size_t>(w / 2)].bandwidth_bits_per_second;
       EXPECT_LE(needs, seconds(links.busy(w)) * (1 + 1e-9));
       EXPECT_LE(links.busy(w), end);
     }

@@ -21,10 +21,12 @@ struct Star {
   double memory_bandwidth_bytes_per_second = 1e9;
 };
 topology::Topology star(const Star& star);
-topology::Topology one_host(int devices, double bus_bandwidth_bits_per_second, double bus_latency_seconds);
+topology::Topology one_host(int devices, double bus_bandwidth_bits_per_second,
+                            double bus_latency_seconds);
 
-// A replica on every rank: a load, and for each segment a forward, a backward and an update op; each segment is a bucket of its
-// own, reduced over all ranks. Activations are small, gradients large.
+// A replica on every rank: a load, and for each segment a forward, a backward and an update op;
+// each segment is a bucket of its own, reduced over all ranks. Activations are small, gradients
+// large.
 struct Replica {
   int ranks = 2;
   int segments = 1;
@@ -40,7 +42,8 @@ plan::Plan replica(const Replica& replica);
 plan::Plan all_reduce(int ranks, std::int64_t elements, const collective::Method& method);
 
 // One message of fp32 elements for each pair {from, to}, all at once.
-plan::Plan messages(int ranks, std::int64_t elements, const std::vector<std::pair<int, int>>& pairs);
+plan::Plan messages(int ranks, std::int64_t elements,
+                    const std::vector<std::pair<int, int>>& pairs);
 
 struct RankEvent {
   int rank;
@@ -51,7 +54,8 @@ struct Simulated {
   std::vector<RankEvent> events;
 };
 // Simulates a plan that must succeed.
-Simulated simulated(const plan::Plan& plan, const topology::Topology& drawing, Options options = {});
+Simulated simulated(const plan::Plan& plan, const topology::Topology& drawing,
+                    Options options = {});
 
 // No launch cost.
 Options bare();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What holds for any plan: it ends, keeps its order, is the same again, and is no faster on slower links.
+// What holds for any plan: it ends, keeps its order, is the same again, and is no faster on slower
+// links.
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
@@ -32,15 +33,18 @@ collective::Method any_method() {
 Scene any_scene() {
   const int ranks = *rc::gen::inRange(1, 7);
   Scene scene;
-  scene.shape = {.ranks = ranks,
-                 .segments = *rc::gen::inRange(1, 5),
-                 .elements = *rc::gen::inRange(1, 30'000),
-                 .flops = *rc::gen::inRange(0, 1'000'000),
-                 .schedule = {*rc::gen::inRange(1, 8), *rc::gen::inRange(1, 4), *rc::gen::element(Tails{}, Tails{1}, Tails{1, 2}), *rc::gen::inRange(0, 4)},
-                 .evaluations = *rc::gen::inRange(0, 12),
-                 .method = any_method()};
-  scene.drawing = {
-      .hosts = ranks, .bandwidth_bits_per_second = *rc::gen::element(1e6, 3e7, 1e9, 4.7e10), .latency_seconds = *rc::gen::element(0.0, 1e-6, 1e-3)};
+  scene.shape = {
+      .ranks = ranks,
+      .segments = *rc::gen::inRange(1, 5),
+      .elements = *rc::gen::inRange(1, 30'000),
+      .flops = *rc::gen::inRange(0, 1'000'000),
+      .schedule = {*rc::gen::inRange(1, 8), *rc::gen::inRange(1, 4),
+                   *rc::gen::element(Tails{}, Tails{1}, Tails{1, 2}), *rc::gen::inRange(0, 4)},
+      .evaluations = *rc::gen::inRange(0, 12),
+      .method = any_method()};
+  scene.drawing = {.hosts = ranks,
+                   .bandwidth_bits_per_second = *rc::gen::element(1e6, 3e7, 1e9, 4.7e10),
+                   .latency_seconds = *rc::gen::element(0.0, 1e-6, 1e-3)};
   scene.lanes_per_thread = *rc::gen::element(LanesPerThread::all, LanesPerThread::one);
   return scene;
 }
@@ -51,35 +55,42 @@ Simulated play(const Scene& scene) {
   return simulated(replica(scene.shape), star(scene.drawing), options);
 }
 
-// An op of a lane, or the round that it shares with others: {program, op, -1} or {program, bucket, round}.
+// An op of a lane, or the round that it shares with others: {program, op, -1} or {program, bucket,
+// round}.
 using Place = std::tuple<int, int, int>;
 
 Place place(const plan::RankPlan& rank, int program, int number) {
-  const plan::Op& op = rank.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(number)];
+  const plan::Op& op =
+      rank.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(number)];
   return op.round >= 0 ? Place{program, op.bucket, op.round} : Place{program, number, -1};
 }
 
 // By lane: the places in the order of the plan, step after step.
-std::vector<std::vector<Place>> planned(const plan::RankPlan& rank, const plan::Schedule& schedule) {
+std::vector<std::vector<Place>> planned(const plan::RankPlan& rank,
+                                        const plan::Schedule& schedule) {
   std::vector<std::vector<Place>> lanes(rank.lanes.size());
   const auto add = [&](int program) {
     const auto& ops = rank.programs[static_cast<std::size_t>(program)].ops;
-    for (std::size_t i = 0; i < ops.size(); ++i) lanes[ops[i].lane.index()].push_back(place(rank, program, static_cast<int>(i)));
+    for (std::size_t i = 0; i < ops.size(); ++i)
+      lanes[ops[i].lane.index()].push_back(place(rank, program, static_cast<int>(i)));
   };
   for (std::int64_t step = 0; step < schedule.steps; ++step) {
     add(rank.program(schedule.program(step)));
     const int evaluation = rank.program("evaluate");
     if (schedule.evaluates_after(step) && evaluation >= 0)
-      for (std::int64_t i = 0; i < rank.programs[static_cast<std::size_t>(evaluation)].repeats; ++i) add(evaluation);
+      for (std::int64_t i = 0; i < rank.programs[static_cast<std::size_t>(evaluation)].repeats; ++i)
+        add(evaluation);
   }
   return lanes;
 }
 
-std::vector<std::vector<Place>> happened(const plan::RankPlan& rank, const std::vector<RankEvent>& events) {
+std::vector<std::vector<Place>> happened(const plan::RankPlan& rank,
+                                         const std::vector<RankEvent>& events) {
   std::vector<std::vector<Place>> lanes(rank.lanes.size());
   for (const auto& [of, event] : events)
     if (of == rank.rank && event.kind == EventKind::op)
-      lanes[rank.programs[event.index].ops[event.subject].lane.index()].push_back(place(rank, event.index, event.subject));
+      lanes[rank.programs[event.index].ops[event.subject].lane.index()].push_back(
+          place(rank, event.index, event.subject));
   return lanes;
 }
 
@@ -87,7 +98,9 @@ RC_GTEST_PROP(simulator_property, every_op_of_every_step_happens_in_the_order_of
   const Scene scene = any_scene();
   const Simulated all = play(scene);
   const plan::Plan plan = replica(scene.shape);
-  for (int rank = 0; rank < plan.ranks; ++rank) RC_ASSERT(happened(plan.rank_plan(rank), all.events) == planned(plan.rank_plan(rank), plan.schedule));
+  for (int rank = 0; rank < plan.ranks; ++rank)
+    RC_ASSERT(happened(plan.rank_plan(rank), all.events) ==
+              planned(plan.rank_plan(rank), plan.schedule));
   for (const auto& [rank, event] : all.events) {
     RC_ASSERT(event.begin_ns <= event.ready_ns);
     RC_ASSERT(event.ready_ns <= event.end_ns);
@@ -96,8 +109,10 @@ RC_GTEST_PROP(simulator_property, every_op_of_every_step_happens_in_the_order_of
 
 RC_GTEST_PROP(simulator_property, nothing_is_busy_for_more_than_all_of_the_time, ()) {
   const Outcome outcome = play(any_scene()).outcome;
-  for (const EdgeUse& use : outcome.edges) RC_ASSERT(use.busy_fraction > 0 && use.busy_fraction <= 1);
-  for (const RankUse& use : outcome.ranks) RC_ASSERT(use.idle_fraction >= 0 && use.idle_fraction <= 1);
+  for (const EdgeUse& use : outcome.edges)
+    RC_ASSERT(use.busy_fraction > 0 && use.busy_fraction <= 1);
+  for (const RankUse& use : outcome.ranks)
+    RC_ASSERT(use.idle_fraction >= 0 && use.idle_fraction <= 1);
   RC_ASSERT(outcome.bubble_fraction >= 0 && outcome.bubble_fraction <= 1);
 }
 
@@ -113,21 +128,30 @@ RC_GTEST_PROP(simulator_property, the_same_again_is_the_same, ()) {
   RC_ASSERT(play(scene).outcome.fingerprint == play(scene).outcome.fingerprint);
 }
 
-// Of equal devices. Where devices differ, one in some thousands of random drawings is faster on slower links: an op that may
-// not be interrupted starts before another that is worth more (the anomalies of Graham 1969). Real ranks have them too.
+// Of equal devices. Where devices differ, one in some thousands of random drawings is faster on
+// slower links: an op that may not be interrupted starts before another that is worth more (the
+// anomalies of Graham 1969). Real ranks have them too.
 TEST(simulator, half_the_bandwidth_is_never_faster_on_equal_devices) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
     for (const LanesPerThread lanes : {LanesPerThread::all, LanesPerThread::one})
       for (const int ranks : {2, 3, 4, 6})
         for (const int segments : {1, 2, 5}) {
-          const plan::Plan plan =
-              replica({.ranks = ranks, .segments = segments, .elements = 5003, .flops = 200'000, .schedule = {3, 3, {}, 0}, .method = algorithm});
+          const plan::Plan plan = replica({.ranks = ranks,
+                                           .segments = segments,
+                                           .elements = 5003,
+                                           .flops = 200'000,
+                                           .schedule = {3, 3, {}, 0},
+                                           .method = algorithm});
           Options options;
           options.lanes_per_thread = lanes;
           double before = 0;
           for (double bandwidth = 64e9; bandwidth > 1e6; bandwidth /= 2) {
-            const double now =
-                simulated(plan, star({.hosts = ranks, .bandwidth_bits_per_second = bandwidth, .latency_seconds = 1e-5}), options).outcome.simulated_seconds;
+            const double now = simulated(plan,
+                                         star({.hosts = ranks,
+                                               .bandwidth_bits_per_second = bandwidth,
+                                               .latency_seconds = 1e-5}),
+                                         options)
+                                   .outcome.simulated_seconds;
             EXPECT_GE(now, before) << ranks << " ranks, " << segments << " segments, " << bandwidth;
             before = now;
           }
@@ -135,7 +159,8 @@ TEST(simulator, half_the_bandwidth_is_never_faster_on_equal_devices) {
 }
 
 TEST(simulator_golden, fingerprints_pin_the_events) {
-  const Replica shape{.ranks = 4, .segments = 3, .elements = 1001, .schedule = {5, 2, {1}, 3}, .evaluations = 2};
+  const Replica shape{
+      .ranks = 4, .segments = 3, .elements = 1001, .schedule = {5, 2, {1}, 3}, .evaluations = 2};
   const topology::Topology drawing = star({.hosts = 4, .latency_seconds = 20e-6});
   Replica direct = shape;
   direct.method = Algorithm::direct;
@@ -144,18 +169,27 @@ TEST(simulator_golden, fingerprints_pin_the_events) {
   EXPECT_EQ(simulated(replica(shape), drawing).outcome.fingerprint, "9ad05a04f74da447");
   EXPECT_EQ(simulated(replica(direct), drawing).outcome.fingerprint, "3ff79cacf4635ab6");
   EXPECT_EQ(simulated(replica(shape), drawing, free).outcome.fingerprint, "23102954f5b35a20");
-  EXPECT_EQ(simulated(replica({.ranks = 1}), star({.hosts = 1})).outcome.fingerprint, "1f600154d210c15e");
+  EXPECT_EQ(simulated(replica({.ranks = 1}), star({.hosts = 1})).outcome.fingerprint,
+            "1f600154d210c15e");
 }
 
 TEST(simulator_golden, any_change_of_the_drawing_changes_the_fingerprint) {
   const plan::Plan plan = replica({.ranks = 2});
-  EXPECT_NE(simulated(plan, star({})).outcome.fingerprint, simulated(plan, star({.latency_seconds = 1e-9})).outcome.fingerprint);
+  EXPECT_NE(simulated(plan, star({})).outcome.fingerprint,
+            simulated(plan, star({.latency_seconds = 1e-9})).outcome.fingerprint);
 }
 
 TEST(simulator, sixty_four_ranks_and_all_their_messages) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
-    const plan::Plan plan = replica({.ranks = 64, .segments = 2, .elements = 100'000, .schedule = {3, 3, {}, 0}, .method = algorithm});
-    const Outcome outcome = simulated(plan, star({.hosts = 64, .bandwidth_bits_per_second = 1e10, .latency_seconds = 10e-6})).outcome;
+    const plan::Plan plan = replica({.ranks = 64,
+                                     .segments = 2,
+                                     .elements = 100'000,
+                                     .schedule = {3, 3, {}, 0},
+                                     .method = algorithm});
+    const Outcome outcome =
+        simulated(plan,
+                  star({.hosts = 64, .bandwidth_bits_per_second = 1e10, .latency_seconds = 10e-6}))
+            .outcome;
     EXPECT_EQ(outcome.step_wire_bytes(), 2 * 63 * 2 * 400'000LL);
   }
 }

@@ -23,11 +23,13 @@ TEST(simulator, one_device_takes_the_sum_of_its_ops) {
   Options options;
   options.launch_seconds = 5e-6;
   const Simulated one = simulated(replica(shape), star({.hosts = 1}), options);
-  // Load 40 B; forward 1 ms; backward 2 ms; update reads and writes 8 kB at 1 GB/s, 8 us. 10 ops are launched.
+  // Load 40 B; forward 1 ms; backward 2 ms; update reads and writes 8 kB at 1 GB/s, 8 us. 10 ops
+  // are launched.
   EXPECT_NEAR(one.outcome.first_step_seconds, 40e-9 + 3 * (1e-3 + 2e-3 + 8e-6) + 10 * 5e-6, kExact);
   EXPECT_EQ(one.outcome.step_wire_bytes(), 0);
   EXPECT_EQ(one.outcome.bubble_fraction, 0);
-  EXPECT_THAT(one.outcome.explain, HasSubstr("Compute bounds the step: d0 is busy for 9.07 ms of 9.07 ms."));
+  EXPECT_THAT(one.outcome.explain,
+              HasSubstr("Compute bounds the step: d0 is busy for 9.07 ms of 9.07 ms."));
 }
 
 TEST(simulator, an_op_takes_the_longer_of_arithmetic_and_memory) {
@@ -45,12 +47,15 @@ TEST(simulator, a_message_takes_its_latency_and_its_bytes_and_then_a_copy) {
 }
 
 TEST(simulator, an_empty_message_takes_its_latency) {
-  EXPECT_NEAR(simulated(messages(2, 0, {{0, 1}}), star({.latency_seconds = 30e-6})).outcome.first_step_seconds, 30e-6, kExact);
+  EXPECT_NEAR(simulated(messages(2, 0, {{0, 1}}), star({.latency_seconds = 30e-6}))
+                  .outcome.first_step_seconds,
+              30e-6, kExact);
 }
 
 TEST(simulator, two_messages_over_one_link_have_half_of_it_each) {
   const Simulated both = simulated(messages(3, 1000, {{0, 1}, {0, 2}}), star({.hosts = 3}));
-  EXPECT_NEAR(both.outcome.first_step_seconds, 2 * 32e-6 + 8e-6, kExact) << "both leave by the link of h0";
+  EXPECT_NEAR(both.outcome.first_step_seconds, 2 * 32e-6 + 8e-6, kExact)
+      << "both leave by the link of h0";
 }
 
 TEST(simulator, the_two_ways_of_a_link_do_not_share) {
@@ -65,37 +70,52 @@ TEST(simulator, ring_takes_two_n_minus_one_chunks_and_the_adding) {
     const double bytes = 4.0 * static_cast<double>(elements), chunk = bytes / n;
     // Adding reads what arrived and the own chunk and writes it; copying reads and writes.
     const double adding = (n - 1) * (3 * chunk + 2 * chunk) / 1e9;
-    EXPECT_NEAR(ring.outcome.first_step_seconds, 2.0 * (n - 1) / n * bytes * 8 / 1e9 + adding, kExact) << n;
+    EXPECT_NEAR(ring.outcome.first_step_seconds, 2.0 * (n - 1) / n * bytes * 8 / 1e9 + adding,
+                kExact)
+        << n;
     EXPECT_NEAR(ring.outcome.ranks[0].adding_seconds, adding, kExact);
-    EXPECT_NEAR(ring.outcome.ranks[0].crossing_seconds, ring.outcome.first_step_seconds - adding, kExact);
+    EXPECT_NEAR(ring.outcome.ranks[0].crossing_seconds, ring.outcome.first_step_seconds - adding,
+                kExact);
     EXPECT_EQ(ring.outcome.ranks[0].waiting_seconds, 0);
   }
 }
 
 TEST(simulator, ring_pays_the_latency_once_a_round) {
-  const double without = simulated(all_reduce(4, 4000, Algorithm::ring), star({.hosts = 4})).outcome.first_step_seconds;
-  const double with = simulated(all_reduce(4, 4000, Algorithm::ring), star({.hosts = 4, .latency_seconds = 1e-3})).outcome.first_step_seconds;
+  const double without = simulated(all_reduce(4, 4000, Algorithm::ring), star({.hosts = 4}))
+                             .outcome.first_step_seconds;
+  const double with =
+      simulated(all_reduce(4, 4000, Algorithm::ring), star({.hosts = 4, .latency_seconds = 1e-3}))
+          .outcome.first_step_seconds;
   EXPECT_NEAR(with - without, 6e-3, kExact);
 }
 
 TEST(simulator, direct_takes_two_rounds_of_all_chunks) {
   const int n = 4;
-  const Simulated direct = simulated(all_reduce(n, 4000, Algorithm::direct), star({.hosts = n, .latency_seconds = 1e-3}));
-  // A round sends 3 chunks of 4 kB over one link. Then a sum of 4 chunks is written, and later 3 are copied.
+  const Simulated direct = simulated(all_reduce(n, 4000, Algorithm::direct),
+                                     star({.hosts = n, .latency_seconds = 1e-3}));
+  // A round sends 3 chunks of 4 kB over one link. Then a sum of 4 chunks is written, and later 3
+  // are copied.
   const double round = 3 * 4000 * 8 / 1e9 + 1e-3;
-  EXPECT_NEAR(direct.outcome.first_step_seconds, 2 * round + (5 * 4000 + 3 * 2 * 4000) / 1e9, 1e-11) << "a third of a link is rounded";
+  EXPECT_NEAR(direct.outcome.first_step_seconds, 2 * round + (5 * 4000 + 3 * 2 * 4000) / 1e9, 1e-11)
+      << "a third of a link is rounded";
 }
 
 TEST(simulator, wire_bytes_are_those_of_the_plan) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
     for (const int n : {2, 3, 5, 8}) {
-      const plan::Plan plan = replica({.ranks = n, .segments = 2, .elements = 1003, .schedule = {3, 3, {}, 0}, .method = algorithm});
+      const plan::Plan plan = replica({.ranks = n,
+                                       .segments = 2,
+                                       .elements = 1003,
+                                       .schedule = {3, 3, {}, 0},
+                                       .method = algorithm});
       const Outcome outcome = simulated(plan, star({.hosts = n})).outcome;
       std::map<int, std::int64_t> sent, all;
-      for (const WireBytes& pair : outcome.wire) sent[pair.from] += pair.step_bytes, all[pair.from] += pair.bytes;
+      for (const WireBytes& pair : outcome.wire)
+        sent[pair.from] += pair.step_bytes, all[pair.from] += pair.bytes;
       for (int rank = 0; rank < n; ++rank) {
         const plan::RankPlan one = plan.rank_plan(rank);
-        EXPECT_EQ(sent[rank], collective::sent_bytes(one, one.programs[0])) << n << ", rank " << rank;
+        EXPECT_EQ(sent[rank], collective::sent_bytes(one, one.programs[0]))
+            << n << ", rank " << rank;
         EXPECT_EQ(all[rank], 3 * sent[rank]);
       }
     }
@@ -113,11 +133,13 @@ TEST(simulator, a_bus_carries_each_message_over_the_attachments_of_both_devices)
 }
 
 TEST(simulator, a_thread_that_computes_moves_nothing_meanwhile) {
-  // Two buckets of 4 kB between two ranks. Bytes cross while a backward op runs, but adding them up waits for its end, as does
-  // every later round. The first update runs while bytes of the second bucket cross.
+  // Two buckets of 4 kB between two ranks. Bytes cross while a backward op runs, but adding them up
+  // waits for its end, as does every later round. The first update runs while bytes of the second
+  // bucket cross.
   const Replica shape{.ranks = 2, .segments = 2, .elements = 1000, .flops = 1'000'000};
   const double step = simulated(replica(shape), star({}), bare()).outcome.first_step_seconds;
-  const double update = 8e-6, compute = 40e-9 + 2 * (1e-3 + 2e-3 + update), cross = 16e-6, add = 6e-6, copy = 4e-6;
+  const double update = 8e-6, compute = 40e-9 + 2 * (1e-3 + 2e-3 + update), cross = 16e-6,
+               add = 6e-6, copy = 4e-6;
   EXPECT_NEAR(step, compute - update + (add + cross + copy) + (cross + add + cross + copy), kExact);
 }
 
@@ -127,19 +149,22 @@ TEST(simulator, lanes_with_an_engine_each_hide_reduction_behind_the_backward_pas
   free.lanes_per_thread = LanesPerThread::one;
   const double step = simulated(replica(shape), star({}), free).outcome.first_step_seconds;
   const double last_bucket = 2 * 16e-6 + 6e-6 + 4e-6;
-  EXPECT_NEAR(step, 40e-9 + 4 * (1e-3 + 2e-3) + last_bucket + 8e-6, kExact) << "three updates are over before the last bucket is";
+  EXPECT_NEAR(step, 40e-9 + 4 * (1e-3 + 2e-3) + last_bucket + 8e-6, kExact)
+      << "three updates are over before the last bucket is";
 }
 
 TEST(simulator, the_metrics_of_a_step_add_up_to_it) {
   const Simulated two =
-      simulated(replica({.ranks = 3, .segments = 3, .elements = 5000, .schedule = {4, 4, {}, 0}}), star({.hosts = 3, .latency_seconds = 1e-4}));
+      simulated(replica({.ranks = 3, .segments = 3, .elements = 5000, .schedule = {4, 4, {}, 0}}),
+                star({.hosts = 3, .latency_seconds = 1e-4}));
   std::map<std::pair<int, int>, double> rest;
   int steps = 0;
   for (const auto& [rank, event] : two.events) {
     if (event.kind != EventKind::metric) continue;
     const auto metric = static_cast<Metric>(event.subject);
     if (metric == Metric::step_seconds) rest[{rank, event.step}] += event.value, ++steps;
-    if (metric == Metric::compute_seconds || metric == Metric::transfer_seconds || metric == Metric::wait_seconds || metric == Metric::input_seconds)
+    if (metric == Metric::compute_seconds || metric == Metric::transfer_seconds ||
+        metric == Metric::wait_seconds || metric == Metric::input_seconds)
       rest[{rank, event.step}] -= event.value;
   }
   EXPECT_EQ(steps, 12);
@@ -149,9 +174,11 @@ TEST(simulator, the_metrics_of_a_step_add_up_to_it) {
 TEST(simulator, says_nothing_of_what_did_not_happen) {
   for (const auto& [rank, event] : simulated(replica({.schedule = {2, 2, {}, 0}}), star({})).events)
     if (event.kind == EventKind::metric) {
-      EXPECT_THAT(static_cast<Metric>(event.subject),
-                  testing::AnyOf(Metric::step_seconds, Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds, Metric::input_seconds,
-                                 Metric::sent_payload_bytes, Metric::received_payload_bytes));
+      EXPECT_THAT(
+          static_cast<Metric>(event.subject),
+          testing::AnyOf(Metric::step_seconds, Metric::compute_seconds, Metric::transfer_seconds,
+                         Metric::wait_seconds, Metric::input_seconds, Metric::sent_payload_bytes,
+                         Metric::received_payload_bytes));
     }
 }
 
@@ -161,7 +188,8 @@ TEST(simulator, an_evaluation_runs_between_steps_and_is_no_part_of_them) {
   shape.schedule.evaluate_every_steps = 0;
   const Outcome without = simulated(replica(shape), star({.hosts = 1})).outcome;
   EXPECT_NEAR(with.evaluation_seconds, 5 * (1e-3 + 2 * 2e-6), kExact);
-  EXPECT_NEAR(with.simulated_seconds - without.simulated_seconds, 2 * with.evaluation_seconds, 1e-9);
+  EXPECT_NEAR(with.simulated_seconds - without.simulated_seconds, 2 * with.evaluation_seconds,
+              1e-9);
   EXPECT_NEAR(with.median_step_seconds, without.median_step_seconds, 1e-6);
 }
 
@@ -171,7 +199,8 @@ TEST(simulator, predicts_the_rest_of_the_run_from_the_steps_it_simulates) {
   Options few, all;
   few.steps = 5;
   all.steps = 700;
-  const Outcome predicted = simulated(plan, star({}), few).outcome, whole = simulated(plan, star({}), all).outcome;
+  const Outcome predicted = simulated(plan, star({}), few).outcome,
+                whole = simulated(plan, star({}), all).outcome;
   EXPECT_EQ(predicted.steps, 5);
   EXPECT_GT(predicted.tail_seconds, 0);
   EXPECT_NEAR(predicted.evaluation_seconds, whole.evaluation_seconds, kExact);
@@ -188,28 +217,37 @@ TEST(simulator, says_when_each_step_of_the_run_is_over) {
   Options few;
   few.steps = 5;
   const Outcome few_steps = simulated(plan, star({}), few).outcome;
-  const auto until = [&](std::int64_t step) { return seconds_until(step, few_steps, plan.schedule); };
-  const double full = few_steps.median_step_seconds, tail = few_steps.tail_seconds, evaluation = few_steps.evaluation_seconds;
+  const auto until = [&](std::int64_t step) {
+    return seconds_until(step, few_steps, plan.schedule);
+  };
+  const double full = few_steps.median_step_seconds, tail = few_steps.tail_seconds,
+               evaluation = few_steps.evaluation_seconds;
   EXPECT_NEAR(until(0), few_steps.start_seconds + full, kExact);
   EXPECT_NEAR(until(8), few_steps.start_seconds + 9 * full, kExact);
-  EXPECT_NEAR(until(9), few_steps.start_seconds + 9 * full + tail, kExact) << "the evaluation comes after the step";
+  EXPECT_NEAR(until(9), few_steps.start_seconds + 9 * full + tail, kExact)
+      << "the evaluation comes after the step";
   EXPECT_NEAR(until(10), few_steps.start_seconds + 10 * full + tail + evaluation, kExact);
   EXPECT_NEAR(until(699) + evaluation, few_steps.predicted_seconds, kExact);
 }
 
 TEST(simulator, predicts_every_tail_of_an_epoch) {
-  const Replica shape{.ranks = 2, .schedule = {103, 4, {3, 1, 2}, 0}};  // ten epochs, and the first three steps
+  const Replica shape{.ranks = 2,
+                      .schedule = {103, 4, {3, 1, 2}, 0}};  // ten epochs, and the first three steps
   const plan::Plan plan = replica(shape);
   Options few, all;
   few.steps = 3;
   all.steps = 103;
-  const Outcome predicted = simulated(plan, star({}), few).outcome, whole = simulated(plan, star({}), all).outcome;
-  EXPECT_NEAR(predicted.tail_seconds, 6 * predicted.median_step_seconds, 1e-2 * predicted.tail_seconds);
+  const Outcome predicted = simulated(plan, star({}), few).outcome,
+                whole = simulated(plan, star({}), all).outcome;
+  EXPECT_NEAR(predicted.tail_seconds, 6 * predicted.median_step_seconds,
+              1e-2 * predicted.tail_seconds);
   EXPECT_NEAR(whole.tail_seconds, predicted.tail_seconds, 1e-2 * predicted.tail_seconds);
   EXPECT_NEAR(predicted.predicted_seconds, whole.simulated_seconds, 1e-2 * whole.simulated_seconds);
   EXPECT_EQ(predicted.predicted_wire_bytes, whole.predicted_wire_bytes);
-  EXPECT_NEAR(whole.predicted_samples_per_second, 103 * 2 / whole.simulated_seconds, 1e-2 * whole.predicted_samples_per_second);
-  EXPECT_NEAR(predicted.predicted_samples_per_second, whole.predicted_samples_per_second, 1e-2 * whole.predicted_samples_per_second);
+  EXPECT_NEAR(whole.predicted_samples_per_second, 103 * 2 / whole.simulated_seconds,
+              1e-2 * whole.predicted_samples_per_second);
+  EXPECT_NEAR(predicted.predicted_samples_per_second, whole.predicted_samples_per_second,
+              1e-2 * whole.predicted_samples_per_second);
 }
 
 TEST(simulator, says_which_link_bounds_the_step) {
@@ -217,24 +255,33 @@ TEST(simulator, says_which_link_bounds_the_step) {
   drawing.links[2].bandwidth_bits_per_second = 1e7;
   const Outcome outcome = simulated(all_reduce(4, 4000, Algorithm::ring), drawing).outcome;
   EXPECT_EQ(outcome.bounds.front().kind, BoundKind::edge);
-  EXPECT_THAT(outcome.explain, HasSubstr("The link h2 - switch bounds the step: 24 kB over 10 Mbit/s take 19.2 ms of"));
+  EXPECT_THAT(
+      outcome.explain,
+      HasSubstr("The link h2 - switch bounds the step: 24 kB over 10 Mbit/s take 19.2 ms of"));
 }
 
 TEST(simulator, says_that_latency_bounds_the_step) {
-  const Outcome outcome = simulated(all_reduce(4, 40, Algorithm::ring), star({.hosts = 4, .latency_seconds = 1e-3})).outcome;
-  EXPECT_THAT(outcome.explain, HasSubstr("Latency bounds the step: 6 rounds of messages, one after another, take 6 ms of 6"));
+  const Outcome outcome =
+      simulated(all_reduce(4, 40, Algorithm::ring), star({.hosts = 4, .latency_seconds = 1e-3}))
+          .outcome;
+  EXPECT_THAT(
+      outcome.explain,
+      HasSubstr(
+          "Latency bounds the step: 6 rounds of messages, one after another, take 6 ms of 6"));
 }
 
 // Each of six rounds: 1 ms of transfer, then 1 ms of latency.
 TEST(simulator, says_that_nothing_alone_bounds_a_step_whose_parts_follow_one_another) {
-  const topology::Topology drawing = star({.hosts = 4, .bandwidth_bits_per_second = 32e6, .latency_seconds = 1e-3});
+  const topology::Topology drawing =
+      star({.hosts = 4, .bandwidth_bits_per_second = 32e6, .latency_seconds = 1e-3});
   const Outcome outcome = simulated(all_reduce(4, 4000, Algorithm::ring), drawing).outcome;
   EXPECT_THAT(outcome.explain, HasSubstr("Nothing alone bounds the step of 12"));
   EXPECT_THAT(outcome.explain, HasSubstr("The longest is "));
 }
 
 TEST(simulator, peak_memory_is_that_of_the_layout) {
-  const Outcome outcome = simulated(replica({.ranks = 2, .segments = 2, .elements = 1000}), star({})).outcome;
+  const Outcome outcome =
+      simulated(replica({.ranks = 2, .segments = 2, .elements = 1000}), star({})).outcome;
   EXPECT_EQ(outcome.ranks[0].peak_memory_bytes, 64 + 8000 + 8000);
   EXPECT_EQ(outcome.ranks[0].memory_bytes, 4'000'000'000);
 }

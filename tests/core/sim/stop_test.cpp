@@ -43,7 +43,11 @@ struct Impatience {
 
 class Stop : public testing::TestWithParam<collective::Algorithm> {
  protected:
-  const plan::Plan plan_ = replica({.ranks = kRanks, .segments = 4, .elements = 100'000, .schedule = {20, 20, {}, 0}, .method = GetParam()});
+  const plan::Plan plan_ = replica({.ranks = kRanks,
+                                    .segments = 4,
+                                    .elements = 100'000,
+                                    .schedule = {20, 20, {}, 0},
+                                    .method = GetParam()});
   const topology::Network network_{star({.hosts = kRanks})};
 };
 
@@ -63,15 +67,17 @@ TEST_P(Stop, one_that_was_given_up_before_does_not_begin) {
   Impatience late{.at = 1}, impatience;
   ASSERT_FALSE(simulate(plan_, network_, late.options()));
   impatience.give_up();
-  const auto verdict = judge(plan_, network_, replica({.ranks = 1}), network_, impatience.options());
+  const auto verdict =
+      judge(plan_, network_, replica({.ranks = 1}), network_, impatience.options());
   EXPECT_LT(impatience.impatient(), 0.5 * late.patient());
   ASSERT_FALSE(verdict);
   EXPECT_EQ(verdict.error().code, base::ProblemCode::cancelled);
   EXPECT_EQ(impatience.events, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, Stop, testing::Values(collective::Algorithm::ring, collective::Algorithm::direct),
-                         [](const auto& row) { return row.param == collective::Algorithm::ring ? "ring" : "direct"; });
+INSTANTIATE_TEST_SUITE_P(
+    all, Stop, testing::Values(collective::Algorithm::ring, collective::Algorithm::direct),
+    [](const auto& row) { return row.param == collective::Algorithm::ring ? "ring" : "direct"; });
 
 }  // namespace
 }  // namespace trainyard::sim

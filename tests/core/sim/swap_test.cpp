@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What it costs to put things aside: worked out by hand. Devices of the star do 1e9 flop/s and move 1e9 B/s.
+// What it costs to put things aside: worked out by hand. Devices of the star do 1e9 flop/s and move
+// 1e9 B/s.
 #include <gmock/gmock.h>
 
 #include "core/plan/text.h"
@@ -9,10 +10,12 @@
 namespace trainyard::sim {
 namespace {
 
-// Makes 4 MB in 20 ms; something else takes `between` ms while they go and come back; then they are read.
+// Makes 4 MB in 20 ms; something else takes `between` ms while they go and come back; then they are
+// read.
 plan::Plan put_aside(const std::string& place, int between) {
   return plan::parse(
-             "plan 1\nschedule steps 1 full 1\nrank 0\nlane compute compute\nlane copy copy\nbuffer act.s0 fp32 1000000\nbuffer act.s0@home fp32 1000000 " +
+             "plan 1\nschedule steps 1 full 1\nrank 0\nlane compute compute\nlane copy "
+             "copy\nbuffer act.s0 fp32 1000000\nbuffer act.s0@home fp32 1000000 " +
              place +
              "\nprogram train samples 1 of 1\n"
              "F.s0.m0 @compute writes act.s0 flops 20000000\n"
@@ -33,17 +36,21 @@ double seconds_of(const std::string& place, int between, const topology::Topolog
 TEST(Swapping, is_hidden_as_far_as_there_is_something_to_compute) {
   EXPECT_NEAR(seconds_of("host", 16, star({.hosts = 1})), 20e-3 + 16e-3 + 5e-3, kExact);
   EXPECT_NEAR(seconds_of("host", 40, star({.hosts = 1})), 20e-3 + 40e-3 + 5e-3, kExact);
-  EXPECT_NEAR(seconds_of("host", 10, star({.hosts = 1})), 20e-3 + 2 * 8e-3 + 5e-3, kExact) << "6 ms are waited";
+  EXPECT_NEAR(seconds_of("host", 10, star({.hosts = 1})), 20e-3 + 2 * 8e-3 + 5e-3, kExact)
+      << "6 ms are waited";
 }
 
 TEST(Swapping, is_hidden_as_well_where_every_lane_has_a_thread) {
   Options options = bare();
   options.lanes_per_thread = LanesPerThread::one;
-  EXPECT_NEAR(simulated(put_aside("host", 10), star({.hosts = 1}), options).outcome.first_step_seconds, 41e-3, kExact);
+  EXPECT_NEAR(
+      simulated(put_aside("host", 10), star({.hosts = 1}), options).outcome.first_step_seconds,
+      41e-3, kExact);
 }
 
 TEST(Swapping, to_disk_takes_its_latency_besides) {
-  EXPECT_NEAR(seconds_of("disk", 1, star({.hosts = 1})), 20e-3 + 2 * (8e-3 + kDisk.latency_seconds) + 5e-3, kExact);
+  EXPECT_NEAR(seconds_of("disk", 1, star({.hosts = 1})),
+              20e-3 + 2 * (8e-3 + kDisk.latency_seconds) + 5e-3, kExact);
 }
 
 TEST(Swapping, of_an_accelerator_crosses_the_bus_of_its_host) {
@@ -53,7 +60,9 @@ TEST(Swapping, of_an_accelerator_crosses_the_bus_of_its_host) {
   drawing.hosts[0].bus_latency_seconds = 1e-3;
   EXPECT_NEAR(seconds_of("host", 1, drawing), 20e-3 + 2 * (4e6 / 0.2e9 + 1e-3) + 5e-3, kExact);
   drawing.hosts[0].bus_bandwidth_bits_per_second = 1e15;
-  EXPECT_NEAR(seconds_of("disk", 1, drawing), 20e-3 + 2 * (4e6 / kDisk.bytes_per_second + 1e-3 + kDisk.latency_seconds) + 5e-3, kExact);
+  EXPECT_NEAR(seconds_of("disk", 1, drawing),
+              20e-3 + 2 * (4e6 / kDisk.bytes_per_second + 1e-3 + kDisk.latency_seconds) + 5e-3,
+              kExact);
 }
 
 }  // namespace

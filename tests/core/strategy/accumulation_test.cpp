@@ -29,7 +29,8 @@ TEST(Accumulation, runs_forward_and_backward_once_a_micro_step_and_updates_once)
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::input), "LOAD.m0 LOAD.m1");
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
             "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
-            "F.s0.m1 F.s1.m1 F.s2.m1 LOSS.m1 B.s2.m1 W.s2.m1 B.s1.m1 W.s1.m1 B.s0.m1 W.s0.m1 UPD.s2 UPD.s1 UPD.s0");
+            "F.s0.m1 F.s1.m1 F.s2.m1 LOSS.m1 B.s2.m1 W.s2.m1 B.s1.m1 W.s1.m1 B.s0.m1 W.s0.m1 "
+            "UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::comm), "AR.b0 AR.b1");
 }
 
@@ -52,17 +53,24 @@ TEST(Accumulation, has_fewer_and_shorter_micro_steps_in_a_tail) {
   EXPECT_EQ(tokens(plan.rank_plan(0), "tail", plan::LaneKind::input), "LOAD.m0 LOAD.m1");
   EXPECT_EQ(tokens(plan.rank_plan(1), "tail", plan::LaneKind::input), "LOAD.m0");
   const plan::RankPlan rank = plan.rank_plan(0);
-  const auto samples = [&](std::size_t op) { return program_of(rank, "tail").ops[op].writes[1].count; };
+  const auto samples = [&](std::size_t op) {
+    return program_of(rank, "tail").ops[op].writes[1].count;
+  };
   const auto& ops = program_of(rank, "tail").ops;
-  const auto second = std::find_if(ops.begin(), ops.end(), [](const plan::Op& op) { return op.kind == OpKind::load && op.micro == 1; });
+  const auto second = std::find_if(ops.begin(), ops.end(), [](const plan::Op& op) {
+    return op.kind == OpKind::load && op.micro == 1;
+  });
   EXPECT_EQ(samples(0), 3);
   EXPECT_EQ(samples(static_cast<std::size_t>(second - ops.begin())), 1);
 }
 
-// The step before a tail has more micro-steps than the tail, and reads its last samples later than the tail's own number of ops.
+// The step before a tail has more micro-steps than the tail, and reads its last samples later than
+// the tail's own number of ops.
 TEST(Accumulation, a_tail_waits_until_the_last_micro_step_before_it_has_read_its_samples) {
   const plan::RankPlan rank = coarse_plan(resolved(accumulating(3, 4))).value().rank_plan(2);
-  const auto waits = [&](const std::string& program) { return program_of(rank, program).ops.front().after; };
+  const auto waits = [&](const std::string& program) {
+    return program_of(rank, program).ops.front().after;
+  };
   EXPECT_EQ(waits("tail"), waits("train"));
   EXPECT_EQ(waits("tail").at(0).steps_back, 1);
 }
@@ -70,7 +78,10 @@ TEST(Accumulation, a_tail_waits_until_the_last_micro_step_before_it_has_read_its
 TEST(Accumulation, reduction_overlaps_only_the_last_backward_pass) {
   const plan::RankPlan rank = coarse_plan(resolved(accumulating(2, 4))).value().rank_plan(0);
   const auto& ops = program_of(rank, "train").ops;
-  const auto at = [&](const std::string& token) { return std::find_if(ops.begin(), ops.end(), [&](const plan::Op& op) { return plan::token(op) == token; }); };
+  const auto at = [&](const std::string& token) {
+    return std::find_if(ops.begin(), ops.end(),
+                        [&](const plan::Op& op) { return plan::token(op) == token; });
+  };
   EXPECT_GT(at("AR.b0"), at("W.s1.m3"));
   EXPECT_LT(at("AR.b0"), at("B.s0.m3"));
 }
@@ -104,9 +115,11 @@ experiment::Experiment averaging_weights(int ranks) {
 TEST(WeightAverage, updates_and_weighs_each_segment_as_its_gradient_comes) {
   const plan::RankPlan rank = coarse_plan(resolved(averaging_weights(3))).value().rank_plan(0);
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
-            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 UPD.s2 WEIGH.s2 B.s1.m0 W.s1.m0 UPD.s1 WEIGH.s1 B.s0.m0 W.s0.m0 UPD.s0 WEIGH.s0");
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 UPD.s2 WEIGH.s2 B.s1.m0 W.s1.m0 "
+            "UPD.s1 WEIGH.s1 B.s0.m0 W.s0.m0 UPD.s0 WEIGH.s0");
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::comm), "AR.b0 AR.b1");
-  for (const plan::Buffer& buffer : rank.buffers) EXPECT_EQ(buffer.shared, buffer.name == "params") << buffer.name;
+  for (const plan::Buffer& buffer : rank.buffers)
+    EXPECT_EQ(buffer.shared, buffer.name == "params") << buffer.name;
 }
 
 TEST(WeightAverage, clips_each_rank_by_the_norm_of_its_own_gradient) {
@@ -114,7 +127,8 @@ TEST(WeightAverage, clips_each_rank_by_the_norm_of_its_own_gradient) {
   e.training.clip_norm = 1;
   const plan::RankPlan rank = coarse_plan(resolved(e)).value().rank_plan(0);
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
-            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 NORM.s2 NORM.s1 NORM.s0 CLIP "
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "NORM.s2 NORM.s1 NORM.s0 CLIP "
             "UPD.s2 WEIGH.s2 UPD.s1 WEIGH.s1 UPD.s0 WEIGH.s0");
 }
 

@@ -21,18 +21,23 @@ experiment::Experiment central(int devices, int storage = 0) {
 
 TEST(CentralStorage, devices_compute_and_send_their_gradients) {
   const plan::RankPlan device = rank_of(central(3), 2);
-  EXPECT_EQ(on_lane(device, "train", "compute"), "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0");
+  EXPECT_EQ(on_lane(device, "train", "compute"),
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0");
   EXPECT_EQ(on_lane(device, "train", "comm.g0"), "REDUCE.b0>r0 REDUCE.b1>r0");
   EXPECT_EQ(on_lane(device, "train", "comm.g1"), "BCAST.b0<r0 BCAST.b1<r0");
-  for (const char* name : {"moment1", "statistics"}) EXPECT_FALSE(device.buffer(name).valid()) << name;
+  for (const char* name : {"moment1", "statistics"})
+    EXPECT_FALSE(device.buffer(name).valid()) << name;
 }
 
 TEST(CentralStorage, the_storage_takes_no_samples_and_updates) {
   const plan::RankPlan storage = rank_of(central(3), 0);
-  EXPECT_EQ(on_lane(storage, "train", "compute"), "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(on_lane(storage, "train", "compute"),
+            "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(on_lane(storage, "train", "input"), "");
-  for (const char* name : {"input", "labels", "act.s0", "grad.s0"}) EXPECT_FALSE(storage.buffer(name).valid()) << name;
-  for (const char* name : {"params", "grads", "moment1"}) EXPECT_TRUE(storage.buffer(name).valid()) << name;
+  for (const char* name : {"input", "labels", "act.s0", "grad.s0"})
+    EXPECT_FALSE(storage.buffer(name).valid()) << name;
+  for (const char* name : {"params", "grads", "moment1"})
+    EXPECT_TRUE(storage.buffer(name).valid()) << name;
   EXPECT_EQ(storage.program("evaluate"), -1);
   EXPECT_EQ(program_of(storage, "train").samples, 0);
 }
@@ -58,24 +63,29 @@ TEST(CentralStorage, a_bucket_is_updated_and_sent_while_the_next_is_summed) {
   const plan::RankPlan storage = rank_of(e, 0);
   const auto& ops = program_of(storage, "train").ops;
   const auto waits_of = [&](const std::string& token) {
-    const auto at = std::find_if(ops.begin(), ops.end(), [&](const plan::Op& op) { return plan::token(op) == token; });
+    const auto at = std::find_if(ops.begin(), ops.end(),
+                                 [&](const plan::Op& op) { return plan::token(op) == token; });
     return at->after;
   };
   const plan::LaneId compute(1), sums = lane_of(storage, 0), parameters = lane_of(storage, 1);
   EXPECT_EQ(waits_of("UPD.s1"), (std::vector<plan::Dependency>{{sums, 1, 0}, {parameters, 1, 1}}));
-  EXPECT_EQ(waits_of("BCAST.b0<r0"), (std::vector<plan::Dependency>{{compute, 6, 0}}));  // RATE, three zeros, UPD.s2 and UPD.s1
+  EXPECT_EQ(
+      waits_of("BCAST.b0<r0"),
+      (std::vector<plan::Dependency>{{compute, 6, 0}}));  // RATE, three zeros, UPD.s2 and UPD.s1
 }
 
 TEST(CentralStorage, clips_where_it_updates) {
   auto e = central(2);
   e.training.clip_norm = 1;
-  EXPECT_EQ(on_lane(rank_of(e, 0), "train", "compute"), "RATE ZERO.s2 ZERO.s1 ZERO.s0 NORM.s2 NORM.s1 NORM.s0 CLIP UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(on_lane(rank_of(e, 0), "train", "compute"),
+            "RATE ZERO.s2 ZERO.s1 ZERO.s0 NORM.s2 NORM.s1 NORM.s0 CLIP UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(on_lane(rank_of(e, 1), "train", "compute").find("NORM"), std::string::npos);
 }
 
 TEST(CentralStorage, sums_by_star_whatever_the_document_says) {
   auto e = central(2);
-  for (const auto named : {collective::Algorithm::ring, collective::Algorithm::sharded_hierarchical, collective::Algorithm::automatic}) {
+  for (const auto named : {collective::Algorithm::ring, collective::Algorithm::sharded_hierarchical,
+                           collective::Algorithm::automatic}) {
     e.strategy.algorithm = named;
     EXPECT_EQ(resolved(e).document.strategy.algorithm, collective::Algorithm::star);
   }
@@ -111,7 +121,9 @@ TEST(Edit, ops_that_are_dropped_are_no_longer_waited_for) {
     return -1;
   };
   EXPECT_EQ(reduce_waits(), 9);  // RATE, three forward, the loss, two of each backward
-  drop_ops(program, [](const plan::Op& op) { return op.kind == plan::OpKind::rate || op.kind == plan::OpKind::loss; });
+  drop_ops(program, [](const plan::Op& op) {
+    return op.kind == plan::OpKind::rate || op.kind == plan::OpKind::loss;
+  });
   EXPECT_EQ(reduce_waits(), 7);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans with compressed gradients: they are proved, whatever is compressed how, and send the bytes that the formulas say.
+// Plans with compressed gradients: they are proved, whatever is compressed how, and send the bytes
+// that the formulas say.
 #include "core/experiment/compression.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,8 @@ namespace {
 
 using compute::compression::Scheme;
 
-const Scheme kAll[] = {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
+const Scheme kAll[] = {Scheme::fp16,  Scheme::bf16,     Scheme::int8,     Scheme::sign,
+                       Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
 
 experiment::Experiment compressed(int ranks, Scheme kind) {
   auto e = small(ranks);
@@ -31,7 +33,8 @@ std::int64_t sent_in_a_step(const plan::Plan& plan) {
   std::int64_t bytes = 0;
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
     const plan::RankPlan one = plan.rank_plan(rank);
-    bytes += collective::sent_bytes(one, one.programs[static_cast<std::size_t>(one.program("train"))]);
+    bytes +=
+        collective::sent_bytes(one, one.programs[static_cast<std::size_t>(one.program("train"))]);
   }
   return bytes;
 }
@@ -42,12 +45,14 @@ RC_GTEST_PROP(CompressedPlans, send_what_the_formulas_say, ()) {
   e.strategy.bucket_bytes = *rc::gen::element(1, 150, 100000);
   e.strategy.compression.error_feedback = *rc::gen::arbitrary<bool>();
   e.strategy.compression.rank = *rc::gen::inRange(1, 4);
-  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  e.strategy.algorithm =
+      *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   const auto r = resolved(e);
   std::int64_t expected = 0;
   for (const experiment::Bucket& bucket : experiment::buckets(r))
     for (const auto& payload : experiment::payloads(r, bucket))
-      expected += (payload.collective == collective::Collective::all_gather ? 1 : 2) * (n - 1) * payload.bytes();
+      expected += (payload.collective == collective::Collective::all_gather ? 1 : 2) * (n - 1) *
+                  payload.bytes();
   const auto plan = make_plan(r).value();
   RC_ASSERT(sent_in_a_step(plan) == expected);
 }
@@ -58,12 +63,15 @@ RC_GTEST_PROP(CompressedPlans, send_as_many_times_less_as_the_savings_say, ()) {
   const Scheme kind = *rc::gen::elementOf(std::vector(std::begin(kAll), std::end(kAll)));
   auto e = compressed(n, kind);
   e.strategy.bucket_bytes = *rc::gen::element(1, 150, 100000);
-  e.strategy.algorithm = *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
+  e.strategy.algorithm =
+      *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct);
   auto plain = e;
   plain.strategy.compression.kind = Scheme::none;
   const auto savings = experiment::savings(resolved(e)).value();
   const auto without = static_cast<double>(sent_in_a_step(make_plan(resolved(plain)).value()));
-  RC_ASSERT(std::fabs(*savings.sent - without / static_cast<double>(sent_in_a_step(make_plan(resolved(e)).value()))) < 1e-12 * *savings.sent);
+  RC_ASSERT(std::fabs(*savings.sent - without / static_cast<double>(sent_in_a_step(
+                                                    make_plan(resolved(e)).value()))) <
+            1e-12 * *savings.sent);
   const double shared_out = compute::compression::gathers(kind) ? 2.0 / n : 1;
   RC_ASSERT(std::fabs(*savings.sent - savings.encoded * shared_out) < 1e-12 * *savings.sent);
 }
@@ -71,16 +79,24 @@ RC_GTEST_PROP(CompressedPlans, send_as_many_times_less_as_the_savings_say, ()) {
 TEST(CompressedPlans, are_said_to_send_more_where_they_do) {
   EXPECT_EQ(experiment::savings(resolved(small(3))), std::nullopt);
   EXPECT_EQ(experiment::savings(resolved(compressed(1, Scheme::fp16))), std::nullopt);
-  EXPECT_EQ(experiment::savings_said(experiment::savings(resolved(compressed(3, Scheme::fp16))).value()), "encoded 2x smaller, sent 2x less than uncompressed");
-  EXPECT_EQ(experiment::savings_said({3.98, 1.99}), "encoded 3.98x smaller, sent 1.99x less than uncompressed");
-  EXPECT_EQ(experiment::savings_said({4, 0.5}), "encoded 4x smaller, sent 2x more than uncompressed");
+  EXPECT_EQ(
+      experiment::savings_said(experiment::savings(resolved(compressed(3, Scheme::fp16))).value()),
+      "encoded 2x smaller, sent 2x less than uncompressed");
+  EXPECT_EQ(experiment::savings_said({3.98, 1.99}),
+            "encoded 3.98x smaller, sent 1.99x less than uncompressed");
+  EXPECT_EQ(experiment::savings_said({4, 0.5}),
+            "encoded 4x smaller, sent 2x more than uncompressed");
   EXPECT_EQ(experiment::savings_said({4, {}}), "encoded 4x smaller");
-  EXPECT_EQ(experiment::savings_said({0.5, 0.25}), "encoded 2x larger, sent 4x more than uncompressed");
-  EXPECT_EQ(experiment::savings_said({3.98, 0.999}), "encoded 3.98x smaller, sent as much as uncompressed");
-  EXPECT_EQ(experiment::savings_said({1.001, 1.001}), "encoded no smaller, sent as much as uncompressed");
+  EXPECT_EQ(experiment::savings_said({0.5, 0.25}),
+            "encoded 2x larger, sent 4x more than uncompressed");
+  EXPECT_EQ(experiment::savings_said({3.98, 0.999}),
+            "encoded 3.98x smaller, sent as much as uncompressed");
+  EXPECT_EQ(experiment::savings_said({1.001, 1.001}),
+            "encoded no smaller, sent as much as uncompressed");
 }
 
-// By hand: buckets of segments 2, then 1 and 0, of 25, 28 and 48 numbers (see experiments.h: 7-6-4-5 units).
+// By hand: buckets of segments 2, then 1 and 0, of 25, 28 and 48 numbers (see experiments.h:
+// 7-6-4-5 units).
 TEST(CompressedPlans, have_these_payloads) {
   const auto bytes = [](Scheme kind) {
     auto e = compressed(3, kind);
@@ -99,13 +115,17 @@ TEST(CompressedPlans, have_these_payloads) {
   EXPECT_EQ(bytes(Scheme::sign), (Bytes{3 * (4 + 7), 3 * (4 + 6)}));
   EXPECT_EQ(bytes(Scheme::top_k), (Bytes{3 * 8 * 5, 3 * 8 * 5}));
   EXPECT_EQ(bytes(Scheme::random_k), (Bytes{4 * 5, 4 * 5}));
-  // 6 x 7 becomes 2 (6 + 7); 5 x 4 and 4 x 6 become 2 (5 + 4) and, as 2 (4 + 6) is less than 24, 20; biases stay.
-  EXPECT_EQ(bytes(Scheme::power_sgd), (Bytes{4 * (4 * 2 + 4 + 5 * 2 + 5), 4 * (6 * 2 + 4 * 2), 4 * (6 * 2 + 6), 4 * 7 * 2}));
+  // 6 x 7 becomes 2 (6 + 7); 5 x 4 and 4 x 6 become 2 (5 + 4) and, as 2 (4 + 6) is less than 24,
+  // 20; biases stay.
+  EXPECT_EQ(bytes(Scheme::power_sgd),
+            (Bytes{4 * (4 * 2 + 4 + 5 * 2 + 5), 4 * (6 * 2 + 4 * 2), 4 * (6 * 2 + 6), 4 * 7 * 2}));
 }
 
 TEST(CompressedPlans, of_one_rank_compress_nothing) {
   const auto plain = make_plan(resolved(small(1))).value();
-  for (const Scheme kind : kAll) EXPECT_EQ(plan::to_text(make_plan(resolved(compressed(1, kind))).value()), plan::to_text(plain));
+  for (const Scheme kind : kAll)
+    EXPECT_EQ(plan::to_text(make_plan(resolved(compressed(1, kind))).value()),
+              plan::to_text(plain));
 }
 
 TEST(CompressedPlans, keep_gradients_to_themselves_and_a_residual_where_there_is_feedback) {

@@ -19,25 +19,33 @@ experiment::Experiment parallel(int ranks) {
 
 TEST(DataParallel, rank_0_loads_loses_and_updates_for_all) {
   const plan::RankPlan rank = rank_of(parallel(3), 0);
-  EXPECT_EQ(on_lane(rank, "train", "compute"), "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(on_lane(rank, "train", "compute"),
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "UPD.s2 UPD.s1 UPD.s0");
   const auto first_of = [&](plan::OpKind kind) {
     const auto& ops = program_of(rank, "train").ops;
-    return *std::find_if(ops.begin(), ops.end(), [&](const plan::Op& op) { return op.kind == kind; });
+    return *std::find_if(ops.begin(), ops.end(),
+                         [&](const plan::Op& op) { return op.kind == kind; });
   };
-  EXPECT_EQ(first_of(plan::OpKind::load).writes, (std::vector<plan::Access>{{rank.buffer("input"), 0, 24 * 7}, {rank.buffer("labels"), 0, 24}}));
+  EXPECT_EQ(first_of(plan::OpKind::load).writes,
+            (std::vector<plan::Access>{{rank.buffer("input"), 0, 24 * 7},
+                                       {rank.buffer("labels"), 0, 24}}));
   EXPECT_EQ(first_of(plan::OpKind::loss).reads[0].count, 24 * 5);
   EXPECT_EQ(first_of(plan::OpKind::forward).reads[0].count, 8 * 7);  // its own rows
 }
 
 TEST(DataParallel, the_others_compute_and_neither_load_nor_lose_nor_update) {
   const plan::RankPlan rank = rank_of(parallel(3), 2);
-  EXPECT_EQ(on_lane(rank, "train", "compute"), "RATE F.s0.m0 F.s1.m0 F.s2.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0");
+  EXPECT_EQ(on_lane(rank, "train", "compute"),
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0");
   EXPECT_EQ(on_lane(rank, "train", "input"), "");
   EXPECT_EQ(on_lane(rank, "train", "comm.g0"), "BCAST.b3<r0 BCAST.b2<r0 REDUCE.b0>r0 REDUCE.b1>r0");
-  EXPECT_EQ(on_lane(rank, "train", "comm.g2"), "BCAST.b0<r0 BCAST.b1<r2 BCAST.b2<r0");  // inputs, outputs, their gradients
+  EXPECT_EQ(on_lane(rank, "train", "comm.g2"),
+            "BCAST.b0<r0 BCAST.b1<r2 BCAST.b2<r0");  // inputs, outputs, their gradients
   EXPECT_EQ(on_lane(rank, "train", "comm.g1"), "");
   EXPECT_EQ(rank.program("evaluate"), -1);
-  for (const char* name : {"labels", "moment1", "statistics"}) EXPECT_FALSE(rank.buffer(name).valid()) << name;
+  for (const char* name : {"labels", "moment1", "statistics"})
+    EXPECT_FALSE(rank.buffer(name).valid()) << name;
 }
 
 TEST(DataParallel, rows_are_never_cut) {
@@ -65,7 +73,8 @@ TEST(DataParallel, who_has_no_rows_in_a_tail_is_sent_none) {
 TEST(DataParallel, numbers_of_samples_cross_where_something_is_dropped) {
   auto e = small_images(2);
   e.strategy.kind = experiment::StrategyKind::data_parallel;
-  EXPECT_EQ(on_lane(rank_of(e, 1), "train", "comm.g1"), "BCAST.b0<r0 BCAST.b1<r0 BCAST.b2<r1 BCAST.b3<r0");
+  EXPECT_EQ(on_lane(rank_of(e, 1), "train", "comm.g1"),
+            "BCAST.b0<r0 BCAST.b1<r0 BCAST.b2<r1 BCAST.b3<r0");
 }
 
 TEST(DataParallel, rank_0_alone_reads_and_evaluates) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans whose collectives an engine takes whole. Whether the engine is in the build is no matter of theirs.
+// Plans whose collectives an engine takes whole. Whether the engine is in the build is no matter of
+// theirs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,8 @@ namespace {
 
 using experiment::Engine;
 
-experiment::Resolved by(Engine engine, int ranks, experiment::StrategyKind kind = experiment::StrategyKind::mirrored) {
+experiment::Resolved by(Engine engine, int ranks,
+                        experiment::StrategyKind kind = experiment::StrategyKind::mirrored) {
   auto e = small(ranks);
   e.strategy.kind = kind;
   auto r = resolved(e);
@@ -31,17 +33,20 @@ TEST(EnginePlan, keeps_each_collective_whole_on_a_lane_of_the_engine) {
   for (const plan::Op& op : rank.programs[0].ops)
     if (plan::communicates(op.kind)) tokens.push_back(plan::token(op));
   EXPECT_THAT(tokens, testing::ElementsAre("AR.b0", "AR.b1"));
-  for (const plan::Buffer& buffer : rank.buffers) EXPECT_FALSE(buffer.shared) << buffer.name << ": no peer reads in place";
+  for (const plan::Buffer& buffer : rank.buffers)
+    EXPECT_FALSE(buffer.shared) << buffer.name << ": no peer reads in place";
 }
 
 TEST(EnginePlan, hash_tells_engines_apart) {
-  const std::string own = plan::hash(make_plan(by(Engine::own, 3)).value()), gloo = plan::hash(make_plan(by(Engine::gloo, 3)).value());
+  const std::string own = plan::hash(make_plan(by(Engine::own, 3)).value()),
+                    gloo = plan::hash(make_plan(by(Engine::gloo, 3)).value());
   EXPECT_NE(own, gloo);
   EXPECT_NE(gloo, plan::hash(coarse_plan(by(Engine::gloo, 3)).value()));
   auto other = by(Engine::gloo, 3);
   other.document.strategy.algorithm = collective::Algorithm::star;
   other.document.strategy.segment_bytes = 64;
-  EXPECT_EQ(gloo, plan::hash(make_plan(other).value())) << "what only our own collectives use changes nothing";
+  EXPECT_EQ(gloo, plan::hash(make_plan(other).value()))
+      << "what only our own collectives use changes nothing";
 }
 
 TEST(EnginePlan, parses_back) {
@@ -53,7 +58,8 @@ TEST(EnginePlan, parses_back) {
 }
 
 TEST(EnginePlan, of_one_rank_is_that_of_one_rank) {
-  EXPECT_EQ(plan::hash(make_plan(by(Engine::gloo, 1)).value()), plan::hash(make_plan(by(Engine::own, 1)).value()));
+  EXPECT_EQ(plan::hash(make_plan(by(Engine::gloo, 1)).value()),
+            plan::hash(make_plan(by(Engine::own, 1)).value()));
   EXPECT_EQ(plan::engine_of(make_plan(by(Engine::gloo, 1)).value().rank_plan(0)), "");
 }
 

@@ -16,24 +16,31 @@ inline experiment::Experiment small(int ranks) {
   e.data.classes = 5;
   e.data.train_samples = 250;
   e.data.held_out_samples = 53;
-  e.model.layers = {
-      {model::LayerKind::linear, 6}, {model::LayerKind::tanh, 0}, {model::LayerKind::linear, 4}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.model.layers = {{model::LayerKind::linear, 6},
+                    {model::LayerKind::tanh, 0},
+                    {model::LayerKind::linear, 4},
+                    {model::LayerKind::relu, 0},
+                    {model::LayerKind::linear, 0}};
   e.strategy.bucket_bytes = 150;
   e.training.batch_per_rank = 8;
   e.training.epochs = 2;
   return e;
 }
 
-// Through a residual block as transformers have them: a normalised row, linear, gelu, linear, added to what came in; and a root mean square before the end.
+// Through a residual block as transformers have them: a normalised row, linear, gelu, linear, added
+// to what came in; and a root mean square before the end.
 inline experiment::Experiment small_rows(int ranks) {
   using model::LayerKind;
   experiment::Experiment e = small(ranks);
-  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::layer_norm, 0},          {LayerKind::linear, 9},   {LayerKind::gelu, 0},
-                    {LayerKind::linear, 6}, {.kind = LayerKind::add, .back = 5}, {LayerKind::rms_norm, 0}, {LayerKind::linear, 0}};
+  e.model.layers = {{LayerKind::linear, 6},   {LayerKind::layer_norm, 0},
+                    {LayerKind::linear, 9},   {LayerKind::gelu, 0},
+                    {LayerKind::linear, 6},   {.kind = LayerKind::add, .back = 5},
+                    {LayerKind::rms_norm, 0}, {LayerKind::linear, 0}};
   return e;
 }
 
-// Sentences, 9 characters at a time, through a transformer of two heads: an embedding of 4 numbers, a block, and a normalised row before the end.
+// Sentences, 9 characters at a time, through a transformer of two heads: an embedding of 4 numbers,
+// a block, and a normalised row before the end.
 inline experiment::Experiment small_gpt(int ranks) {
   using model::LayerKind;
   experiment::Experiment e = small(ranks);
@@ -53,7 +60,8 @@ inline experiment::Experiment small_tied_gpt(int ranks) {
   return e;
 }
 
-// Drawn digits of 28 x 28 through a convolution, a residual block and dropout; no batch normalisation.
+// Drawn digits of 28 x 28 through a convolution, a residual block and dropout; no batch
+// normalisation.
 inline experiment::Experiment small_images(int ranks) {
   using model::LayerKind;
   experiment::Experiment e = small(ranks);
@@ -80,18 +88,22 @@ inline experiment::Experiment small_normalised_images(int ranks) {
 
 // Its batch normalisations over the samples of all ranks.
 inline experiment::Experiment synchronised(experiment::Experiment e) {
-  for (model::LayerSpec& layer : e.model.layers) layer.synchronised = layer.kind == model::LayerKind::batch_norm;
+  for (model::LayerSpec& layer : e.model.layers)
+    layer.synchronised = layer.kind == model::LayerKind::batch_norm;
   return e;
 }
 
-// A click log of 3 slots, 2 dense columns and 40 indices, through rows of 4 numbers and a hidden layer; the table has 2 rows that no index names.
+// A click log of 3 slots, 2 dense columns and 40 indices, through rows of 4 numbers and a hidden
+// layer; the table has 2 rows that no index names.
 inline experiment::Experiment small_clicks(int ranks) {
   using model::LayerKind;
   experiment::Experiment e = small(ranks);
   e.data.kind = data::DataKind::clicks;
   e.data.slot_count = 3, e.data.dense = 2, e.data.vocabulary = 40;
-  e.model.layers = {
-      {.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 42, .width = 4}, {LayerKind::linear, 6}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+  e.model.layers = {{.kind = LayerKind::embedding_bag, .slot_count = 3, .rows = 42, .width = 4},
+                    {LayerKind::linear, 6},
+                    {LayerKind::relu, 0},
+                    {LayerKind::linear, 0}};
   return e;
 }
 
@@ -103,7 +115,8 @@ inline experiment::Experiment small_wide_and_deep(int ranks) {
 }
 
 // Its layers on several devices, in micro-batches of three samples.
-inline experiment::Experiment piped(experiment::Experiment e, experiment::PipelineSchedule schedule, int micro_batches = 4) {
+inline experiment::Experiment piped(experiment::Experiment e, experiment::PipelineSchedule schedule,
+                                    int micro_batches = 4) {
   e.strategy.kind = experiment::StrategyKind::pipeline;
   e.strategy.stages.schedule = schedule;
   e.training.batch_per_rank = 3;
@@ -111,6 +124,8 @@ inline experiment::Experiment piped(experiment::Experiment e, experiment::Pipeli
   return e;
 }
 
-inline experiment::Resolved resolved(const experiment::Experiment& e) { return experiment::resolve(e, ".").value(); }
+inline experiment::Resolved resolved(const experiment::Experiment& e) {
+  return experiment::resolve(e, ".").value();
+}
 
 }  // namespace trainyard::strategy

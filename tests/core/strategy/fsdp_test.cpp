@@ -47,7 +47,8 @@ TEST(Fsdp, keeps_one_nth_of_parameters_gradients_and_moments_and_a_few_units) {
       for (std::int32_t r = 0; r < n; ++r) {
         const plan::RankPlan rank = plan.rank_plan(r);
         std::int64_t resident = 0;
-        for (const char* buffer : {"shard", "grad_shard", "moment1", "moment2"}) resident += elements_of(rank, buffer);
+        for (const char* buffer : {"shard", "grad_shard", "moment1", "moment2"})
+          resident += elements_of(rank, buffer);
         EXPECT_NEAR(static_cast<double>(resident), 4.0 * kModel / n, 0.02 * 4 * kModel / n);
         EXPECT_EQ(elements_of(rank, "params"), (prefetch + 1) * kUnit);
         EXPECT_EQ(elements_of(rank, "grads"), 2 * kUnit);
@@ -62,7 +63,8 @@ TEST(Fsdp, keeps_all_of_what_it_does_not_share_out) {
   EXPECT_EQ(elements_of(gradients, "grads"), 2 * kUnit);
   EXPECT_EQ(elements_of(optimizer, "params"), kModel);
   EXPECT_EQ(elements_of(optimizer, "grads"), kModel);
-  for (const plan::RankPlan& rank : {gradients, optimizer}) EXPECT_NEAR(static_cast<double>(elements_of(rank, "moment2")), kModel / 4.0, 8);
+  for (const plan::RankPlan& rank : {gradients, optimizer})
+    EXPECT_NEAR(static_cast<double>(elements_of(rank, "moment2")), kModel / 4.0, 8);
 }
 
 // Payload of a step, all ranks together.
@@ -126,7 +128,8 @@ TEST(Fsdp, of_a_whole_run_sends_what_is_said_without_a_plan) {
             bytes += collective::sent_bytes(rank, program_of(rank, plan.schedule.program(step)));
             for (const char* name : {"evaluate", "evaluate_tail"})
               if (plan.schedule.evaluates_after(step) && rank.program(name) >= 0)
-                bytes += program_of(rank, name).repeats * collective::sent_bytes(rank, program_of(rank, name));
+                bytes += program_of(rank, name).repeats *
+                         collective::sent_bytes(rank, program_of(rank, name));
           }
           EXPECT_EQ(said->at(static_cast<std::size_t>(number)), bytes) << "rank " << number;
         }
@@ -138,7 +141,8 @@ TEST(Fsdp, gathers_ahead_of_what_computes) {
   e.strategy.kind = experiment::StrategyKind::fsdp;
   e.strategy.bucket_bytes = 1;
   const plan::RankPlan rank = fsdp(resolved(e)).value().rank_plan(0);
-  EXPECT_EQ(on_lane(rank, "train", "comm.g0"), "AG.b2 AG.b1 AG.b0 AG.b3 AG.b4 RS.b6 AG.b5 RS.b7 RS.b8 AR.b13");
+  EXPECT_EQ(on_lane(rank, "train", "comm.g0"),
+            "AG.b2 AG.b1 AG.b0 AG.b3 AG.b4 RS.b6 AG.b5 RS.b7 RS.b8 AR.b13");
 }
 
 TEST(Fsdp, of_one_rank_shares_nothing_out) {

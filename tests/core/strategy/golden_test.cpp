@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plans of small experiments, in tests/golden, to be read like code. They must parse back as they are.
+// Plans of small experiments, in tests/golden, to be read like code. They must parse back as they
+// are.
 #include "tests/core/experiment/golden.h"
 
 #include <gtest/gtest.h>
@@ -21,12 +22,15 @@ void expect_golden_plan(const std::string& name, const experiment::Resolved& r) 
   EXPECT_EQ(plan::hash(*read), plan::hash(plan));
 }
 
-void expect_golden_plan(const std::string& name, const experiment::Experiment& e) { expect_golden_plan(name, resolved(e)); }
+void expect_golden_plan(const std::string& name, const experiment::Experiment& e) {
+  expect_golden_plan(name, resolved(e));
+}
 
 // Two layers; full steps only.
 experiment::Experiment tiny(int ranks) {
   auto e = small(ranks);
-  e.model.layers = {{model::LayerKind::linear, 6}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.model.layers = {
+      {model::LayerKind::linear, 6}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
   e.data.train_samples = 8 * ranks * 4;
   e.data.held_out_samples = 8 * ranks;
   return e;
@@ -107,9 +111,13 @@ experiment::Experiment local(experiment::LocalRule rule) {
   return e;
 }
 
-TEST(Golden, local_sgd_of_two_with_tail) { expect_golden_plan("local_sgd_2_tail", local(experiment::LocalRule::average)); }
+TEST(Golden, local_sgd_of_two_with_tail) {
+  expect_golden_plan("local_sgd_2_tail", local(experiment::LocalRule::average));
+}
 
-TEST(Golden, local_sgd_of_two_to_a_centre) { expect_golden_plan("local_sgd_2_elastic", local(experiment::LocalRule::elastic)); }
+TEST(Golden, local_sgd_of_two_to_a_centre) {
+  expect_golden_plan("local_sgd_2_elastic", local(experiment::LocalRule::elastic));
+}
 
 // The storage is rank 1; the tail of one sample leaves none to rank 2.
 TEST(Golden, central_storage_of_two_devices_and_a_cpu) {
@@ -128,7 +136,8 @@ TEST(Golden, data_parallel_of_two_with_tail) {
   expect_golden_plan("data_parallel_2_tail", e);
 }
 
-// A wide half reads the sample last going forward and first going back: what is loaded next waits for both. Two micro-steps of 4 samples.
+// A wide half reads the sample last going forward and first going back: what is loaded next waits
+// for both. Two micro-steps of 4 samples.
 TEST(Golden, one_device_wide_and_deep) {
   auto e = small_wide_and_deep(1);
   e.strategy.kind = experiment::StrategyKind::one_device;
@@ -142,19 +151,22 @@ TEST(Golden, one_device_wide_and_deep) {
 // Two workers, two servers, each with a part of a segment; one gradient in two is an update.
 TEST(Golden, parameter_servers_of_two_workers) {
   auto e = tiny(4);
-  e.topology.hosts[0].devices[0].role = e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
+  e.topology.hosts[0].devices[0].role = e.topology.hosts[0].devices[2].role =
+      topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   e.strategy.servers.mode = experiment::ServerMode::stale_synchronous;
   e.strategy.servers.bound = 2;
   expect_golden_plan("parameter_server_2x2", e);
 }
 
-// Of the table, which both servers have a part of, workers pull and push the rows that their samples name.
+// Of the table, which both servers have a part of, workers pull and push the rows that their
+// samples name.
 TEST(Golden, parameter_servers_of_two_workers_and_a_table) {
   auto e = small_clicks(3);
   e.data.train_samples = 64, e.data.held_out_samples = 16;
   e.training.batch_per_rank = 4;
-  e.topology.hosts[0].devices[0].role = e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
+  e.topology.hosts[0].devices[0].role = e.topology.hosts[0].devices[2].role =
+      topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   expect_golden_plan("parameter_server_1x2_table", e);
 }
@@ -175,10 +187,16 @@ experiment::Experiment tiny_compressed(int ranks, compute::compression::Scheme k
 }
 
 // What travels is half as long; any all-reduce adds it up.
-TEST(Golden, mirrored_ring_of_two_in_fp16) { expect_golden_plan("mirrored_ring_2_fp16", tiny_compressed(2, compute::compression::Scheme::fp16)); }
+TEST(Golden, mirrored_ring_of_two_in_fp16) {
+  expect_golden_plan("mirrored_ring_2_fp16",
+                     tiny_compressed(2, compute::compression::Scheme::fp16));
+}
 
 // The chunks of all are gathered, and added up by who decodes them.
-TEST(Golden, mirrored_ring_of_three_top_k) { expect_golden_plan("mirrored_ring_3_top_k", tiny_compressed(3, compute::compression::Scheme::top_k)); }
+TEST(Golden, mirrored_ring_of_three_top_k) {
+  expect_golden_plan("mirrored_ring_3_top_k",
+                     tiny_compressed(3, compute::compression::Scheme::top_k));
+}
 
 // Two collectives a bucket, the second of what came of the first.
 TEST(Golden, mirrored_direct_of_two_power_sgd_clipped) {
@@ -189,7 +207,8 @@ TEST(Golden, mirrored_direct_of_two_power_sgd_clipped) {
   expect_golden_plan("mirrored_direct_2_power_sgd_clip", e);
 }
 
-// A tail of two samples for three ranks, one of them without any; evaluation in unequal parts; Adam in fp64.
+// A tail of two samples for three ranks, one of them without any; evaluation in unequal parts; Adam
+// in fp64.
 TEST(Golden, mirrored_ring_of_three_with_tail_and_clipping) {
   auto e = tiny(3);
   e.data.train_samples += 2;
@@ -209,7 +228,8 @@ TEST(Golden, mirrored_ring_of_three_with_unequal_shards) {
   expect_golden_plan("mirrored_ring_3_size_skew", e);
 }
 
-// A residual block with batch normalisation and dropout; two buckets, of which segments without parameters are no part.
+// A residual block with batch normalisation and dropout; two buckets, of which segments without
+// parameters are no part.
 TEST(Golden, mirrored_ring_of_two_with_images) {
   auto e = small_normalised_images(2);
   e.data.train_samples = 8 * 2 * 4;
@@ -227,8 +247,8 @@ TEST(Golden, mirrored_ring_of_three_with_accumulation) {
   expect_golden_plan("mirrored_ring_3_accumulation", e);
 }
 
-// Two batch normalisations, the second within a residual block; in the tail rank 0 has a micro-step of 4 samples and one of 1, rank 1 but one
-// of 4, and adds nothing to the second's sums.
+// Two batch normalisations, the second within a residual block; in the tail rank 0 has a micro-step
+// of 4 samples and one of 1, rank 1 but one of 4, and adds nothing to the second's sums.
 TEST(Golden, mirrored_direct_of_two_with_synchronised_batch_normalisation) {
   auto e = small_normalised_images(2);
   e.model.layers.insert(e.model.layers.begin() + 1, {model::LayerKind::batch_norm, 0});
@@ -241,8 +261,8 @@ TEST(Golden, mirrored_direct_of_two_with_synchronised_batch_normalisation) {
   expect_golden_plan("mirrored_direct_2_synchronised", e);
 }
 
-// 7 columns: 3, 2 and 2. Two micro-steps; in the tail rank 0 has one of 4 rows and one of 1, the others one of 4, and none in the second, for
-// which they multiply by their columns all the same.
+// 7 columns: 3, 2 and 2. Two micro-steps; in the tail rank 0 has one of 4 rows and one of 1, the
+// others one of 4, and none in the second, for which they multiply by their columns all the same.
 TEST(Golden, mirrored_ring_of_three_by_columns) {
   auto e = tiny(3);
   e.data.sharding.kind = data::ShardingKind::vertical;
@@ -259,7 +279,8 @@ TEST(Golden, mirrored_ring_of_two_with_averaged_weights) {
   expect_golden_plan("mirrored_ring_2_weights", e);
 }
 
-experiment::Experiment tiny_pipeline(int ranks, experiment::PipelineSchedule schedule, std::int64_t micro_batches) {
+experiment::Experiment tiny_pipeline(int ranks, experiment::PipelineSchedule schedule,
+                                     std::int64_t micro_batches) {
   auto e = tiny(ranks);
   e.strategy.kind = experiment::StrategyKind::pipeline;
   e.strategy.stages.schedule = schedule;
@@ -268,28 +289,37 @@ experiment::Experiment tiny_pipeline(int ranks, experiment::PipelineSchedule sch
   return e;
 }
 
-TEST(Golden, pipeline_of_two_1f1b) { expect_golden_plan("pipeline_2_1f1b", tiny_pipeline(2, experiment::PipelineSchedule::one_f_one_b, 4)); }
+TEST(Golden, pipeline_of_two_1f1b) {
+  expect_golden_plan("pipeline_2_1f1b",
+                     tiny_pipeline(2, experiment::PipelineSchedule::one_f_one_b, 4));
+}
 // What the second rank puts aside is for the micro-batch between.
 TEST(Golden, pipeline_of_three_pipedream) {
   auto e = tiny_pipeline(3, experiment::PipelineSchedule::pipedream, 3);
   e.model.layers.insert(e.model.layers.begin() + 2, {model::LayerKind::linear, 6});
   expect_golden_plan("pipeline_3_pipedream", e);
 }
-TEST(Golden, pipeline_of_two_zb_h1) { expect_golden_plan("pipeline_2_zb_h1", tiny_pipeline(2, experiment::PipelineSchedule::zb_h1, 4)); }
+TEST(Golden, pipeline_of_two_zb_h1) {
+  expect_golden_plan("pipeline_2_zb_h1", tiny_pipeline(2, experiment::PipelineSchedule::zb_h1, 4));
+}
 
 // Four layers in runs of two: a replica makes the first again, and each stage both of its own.
 experiment::Experiment tiny_chain(experiment::Experiment e) {
   using model::LayerKind;
-  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0}, {LayerKind::linear, 6}, {LayerKind::tanh, 0},
-                    {LayerKind::linear, 6}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
+  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 6},
+                    {LayerKind::tanh, 0},   {LayerKind::linear, 6}, {LayerKind::relu, 0},
+                    {LayerKind::linear, 0}};
   e.training.recompute_segments = 2;
   return e;
 }
 
-TEST(Golden, mirrored_ring_of_two_with_outputs_made_again) { expect_golden_plan("mirrored_ring_2_recompute", tiny_chain(tiny(2))); }
+TEST(Golden, mirrored_ring_of_two_with_outputs_made_again) {
+  expect_golden_plan("mirrored_ring_2_recompute", tiny_chain(tiny(2)));
+}
 
 TEST(Golden, pipeline_of_two_gpipe_with_outputs_made_again) {
-  expect_golden_plan("pipeline_2_gpipe_recompute", tiny_chain(tiny_pipeline(2, experiment::PipelineSchedule::gpipe, 3)));
+  expect_golden_plan("pipeline_2_gpipe_recompute",
+                     tiny_chain(tiny_pipeline(2, experiment::PipelineSchedule::gpipe, 3)));
 }
 
 // Six layers, of which the first two come late enough again.
@@ -366,7 +396,8 @@ TEST(Golden, hybrid_of_two_by_two_by_one_sharded_and_clipped) {
   expect_golden_plan("hybrid_2x2x1_sharded_clip", e);
 }
 
-// Two pipelines of two, which share out all that a stage has; of a micro-batch a stage gathers its two layers each way, one ahead.
+// Two pipelines of two, which share out all that a stage has; of a micro-batch a stage gathers its
+// two layers each way, one ahead.
 TEST(Golden, hybrid_of_two_by_two_by_one_full) {
   auto e = tiny_mesh(2, 2, 1);
   e.model.layers.insert(e.model.layers.begin(), {model::LayerKind::linear, 3});
@@ -386,7 +417,8 @@ TEST(Golden, hybrid_of_two_by_two_by_one_by_pipedream) {
   expect_golden_plan("hybrid_2x2x1_pipedream", e);
 }
 
-// Two hosts of two replicas: those of a host share gradients and moments out, and sum their parts with those of the other host once a step.
+// Two hosts of two replicas: those of a host share gradients and moments out, and sum their parts
+// with those of the other host once a step.
 TEST(Golden, hybrid_of_four_by_one_by_one_sharded_within_hosts) {
   auto e = tiny_mesh(4, 1, 1);
   e.topology = tests::drawn_hosts(2, 2);
@@ -398,17 +430,21 @@ TEST(Golden, hybrid_of_four_by_one_by_one_sharded_within_hosts) {
   expect_golden_plan("hybrid_4x1x1_hosts_gradients", e);
 }
 
-// What a pair's first layer makes of its columns is given up, what the second adds up over ranks stays.
+// What a pair's first layer makes of its columns is given up, what the second adds up over ranks
+// stays.
 TEST(Golden, hybrid_of_one_by_one_by_two_recomputed) {
   auto e = tiny_mesh(1, 1, 2);
-  e.model.layers.insert(e.model.layers.end(),
-                        {{model::LayerKind::relu, 0}, {model::LayerKind::linear, 4}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}});
+  e.model.layers.insert(e.model.layers.end(), {{model::LayerKind::relu, 0},
+                                               {model::LayerKind::linear, 4},
+                                               {model::LayerKind::relu, 0},
+                                               {model::LayerKind::linear, 0}});
   e.model.layers[2].units = 5;
   e.training.recompute_segments = 2;
   expect_golden_plan("hybrid_1x1x2_recompute", e);
 }
 
-// Two trainers, ranks 0 and 1, call an embedding on rank 2, and sum the gradients of the linear layers; clipped, the tail of three samples is two and one.
+// Two trainers, ranks 0 and 1, call an embedding on rank 2, and sum the gradients of the linear
+// layers; clipped, the tail of three samples is two and one.
 TEST(Golden, rpc_of_two_trainers_and_a_table_clipped_with_tail) {
   auto e = called(small_clicks(1), 2, 1, experiment::RemoteLayers::embeddings);
   e.data.train_samples = 35;
@@ -419,7 +455,8 @@ TEST(Golden, rpc_of_two_trainers_and_a_table_clipped_with_tail) {
   expect_golden_plan("rpc_2x1_table_clip_tail", e);
 }
 
-// One trainer, rank 0, calls a layer on each of two servers: their outputs come back to it, or go from one to the other.
+// One trainer, rank 0, calls a layer on each of two servers: their outputs come back to it, or go
+// from one to the other.
 TEST(Golden, rpc_of_a_trainer_and_two_servers_by_value_and_by_reference) {
   auto e = called(tiny(1), 1, 2);
   expect_golden_plan("rpc_1x2_value", e);
@@ -427,7 +464,9 @@ TEST(Golden, rpc_of_a_trainer_and_two_servers_by_value_and_by_reference) {
   expect_golden_plan("rpc_1x2_reference", e);
 }
 
-TEST(Golden, fsdp_of_two_full) { expect_golden_plan("fsdp_2_full", tiny_sharded(2, experiment::Shard::full)); }
+TEST(Golden, fsdp_of_two_full) {
+  expect_golden_plan("fsdp_2_full", tiny_sharded(2, experiment::Shard::full));
+}
 
 TEST(Golden, fsdp_of_three_with_sharded_optimizer_clipped) {
   auto e = tiny_sharded(3, experiment::Shard::optimizer);

@@ -30,11 +30,16 @@ TEST(Mixed, weights_are_cast_before_they_are_first_computed_by) {
   e.training.accumulation_steps = 2;
   const plan::RankPlan rank = rank_in(e, Precision::bf16);
   EXPECT_EQ(on_lane(rank, "train", "compute"),
-            "RATE CAST.s0 F.s0.m0 CAST.s1 F.s1.m0 CAST.s2 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
-            "F.s0.m1 F.s1.m1 F.s2.m1 LOSS.m1 B.s2.m1 W.s2.m1 B.s1.m1 W.s1.m1 B.s0.m1 W.s0.m1 UPD.s2 UPD.s1 UPD.s0");
-  EXPECT_EQ(on_lane(rank, "evaluate", "compute"), "CAST.s0 F.s0.m0 CAST.s1 F.s1.m0 CAST.s2 F.s2.m0 LOSS.m0");
-  for (const char* name : {"act.s0", "grad.s1", "input", "halves"}) EXPECT_EQ(rank.buffers[rank.buffer(name).index()].dtype, base::DType::bf16) << name;
-  for (const char* name : {"params", "grads", "micro_grads"}) EXPECT_EQ(rank.buffers[rank.buffer(name).index()].dtype, base::DType::fp32) << name;
+            "RATE CAST.s0 F.s0.m0 CAST.s1 F.s1.m0 CAST.s2 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 "
+            "W.s1.m0 B.s0.m0 W.s0.m0 "
+            "F.s0.m1 F.s1.m1 F.s2.m1 LOSS.m1 B.s2.m1 W.s2.m1 B.s1.m1 W.s1.m1 B.s0.m1 W.s0.m1 "
+            "UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(on_lane(rank, "evaluate", "compute"),
+            "CAST.s0 F.s0.m0 CAST.s1 F.s1.m0 CAST.s2 F.s2.m0 LOSS.m0");
+  for (const char* name : {"act.s0", "grad.s1", "input", "halves"})
+    EXPECT_EQ(rank.buffers[rank.buffer(name).index()].dtype, base::DType::bf16) << name;
+  for (const char* name : {"params", "grads", "micro_grads"})
+    EXPECT_EQ(rank.buffers[rank.buffer(name).index()].dtype, base::DType::fp32) << name;
 }
 
 TEST(Mixed, normalisations_and_tables_are_not_cast) {
@@ -42,16 +47,19 @@ TEST(Mixed, normalisations_and_tables_are_not_cast) {
   const model::Model model = resolved(small_gpt(1)).model;
   for (const plan::Op& op : program_of(rank, "train").ops)
     if (op.kind == plan::OpKind::cast) {
-      EXPECT_EQ(model.segments[static_cast<std::size_t>(op.segment)].kind, model::LayerKind::linear);
+      EXPECT_EQ(model.segments[static_cast<std::size_t>(op.segment)].kind,
+                model::LayerKind::linear);
     }
 }
 
 TEST(Mixed, a_table_that_a_linear_layer_shares_is_cast_for_it) {
-  const plan::RankPlan rank = rank_in(as(small_tied_gpt(1), StrategyKind::one_device), Precision::bf16);
+  const plan::RankPlan rank =
+      rank_in(as(small_tied_gpt(1), StrategyKind::one_device), Precision::bf16);
   const std::string ops = on_lane(rank, "train", "compute");
   const std::string last = std::to_string(resolved(small_tied_gpt(1)).model.segments.size() - 1);
   EXPECT_NE(ops.find("CAST.s0 F.s" + last + ".m0"), std::string::npos) << ops;
-  EXPECT_EQ(ops.find("RATE CAST"), std::string::npos) << "nor before: the embedding looks its rows up in fp32";
+  EXPECT_EQ(ops.find("RATE CAST"), std::string::npos)
+      << "nor before: the embedding looks its rows up in fp32";
 }
 
 TEST(Mixed, units_that_come_and_go_are_cast_whenever_they_have_come) {
@@ -60,7 +68,8 @@ TEST(Mixed, units_that_come_and_go_are_cast_whenever_they_have_come) {
   const std::string ops = on_lane(rank_in(e, Precision::bf16), "train", "compute");
   const auto count = [&](const std::string& token) {
     std::size_t found = 0;
-    for (std::size_t at = ops.find(token); at != std::string::npos; at = ops.find(token, at + 1)) ++found;
+    for (std::size_t at = ops.find(token); at != std::string::npos; at = ops.find(token, at + 1))
+      ++found;
     return found;
   };
   EXPECT_EQ(count("CAST.s1"), 2u) << ops << ": forward, and backward";
@@ -74,15 +83,19 @@ TEST(Mixed, the_scale_is_set_last_and_only_in_fp16) {
   const std::string ops = on_lane(rank, "train", "compute");
   EXPECT_TRUE(ops.ends_with("CLIP UPD.s2 UPD.s1 UPD.s0 SCALE")) << ops;
   EXPECT_EQ(on_lane(rank, "evaluate", "compute").find("SCALE"), std::string::npos);
-  EXPECT_FALSE(rank_in(as(small(2), StrategyKind::mirrored), Precision::bf16).buffer("loss_scale").valid());
+  EXPECT_FALSE(
+      rank_in(as(small(2), StrategyKind::mirrored), Precision::bf16).buffer("loss_scale").valid());
 }
 
-// What waits for a number of compute ops waits for those that there were without casts, and all before them.
+// What waits for a number of compute ops waits for those that there were without casts, and all
+// before them.
 TEST(Mixed, dependencies_mean_the_ops_that_they_meant) {
-  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::local_sgd}) {
+  for (const StrategyKind kind :
+       {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::local_sgd}) {
     const Experiment e = as(small(2), kind);
     const plan::RankPlan full = rank_in(e, Precision::fp32), half = rank_in(e, Precision::bf16);
-    const auto waited_for = [](const plan::RankPlan& rank, const plan::Program& program, const plan::Dependency& dependency) {
+    const auto waited_for = [](const plan::RankPlan& rank, const plan::Program& program,
+                               const plan::Dependency& dependency) {
       std::int32_t seen = 0;
       for (const plan::Op& op : program.ops)
         if (op.lane == dependency.lane && ++seen == dependency.sequence) return plan::token(op);
@@ -93,12 +106,15 @@ TEST(Mixed, dependencies_mean_the_ops_that_they_meant) {
       for (const plan::Op& op : program.ops) {
         if (!plan::communicates(op.kind)) continue;
         const auto same =
-            std::find_if(other.ops.begin(), other.ops.end(), [&](const plan::Op& one) { return plan::token(one) == plan::token(op) && one.lane == op.lane; });
+            std::find_if(other.ops.begin(), other.ops.end(), [&](const plan::Op& one) {
+              return plan::token(one) == plan::token(op) && one.lane == op.lane;
+            });
         ASSERT_NE(same, other.ops.end());
         ASSERT_EQ(same->after.size(), op.after.size());
         for (std::size_t i = 0; i < op.after.size(); ++i)
           if (op.after[i].steps_back == 0 && op.after[i].sequence > 0) {
-            EXPECT_EQ(waited_for(half, other, same->after[i]), waited_for(full, program, op.after[i]));
+            EXPECT_EQ(waited_for(half, other, same->after[i]),
+                      waited_for(full, program, op.after[i]));
           }
       }
     }

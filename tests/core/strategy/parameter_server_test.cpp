@@ -9,7 +9,9 @@ namespace trainyard::strategy {
 namespace {
 
 experiment::Experiment served(int servers, experiment::Experiment e) {
-  for (int server = 0; server < servers; ++server) e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role = topology::Role::parameter_server;
+  for (int server = 0; server < servers; ++server)
+    e.topology.hosts[0].devices[static_cast<std::size_t>(server)].role =
+        topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
   return e;
 }
@@ -23,15 +25,19 @@ TEST(ParameterServerPlan, of_a_server_that_would_keep_nothing_is_refused) {
   experiment::Experiment e = served(2, small(4));
   EXPECT_EQ(refused(e), "");
   e.strategy.servers.placement = experiment::VariablePlacement::by_hand;
-  for (const model::Parameter& variable : resolved(e).model.parameters) e.strategy.servers.places.push_back({variable.name, 1});
-  EXPECT_THAT(refused(e), testing::HasSubstr("parameter server 0 of 2, counted from 0, would keep no variable"));
+  for (const model::Parameter& variable : resolved(e).model.parameters)
+    e.strategy.servers.places.push_back({variable.name, 1});
+  EXPECT_THAT(refused(e), testing::HasSubstr(
+                              "parameter server 0 of 2, counted from 0, would keep no variable"));
 }
 
 // No row is cut, so a part that is shorter than one is none.
 TEST(ParameterServerPlan, of_fewer_rows_than_servers_is_refused) {
   experiment::Experiment e = served(8, small_clicks(10));
   e.data.vocabulary = 3;
-  e.model.layers = {{.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 3, .width = 4096}, {model::LayerKind::linear, 0}};
+  e.model.layers = {
+      {.kind = model::LayerKind::embedding_bag, .slot_count = 3, .rows = 3, .width = 4096},
+      {model::LayerKind::linear, 0}};
   EXPECT_THAT(refused(e), testing::HasSubstr("would keep no variable"));
   e.strategy.servers.tables = experiment::TablePull::whole;
   EXPECT_EQ(refused(e), "");

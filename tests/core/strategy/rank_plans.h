@@ -8,6 +8,8 @@
 namespace trainyard::strategy {
 
 // With collectives as one op each.
-inline plan::RankPlan rank_of(const experiment::Experiment& e, std::int32_t rank = 0) { return coarse_plan(resolved(e)).value().rank_plan(rank); }
+inline plan::RankPlan rank_of(const experiment::Experiment& e, std::int32_t rank = 0) {
+  return coarse_plan(resolved(e)).value().rank_plan(rank);
+}
 
 }  // namespace trainyard::strategy

@@ -21,20 +21,23 @@ using testing::HasSubstr;
 experiment::Experiment chain(int ranks, std::int64_t k = 2) {
   using model::LayerKind;
   experiment::Experiment e = small(ranks);
-  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 6}, {LayerKind::tanh, 0},  {LayerKind::linear, 6},
-                    {LayerKind::tanh, 0},   {LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 0}};
+  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 6},
+                    {LayerKind::tanh, 0},   {LayerKind::linear, 6}, {LayerKind::tanh, 0},
+                    {LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 0}};
   e.training.recompute_segments = k;
   return e;
 }
 
 const plan::Op& op_of(const plan::RankPlan& rank, const std::string& token) {
   const auto& ops = rank.programs[0].ops;
-  return *std::find_if(ops.begin(), ops.end(), [&](const plan::Op& op) { return plan::token(op) == token; });
+  return *std::find_if(ops.begin(), ops.end(),
+                       [&](const plan::Op& op) { return plan::token(op) == token; });
 }
 
 TEST(Recomputing, goes_before_the_backward_pass_of_each_run) {
   EXPECT_THAT(on_lane(rank_of(chain(2)), "train", "compute"),
-              HasSubstr("LOSS.m0 B.s4.m0 W.s4.m0 R.s2.m0 B.s3.m0 W.s3.m0 B.s2.m0 W.s2.m0 R.s0.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0"));
+              HasSubstr("LOSS.m0 B.s4.m0 W.s4.m0 R.s2.m0 B.s3.m0 W.s3.m0 B.s2.m0 W.s2.m0 R.s0.m0 "
+                        "B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0"));
 }
 
 TEST(Recomputing, reads_and_writes_what_the_forward_pass_did) {
@@ -48,14 +51,18 @@ TEST(Recomputing, reads_and_writes_what_the_forward_pass_did) {
 TEST(Recomputing, is_no_part_of_evaluation) {
   const plan::RankPlan rank = rank_of(chain(2));
   for (const plan::Program& program : rank.programs)
-    for (const plan::Op& op : program.ops) EXPECT_TRUE(program.name == "train" || program.name == "tail" || op.kind != plan::OpKind::recompute) << program.name;
+    for (const plan::Op& op : program.ops)
+      EXPECT_TRUE(program.name == "train" || program.name == "tail" ||
+                  op.kind != plan::OpKind::recompute)
+          << program.name;
 }
 
 // Its sums are kept, and nothing follows them once more.
 TEST(Recomputing, of_a_batch_normalisation_reads_its_sums_and_leaves_running_statistics_alone) {
   for (const bool synchronises : {false, true}) {
     experiment::Experiment e = small_normalised_images(2);
-    e.model.layers.insert(e.model.layers.begin() + 4, {model::LayerKind::relu, 0});  // its backward pass reads the output
+    e.model.layers.insert(e.model.layers.begin() + 4,
+                          {model::LayerKind::relu, 0});  // its backward pass reads the output
     e.model.layers[5].back = 4;
     if (synchronises) e = synchronised(e);
     e.training.recompute_segments = 4;
@@ -78,15 +85,18 @@ experiment::Experiment staged(PipelineSchedule schedule, int micro_batches = 4) 
 
 TEST(Recomputing, of_a_stage_goes_micro_batch_by_micro_batch) {
   const auto e = staged(PipelineSchedule::gpipe, 2);
-  EXPECT_EQ(
-      on_lane(rank_of(e, 0), "train", "compute"),
-      "RATE F.s0.m0 F.s1.m0 F.s0.m1 F.s1.m1 R.s0.m0 R.s1.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 R.s0.m1 R.s1.m1 B.s1.m1 W.s1.m1 B.s0.m1 W.s0.m1 UPD.s1 UPD.s0");
-  EXPECT_THAT(on_lane(rank_of(e, 1), "train", "compute"), HasSubstr("R.s2.m0 R.s3.m0 R.s4.m0 LOSS.m0 B.s4.m0 W.s4.m0"));
+  EXPECT_EQ(on_lane(rank_of(e, 0), "train", "compute"),
+            "RATE F.s0.m0 F.s1.m0 F.s0.m1 F.s1.m1 R.s0.m0 R.s1.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "R.s0.m1 R.s1.m1 B.s1.m1 W.s1.m1 B.s0.m1 W.s0.m1 UPD.s1 UPD.s0");
+  EXPECT_THAT(on_lane(rank_of(e, 1), "train", "compute"),
+              HasSubstr("R.s2.m0 R.s3.m0 R.s4.m0 LOSS.m0 B.s4.m0 W.s4.m0"));
 }
 
-// What comes in for every micro-batch that is held; what goes out for one that is sent and one that is made; between for one alone.
+// What comes in for every micro-batch that is held; what goes out for one that is sent and one that
+// is made; between for one alone.
 TEST(Recomputing, leaves_room_for_one_micro_batch_inside_of_a_stage) {
-  const auto room = [](PipelineSchedule schedule, std::int32_t rank, const std::string& buffer, std::int64_t width) {
+  const auto room = [](PipelineSchedule schedule, std::int32_t rank, const std::string& buffer,
+                       std::int64_t width) {
     const plan::RankPlan plan = rank_of(staged(schedule, 8), rank);
     return plan.buffers[plan.buffer(buffer).index()].elements / (3 * width);
   };
@@ -98,7 +108,8 @@ TEST(Recomputing, leaves_room_for_one_micro_batch_inside_of_a_stage) {
   EXPECT_EQ(room(PipelineSchedule::one_f_one_b, 0, "act.s0", 6), 1);
 }
 
-// Of four stages the second: gradients of weights wait for one backward pass, so one is made while another waits.
+// Of four stages the second: gradients of weights wait for one backward pass, so one is made while
+// another waits.
 TEST(Recomputing, holds_what_gradients_of_weights_wait_for) {
   experiment::Experiment e = piped(chain(4, 9), PipelineSchedule::zb_h1, 8);
   e.strategy.stages.partition = experiment::Partition::by_hand;
@@ -112,7 +123,8 @@ TEST(Recomputing, holds_what_gradients_of_weights_wait_for) {
 
 TEST(Recomputing, is_in_every_strategy_whose_ranks_have_whole_layers) {
   using enum StrategyKind;
-  for (const StrategyKind kind : {mirrored, multi_worker_mirrored, ddp, fsdp, data_parallel, gossip, local_sgd, model_parallel, pipeline, one_device}) {
+  for (const StrategyKind kind : {mirrored, multi_worker_mirrored, ddp, fsdp, data_parallel, gossip,
+                                  local_sgd, model_parallel, pipeline, one_device}) {
     experiment::Experiment e = chain(kind == one_device ? 1 : 4);
     e.strategy.kind = kind;
     e.strategy.bucket_bytes = 1e9;
@@ -120,10 +132,12 @@ TEST(Recomputing, is_in_every_strategy_whose_ranks_have_whole_layers) {
     if (kind == model_parallel || kind == pipeline) {
       e = piped(e, PipelineSchedule::gpipe);
       e.strategy.kind = kind;
-      if (kind == model_parallel) continue;  // one micro-batch after the other: each rank takes it back before the next
+      if (kind == model_parallel)
+        continue;  // one micro-batch after the other: each rank takes it back before the next
     }
     const plan::RankPlan rank = rank_of(e);
-    EXPECT_TRUE(std::any_of(rank.programs[0].ops.begin(), rank.programs[0].ops.end(), [](const plan::Op& op) { return op.kind == plan::OpKind::recompute; }))
+    EXPECT_TRUE(std::any_of(rank.programs[0].ops.begin(), rank.programs[0].ops.end(),
+                            [](const plan::Op& op) { return op.kind == plan::OpKind::recompute; }))
         << static_cast<int>(kind);
   }
 }

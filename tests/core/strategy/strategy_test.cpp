@@ -18,7 +18,8 @@ namespace {
 
 using plan::OpKind;
 
-std::vector<Bucket> buckets_of(double bytes, experiment::Precision precision = experiment::Precision::fp32) {
+std::vector<Bucket> buckets_of(double bytes,
+                               experiment::Precision precision = experiment::Precision::fp32) {
   experiment::Experiment e = small(2);  // segments of 48, 28 and 25 elements
   e.strategy.bucket_bytes = static_cast<decltype(e.strategy.bucket_bytes)>(bytes);
   e.training.precision = precision;
@@ -28,11 +29,14 @@ std::vector<Bucket> buckets_of(double bytes, experiment::Precision precision = e
 TEST(Strategy, buckets_run_from_the_last_layer_to_the_first_and_never_cut_one) {
   const auto list = buckets_of(150);
   ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(std::tuple(list[0].first_segment, list[0].last_segment, list[0].first, list[0].count), std::tuple(1, 2, 48, 53));
-  EXPECT_EQ(std::tuple(list[1].first_segment, list[1].last_segment, list[1].first, list[1].count), std::tuple(0, 0, 0, 48));
+  EXPECT_EQ(std::tuple(list[0].first_segment, list[0].last_segment, list[0].first, list[0].count),
+            std::tuple(1, 2, 48, 53));
+  EXPECT_EQ(std::tuple(list[1].first_segment, list[1].last_segment, list[1].first, list[1].count),
+            std::tuple(0, 0, 0, 48));
   EXPECT_EQ(buckets_of(1).size(), 3u);
   EXPECT_EQ(buckets_of(1e6).size(), 1u);
-  EXPECT_EQ(buckets_of(150, experiment::Precision::fp64).size(), 3u);  // the same bytes hold half as many
+  EXPECT_EQ(buckets_of(150, experiment::Precision::fp64).size(),
+            3u);  // the same bytes hold half as many
 }
 
 TEST(Strategy, one_device_computes_and_sends_nothing) {
@@ -40,7 +44,8 @@ TEST(Strategy, one_device_computes_and_sends_nothing) {
   e.strategy.kind = experiment::StrategyKind::one_device;
   const plan::RankPlan rank = make_plan(resolved(e)).value().rank_plan(0);
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
-            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(rank.lanes.size(), 2u);
   for (const plan::Buffer& buffer : rank.buffers) EXPECT_FALSE(buffer.shared) << buffer.name;
 }
@@ -53,7 +58,8 @@ std::string trained(const experiment::Experiment& e) {
 
 TEST(Strategy, only_segments_with_parameters_are_updated) {
   EXPECT_EQ(trained(small_images(1)),
-            "RATE F.s0.m0 F.s1.m0 F.s2.m0 F.s3.m0 F.s4.m0 F.s5.m0 LOSS.m0 B.s5.m0 W.s5.m0 B.s4.m0 B.s3.m0 B.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 F.s3.m0 F.s4.m0 F.s5.m0 LOSS.m0 B.s5.m0 W.s5.m0 B.s4.m0 "
+            "B.s3.m0 B.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
             "UPD.s5 UPD.s1 UPD.s0");
 }
 
@@ -64,7 +70,9 @@ TEST(Strategy, a_batch_normalisation_sums_before_it_hands_its_gradient_on) {
 
 TEST(Strategy, no_gradient_is_computed_before_the_first_parameters) {
   auto e = small_images(1);
-  e.model.layers = {{model::LayerKind::dropout, 0}, {.kind = model::LayerKind::max_pool, .kernel = 2}, {model::LayerKind::linear, 0}};
+  e.model.layers = {{model::LayerKind::dropout, 0},
+                    {.kind = model::LayerKind::max_pool, .kernel = 2},
+                    {model::LayerKind::linear, 0}};
   EXPECT_EQ(trained(e), "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 W.s2.m0 UPD.s2");
 }
 
@@ -85,8 +93,10 @@ TEST(Strategy, evaluation_asks_for_neither_step_nor_samples) {
     for (const auto* accesses : {&op.reads, &op.writes})
       for (const plan::Access& access : *accesses) {
         const std::string& name = rank.buffers[access.buffer.index()].name;
-        EXPECT_TRUE(name != "rate" && name != "sample_numbers" && !name.starts_with("sums")) << plan::token(op) << " " << name;
-        EXPECT_TRUE(name != "running" || accesses == &op.reads) << "evaluation changes what training keeps";
+        EXPECT_TRUE(name != "rate" && name != "sample_numbers" && !name.starts_with("sums"))
+            << plan::token(op) << " " << name;
+        EXPECT_TRUE(name != "running" || accesses == &op.reads)
+            << "evaluation changes what training keeps";
       }
 }
 
@@ -106,7 +116,8 @@ TEST(Strategy, mirrored_on_one_rank_is_the_plan_of_one_device) {
 TEST(Strategy, mirrored_computes_as_one_device_and_sums_buckets_as_they_come) {
   const plan::RankPlan rank = coarse_plan(resolved(small(3))).value().rank_plan(1);
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
-            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::comm), "AR.b0 AR.b1");
   EXPECT_EQ(tokens(rank, "evaluate", plan::LaneKind::compute), "F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0");
   EXPECT_EQ(tokens(rank, "evaluate", plan::LaneKind::comm), "");
@@ -116,7 +127,8 @@ TEST(Strategy, every_op_of_compute_is_the_same_on_all_ranks) {
   const plan::Plan plan = coarse_plan(resolved(small(4))).value();
   const int train = plan.rank_plan(0).program("train");
   for (std::int32_t rank = 1; rank < 4; ++rank)
-    EXPECT_EQ(plan.rank_plan(rank).programs[static_cast<std::size_t>(train)], plan.rank_plan(0).programs[static_cast<std::size_t>(train)]);
+    EXPECT_EQ(plan.rank_plan(rank).programs[static_cast<std::size_t>(train)],
+              plan.rank_plan(0).programs[static_cast<std::size_t>(train)]);
 }
 
 TEST(Strategy, a_rank_without_samples_in_the_tail_fills_its_gradient_with_zeros) {
@@ -124,8 +136,10 @@ TEST(Strategy, a_rank_without_samples_in_the_tail_fills_its_gradient_with_zeros)
   e.data.train_samples = 4 * 8 * 5 + 2;
   const plan::Plan plan = coarse_plan(resolved(e)).value();
   EXPECT_EQ(tokens(plan.rank_plan(1), "tail", plan::LaneKind::compute),
-            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
-  EXPECT_EQ(tokens(plan.rank_plan(2), "tail", plan::LaneKind::compute), "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(tokens(plan.rank_plan(2), "tail", plan::LaneKind::compute),
+            "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(tokens(plan.rank_plan(2), "tail", plan::LaneKind::comm), "AR.b0 AR.b1");
 }
 
@@ -134,13 +148,16 @@ TEST(Strategy, clipping_waits_for_the_norms_of_the_whole_gradient) {
   e.training.clip_norm = 1;
   const plan::RankPlan rank = coarse_plan(resolved(e)).value().rank_plan(0);
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
-            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 NORM.s2 NORM.s1 NORM.s0 CLIP UPD.s2 UPD.s1 UPD.s0");
+            "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
+            "NORM.s2 NORM.s1 NORM.s0 CLIP UPD.s2 UPD.s1 UPD.s0");
 }
 
 TEST(Strategy, the_schedule_names_a_tail_at_the_end_of_every_epoch) {
-  const plan::Schedule schedule = make_plan(resolved(small(3))).value().schedule;  // 250 = 10 x 24 + 10
+  const plan::Schedule schedule =
+      make_plan(resolved(small(3))).value().schedule;  // 250 = 10 x 24 + 10
   EXPECT_EQ(schedule.steps, 22);
-  for (std::int64_t step = 0; step < 22; ++step) EXPECT_EQ(schedule.program(step), step % 11 == 10 ? "tail" : "train") << step;
+  for (std::int64_t step = 0; step < 22; ++step)
+    EXPECT_EQ(schedule.program(step), step % 11 == 10 ? "tail" : "train") << step;
   EXPECT_TRUE(schedule.evaluates_after(10) && schedule.evaluates_after(21));
   EXPECT_FALSE(schedule.evaluates_after(9));
 }
@@ -159,13 +176,16 @@ TEST(Strategy, each_stretch_of_an_epoch_of_unequal_shards_has_a_program) {
   EXPECT_EQ(plan.schedule.full_steps_per_epoch, 4);
   EXPECT_EQ(plan.schedule.tails, (std::vector<std::int64_t>{1, 3, 1, 8, 1}));
   EXPECT_EQ(plan.schedule.steps, 2 * 18);
-  const std::pair<const char*, std::vector<std::int64_t>> expected[] = {{"train", {8, 8, 8}}, {"tail", {8, 8, 4}},  {"tail2", {8, 8, 0}},
-                                                                        {"tail3", {8, 7, 0}}, {"tail4", {8, 0, 0}}, {"tail5", {7, 0, 0}}};
+  const std::pair<const char*, std::vector<std::int64_t>> expected[] = {
+      {"train", {8, 8, 8}}, {"tail", {8, 8, 4}},  {"tail2", {8, 8, 0}},
+      {"tail3", {8, 7, 0}}, {"tail4", {8, 0, 0}}, {"tail5", {7, 0, 0}}};
   for (const auto& [name, samples] : expected)
     for (std::int32_t rank = 0; rank < 3; ++rank) {
       const plan::RankPlan of_rank = plan.rank_plan(rank);
-      const plan::Program& program = of_rank.programs.at(static_cast<std::size_t>(of_rank.program(name)));
-      EXPECT_EQ(program.samples, samples[static_cast<std::size_t>(rank)]) << name << " of rank " << rank;
+      const plan::Program& program =
+          of_rank.programs.at(static_cast<std::size_t>(of_rank.program(name)));
+      EXPECT_EQ(program.samples, samples[static_cast<std::size_t>(rank)])
+          << name << " of rank " << rank;
       EXPECT_EQ(program.global_samples, samples[0] + samples[1] + samples[2]) << name;
     }
 }
@@ -177,7 +197,8 @@ TEST(Strategy, a_step_runs_the_program_of_its_samples) {
   for (std::int64_t step = 0; step < r.steps; ++step)
     for (std::int32_t rank = 0; rank < 3; ++rank) {
       const plan::RankPlan of_rank = plan.rank_plan(rank);
-      const plan::Program& program = of_rank.programs.at(static_cast<std::size_t>(of_rank.program(plan.schedule.program(step))));
+      const plan::Program& program = of_rank.programs.at(
+          static_cast<std::size_t>(of_rank.program(plan.schedule.program(step))));
       EXPECT_EQ(program.samples, shares.samples(step, rank)) << step;
       EXPECT_EQ(program.global_samples, shares.global_samples(step)) << step;
     }
@@ -185,14 +206,16 @@ TEST(Strategy, a_step_runs_the_program_of_its_samples) {
 
 TEST(Strategy, a_rank_that_has_run_out_sends_zeros) {
   const plan::Plan plan = coarse_plan(resolved(skewed())).value();
-  EXPECT_EQ(tokens(plan.rank_plan(2), "tail2", plan::LaneKind::compute), "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(tokens(plan.rank_plan(2), "tail2", plan::LaneKind::compute),
+            "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(tokens(plan.rank_plan(2), "tail2", plan::LaneKind::comm), "AR.b0 AR.b1");
 }
 
 TEST(Strategy, one_rank_that_owns_all_has_the_plan_of_iid) {
   auto e = small(1);
   const std::string iid = plan::to_text(make_plan(resolved(e)).value());
-  for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew, data::ShardingKind::size_skew}) {
+  for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew,
+                          data::ShardingKind::size_skew}) {
     e.data.sharding.kind = kind;
     EXPECT_EQ(plan::to_text(make_plan(resolved(e)).value()), iid) << base::name_of(kind);
   }
@@ -210,7 +233,9 @@ TEST(Strategy, the_plan_is_the_same_wherever_it_is_made) {
 struct Driver {
   plan::RankPlan rank;
   plan::Frontier frontier;
-  explicit Driver(plan::RankPlan r) : rank(std::move(r)), frontier(rank) { frontier.admit(rank.program("train"), 0); }
+  explicit Driver(plan::RankPlan r) : rank(std::move(r)), frontier(rank) {
+    frontier.admit(rank.program("train"), 0);
+  }
 
   std::vector<std::string> run_without(const std::vector<std::string>& held) {
     std::vector<std::string> done;
@@ -218,7 +243,9 @@ struct Driver {
       any = false;
       for (std::size_t l = 0; l < rank.lanes.size(); ++l)
         if (const auto ready = frontier.next(plan::LaneId(l))) {
-          const std::string token = plan::token(rank.programs[static_cast<std::size_t>(ready->program)].ops[static_cast<std::size_t>(ready->op)]);
+          const std::string token =
+              plan::token(rank.programs[static_cast<std::size_t>(ready->program)]
+                              .ops[static_cast<std::size_t>(ready->op)]);
           if (std::find(held.begin(), held.end(), token) != held.end()) continue;
           frontier.start(plan::LaneId(l));
           frontier.finish(plan::LaneId(l), *ready);
@@ -229,7 +256,9 @@ struct Driver {
     return done;
   }
 };
-bool holds(const std::vector<std::string>& list, const std::string& token) { return std::find(list.begin(), list.end(), token) != list.end(); }
+bool holds(const std::vector<std::string>& list, const std::string& token) {
+  return std::find(list.begin(), list.end(), token) != list.end();
+}
 
 TEST(Strategy, reduction_overlaps_the_backward_pass_of_earlier_layers) {
   Driver driver(coarse_plan(resolved(small(2))).value().rank_plan(0));
@@ -240,7 +269,8 @@ TEST(Strategy, reduction_overlaps_the_backward_pass_of_earlier_layers) {
 
 TEST(Strategy, reduction_overlaps_the_backward_pass_in_the_examples_that_say_so) {
   for (const char* name : {"four_devices_mirrored_digits", "four_hosts_ring_digits"}) {
-    const auto example = experiment::load(in_tree(std::string("resources/experiments/") + name + ".json"));
+    const auto example =
+        experiment::load(in_tree(std::string("resources/experiments/") + name + ".json"));
     ASSERT_TRUE(example) << name;
     Driver driver(coarse_plan(resolved(*example)).value().rank_plan(0));
     EXPECT_TRUE(holds(driver.run_without({"B.s0.m0"}), "AR.b0")) << name;

@@ -27,7 +27,8 @@ Groups planned(const experiment::Resolved& e) {
     const plan::RankPlan rank = plan.rank_plan(number);
     for (const plan::Program& program : rank.programs)
       for (const plan::Op& op : program.ops)
-        if (const auto collective = collective::collective_of(op.kind); collective && !collective::has_root(*collective)) {
+        if (const auto collective = collective::collective_of(op.kind);
+            collective && !collective::has_root(*collective)) {
           const auto& ranks = plan.groups[static_cast<std::size_t>(op.group)].ranks;
           groups.emplace(ranks.begin(), ranks.end());
         }
@@ -42,7 +43,8 @@ experiment::Experiment meshed(int data, int pipeline, int tensor, bool shards = 
   return e;
 }
 
-experiment::Experiment tied(int data, int pipeline, int tensor, experiment::PipelineSchedule schedule) {
+experiment::Experiment tied(int data, int pipeline, int tensor,
+                            experiment::PipelineSchedule schedule) {
   experiment::Experiment e = meshed(data, pipeline, tensor);
   e.data = small_tied_gpt(1).data;
   e.model = small_tied_gpt(1).model;
@@ -52,7 +54,8 @@ experiment::Experiment tied(int data, int pipeline, int tensor, experiment::Pipe
 
 std::string mesh_in_words(const experiment::Experiment& e) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
-  return std::to_string(mesh.data) + " x " + std::to_string(mesh.pipeline) + " x " + std::to_string(mesh.tensor) + " ";
+  return std::to_string(mesh.data) + " x " + std::to_string(mesh.pipeline) + " x " +
+         std::to_string(mesh.tensor) + " ";
 }
 
 TEST(SummingGroups, are_those_of_the_plan) {
@@ -61,44 +64,56 @@ TEST(SummingGroups, are_those_of_the_plan) {
   replicas.strategy.kind = experiment::StrategyKind::ddp;
   parts.strategy.kind = experiment::StrategyKind::tensor_parallel;
   for (experiment::Experiment e :
-       {replicas, parts, meshed(2, 2, 2), meshed(2, 2, 2, true), meshed(1, 2, 2, true), meshed(3, 2, 1), meshed(3, 2, 1, true), meshed(1, 3, 1),
-        meshed(2, 1, 2), tied(1, 2, 1, experiment::PipelineSchedule::one_f_one_b), tied(2, 2, 2, experiment::PipelineSchedule::zb_h1), called(small(1), 3, 2),
-        called(small(1), 1, 2), called(small_wide_and_deep(1), 3, 2, embeddings), called(small_wide_and_deep(1), 1, 1, embeddings)})
+       {replicas, parts, meshed(2, 2, 2), meshed(2, 2, 2, true), meshed(1, 2, 2, true),
+        meshed(3, 2, 1), meshed(3, 2, 1, true), meshed(1, 3, 1), meshed(2, 1, 2),
+        tied(1, 2, 1, experiment::PipelineSchedule::one_f_one_b),
+        tied(2, 2, 2, experiment::PipelineSchedule::zb_h1), called(small(1), 3, 2),
+        called(small(1), 1, 2), called(small_wide_and_deep(1), 3, 2, embeddings),
+        called(small_wide_and_deep(1), 1, 1, embeddings)})
     for (const double clip_norm : {0.0, 1.0}) {
       e.training.clip_norm = clip_norm;
       const experiment::Resolved r = resolved(e);
-      EXPECT_EQ(known(r), planned(r)) << mesh_in_words(e) << base::name_of(e.strategy.kind) << " " << clip_norm;
+      EXPECT_EQ(known(r), planned(r))
+          << mesh_in_words(e) << base::name_of(e.strategy.kind) << " " << clip_norm;
     }
 }
 
-// Hosts that hold as many of all ranks, and not of each group, or the other way round: whatever `auto` takes has a plan, on links of any speed.
+// Hosts that hold as many of all ranks, and not of each group, or the other way round: whatever
+// `auto` takes has a plan, on links of any speed.
 TEST(SummingGroups, all_fit_what_auto_takes) {
   const auto on_hosts = [](experiment::Experiment e, const std::vector<int>& devices) {
     e.topology = tests::drawn_hosts(static_cast<int>(devices.size()), 1);
-    for (std::size_t h = 0, first = 0; h < devices.size(); first += static_cast<std::size_t>(devices[h++]))
-      e.topology.hosts[h].devices = tests::drawn_host("", devices[h], static_cast<int>(first)).devices;
+    for (std::size_t h = 0, first = 0; h < devices.size();
+         first += static_cast<std::size_t>(devices[h++]))
+      e.topology.hosts[h].devices =
+          tests::drawn_host("", devices[h], static_cast<int>(first)).devices;
     return e;
   };
-  experiment::Experiment trainers = on_hosts(called(small_wide_and_deep(1), 4, 1, experiment::RemoteLayers::embeddings), {2, 2, 1});
+  experiment::Experiment trainers = on_hosts(
+      called(small_wide_and_deep(1), 4, 1, experiment::RemoteLayers::embeddings), {2, 2, 1});
   trainers.topology.hosts[2].devices[0].role = topology::Role::parameter_server;
   trainers.training.clip_norm = 1;
   experiment::Experiment judged = on_hosts(meshed(4, 2, 1), {2, 2, 4});
   judged.training.clip_norm = 1;
-  for (experiment::Experiment e : {on_hosts(meshed(4, 2, 1), {2, 2, 3, 1}), judged, on_hosts(meshed(6, 2, 1), {4, 4, 4}), trainers})
+  for (experiment::Experiment e : {on_hosts(meshed(4, 2, 1), {2, 2, 3, 1}), judged,
+                                   on_hosts(meshed(6, 2, 1), {4, 4, 4}), trainers})
     for (const double speed : {1e5, 1e8, 1e11})
       for (const double latency : {0.0, 1e-2}) {
-        for (topology::Link& link : e.topology.links) link.bandwidth_bits_per_second = speed, link.latency_seconds = latency;
+        for (topology::Link& link : e.topology.links)
+          link.bandwidth_bits_per_second = speed, link.latency_seconds = latency;
         e.strategy.algorithm = collective::Algorithm::automatic;
         const experiment::Resolved r = resolved(e);
         EXPECT_NE(r.document.strategy.algorithm, collective::Algorithm::sharded_hierarchical);
         const plan::Plan plan = make_plan(r).value();
-        for (int rank = 0; rank < plan.ranks; ++rank) EXPECT_FALSE(plan.rank_plan(rank).programs.empty());
+        for (int rank = 0; rank < plan.ranks; ++rank)
+          EXPECT_FALSE(plan.rank_plan(rank).programs.empty());
       }
   // Where all fit, it is what such links call for.
   experiment::Experiment even = on_hosts(meshed(4, 2, 1), {2, 2, 2, 2});
   even.strategy.algorithm = collective::Algorithm::automatic;
   for (topology::Link& link : even.topology.links) link.bandwidth_bits_per_second = 1e5;
-  EXPECT_EQ(resolved(even).document.strategy.algorithm, collective::Algorithm::sharded_hierarchical);
+  EXPECT_EQ(resolved(even).document.strategy.algorithm,
+            collective::Algorithm::sharded_hierarchical);
 }
 
 }  // namespace

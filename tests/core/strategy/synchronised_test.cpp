@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Synchronised batch normalisation as a plan: two small all-reduces a layer and micro-step, on a lane of their own.
+// Synchronised batch normalisation as a plan: two small all-reduces a layer and micro-step, on a
+// lane of their own.
 #include "core/experiment/synchronised.h"
 
 #include <gmock/gmock.h>
@@ -23,18 +24,25 @@ using plan::OpKind;
 // Linear, batch norm, linear: segments 0 to 2, in one bucket.
 experiment::Experiment normalised(int ranks) {
   auto e = small(ranks);
-  e.model.layers = {{LayerKind::linear, 6}, {LayerKind::batch_norm, 0}, {LayerKind::tanh, 0}, {LayerKind::linear, 0}};
+  e.model.layers = {{LayerKind::linear, 6},
+                    {LayerKind::batch_norm, 0},
+                    {LayerKind::tanh, 0},
+                    {LayerKind::linear, 0}};
   e.strategy.bucket_bytes = 1e9;
   return e;
 }
 
 TEST(Synchronised, sums_are_added_up_before_each_pass_normalises_by_them) {
   const plan::RankPlan rank = rank_of(synchronised(normalised(3)), 1);
-  EXPECT_EQ(on_lane(rank, "train", "compute"), "RATE F.s0.m0 STAT.s1.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 W.s1.m0 B.s1.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(on_lane(rank, "train", "compute"),
+            "RATE F.s0.m0 STAT.s1.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 W.s1.m0 B.s1.m0 "
+            "W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(on_lane(rank, "train", "comm.g0"), "AR.b0");
   EXPECT_EQ(on_lane(rank, "train", "comm.g1"), "AR.b1 AR.b2");
   for (const plan::Buffer& buffer : rank.buffers)
-    EXPECT_EQ(buffer.shared, buffer.name == "grads" || buffer.name == "sums.s1" || buffer.name == "gradient_sums.s1") << buffer.name;
+    EXPECT_EQ(buffer.shared, buffer.name == "grads" || buffer.name == "sums.s1" ||
+                                 buffer.name == "gradient_sums.s1")
+        << buffer.name;
 }
 
 TEST(Synchronised, sums_wait_for_no_gradient) {
@@ -44,7 +52,8 @@ TEST(Synchronised, sums_wait_for_no_gradient) {
   const plan::RankPlan rank = plan.rank_plan(0);
   for (const plan::Op& op : program_of(rank, "train").ops) {
     if (op.kind != OpKind::statistics && op.group != 1) continue;
-    for (const plan::Dependency& dependency : op.after) EXPECT_NE(rank.lanes[dependency.lane.index()].name, "comm.g0") << plan::token(op);
+    for (const plan::Dependency& dependency : op.after)
+      EXPECT_NE(rank.lanes[dependency.lane.index()].name, "comm.g0") << plan::token(op);
   }
 }
 
@@ -76,10 +85,12 @@ TEST(Synchronised, on_one_rank_is_the_plan_of_one_device) {
 
 TEST(Synchronised, only_layers_that_ask_for_it_are) {
   auto e = normalised(2);
-  e.model.layers.insert(e.model.layers.begin() + 1, {.kind = LayerKind::batch_norm, .synchronised = true});
+  e.model.layers.insert(e.model.layers.begin() + 1,
+                        {.kind = LayerKind::batch_norm, .synchronised = true});
   const plan::RankPlan rank = rank_of(e, 0);
   EXPECT_EQ(on_lane(rank, "train", "comm.g1"), "AR.b1 AR.b2");
-  EXPECT_THAT(on_lane(rank, "train", "compute"), testing::HasSubstr("F.s0.m0 STAT.s1.m0 F.s1.m0 F.s2.m0 F.s3.m0"));
+  EXPECT_THAT(on_lane(rank, "train", "compute"),
+              testing::HasSubstr("F.s0.m0 STAT.s1.m0 F.s1.m0 F.s2.m0 F.s3.m0"));
 }
 
 // 250 = 10 x 24 + 10; with 12 ranks the tail leaves two without samples.
@@ -88,7 +99,8 @@ TEST(Synchronised, a_rank_without_samples_adds_nothing_and_keeps_the_running_sta
   e.training.batch_per_rank = 2;
   const plan::RankPlan empty = rank_of(e, 11);
   ASSERT_EQ(program_of(empty, "tail").samples, 0);
-  EXPECT_EQ(on_lane(empty, "tail", "compute"), "RATE STAT.s1.m0 F.s1.m0 ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
+  EXPECT_EQ(on_lane(empty, "tail", "compute"),
+            "RATE STAT.s1.m0 F.s1.m0 ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(on_lane(empty, "tail", "comm.g1"), "AR.b1 AR.b2");
 }
 
@@ -101,11 +113,13 @@ TEST(Synchronised, all_ranks_take_as_many_micro_steps) {
   const plan::RankPlan rank = rank_of(e, 1);
   EXPECT_EQ(on_lane(rank, "tail", "input"), "LOAD.m0");
   EXPECT_EQ(on_lane(rank, "tail", "comm.g1"), "AR.b1 AR.b2 AR.b1 AR.b2");
-  EXPECT_THAT(on_lane(rank, "tail", "compute"), testing::HasSubstr("W.s0.m0 STAT.s1.m1 F.s1.m1 ZERO.s1.m1 UPD"));
+  EXPECT_THAT(on_lane(rank, "tail", "compute"),
+              testing::HasSubstr("W.s0.m0 STAT.s1.m1 F.s1.m1 ZERO.s1.m1 UPD"));
   EXPECT_EQ(experiment::count_micro_steps(resolved(e)), 2 * (9 * 3 + 2));
 }
 
-// Compression is of gradients; what batch normalisation sums travels as it is, numbered after all that they are encoded in.
+// Compression is of gradients; what batch normalisation sums travels as it is, numbered after all
+// that they are encoded in.
 TEST(Synchronised, compression_passes_the_sums_by) {
   auto e = synchronised(normalised(2));
   e.strategy.bucket_bytes = 1;
@@ -116,11 +130,15 @@ TEST(Synchronised, compression_passes_the_sums_by) {
   EXPECT_EQ(rank.buffers[rank.buffer("sums.s1").index()].dtype, base::DType::fp64);
 }
 
-std::int64_t bytes_of(const plan::RankPlan& rank, const std::string& program) { return collective::sent_bytes(rank, program_of(rank, program)); }
+std::int64_t bytes_of(const plan::RankPlan& rank, const std::string& program) {
+  return collective::sent_bytes(rank, program_of(rank, program));
+}
 
-// 2C + 1 numbers of 8 bytes forward and 2C backward, a layer of C channels and micro-step, by the algorithm of the gradients.
+// 2C + 1 numbers of 8 bytes forward and 2C backward, a layer of C channels and micro-step, by the
+// algorithm of the gradients.
 TEST(Synchronised, sends_the_bytes_of_its_formula) {
-  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::all_to_all, collective::Algorithm::binary_tree})
+  for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::all_to_all,
+                               collective::Algorithm::binary_tree})
     for (const std::int64_t micro_steps : {1, 2}) {
       auto e = normalised(3);
       e.strategy.algorithm = algorithm;
@@ -129,7 +147,9 @@ TEST(Synchronised, sends_the_bytes_of_its_formula) {
       const auto alone = resolved(e), together = resolved(synchronised(e));
       std::int64_t more = 0;
       const plan::Plan apart = make_plan(alone).value(), joined = make_plan(together).value();
-      for (std::int32_t rank = 0; rank < 3; ++rank) more += bytes_of(joined.rank_plan(rank), "train") - bytes_of(apart.rank_plan(rank), "train");
+      for (std::int32_t rank = 0; rank < 3; ++rank)
+        more +=
+            bytes_of(joined.rank_plan(rank), "train") - bytes_of(apart.rank_plan(rank), "train");
       const std::int64_t times = algorithm == collective::Algorithm::all_to_all ? 3 : 2;
       EXPECT_EQ(more, micro_steps * times * 2 * 8 * ((2 * 6 + 1) + 2 * 6));
     }
@@ -147,7 +167,8 @@ TEST(Synchronised, sent_bytes_of_a_run_are_those_of_its_plan) {
   const auto sent = experiment::sent_bytes(r).value();
   for (std::int32_t rank = 0; rank < 3; ++rank) {
     const plan::RankPlan one = plan.rank_plan(rank);
-    EXPECT_EQ(sent[static_cast<std::size_t>(rank)], 21 * bytes_of(one, "train") + 2 * bytes_of(one, "tail"));
+    EXPECT_EQ(sent[static_cast<std::size_t>(rank)],
+              21 * bytes_of(one, "train") + 2 * bytes_of(one, "tail"));
   }
 }
 

@@ -42,9 +42,18 @@ TEST(TpuPlan, is_refused_where_it_would_not_be_a_tpus) {
     return plan ? std::string() : plan.error().where;
   };
   EXPECT_EQ(refused([](experiment::Experiment&) {}), "");
-  EXPECT_EQ(refused([](experiment::Experiment& e) { e.topology.hosts[0].devices[0].kind = topology::DeviceKind::gpu; }), "strategy.kind");
-  EXPECT_EQ(refused([](experiment::Experiment& e) { e.strategy.algorithm = collective::Algorithm::star; }), "strategy.algorithm");
-  EXPECT_EQ(refused([](experiment::Experiment& e) { e.training.multiplies = experiment::Multiplies::full; }), "training.multiplies");
+  EXPECT_EQ(refused([](experiment::Experiment& e) {
+              e.topology.hosts[0].devices[0].kind = topology::DeviceKind::gpu;
+            }),
+            "strategy.kind");
+  EXPECT_EQ(refused([](experiment::Experiment& e) {
+              e.strategy.algorithm = collective::Algorithm::star;
+            }),
+            "strategy.algorithm");
+  EXPECT_EQ(refused([](experiment::Experiment& e) {
+              e.training.multiplies = experiment::Multiplies::full;
+            }),
+            "training.multiplies");
 }
 
 }  // namespace

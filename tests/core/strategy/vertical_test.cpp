@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Vertical sharding as a plan: rows are exchanged twice a micro-step, in whole rows, on a lane of their own.
+// Vertical sharding as a plan: rows are exchanged twice a micro-step, in whole rows, on a lane of
+// their own.
 #include "core/experiment/vertical.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +26,8 @@ experiment::Experiment vertical(int ranks) {
   return e;
 }
 
-const plan::Op& op_of(const plan::RankPlan& rank, const std::string& program, OpKind kind, int number = 0) {
+const plan::Op& op_of(const plan::RankPlan& rank, const std::string& program, OpKind kind,
+                      int number = 0) {
   for (const plan::Op& op : program_of(rank, program).ops)
     if (op.kind == kind && number-- == 0) return op;
   throw std::out_of_range("no such op");
@@ -34,7 +36,8 @@ const plan::Op& op_of(const plan::RankPlan& rank, const std::string& program, Op
 TEST(Vertical, sums_over_columns_before_the_first_layer_goes_on_and_gathers_before_it_learns) {
   const plan::RankPlan rank = rank_of(vertical(3), 1);
   EXPECT_EQ(on_lane(rank, "train", "compute"),
-            "RATE PART.s0.m0 F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
+            "RATE PART.s0.m0 F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 "
+            "B.s0.m0 W.s0.m0 UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(on_lane(rank, "train", "comm.g0"), "AR.b0");
   EXPECT_EQ(on_lane(rank, "train", "comm.g1"), "RS.b1 AG.b2");
   EXPECT_EQ(on_lane(rank, "evaluate", "comm.g1"), "RS.b1");
@@ -62,7 +65,9 @@ TEST(Vertical, goes_on_with_the_rows_that_iid_sharding_gives) {
     for (const char* program : {"train", "tail", "evaluate_tail"}) {
       const plan::RankPlan rank = rank_of(vertical(3), r), as = rank_of(iid, r);
       EXPECT_EQ(program_of(rank, program).samples, program_of(as, program).samples);
-      EXPECT_EQ(op_of(rank, program, OpKind::forward).reads.front().count, 6 * program_of(as, program).samples) << program;
+      EXPECT_EQ(op_of(rank, program, OpKind::forward).reads.front().count,
+                6 * program_of(as, program).samples)
+          << program;
     }
 }
 
@@ -73,31 +78,41 @@ TEST(Vertical, rows_wait_for_no_gradient) {
   const plan::RankPlan rank = plan.rank_plan(0);
   for (const plan::Op& op : program_of(rank, "train").ops) {
     if (op.kind != OpKind::partial && op.group != 1) continue;
-    for (const plan::Dependency& dependency : op.after) EXPECT_NE(rank.lanes[dependency.lane.index()].name, "comm.g0") << plan::token(op);
+    for (const plan::Dependency& dependency : op.after)
+      EXPECT_NE(rank.lanes[dependency.lane.index()].name, "comm.g0") << plan::token(op);
   }
 }
 
 TEST(Vertical, on_one_rank_is_the_plan_of_one_device) {
   auto e = vertical(1), iid = e;
   iid.data.sharding = {};
-  EXPECT_EQ(plan::to_text(make_plan(resolved(e)).value()), plan::to_text(make_plan(resolved(iid)).value()));
+  EXPECT_EQ(plan::to_text(make_plan(resolved(e)).value()),
+            plan::to_text(make_plan(resolved(iid)).value()));
 }
 
-// A ring's member p sends all chunks but its own, then all but the next one's; directly it sends its own to all.
+// A ring's member p sends all chunks but its own, then all but the next one's; directly it sends
+// its own to all.
 TEST(Vertical, bytes_are_those_of_the_closed_formula) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
     auto e = vertical(3), iid = e;
     iid.data.sharding = {};
     e.strategy.algorithm = iid.strategy.algorithm = algorithm;
-    e.training.steps = iid.training.steps = 11;  // one epoch: ten steps of 8 rows a rank, one of 4, 3 and 3; then 53 held-out samples: 18, 18 and 17
-    const auto sent = experiment::sent_bytes(resolved(e)).value(), gradients = experiment::sent_bytes(resolved(iid)).value();
-    const std::int64_t row = 6 * 4, full = 24 * row, own[] = {8 * row, 8 * row, 8 * row}, of_tail[] = {4 * row, 3 * row, 3 * row};
+    e.training.steps = iid.training.steps = 11;  // one epoch: ten steps of 8 rows a rank, one of 4,
+                                                 // 3 and 3; then 53 held-out samples: 18, 18 and 17
+    const auto sent = experiment::sent_bytes(resolved(e)).value(),
+               gradients = experiment::sent_bytes(resolved(iid)).value();
+    const std::int64_t row = 6 * 4, full = 24 * row, own[] = {8 * row, 8 * row, 8 * row},
+                       of_tail[] = {4 * row, 3 * row, 3 * row};
     const std::int64_t held_out[] = {18 * row, 18 * row, 17 * row};
     for (std::size_t p = 0; p < 3; ++p) {
       const bool ring = algorithm == collective::Algorithm::ring;
-      const auto gathered = [&](const std::int64_t* c, std::int64_t all) { return ring ? all - c[(p + 1) % 3] : 2 * c[p]; };
-      const std::int64_t training = 10 * (full - own[p] + gathered(own, full)) + 10 * row - of_tail[p] + gathered(of_tail, 10 * row);
-      EXPECT_EQ(sent[p] - gradients[p], training + 53 * row - held_out[p]) << "rank " << p << ", " << base::name_of(algorithm);
+      const auto gathered = [&](const std::int64_t* c, std::int64_t all) {
+        return ring ? all - c[(p + 1) % 3] : 2 * c[p];
+      };
+      const std::int64_t training = 10 * (full - own[p] + gathered(own, full)) + 10 * row -
+                                    of_tail[p] + gathered(of_tail, 10 * row);
+      EXPECT_EQ(sent[p] - gradients[p], training + 53 * row - held_out[p])
+          << "rank " << p << ", " << base::name_of(algorithm);
     }
   }
 }
@@ -112,7 +127,8 @@ TEST(Vertical, a_plan_sends_the_bytes_of_the_formula) {
     const plan::Plan plan = make_plan(resolved(e)).value();
     for (int r = 0; r < ranks; ++r) {
       const plan::RankPlan rank = plan.rank_plan(r);
-      EXPECT_EQ(collective::sent_bytes(rank, program_of(rank, "train")), sent[static_cast<std::size_t>(r)]);
+      EXPECT_EQ(collective::sent_bytes(rank, program_of(rank, "train")),
+                sent[static_cast<std::size_t>(r)]);
     }
   }
 }

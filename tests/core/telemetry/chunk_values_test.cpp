@@ -17,7 +17,16 @@ std::vector<std::byte> numbers(std::initializer_list<float> list) {
   return {bytes.begin(), bytes.end()};
 }
 
-ChunkValues sample(int step = 4) { return {step, 1, 7, base::DType::fp32, 100, {0, 50, 99}, numbers({1, -2, 3}), numbers({10, -20, 0.5F})}; }
+ChunkValues sample(int step = 4) {
+  return {step,
+          1,
+          7,
+          base::DType::fp32,
+          100,
+          {0, 50, 99},
+          numbers({1, -2, 3}),
+          numbers({10, -20, 0.5F})};
+}
 
 std::vector<std::byte> payload_of(const std::vector<ChunkValues>& list) {
   std::vector<std::byte> payload;
@@ -35,7 +44,8 @@ TEST(ChunkValues, come_back_from_their_bytes) {
 
 TEST(ChunkValues, that_end_too_early_are_refused_wherever_they_do) {
   const auto payload = payload_of({sample()});
-  for (std::size_t length = 1; length < payload.size(); ++length) EXPECT_FALSE(chunk_values_of(std::span(payload).first(length))) << length;
+  for (std::size_t length = 1; length < payload.size(); ++length)
+    EXPECT_FALSE(chunk_values_of(std::span(payload).first(length))) << length;
 }
 
 TEST(ChunkValues, that_claim_what_cannot_be_are_refused) {
@@ -60,7 +70,8 @@ TEST(ChunkValues, are_kept_by_a_history_as_they_were_told_first) {
   take_json(history, FrameType::header, -1, small_header());
   ChunkValues other = sample();
   other.after = numbers({0, 0, 0});
-  for (const auto& values : {sample(), other, sample(8)}) ASSERT_TRUE(history.take({FrameType::samples, 1, payload_of({values})}));
+  for (const auto& values : {sample(), other, sample(8)})
+    ASSERT_TRUE(history.take({FrameType::samples, 1, payload_of({values})}));
   ASSERT_EQ(history.chunk_values().size(), 2u);
   EXPECT_EQ(history.chunk_values().at({1, 7, 4, 1}), sample());
   EXPECT_EQ(history.chunk_values().at({1, 7, 8, 1}), sample(8));

@@ -26,20 +26,24 @@ TEST(Compare, equal_documents_differ_nowhere) {
 }
 
 TEST(Compare, lists_the_paths_whose_values_differ) {
-  EXPECT_EQ(table({R"({"strategy":{"kind":"one_device"},"training":{"batch_per_rank":32,"seed":1}})",
-                   R"({"strategy":{"kind":"mirrored"},"training":{"batch_per_rank":32,"seed":2}})"}),
-            "strategy.kind: \"one_device\" \"mirrored\"\n"
-            "training.seed: 1 2\n");
+  EXPECT_EQ(
+      table({R"({"strategy":{"kind":"one_device"},"training":{"batch_per_rank":32,"seed":1}})",
+             R"({"strategy":{"kind":"mirrored"},"training":{"batch_per_rank":32,"seed":2}})"}),
+      "strategy.kind: \"one_device\" \"mirrored\"\n"
+      "training.seed: 1 2\n");
 }
 
 TEST(Compare, lists_are_compared_by_position) {
-  EXPECT_EQ(table({R"({"hosts":[{"name":"a"},{"name":"b"}]})", R"({"hosts":[{"name":"a"}]})"}), "hosts[1].name: \"b\" -\n");
+  EXPECT_EQ(table({R"({"hosts":[{"name":"a"},{"name":"b"}]})", R"({"hosts":[{"name":"a"}]})"}),
+            "hosts[1].name: \"b\" -\n");
   EXPECT_EQ(table({R"({"layers":[]})", R"({"layers":[8]})"}),
             "layers: [] -\n"
             "layers[0]: - 8\n");
 }
 
-TEST(Compare, one_of_many_that_differs_is_enough) { EXPECT_EQ(table({R"({"a":1})", R"({"a":1})", R"({"a":3})"}), "a: 1 1 3\n"); }
+TEST(Compare, one_of_many_that_differs_is_enough) {
+  EXPECT_EQ(table({R"({"a":1})", R"({"a":1})", R"({"a":3})"}), "a: 1 1 3\n");
+}
 
 TEST(Compare, a_place_that_is_missing_is_not_null) {
   EXPECT_EQ(table({R"({"a":null,"z":0})", R"({"b":null,"z":0})"}),

@@ -18,7 +18,8 @@ Event numbered(std::int64_t number) {
 }
 
 bool is_whole(const Event& event) {
-  return event.ready_ns == event.begin_ns && event.end_ns == event.begin_ns && event.value == static_cast<double>(event.begin_ns) &&
+  return event.ready_ns == event.begin_ns && event.end_ns == event.begin_ns &&
+         event.value == static_cast<double>(event.begin_ns) &&
          event.step == static_cast<std::int32_t>(event.begin_ns);
 }
 
@@ -82,7 +83,8 @@ TEST(EventRing, rounds_its_capacity_up_to_a_power_of_two) {
   }
 }
 
-// A writer at full speed against a reader in small bites: whole events, rising, and each is read or counted.
+// A writer at full speed against a reader in small bites: whole events, rising, and each is read or
+// counted.
 TEST(EventRing, loses_nothing_between_two_threads_that_it_does_not_count) {
   constexpr std::int64_t kEvents = 200'000;
   EventRing ring(256);
@@ -129,7 +131,8 @@ TEST(EventRing, drops_nothing_while_the_reader_keeps_up) {
   }
   writer.join();
   EXPECT_EQ(ring.dropped(), 0u);
-  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i].begin_ns, static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    ASSERT_EQ(out[i].begin_ns, static_cast<std::int64_t>(i));
 }
 
 }  // namespace

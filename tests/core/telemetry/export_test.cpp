@@ -19,8 +19,11 @@ using testing::HasSubstr;
 TEST(ExportCsv, writes_one_line_for_each_logged_number_and_the_figures_over_all_ranks) {
   History history;
   take_json(history, FrameType::header, -1, small_header(2));
-  take_events(history, 0, {metric(Metric::loss_sum, 0, 0.1, 0), metric(Metric::samples, 0, 2, 0.25)});
-  take_events(history, 1, {metric(Metric::loss_sum, 0, 0.3, 0), metric(Metric::samples, 0, 2, 0.5), metric(Metric::sent_payload_bytes, 0, 1e15, 0.5, 7)});
+  take_events(history, 0,
+              {metric(Metric::loss_sum, 0, 0.1, 0), metric(Metric::samples, 0, 2, 0.25)});
+  take_events(history, 1,
+              {metric(Metric::loss_sum, 0, 0.3, 0), metric(Metric::samples, 0, 2, 0.5),
+               metric(Metric::sent_payload_bytes, 0, 1e15, 0.5, 7)});
   std::ostringstream out;
   ASSERT_TRUE(export_csv(history, out));
   EXPECT_EQ(out.str(),
@@ -39,7 +42,8 @@ std::vector<std::vector<std::string>> rows_of(const std::string& table) {
   bool quoted = false;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const char c = table[i];
-    if (quoted && c == '"' && i + 1 < table.size() && table[i + 1] == '"') rows.back().back() += table[++i];
+    if (quoted && c == '"' && i + 1 < table.size() && table[i + 1] == '"')
+      rows.back().back() += table[++i];
     else if (c == '"') quoted = !quoted;
     else if (!quoted && c == ',') rows.back().emplace_back();
     else if (!quoted && c == '\n') rows.push_back({""});
@@ -53,10 +57,14 @@ TEST(ExportCsv, holds_what_befell_ranks_and_links_to_the_last_bit) {
   History history;
   take_json(history, FrameType::header, -1, small_header(3));
   const auto state = [&](std::int64_t time_ns, std::int64_t step, const base::Json& fault) {
-    take_json(history, FrameType::state, -1, {{"state", "running"}, {"time_ns", time_ns}, {"step", step}, {"fault", fault}});
+    take_json(history, FrameType::state, -1,
+              {{"state", "running"}, {"time_ns", time_ns}, {"step", step}, {"fault", fault}});
   };
   state(1'000'000'000, 0, {{"kind", "stalled"}, {"rank", 0}, {"text", "stands still"}});
-  state(1'333'333'333, 4'000'000'000, {{"kind", "lost"}, {"rank", 2}, {"text", "ended by \"signal 9\" (Killed);\ntraining goes on with 1 worker, 2"}});
+  state(1'333'333'333, 4'000'000'000,
+        {{"kind", "lost"},
+         {"rank", 2},
+         {"text", "ended by \"signal 9\" (Killed);\ntraining goes on with 1 worker, 2"}});
   state(9'000'000'001, 12, {{"kind", "link_cut"}, {"link", 7}, {"text", "alpha - beta"}});
   std::ostringstream out;
   ASSERT_TRUE(export_csv(history, out));
@@ -67,7 +75,9 @@ TEST(ExportCsv, holds_what_befell_ranks_and_links_to_the_last_bit) {
     ASSERT_EQ(row.size(), rows[0].size()) << i;
     EXPECT_TRUE(row[0].starts_with("fault_"));
     const bool of_link = row[1] == "-1";
-    const Fault read{row[0].substr(6), row[6], std::stoi(row[1]), std::stoll(row[3]), std::stod(row[4]), of_link ? std::stoi(row[2]) : -1};
+    const Fault read{row[0].substr(6),  row[6],
+                     std::stoi(row[1]), std::stoll(row[3]),
+                     std::stod(row[4]), of_link ? std::stoi(row[2]) : -1};
     const Fault& was = history.faults()[i];
     EXPECT_EQ(std::tie(read.kind, read.text, read.rank, read.step, read.seconds, read.link),
               std::tie(was.kind, was.text, was.rank, was.step, was.seconds, was.link));
@@ -80,7 +90,8 @@ TEST(ExportCsv, a_full_disk_is_a_problem) {
   EXPECT_FALSE(export_csv(History(), full));
 }
 
-const std::vector<OpNames> kNames = {{{{"train", {{"F.s0", "compute"}, {"SEND.c1>\"r1\"", "send.g0"}}}}}};
+const std::vector<OpNames> kNames = {
+    {{{"train", {{"F.s0", "compute"}, {"SEND.c1>\"r1\"", "send.g0"}}}}}};
 
 base::Json exported(const std::filesystem::path& run_directory, const std::vector<OpNames>& names) {
   std::ostringstream out;
@@ -100,12 +111,19 @@ void record(const std::filesystem::path& path, int rank, const std::vector<Event
 
 TEST(ExportTrace, an_op_is_a_slice_on_the_lane_of_its_rank) {
   const TemporaryDirectory directory;
-  record(directory.recording(), 0, {op(0, 0, 3, 1'000'001, 1'000'001, 3'500'002, 64), metric(Metric::samples, 0, 1, 0)});
+  record(directory.recording(), 0,
+         {op(0, 0, 3, 1'000'001, 1'000'001, 3'500'002, 64), metric(Metric::samples, 0, 1, 0)});
   const base::Json trace = exported(directory.path(), kNames);
   ASSERT_EQ(trace.size(), 3u);
-  EXPECT_EQ(trace[0], base::Json::parse(R"({"ph":"M","name":"process_name","pid":0,"tid":0,"args":{"name":"rank 0"}})"));
-  EXPECT_EQ(trace[1], base::Json::parse(R"({"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"name":"compute"}})"));
-  EXPECT_EQ(trace[2], base::Json::parse(R"({"ph":"X","name":"F.s0","cat":"op","pid":0,"tid":0,"ts":1000.001,"dur":2500.001,
+  EXPECT_EQ(trace[0],
+            base::Json::parse(
+                R"({"ph":"M","name":"process_name","pid":0,"tid":0,"args":{"name":"rank 0"}})"));
+  EXPECT_EQ(trace[1],
+            base::Json::parse(
+                R"({"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"name":"compute"}})"));
+  EXPECT_EQ(trace[2],
+            base::Json::parse(
+                R"({"ph":"X","name":"F.s0","cat":"op","pid":0,"tid":0,"ts":1000.001,"dur":2500.001,
                                             "args":{"step":3,"bytes":64.0,"program":"train"}})"));
 }
 
@@ -142,7 +160,8 @@ TEST(ExportTrace, what_an_op_was_held_back_is_a_slice_of_its_own) {
 
 TEST(ExportTrace, each_lane_and_rank_is_named_once) {
   const TemporaryDirectory directory;
-  record(directory.recording(), 0, {op(0, 0, 0, 0, 0, 1), op(0, 1, 0, 1, 1, 2), op(0, 0, 1, 2, 2, 3), op(0, 1, 1, 3, 3, 4)});
+  record(directory.recording(), 0,
+         {op(0, 0, 0, 0, 0, 1), op(0, 1, 0, 1, 1, 2), op(0, 0, 1, 2, 2, 3), op(0, 1, 1, 3, 3, 4)});
   int names = 0;
   for (const auto& entry : exported(directory.path(), kNames)) names += entry["ph"] == "M" ? 1 : 0;
   EXPECT_EQ(names, 3);
@@ -167,7 +186,8 @@ TEST(ExportTrace, after_damage_the_json_is_still_valid) {
   const TemporaryDirectory directory;
   const Event event = op(0, 0, 0, 0, 0, 1);
   const std::string_view payload(reinterpret_cast<const char*>(&event), sizeof event);
-  write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1})") + frame_bytes(3, 0, payload) + "this is no frame at all");
+  write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1})") +
+                                         frame_bytes(3, 0, payload) + "this is no frame at all");
   std::ostringstream out;
   const auto written = export_trace(directory.path(), kNames, out);
   ASSERT_FALSE(written);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recordings that were damaged at random, and recordings whose frames are sound but say random things: no reader may crash or hang.
-// The sanitizers make this test sharp.
+// Recordings that were damaged at random, and recordings whose frames are sound but say random
+// things: no reader may crash or hang. The sanitizers make this test sharp.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -16,7 +16,9 @@ namespace {
 
 class Fuzzer {
  public:
-  std::size_t below(std::size_t bound) { return std::uniform_int_distribution<std::size_t>(0, bound - 1)(generator_); }
+  std::size_t below(std::size_t bound) {
+    return std::uniform_int_distribution<std::size_t>(0, bound - 1)(generator_);
+  }
 
   std::string noise(std::size_t size) {
     std::string bytes(size, '\0');
@@ -26,7 +28,8 @@ class Fuzzer {
 
   std::string mutate(std::string bytes) {
     for (std::size_t times = 1 + below(3); times > 0; --times) {
-      const std::size_t at = below(bytes.size()), length = below(std::min<std::size_t>(bytes.size() - at, 60)) + 1;
+      const std::size_t at = below(bytes.size()),
+                        length = below(std::min<std::size_t>(bytes.size() - at, 60)) + 1;
       switch (below(5)) {
         case 0: bytes[at] = static_cast<char>(below(256)); break;
         case 1: bytes.resize(at + 1); break;
@@ -40,12 +43,13 @@ class Fuzzer {
 
   // Any frame, with checksums that match.
   std::string frame() {
-    static const std::vector<std::string> texts = {R"({"schema":1,"ranks":2,"segments":["a",3,null]})",
-                                                   R"({"ranks":65536,"segments":{"x":[]}})",
-                                                   R"({"time_ns":9223372036854775807,"level":3,"text":[1]})",
-                                                   R"({"time_ns":-9223372036854775808,"state":"x"})",
-                                                   R"([])",
-                                                   R"({"time_ns":1e300,"text":"\ud834\udd1e"})"};
+    static const std::vector<std::string> texts = {
+        R"({"schema":1,"ranks":2,"segments":["a",3,null]})",
+        R"({"ranks":65536,"segments":{"x":[]}})",
+        R"({"time_ns":9223372036854775807,"level":3,"text":[1]})",
+        R"({"time_ns":-9223372036854775808,"state":"x"})",
+        R"([])",
+        R"({"time_ns":1e300,"text":"\ud834\udd1e"})"};
     const auto type = static_cast<std::uint32_t>(below(10));
     const int rank = static_cast<int>(below(4)) - 1;
     if (type == 3) return frame_bytes(type, rank, events());
@@ -56,8 +60,11 @@ class Fuzzer {
   std::string events() {
     std::string bytes = noise(48 * below(6) + (below(8) == 0 ? 1 : 0));
     for (std::size_t event = 0; event + 48 <= bytes.size(); event += 48) {
-      if (below(10) != 0) bytes[event + 40] = static_cast<char>(1 + below(2));                     // a kind that exists
-      if (below(4) != 0) bytes[event + 36] = static_cast<char>(below(25)), bytes[event + 37] = 0;  // a metric that may exist
+      if (below(10) != 0)
+        bytes[event + 40] = static_cast<char>(1 + below(2));  // a kind that exists
+      if (below(4) != 0)
+        bytes[event + 36] = static_cast<char>(below(25)),
+                      bytes[event + 37] = 0;  // a metric that may exist
     }
     return bytes;
   }
@@ -68,7 +75,8 @@ class Fuzzer {
 // Everything that reads a recording, on this one.
 void use(const TemporaryDirectory& directory) {
   static_cast<void>(glance(directory.path()));
-  if (auto reader = RecordingReader::open(directory.recording())) static_cast<void>(reader->jump_to_last(FrameType::events));
+  if (auto reader = RecordingReader::open(directory.recording()))
+    static_cast<void>(reader->jump_to_last(FrameType::events));
   std::ostringstream trace, table;
   static_cast<void>(export_trace(directory.path(), {{{{"train", {{"F", "compute"}}}}}}, trace));
   if (!trace.str().empty()) {
@@ -110,8 +118,11 @@ TEST(Fuzz, an_index_that_lies_never_crashes_a_reader) {
   for (int i = 0; i < 500; ++i) {
     std::string payload = fuzzer.noise(16 * fuzzer.below(4));
     for (std::size_t entry = 0; entry + 16 <= payload.size(); entry += 16) {
-      if (fuzzer.below(2) == 0) payload.replace(entry, 8, std::string(1, static_cast<char>(fuzzer.below(100))) + std::string(7, '\0'));
-      payload.replace(entry + 8, 4, std::string(1, static_cast<char>(fuzzer.below(9))) + std::string(3, '\0'));
+      if (fuzzer.below(2) == 0)
+        payload.replace(
+            entry, 8, std::string(1, static_cast<char>(fuzzer.below(100))) + std::string(7, '\0'));
+      payload.replace(entry + 8, 4,
+                      std::string(1, static_cast<char>(fuzzer.below(9))) + std::string(3, '\0'));
     }
     std::uint64_t own_offset = fuzzer.below(4) == 0 ? fuzzer.below(200) : start.size();
     payload.append(reinterpret_cast<const char*>(&own_offset), sizeof own_offset);

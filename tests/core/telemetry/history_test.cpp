@@ -22,8 +22,10 @@ History history_of(int ranks, const base::Json& more = base::Json::object()) {
   return history;
 }
 
-std::vector<Event> report(int step, double loss_sum, double correct, double samples, double at_seconds) {
-  return {metric(Metric::loss_sum, step, loss_sum, at_seconds), metric(Metric::correct, step, correct, at_seconds),
+std::vector<Event> report(int step, double loss_sum, double correct, double samples,
+                          double at_seconds) {
+  return {metric(Metric::loss_sum, step, loss_sum, at_seconds),
+          metric(Metric::correct, step, correct, at_seconds),
           metric(Metric::samples, step, samples, at_seconds)};
 }
 
@@ -49,7 +51,9 @@ TEST(History, reads_a_recording_with_a_frame_of_every_kind) {
 
 TEST(History, keeps_series_by_metric_rank_and_index_as_logged) {
   History history = history_of(2);
-  take_events(history, 1, {metric(Metric::local_gradient_norm, 0, 0.5, 10, 3), metric(Metric::local_gradient_norm, 2, 0.25, 10.5, 3)});
+  take_events(history, 1,
+              {metric(Metric::local_gradient_norm, 0, 0.5, 10, 3),
+               metric(Metric::local_gradient_norm, 2, 0.25, 10.5, 3)});
   const Series* series = history.find({Metric::local_gradient_norm, 1, 3});
   ASSERT_NE(series, nullptr);
   EXPECT_EQ(series->steps, (std::vector<std::int32_t>{0, 2}));
@@ -61,7 +65,8 @@ TEST(History, keeps_series_by_metric_rank_and_index_as_logged) {
 TEST(History, seconds_count_from_the_first_thing_that_was_timed) {
   History history = history_of(1);
   take_json(history, FrameType::state, -1, {{"state", "running"}, {"time_ns", 1'000'000'000}});
-  take_json(history, FrameType::log, 0, {{"level", "info"}, {"time_ns", 1'500'000'000}, {"text", "hello"}});
+  take_json(history, FrameType::log, 0,
+            {{"level", "info"}, {"time_ns", 1'500'000'000}, {"text", "hello"}});
   take_events(history, 0, {op(0, 4, 7, 3'000'000'000, 3'500'000'000, 4'000'000'000, 256)});
   EXPECT_DOUBLE_EQ(history.log()[0].seconds, 0.5);
   ASSERT_EQ(history.ops().size(), 1u);
@@ -78,7 +83,10 @@ TEST(History, knows_what_befell_whom_and_when) {
   History history = history_of(3);
   take_json(history, FrameType::state, -1, {{"state", "running"}, {"time_ns", 1'000'000'000}});
   take_json(history, FrameType::state, -1,
-            {{"state", "running"}, {"time_ns", 1'500'000'000}, {"step", 12}, {"fault", {{"kind", "lost"}, {"rank", 2}, {"text", "ended by signal 9"}}}});
+            {{"state", "running"},
+             {"time_ns", 1'500'000'000},
+             {"step", 12},
+             {"fault", {{"kind", "lost"}, {"rank", 2}, {"text", "ended by signal 9"}}}});
   ASSERT_EQ(history.faults().size(), 1u);
   const Fault& fault = history.faults().front();
   EXPECT_EQ(fault.kind, "lost");
@@ -87,7 +95,10 @@ TEST(History, knows_what_befell_whom_and_when) {
   EXPECT_DOUBLE_EQ(fault.seconds, 0.5);
   EXPECT_EQ(fault.text, "ended by signal 9");
   take_json(history, FrameType::state, -1,
-            {{"state", "running"}, {"time_ns", 2'500'000'000}, {"step", 12}, {"fault", {{"kind", "slow"}, {"rank", 1}, {"step", 40}, {"text", "3 times"}}}});
+            {{"state", "running"},
+             {"time_ns", 2'500'000'000},
+             {"step", 12},
+             {"fault", {{"kind", "slow"}, {"rank", 1}, {"step", 40}, {"text", "3 times"}}}});
   EXPECT_EQ(history.faults().back().step, 40) << "of a rank on its own clock";
 }
 
@@ -117,7 +128,9 @@ TEST(History, a_rank_that_runs_ahead_waits_for_the_others) {
 TEST(History, a_step_that_lost_a_report_has_no_value_and_the_next_one_has) {
   History history = history_of(2);
   take_events(history, 0, report(0, 1, 1, 1, 0));
-  take_events(history, 1, {metric(Metric::correct, 0, 1, 0), metric(Metric::samples, 0, 1, 0)});  // its loss was dropped
+  take_events(history, 1,
+              {metric(Metric::correct, 0, 1, 0),
+               metric(Metric::samples, 0, 1, 0)});  // its loss was dropped
   EXPECT_TRUE(history.train_loss().empty());
   EXPECT_EQ(history.train_accuracy().size(), 1u);
   take_events(history, 0, report(1, 1, 1, 1, 1));  // rank 1 lost all of step 1
@@ -130,7 +143,10 @@ TEST(History, a_step_that_lost_a_report_has_no_value_and_the_next_one_has) {
 
 TEST(History, held_out_figures_are_gathered_apart) {
   History history = history_of(1);
-  take_events(history, 0, {metric(Metric::held_out_loss_sum, 9, 5, 0), metric(Metric::held_out_correct, 9, 8, 0), metric(Metric::held_out_samples, 9, 10, 0)});
+  take_events(
+      history, 0,
+      {metric(Metric::held_out_loss_sum, 9, 5, 0), metric(Metric::held_out_correct, 9, 8, 0),
+       metric(Metric::held_out_samples, 9, 10, 0)});
   EXPECT_TRUE(history.train_loss().empty());
   ASSERT_EQ(history.held_out_loss().size(), 1u);
   EXPECT_EQ(history.held_out_loss()[0].step, 9);
@@ -138,11 +154,14 @@ TEST(History, held_out_figures_are_gathered_apart) {
   EXPECT_DOUBLE_EQ(history.held_out_accuracy()[0].value, 0.8);
 }
 
-// Evaluations are 500 steps apart, and by several ranks: one may be over before an earlier one. The last is after the last step, wherever that is.
+// Evaluations are 500 steps apart, and by several ranks: one may be over before an earlier one. The
+// last is after the last step, wherever that is.
 TEST(History, what_is_measured_after_the_last_step_is_told_in_its_place) {
   const auto evaluate = [](History& history, int step) {
     take_events(history, 0,
-                {metric(Metric::held_out_loss_sum, step, 5, 0), metric(Metric::held_out_correct, step, 8, 0), metric(Metric::held_out_samples, step, 10, 0)});
+                {metric(Metric::held_out_loss_sum, step, 5, 0),
+                 metric(Metric::held_out_correct, step, 8, 0),
+                 metric(Metric::held_out_samples, step, 10, 0)});
   };
   const base::Json header{{"reports_of_evaluation", 1}, {"steps_apart", 500}};
   History shorter = history_of(2, header);
@@ -165,7 +184,8 @@ TEST(History, keeps_the_last_ops_and_counts_those_it_forgot) {
   const std::size_t written = History::kept_ops * 2;
   std::vector<Event> block(1000);
   for (std::size_t i = 0; i < written; i += block.size()) {
-    for (std::size_t j = 0; j < block.size(); ++j) block[j] = op(0, 0, static_cast<int>(i + j), 0, 0, 0);
+    for (std::size_t j = 0; j < block.size(); ++j)
+      block[j] = op(0, 0, static_cast<int>(i + j), 0, 0, 0);
     take_events(history, 0, block);
   }
   EXPECT_GE(history.ops().size(), History::kept_ops);
@@ -188,7 +208,8 @@ TEST(History, a_torn_tail_is_told_and_the_rest_is_there) {
 
 TEST(History, damage_is_told_and_what_came_before_it_stands) {
   const TemporaryDirectory directory;
-  write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1,"ranks":1})") + frame_bytes(2, 0, "plan") + "what is this, then?!");
+  write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1,"ranks":1})") +
+                                         frame_bytes(2, 0, "plan") + "what is this, then?!");
   const auto history = History::load(directory.path());
   ASSERT_TRUE(history);
   EXPECT_THAT(history->damage(), HasSubstr("no frame begins here"));
@@ -202,8 +223,11 @@ TEST(History, no_recording_is_a_problem) {
 
 TEST(History, refuses_frames_that_make_no_sense) {
   History history;
-  const auto take = [&](FrameType type, std::string_view payload) { return history.take({type, 0, std::as_bytes(std::span(payload))}).has_value(); };
-  for (const char* header : {"{}", "[]", R"({"ranks":0})", R"({"ranks":1e30})", R"({"ranks":99999999999})", R"({"ranks":"2"})"})
+  const auto take = [&](FrameType type, std::string_view payload) {
+    return history.take({type, 0, std::as_bytes(std::span(payload))}).has_value();
+  };
+  for (const char* header : {"{}", "[]", R"({"ranks":0})", R"({"ranks":1e30})",
+                             R"({"ranks":99999999999})", R"({"ranks":"2"})"})
     EXPECT_FALSE(take(FrameType::header, header)) << header;
   EXPECT_FALSE(take(FrameType::state, "7"));
   EXPECT_FALSE(take(FrameType::log, "no json"));
@@ -247,7 +271,8 @@ TEST(History, steps_that_ranks_do_apart_are_told_in_their_order) {
   take_events(history, 0, report(0, 8, 1, 4, 12));
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1}));
   EXPECT_DOUBLE_EQ(history.train_loss()[1].value, 0.5);
-  EXPECT_GE(history.train_loss()[1].seconds, history.train_loss()[0].seconds) << "told when all before it was known";
+  EXPECT_GE(history.train_loss()[1].seconds, history.train_loss()[0].seconds)
+      << "told when all before it was known";
   take_events(history, 2, report(2, 4, 1, 4, 13));
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1, 2, 3}));
 }
@@ -272,7 +297,8 @@ TEST(History, what_waits_is_told_at_the_end) {
 TEST(History, evaluations_of_one_rank_are_told_in_their_order) {
   History history = apart(2, 10);
   const auto evaluated = [](int step) {
-    return std::vector<Event>{metric(Metric::held_out_loss_sum, step, 1, 10), metric(Metric::held_out_correct, step, 1, 10),
+    return std::vector<Event>{metric(Metric::held_out_loss_sum, step, 1, 10),
+                              metric(Metric::held_out_correct, step, 1, 10),
                               metric(Metric::held_out_samples, step, 2, 10)};
   };
   take_events(history, 1, evaluated(19));
@@ -281,17 +307,21 @@ TEST(History, evaluations_of_one_rank_are_told_in_their_order) {
   EXPECT_EQ(steps_of(history.held_out_loss()), (std::vector<std::int32_t>{9, 19}));
 }
 
-TEST(History, tells_how_far_ranks_are_apart_once_all_have_said_it_and_what_each_would_have_become_by_the_next) {
+TEST(
+    History,
+    tells_how_far_ranks_are_apart_once_all_have_said_it_and_what_each_would_have_become_by_the_next) {
   History history;
   auto header = small_header(2);
   header["lambda_2"] = 0.5;
   take_json(history, FrameType::header, -1, header);
-  take_events(
-      history, 0,
-      {metric(Metric::squared_disagreement, 9, 10, 1), metric(Metric::squared_disagreement, 11, 4, 2), metric(Metric::squared_disagreement, 12, 32, 3)});
+  take_events(history, 0,
+              {metric(Metric::squared_disagreement, 9, 10, 1),
+               metric(Metric::squared_disagreement, 11, 4, 2),
+               metric(Metric::squared_disagreement, 12, 32, 3)});
   EXPECT_TRUE(history.consensus_distance().empty()) << "rank 1 has said nothing";
   take_events(history, 1,
-              {metric(Metric::squared_disagreement, 9, 22, 1.5), metric(Metric::squared_disagreement, 11, 0.5, 2.5),
+              {metric(Metric::squared_disagreement, 9, 22, 1.5),
+               metric(Metric::squared_disagreement, 11, 0.5, 2.5),
                metric(Metric::squared_disagreement, 12, 40, 3.5)});
   ASSERT_EQ(history.consensus_distance().size(), 3u);
   EXPECT_EQ(history.consensus_distance()[0].step, 9);
@@ -300,8 +330,12 @@ TEST(History, tells_how_far_ranks_are_apart_once_all_have_said_it_and_what_each_
   EXPECT_DOUBLE_EQ(history.consensus_distance()[2].value, 6) << "gradients have driven them apart";
   std::vector<std::pair<int, double>> decay;
   for (const StepValue& left : history.consensus_decay()) decay.emplace_back(left.step, left.value);
-  EXPECT_EQ(decay, (std::vector<std::pair<int, double>>{{9, 4}, {10, 2}, {11, 1}, {11, 1.5}, {12, 0.75}, {12, 6}})) << "from each measured one anew";
-  EXPECT_DOUBLE_EQ(history.consensus_decay()[1].seconds, (history.consensus_distance()[0].seconds + history.consensus_distance()[1].seconds) / 2);
+  EXPECT_EQ(decay, (std::vector<std::pair<int, double>>{
+                       {9, 4}, {10, 2}, {11, 1}, {11, 1.5}, {12, 0.75}, {12, 6}}))
+      << "from each measured one anew";
+  EXPECT_DOUBLE_EQ(
+      history.consensus_decay()[1].seconds,
+      (history.consensus_distance()[0].seconds + history.consensus_distance()[1].seconds) / 2);
 }
 
 TEST(History, tells_of_a_long_way_to_the_next_distance_its_first_steps_and_the_last) {
@@ -309,7 +343,9 @@ TEST(History, tells_of_a_long_way_to_the_next_distance_its_first_steps_and_the_l
   auto header = small_header(1);
   header["lambda_2"] = 0.999;
   take_json(history, FrameType::header, -1, header);
-  take_events(history, 0, {metric(Metric::squared_disagreement, 0, 1, 1), metric(Metric::squared_disagreement, 5000, 1, 2)});
+  take_events(history, 0,
+              {metric(Metric::squared_disagreement, 0, 1, 1),
+               metric(Metric::squared_disagreement, 5000, 1, 2)});
   const auto& decay = history.consensus_decay();
   ASSERT_EQ(decay.size(), 1u + History::kDecaySteps + 2);
   EXPECT_EQ(decay[History::kDecaySteps].step, History::kDecaySteps);
@@ -323,8 +359,11 @@ TEST(History, tells_of_the_longest_way_there_is) {
   auto header = small_header(1);
   header["lambda_2"] = 0.5;
   take_json(history, FrameType::header, -1, header);
-  constexpr int kLast = std::numeric_limits<std::int32_t>::max(), kFirst = std::numeric_limits<std::int32_t>::min();
-  take_events(history, 0, {metric(Metric::squared_disagreement, kFirst, 1, 1), metric(Metric::squared_disagreement, kLast, 1, 2)});
+  constexpr int kLast = std::numeric_limits<std::int32_t>::max(),
+                kFirst = std::numeric_limits<std::int32_t>::min();
+  take_events(history, 0,
+              {metric(Metric::squared_disagreement, kFirst, 1, 1),
+               metric(Metric::squared_disagreement, kLast, 1, 2)});
   const auto& decay = history.consensus_decay();
   ASSERT_EQ(decay.size(), 1u + History::kDecaySteps + 2);
   EXPECT_EQ(decay.back().step, kLast);
@@ -332,7 +371,9 @@ TEST(History, tells_of_the_longest_way_there_is) {
 
 TEST(History, passes_over_a_distance_of_which_a_part_was_lost) {
   History history = history_of(2);
-  take_events(history, 0, {metric(Metric::squared_disagreement, 1, 1, 1), metric(Metric::squared_disagreement, 2, 8, 2)});
+  take_events(history, 0,
+              {metric(Metric::squared_disagreement, 1, 1, 1),
+               metric(Metric::squared_disagreement, 2, 8, 2)});
   take_events(history, 1, {metric(Metric::squared_disagreement, 2, 10, 2)});
   ASSERT_EQ(history.consensus_distance().size(), 1u);
   EXPECT_DOUBLE_EQ(history.consensus_distance()[0].value, 3);

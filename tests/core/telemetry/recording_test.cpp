@@ -27,8 +27,9 @@ TEST(Recording, gives_back_every_frame_in_order) {
   EXPECT_EQ(read.problem, "");
   std::vector<FrameType> types;
   for (const FrameCopy& frame : read.frames) types.push_back(frame.type);
-  EXPECT_EQ(types, (std::vector{FrameType::header, FrameType::plan, FrameType::log, FrameType::events, FrameType::events, FrameType::samples, FrameType::state,
-                                FrameType::result, FrameType::index}));
+  EXPECT_EQ(types, (std::vector{FrameType::header, FrameType::plan, FrameType::log,
+                                FrameType::events, FrameType::events, FrameType::samples,
+                                FrameType::state, FrameType::result, FrameType::index}));
   EXPECT_EQ(read.frames[1], (FrameCopy{FrameType::plan, 0, "program train\n"}));
   EXPECT_EQ(read.frames[2].rank, 1);
 }
@@ -58,8 +59,10 @@ TEST(Recording, frames_larger_than_the_read_buffer_come_back_whole) {
     auto writer = RecordingWriter::create(directory.recording(), small_header());
     ASSERT_TRUE(writer);
     for (const std::size_t size : {0u, 1u, 700'000u, 3'000'000u, 17u, 262'144u}) {
-      expected.push_back({FrameType::samples, 3, std::string(size, static_cast<char>('a' + expected.size()))});
-      ASSERT_TRUE(writer->append(FrameType::samples, 3, std::as_bytes(std::span(expected.back().payload))));
+      expected.push_back(
+          {FrameType::samples, 3, std::string(size, static_cast<char>('a' + expected.size()))});
+      ASSERT_TRUE(
+          writer->append(FrameType::samples, 3, std::as_bytes(std::span(expected.back().payload))));
     }
   }  // not closed: a writer that goes away leaves all that it was given
   Read read = read_all(directory.recording());
@@ -118,12 +121,17 @@ TEST(Recording, a_torn_tail_loses_the_tail_only) {
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
     if (size == end_of_next) {
       ++kept;
-      end_of_next += kept < expected.frames.size() ? kFrameOverhead + expected.frames[kept].payload.size() : 1;
+      end_of_next +=
+          kept < expected.frames.size() ? kFrameOverhead + expected.frames[kept].payload.size() : 1;
     }
     write_bytes(torn.recording(), bytes.substr(0, size));
     const Read read = read_all(torn.recording());
-    ASSERT_EQ(read.problem.empty(), kept > 0) << size << ": " << read.problem;  // without its header it is no recording
-    ASSERT_TRUE(read.frames == std::vector(expected.frames.begin(), expected.frames.begin() + static_cast<std::ptrdiff_t>(kept))) << size;
+    ASSERT_EQ(read.problem.empty(), kept > 0)
+        << size << ": " << read.problem;  // without its header it is no recording
+    ASSERT_TRUE(read.frames ==
+                std::vector(expected.frames.begin(),
+                            expected.frames.begin() + static_cast<std::ptrdiff_t>(kept)))
+        << size;
   }
   EXPECT_EQ(kept, expected.frames.size());
 }
@@ -141,7 +149,8 @@ TEST(Recording, any_flipped_byte_is_refused) {
       const Read read = read_all(flipped.recording());
       ASSERT_NE(read.problem, "") << "byte " << at << " mask " << mask;
       ASSERT_LT(read.frames.size(), expected.frames.size());
-      ASSERT_TRUE(std::equal(read.frames.begin(), read.frames.end(), expected.frames.begin())) << at;
+      ASSERT_TRUE(std::equal(read.frames.begin(), read.frames.end(), expected.frames.begin()))
+          << at;
     }
 }
 
@@ -149,7 +158,8 @@ TEST(Recording, a_damaged_frame_is_a_problem_each_time_and_says_where) {
   const TemporaryDirectory directory;
   write_small_recording(directory.recording());
   std::string bytes = file_bytes(directory.recording());
-  const std::size_t second = kFrameOverhead + read_all(directory.recording()).frames[0].payload.size();
+  const std::size_t second =
+      kFrameOverhead + read_all(directory.recording()).frames[0].payload.size();
   bytes[second + kFrameHeaderBytes] ^= 1;
   write_bytes(directory.recording(), bytes);
   auto reader = RecordingReader::open(directory.recording());
@@ -167,7 +177,8 @@ TEST(Recording, a_huge_claimed_length_is_refused_at_once) {
   const TemporaryDirectory directory;
   const FrameHeader header = make_frame_header(3, 0, kMaximumPayload + 1);
   const std::string header_frame = frame_bytes(1, -1, R"({"schema":1})");
-  write_bytes(directory.recording(), header_frame + std::string(reinterpret_cast<const char*>(&header), sizeof header));
+  write_bytes(directory.recording(),
+              header_frame + std::string(reinterpret_cast<const char*>(&header), sizeof header));
   const Read read = read_all(directory.recording());
   EXPECT_EQ(read.frames.size(), 1u);
   EXPECT_THAT(read.problem, HasSubstr("claims 67108865 bytes"));
@@ -176,7 +187,9 @@ TEST(Recording, a_huge_claimed_length_is_refused_at_once) {
 TEST(Recording, the_largest_claimed_length_costs_no_memory_before_its_bytes_are_there) {
   const TemporaryDirectory directory;
   const FrameHeader header = make_frame_header(3, 0, kMaximumPayload);
-  write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1})") + std::string(reinterpret_cast<const char*>(&header), sizeof header));
+  write_bytes(directory.recording(),
+              frame_bytes(1, -1, R"({"schema":1})") +
+                  std::string(reinterpret_cast<const char*>(&header), sizeof header));
   const Read read = read_all(directory.recording());
   EXPECT_EQ(read.frames.size(), 1u);
   EXPECT_EQ(read.problem, "");
@@ -193,11 +206,15 @@ TEST(Recording, a_payload_over_the_limit_is_not_written) {
   EXPECT_EQ(read_all(directory.recording()).frames.size(), 3u);
 }
 
-auto refused(const char* what) { return testing::AllOf(HasSubstr(what), HasSubstr("Choose the directory of another run")); }
+auto refused(const char* what) {
+  return testing::AllOf(HasSubstr(what), HasSubstr("Choose the directory of another run"));
+}
 
 TEST(Recording, refuses_what_is_not_a_recording) {
   const TemporaryDirectory directory;
-  EXPECT_THAT(error_of_open(directory.recording()), testing::AllOf(HasSubstr("cannot open the recording: No such file"), HasSubstr("Check the path")));
+  EXPECT_THAT(error_of_open(directory.recording()),
+              testing::AllOf(HasSubstr("cannot open the recording: No such file"),
+                             HasSubstr("Check the path")));
   EXPECT_THAT(error_of_open(directory.path()), refused("not a regular file"));
   write_bytes(directory.recording(), "");
   EXPECT_THAT(error_of_open(directory.recording()), HasSubstr("ends before its header"));
@@ -219,7 +236,8 @@ TEST(Recording, refuses_a_newer_schema_and_names_the_software_that_wrote_it) {
   const auto reader = RecordingReader::open(directory.recording());
   ASSERT_FALSE(reader);
   EXPECT_EQ(reader.error().code, base::ProblemCode::refused);
-  EXPECT_THAT(base::to_string(reader.error()), testing::AllOf(HasSubstr("schema 2"), HasSubstr("9.1")));
+  EXPECT_THAT(base::to_string(reader.error()),
+              testing::AllOf(HasSubstr("schema 2"), HasSubstr("9.1")));
 }
 
 TEST(Recording, never_writes_over_a_recording) {
@@ -241,7 +259,8 @@ TEST(Recording, a_directory_that_cannot_be_written_is_a_problem) {
 TEST(Recording, a_full_disk_is_a_problem) {
   const auto writer = RecordingWriter::create("/dev/full", small_header());
   ASSERT_FALSE(writer);
-  EXPECT_THAT(base::to_string(writer.error()), testing::AllOf(HasSubstr("No space left on device"), HasSubstr("Free space")));
+  EXPECT_THAT(base::to_string(writer.error()),
+              testing::AllOf(HasSubstr("No space left on device"), HasSubstr("Free space")));
 }
 
 // No file may grow beyond some bytes while it lives.
@@ -270,12 +289,14 @@ TEST(Recording, a_disk_that_fills_up_leaves_whole_frames_and_stays_a_problem) {
   auto writer = RecordingWriter::create(directory.recording(), small_header());
   ASSERT_TRUE(writer);
   const std::string payload(1000, 'x');
-  for (int i = 0; i < 10; ++i) ASSERT_TRUE(writer->append(FrameType::samples, i, std::as_bytes(std::span(payload))));
+  for (int i = 0; i < 10; ++i)
+    ASSERT_TRUE(writer->append(FrameType::samples, i, std::as_bytes(std::span(payload))));
   {
     const FileSizeLimit limit(5000);
     const auto flushed = writer->flush();
     ASSERT_FALSE(flushed);
-    EXPECT_THAT(base::to_string(flushed.error()), testing::AllOf(HasSubstr("cannot write the recording"), HasSubstr("ulimit -f")));
+    EXPECT_THAT(base::to_string(flushed.error()),
+                testing::AllOf(HasSubstr("cannot write the recording"), HasSubstr("ulimit -f")));
   }
   EXPECT_FALSE(writer->append(FrameType::samples, 0, {}));
   EXPECT_FALSE(writer->flush());
@@ -352,7 +373,8 @@ TEST(Recording, a_log_text_that_is_no_utf8_is_kept_with_replacements) {
   ASSERT_TRUE(writer);
   ASSERT_TRUE(writer->append_json(FrameType::log, 0, {{"text", "bad \xFF byte"}}));
   ASSERT_TRUE(writer->close());
-  EXPECT_EQ(read_all(directory.recording()).frames[1].payload, "{\"text\":\"bad \xEF\xBF\xBD byte\"}");
+  EXPECT_EQ(read_all(directory.recording()).frames[1].payload,
+            "{\"text\":\"bad \xEF\xBF\xBD byte\"}");
 }
 
 }  // namespace

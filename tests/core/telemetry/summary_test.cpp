@@ -26,7 +26,8 @@ std::vector<Event> steps(double begin, const std::vector<double>& seconds, doubl
 History history_of(const std::vector<std::vector<Event>>& by_rank) {
   History history;
   take_json(history, FrameType::header, -1, small_header(static_cast<int>(by_rank.size())));
-  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) take_events(history, static_cast<int>(rank), by_rank[rank]);
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
+    take_events(history, static_cast<int>(rank), by_rank[rank]);
   return history;
 }
 
@@ -42,7 +43,8 @@ TEST(Summary, of_nothing_is_zero_and_absent) {
 }
 
 TEST(Summary, a_step_takes_as_long_as_its_slowest_rank) {
-  const Summary summary = summarize(history_of({steps(1, {0.5, 0.25, 0.25}, 10), steps(1, {0.25, 0.5, 0.25}, 10)}));
+  const Summary summary =
+      summarize(history_of({steps(1, {0.5, 0.25, 0.25}, 10), steps(1, {0.25, 0.5, 0.25}, 10)}));
   ASSERT_TRUE(summary.step_seconds);
   EXPECT_EQ(summary.steps, 3);
   EXPECT_DOUBLE_EQ(summary.step_seconds->median, 0.5);
@@ -65,7 +67,8 @@ TEST(Summary, bytes_are_of_all_processes_that_had_the_place_of_a_rank) {
   const auto counted = [](std::initializer_list<double> totals) {
     std::vector<Event> events;
     for (const double total : totals)
-      events.push_back(metric(Metric::sent_payload_bytes, static_cast<int>(events.size()), total, static_cast<double>(events.size())));
+      events.push_back(metric(Metric::sent_payload_bytes, static_cast<int>(events.size()), total,
+                              static_cast<double>(events.size())));
     return events;
   };
   const Summary summary = summarize(history_of({counted({100, 250, 30, 80}), counted({10, 20})}));
@@ -79,7 +82,8 @@ TEST(Summary, bytes_are_of_all_processes_that_had_the_place_of_a_rank) {
 TEST(Summary, samples_of_gradients_that_came_too_late_are_told_apart) {
   std::vector<Event> late = steps(0, {0.5, 0.5}, 10);
   late[4] = metric(Metric::samples, 1, 7, 1);
-  const Summary summary = summarize(history_of({steps(0, {0.5, 0.5}, 10), late, {metric(Metric::dropped_gradients, 1, 1, 1, 1)}}));
+  const Summary summary = summarize(history_of(
+      {steps(0, {0.5, 0.5}, 10), late, {metric(Metric::dropped_gradients, 1, 1, 1, 1)}}));
   EXPECT_EQ(summary.samples, 30);
   EXPECT_EQ(summary.dropped_samples, 7);
   EXPECT_DOUBLE_EQ(summary.samples_per_second, 30);
@@ -98,32 +102,45 @@ TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {
   EXPECT_EQ(summarize(history_of({events})).diverged_step, 0);
 }
 
-// By gradients that are not finite the scale of the loss is found: nothing is bad, and what was skipped is told beside the scale.
+// By gradients that are not finite the scale of the loss is found: nothing is bad, and what was
+// skipped is told beside the scale.
 TEST(Summary, steps_by_which_the_loss_scale_is_found_are_no_bad_gradients) {
-  const History history =
-      history_of({{metric(Metric::reduced_gradient_norm, 0, std::numeric_limits<double>::infinity(), 0.1), metric(Metric::skipped_updates, 0, 1, 0.1),
-                   metric(Metric::loss_scale, 0, 4096, 0.1), metric(Metric::loss_scale, 1, 2048, 0.2)}});
+  const History history = history_of(
+      {{metric(Metric::reduced_gradient_norm, 0, std::numeric_limits<double>::infinity(), 0.1),
+        metric(Metric::skipped_updates, 0, 1, 0.1), metric(Metric::loss_scale, 0, 4096, 0.1),
+        metric(Metric::loss_scale, 1, 2048, 0.2)}});
   EXPECT_FALSE(history.bad_gradients());
   const auto scale = loss_scale(history);
   ASSERT_TRUE(scale);
-  EXPECT_EQ(words(*scale), "the loss is multiplied by 2,048; 1 step changed no weight while that was found");
+  EXPECT_EQ(words(*scale),
+            "the loss is multiplied by 2,048; 1 step changed no weight while that was found");
   EXPECT_EQ(words(LossScale{512, 0}), "the loss is multiplied by 512");
   EXPECT_FALSE(loss_scale(history_of({{metric(Metric::loss_sum, 0, 1, 0.1)}})));
 }
 
-TEST(Summary, the_first_gradient_that_is_not_finite_is_named_by_step_then_own_before_summed_then_rank_and_last_segment) {
+TEST(
+    Summary,
+    the_first_gradient_that_is_not_finite_is_named_by_step_then_own_before_summed_then_rank_and_last_segment) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto found = [](const std::vector<Event>& of_rank0, const std::vector<Event>& of_rank1) { return history_of({of_rank0, of_rank1}).bad_gradients(); };
-  const Event fine = metric(Metric::local_gradient_norm, 1, 2, 0.5), summed = metric(Metric::reduced_gradient_norm, 2, nan, 0.5);
+  const auto found = [](const std::vector<Event>& of_rank0, const std::vector<Event>& of_rank1) {
+    return history_of({of_rank0, of_rank1}).bad_gradients();
+  };
+  const Event fine = metric(Metric::local_gradient_norm, 1, 2, 0.5),
+              summed = metric(Metric::reduced_gradient_norm, 2, nan, 0.5);
   EXPECT_FALSE(found({fine, metric(Metric::loss_sum, 1, nan, 0.5)}, {})) << "a loss is no gradient";
-  EXPECT_EQ(found({fine, summed}, {metric(Metric::local_gradient_norm, 2, nan, 0.5, 1), metric(Metric::local_gradient_norm, 2, nan, 0.5, 0)}),
+  EXPECT_EQ(found({fine, summed}, {metric(Metric::local_gradient_norm, 2, nan, 0.5, 1),
+                                   metric(Metric::local_gradient_norm, 2, nan, 0.5, 0)}),
             (BadGradients{2, 1, "linear2", 0}));
-  EXPECT_EQ(found({summed, metric(Metric::skipped_updates, 2, 1, 0.5), metric(Metric::skipped_updates, 3, 2, 0.6)},
+  EXPECT_EQ(found({summed, metric(Metric::skipped_updates, 2, 1, 0.5),
+                   metric(Metric::skipped_updates, 3, 2, 0.6)},
                   {metric(Metric::local_gradient_norm, 7, -1 / 0.0, 0.9)}),
             (BadGradients{2, 0, "linear1", 2}));
-  EXPECT_EQ(words({2, 1, "0 linear 7-5", 0}), "a gradient holds NaN or infinite numbers: first of rank 1, step 2, segment 0 linear 7-5.");
+  EXPECT_EQ(
+      words({2, 1, "0 linear 7-5", 0}),
+      "a gradient holds NaN or infinite numbers: first of rank 1, step 2, segment 0 linear 7-5.");
   EXPECT_EQ(words({1200, 1, "0 linear 7-5", 2}),
-            "2 updates were skipped, as gradients held NaN or infinite numbers: first of rank 1, step 1,200, segment 0 linear 7-5.");
+            "2 updates were skipped, as gradients held NaN or infinite numbers: first of rank 1, "
+            "step 1,200, segment 0 linear 7-5.");
 }
 
 TEST(Summary, a_step_that_some_rank_has_not_finished_does_not_count) {
@@ -141,14 +158,17 @@ TEST(Summary, quantiles_are_of_logged_times) {
   const Summary of_one = summarize(history_of({steps(0, {3}, 1)}));
   EXPECT_DOUBLE_EQ(of_one.step_seconds->median, 3);
   EXPECT_DOUBLE_EQ(of_one.step_seconds->p95, 3);
-  const Summary of_21 = summarize(history_of({steps(0, std::vector(hundred.begin() + 79, hundred.end()), 1)}));
+  const Summary of_21 =
+      summarize(history_of({steps(0, std::vector(hundred.begin() + 79, hundred.end()), 1)}));
   EXPECT_DOUBLE_EQ(of_21.step_seconds->median, 11);
   EXPECT_DOUBLE_EQ(of_21.step_seconds->p95, 20);
 }
 
 TEST(Summary, time_between_steps_is_in_the_wall_time_but_not_in_the_rate) {
   History history = history_of({steps(0, {0.5}, 4)});
-  take_events(history, 0, {metric(Metric::samples, 1, 4, 2.5), metric(Metric::step_seconds, 1, 0.5, 2.5)});  // 1.5 s of a held-out pass
+  take_events(history, 0,
+              {metric(Metric::samples, 1, 4, 2.5),
+               metric(Metric::step_seconds, 1, 0.5, 2.5)});  // 1.5 s of a held-out pass
   const Summary summary = summarize(history);
   EXPECT_DOUBLE_EQ(summary.wall_seconds, 2.5);
   EXPECT_DOUBLE_EQ(summary.samples_per_second, 8);
@@ -158,10 +178,14 @@ TEST(Summary, byte_totals_are_the_last_counters_over_all_peers) {
   History history = history_of({{}, {}});
   take_events(
       history, 0,
-      {metric(Metric::sent_payload_bytes, 0, 100, 0, 1), metric(Metric::sent_payload_bytes, 1, 200, 1, 1), metric(Metric::sent_payload_bytes, 1, 50, 1, 2),
-       metric(Metric::sent_header_bytes, 1, 8, 1, 1), metric(Metric::received_payload_bytes, 1, 70, 1, 1), metric(Metric::received_header_bytes, 1, 9, 1, 1),
-       metric(Metric::dropped_events, 1, 3, 1)});
-  take_events(history, 1, {metric(Metric::memory_bytes, 0, 4096, 0), metric(Metric::memory_bytes, 1, 1024, 1)});
+      {metric(Metric::sent_payload_bytes, 0, 100, 0, 1),
+       metric(Metric::sent_payload_bytes, 1, 200, 1, 1),
+       metric(Metric::sent_payload_bytes, 1, 50, 1, 2),
+       metric(Metric::sent_header_bytes, 1, 8, 1, 1),
+       metric(Metric::received_payload_bytes, 1, 70, 1, 1),
+       metric(Metric::received_header_bytes, 1, 9, 1, 1), metric(Metric::dropped_events, 1, 3, 1)});
+  take_events(history, 1,
+              {metric(Metric::memory_bytes, 0, 4096, 0), metric(Metric::memory_bytes, 1, 1024, 1)});
   const Summary summary = summarize(history);
   ASSERT_EQ(summary.ranks.size(), 2u);
   EXPECT_EQ(summary.ranks[0].sent_payload_bytes, 250);
@@ -177,7 +201,8 @@ TEST(Summary, the_last_held_out_figures_stand) {
   History history = history_of({{}});
   for (const auto& [step, correct] : {std::pair{9, 5.0}, {19, 9.0}})
     take_events(history, 0,
-                {metric(Metric::held_out_loss_sum, step, 10 - correct, 0), metric(Metric::held_out_correct, step, correct, 0),
+                {metric(Metric::held_out_loss_sum, step, 10 - correct, 0),
+                 metric(Metric::held_out_correct, step, correct, 0),
                  metric(Metric::held_out_samples, step, 10, 0)});
   const Summary summary = summarize(history);
   EXPECT_DOUBLE_EQ(*summary.held_out_accuracy, 0.9);

@@ -51,7 +51,8 @@ std::string frame_bytes(std::uint32_t type, int rank, std::string_view payload);
 
 base::Json small_header(int ranks = 2);
 Event metric(Metric metric, int step, double value, double at_seconds, int index = 0);
-Event op(int program, int number, int step, std::int64_t begin_ns, std::int64_t ready_ns, std::int64_t end_ns, double bytes = 0);
+Event op(int program, int number, int step, std::int64_t begin_ns, std::int64_t ready_ns,
+         std::int64_t end_ns, double bytes = 0);
 
 // A closed recording of two ranks with a frame of every kind.
 void write_small_recording(const std::filesystem::path& path);

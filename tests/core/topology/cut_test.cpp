@@ -63,10 +63,12 @@ TEST(FirstRanks, count_workers_only_and_leave_idle_devices) {
   EXPECT_THAT(names(cut.hosts[0].devices), ElementsAre("cpu0", "cpu2"));
 }
 
-// host0 - host2 - host1: what lies between the first two ranks stays, though its own rank is the third.
+// host0 - host2 - host1: what lies between the first two ranks stays, though its own rank is the
+// third.
 TEST(FirstRanks, keep_a_host_that_they_are_connected_over) {
   Topology drawn;
-  for (int h = 0; h < 3; ++h) drawn.hosts.push_back(tests::drawn_host("host" + std::to_string(h), 1, h));
+  for (int h = 0; h < 3; ++h)
+    drawn.hosts.push_back(tests::drawn_host("host" + std::to_string(h), 1, h));
   drawn.links = {{"host0", "host2"}, {"host2", "host1"}};
   const Topology cut = first_ranks(drawn, 2);
   EXPECT_THAT(names(cut.hosts), ElementsAre("host0", "host1", "host2"));
@@ -74,11 +76,13 @@ TEST(FirstRanks, keep_a_host_that_they_are_connected_over) {
   EXPECT_EQ(routes(cut, 2), routes(drawn, 2));
 }
 
-// Devices linked in a row: the way from the first to the last over the one between is quicker than the slow bus.
+// Devices linked in a row: the way from the first to the last over the one between is quicker than
+// the slow bus.
 TEST(FirstRanks, keep_a_device_that_they_are_connected_over_but_idle) {
   Topology drawn = tests::drawn_hosts(1, 3);
   drawn.hosts[0].bus_latency_seconds = 1;
-  std::swap(drawn.hosts[0].devices[1], drawn.hosts[0].devices[2]);  // rank 1 is cpu2, rank 2 is cpu1
+  std::swap(drawn.hosts[0].devices[1],
+            drawn.hosts[0].devices[2]);  // rank 1 is cpu2, rank 2 is cpu1
   drawn.links = {{"cpu0", "cpu1"}, {"cpu1", "cpu2"}};
   const Topology cut = first_ranks(drawn, 2);
   EXPECT_THAT(names(cut.hosts[0].devices), ElementsAre("cpu0", "cpu2", "cpu1"));
@@ -96,7 +100,9 @@ TEST(FirstRanks, keep_their_routes_whatever_their_number) {
   }
 }
 
-TEST(FirstRanks, of_all_ranks_are_the_whole_drawing) { EXPECT_EQ(first_ranks(tests::drawn_hosts(3, 2), 6), tests::drawn_hosts(3, 2)); }
+TEST(FirstRanks, of_all_ranks_are_the_whole_drawing) {
+  EXPECT_EQ(first_ranks(tests::drawn_hosts(3, 2), 6), tests::drawn_hosts(3, 2));
+}
 
 }  // namespace
 }  // namespace trainyard::topology

@@ -18,8 +18,12 @@ inline Host host(std::string name, std::initializer_list<std::string> devices) {
   return made;
 }
 
-inline Link link(std::string from, std::string to, double bandwidth = 10e9, double latency = 50e-6) {
-  return {.from = std::move(from), .to = std::move(to), .bandwidth_bits_per_second = bandwidth, .latency_seconds = latency};
+inline Link link(std::string from, std::string to, double bandwidth = 10e9,
+                 double latency = 50e-6) {
+  return {.from = std::move(from),
+          .to = std::move(to),
+          .bandwidth_bits_per_second = bandwidth,
+          .latency_seconds = latency};
 }
 
 }  // namespace trainyard::topology

@@ -49,7 +49,9 @@ TEST(network, a_faster_link_between_two_devices_is_taken_instead_of_the_bus) {
 }
 
 TEST(network, a_route_over_a_switch_has_the_narrowest_bandwidth_and_the_whole_latency) {
-  const Network network({{host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a", "s", 10e9, 5e-6), link("b", "s", 1e9, 7e-6)}});
+  const Network network({{host("a", {"a0"}), host("b", {"b0"})},
+                         {{.name = "s"}},
+                         {link("a", "s", 10e9, 5e-6), link("b", "s", 1e9, 7e-6)}});
   const auto route = network.route(device(0), device(1));
   ASSERT_TRUE(route);
   EXPECT_THAT(walk(network, *route), ElementsAre("a0", "a", "s", "b", "b0"));
@@ -59,15 +61,23 @@ TEST(network, a_route_over_a_switch_has_the_narrowest_bandwidth_and_the_whole_la
 
 TEST(network, the_least_latency_wins_over_the_fewest_hops) {
   const Network network(
-      {{host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a", "b", 10e9, 50e-6), link("a", "s", 10e9, 5e-6), link("s", "b", 10e9, 5e-6)}});
-  EXPECT_THAT(walk(network, *network.route(device(0), device(1))), ElementsAre("a0", "a", "s", "b", "b0"));
+      {{host("a", {"a0"}), host("b", {"b0"})},
+       {{.name = "s"}},
+       {link("a", "b", 10e9, 50e-6), link("a", "s", 10e9, 5e-6), link("s", "b", 10e9, 5e-6)}});
+  EXPECT_THAT(walk(network, *network.route(device(0), device(1))),
+              ElementsAre("a0", "a", "s", "b", "b0"));
 }
 
 TEST(network, of_equal_latencies_the_fewest_hops_win) {
   Host a = host("a", {"a0"}), b = host("b", {"b0"});
-  a.bus_latency_seconds = b.bus_latency_seconds = 0;  // sums of binary fractions are equal to the last bit
-  const Network network({{a, b}, {{.name = "s"}}, {link("a", "s", 10e9, 0.25), link("s", "b", 10e9, 0.25), link("a", "b", 10e9, 0.5)}});
-  EXPECT_THAT(walk(network, *network.route(device(0), device(1))), ElementsAre("a0", "a", "b", "b0"));
+  a.bus_latency_seconds = b.bus_latency_seconds =
+      0;  // sums of binary fractions are equal to the last bit
+  const Network network(
+      {{a, b},
+       {{.name = "s"}},
+       {link("a", "s", 10e9, 0.25), link("s", "b", 10e9, 0.25), link("a", "b", 10e9, 0.5)}});
+  EXPECT_THAT(walk(network, *network.route(device(0), device(1))),
+              ElementsAre("a0", "a", "b", "b0"));
 }
 
 TEST(network, latencies_that_are_equal_but_for_rounding_are_a_tie) {
@@ -75,9 +85,13 @@ TEST(network, latencies_that_are_equal_but_for_rounding_are_a_tie) {
   Host a = host("a", {"a0"}), b = host("b", {"b0"});
   const std::vector<Switch> switches{{.name = "s"}, {.name = "t"}};
   for (const double straight : {13.5e-6, std::nextafter(13.5e-6, 1.0)}) {
-    const Network network(
-        {{a, b}, switches, {link("a", "s", 10e9, 5e-6), link("s", "t", 10e9, 7e-6), link("t", "b", 10e9, 1.5e-6), link("a", "b", 10e9, straight)}});
-    EXPECT_THAT(walk(network, *network.route(device(0), device(1))), ElementsAre("a0", "a", "b", "b0")) << straight;
+    const Network network({{a, b},
+                           switches,
+                           {link("a", "s", 10e9, 5e-6), link("s", "t", 10e9, 7e-6),
+                            link("t", "b", 10e9, 1.5e-6), link("a", "b", 10e9, straight)}});
+    EXPECT_THAT(walk(network, *network.route(device(0), device(1))),
+                ElementsAre("a0", "a", "b", "b0"))
+        << straight;
   }
 }
 
@@ -91,7 +105,8 @@ TEST(network, a_route_to_itself_takes_no_time) {
 }
 
 TEST(network, an_unreachable_device_is_a_problem_that_names_both) {
-  const Network network({{host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a", "s")}});
+  const Network network(
+      {{host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a", "s")}});
   const auto route = network.route(device(0), device(1));
   ASSERT_FALSE(route);
   EXPECT_THAT(route.error().what, HasSubstr("from a0 to b0"));
@@ -99,7 +114,9 @@ TEST(network, an_unreachable_device_is_a_problem_that_names_both) {
 }
 
 TEST(network, cycles_do_not_confuse_it) {
-  const Network network({{host("a", {"a0"}), host("b", {"b0"}), host("c", {"c0"})}, {}, {link("a", "b"), link("b", "c"), link("c", "a")}});
+  const Network network({{host("a", {"a0"}), host("b", {"b0"}), host("c", {"c0"})},
+                         {},
+                         {link("a", "b"), link("b", "c"), link("c", "a")}});
   for (int from = 0; from < 3; ++from)
     for (int to = 0; to < 3; ++to)
       if (from != to) {

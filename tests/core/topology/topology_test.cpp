@@ -19,17 +19,24 @@ std::vector<std::string> places(const base::Problems& problems) {
 }
 
 TEST(topology, a_sound_drawing_has_no_problems) {
-  const Topology drawing{{host("a", {"a0", "a1"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a", "s"), link("b", "s"), link("a0", "a1")}};
+  const Topology drawing{{host("a", {"a0", "a1"}), host("b", {"b0"})},
+                         {{.name = "s"}},
+                         {link("a", "s"), link("b", "s"), link("a0", "a1")}};
   EXPECT_THAT(validate(drawing, "topology"), IsEmpty());
 }
 
-TEST(topology, nothing_drawn_is_no_problem_of_the_drawing) { EXPECT_THAT(validate({}, "topology"), IsEmpty()); }
+TEST(topology, nothing_drawn_is_no_problem_of_the_drawing) {
+  EXPECT_THAT(validate({}, "topology"), IsEmpty());
+}
 
 TEST(topology, every_problem_is_found_at_once) {
-  const Topology drawing{
-      {host("a", {"a0", "a0"}), host("", {"b0"})}, {{.name = "a"}}, {link("a", "nowhere"), link("a", "a"), link("a0", "b0"), link("a0", "a")}};
-  EXPECT_THAT(places(validate(drawing, "topology")), ElementsAre("topology.hosts[0].devices[1].name", "topology.hosts[1].name", "topology.switches[0].name",
-                                                                 "topology.links[0].to", "topology.links[1]", "topology.links[2]", "topology.links[3]"));
+  const Topology drawing{{host("a", {"a0", "a0"}), host("", {"b0"})},
+                         {{.name = "a"}},
+                         {link("a", "nowhere"), link("a", "a"), link("a0", "b0"), link("a0", "a")}};
+  EXPECT_THAT(places(validate(drawing, "topology")),
+              ElementsAre("topology.hosts[0].devices[1].name", "topology.hosts[1].name",
+                          "topology.switches[0].name", "topology.links[0].to", "topology.links[1]",
+                          "topology.links[2]", "topology.links[3]"));
 }
 
 TEST(topology, a_taken_name_says_who_has_it) {
@@ -39,11 +46,13 @@ TEST(topology, a_taken_name_says_who_has_it) {
 }
 
 TEST(topology, both_ends_of_a_link_are_looked_at) {
-  EXPECT_THAT(places(validate({{host("a", {})}, {}, {link("p", "q")}}, "t")), ElementsAre("t.links[0].from", "t.links[0].to"));
+  EXPECT_THAT(places(validate({{host("a", {})}, {}, {link("p", "q")}}, "t")),
+              ElementsAre("t.links[0].from", "t.links[0].to"));
 }
 
 TEST(topology, a_device_is_linked_within_its_host_only) {
-  const Topology drawing{{host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a0", "s"), link("b", "a0")}};
+  const Topology drawing{
+      {host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a0", "s"), link("b", "a0")}};
   EXPECT_THAT(places(validate(drawing, "t")), ElementsAre("t.links[0]", "t.links[1]"));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank as the real one, but for what it says of itself: $TRAINYARD_IMPOSTOR is "software" or "plan", of which it has another.
+// A rank as the real one, but for what it says of itself: $TRAINYARD_IMPOSTOR is "software" or
+// "plan", of which it has another.
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -15,12 +16,18 @@ using namespace trainyard;
 // Changes what is said on its way out.
 class Lying final : public session::ControlClient {
  public:
-  Lying(std::unique_ptr<session::ControlClient> inner, std::string of) : inner_(std::move(inner)), of_(std::move(of)) {}
-  base::Result<std::optional<session::Message>> receive(std::chrono::milliseconds limit) override { return inner_->receive(limit); }
+  Lying(std::unique_ptr<session::ControlClient> inner, std::string of)
+      : inner_(std::move(inner)), of_(std::move(of)) {}
+  base::Result<std::optional<session::Message>> receive(std::chrono::milliseconds limit) override {
+    return inner_->receive(limit);
+  }
   base::Result<void> send(const session::Message& message) override {
     session::Message changed = message;
-    if (auto* hello = std::get_if<session::Hello>(&changed); hello != nullptr && of_ == "software") hello->software = "0.0.7-other";
-    if (auto* planned = std::get_if<session::Planned>(&changed); planned != nullptr && of_ == "plan") planned->plan_hash = "0123456789abcdef";
+    if (auto* hello = std::get_if<session::Hello>(&changed); hello != nullptr && of_ == "software")
+      hello->software = "0.0.7-other";
+    if (auto* planned = std::get_if<session::Planned>(&changed);
+        planned != nullptr && of_ == "plan")
+      planned->plan_hash = "0123456789abcdef";
     return inner_->send(changed);
   }
 
@@ -48,13 +55,20 @@ int main(int argc, char** argv) {
   std::getline(std::cin, identity.token);
   const char* of = std::getenv("TRAINYARD_IMPOSTOR");
   session::RankServices services;
-  services.connect = [of](const std::string& endpoint) -> base::Result<std::unique_ptr<session::ControlClient>> {
+  services.connect =
+      [of](const std::string& endpoint) -> base::Result<std::unique_ptr<session::ControlClient>> {
     auto client = zmq::connect(endpoint);
     if (!client) return client;
     return std::make_unique<Lying>(std::move(*client), of != nullptr ? of : "");
   };
-  services.make_compute = [](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> { return compute::reference::make(); };
-  services.make_data_plane = [](const session::DataPlaneRequest&) -> base::Result<std::unique_ptr<session::DataPlane>> { return std::make_unique<NoPlane>(); };
+  services.make_compute =
+      [](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> {
+    return compute::reference::make();
+  };
+  services.make_data_plane =
+      [](const session::DataPlaneRequest&) -> base::Result<std::unique_ptr<session::DataPlane>> {
+    return std::make_unique<NoPlane>();
+  };
   const auto done = session::run_rank(identity, services);
   return !done && done.error().code == base::ProblemCode::refused ? 4 : 3;
 }

@@ -34,12 +34,19 @@ class Canvas : public ::testing::Test {
   }
   void act(const char* name) { actions_.action(name)->trigger(); }
   QPoint pixel(QPointF scene) const { return view_.mapFromScene(scene); }
-  QPoint pixel(const std::string& name) { return pixel(view_.topology_scene().layout().rect_of(name).center()); }
-  QPoint corner(const std::string& name) { return pixel(view_.topology_scene().layout().rect_of(name).topLeft() + QPointF(6, 6)); }
+  QPoint pixel(const std::string& name) {
+    return pixel(view_.topology_scene().layout().rect_of(name).center());
+  }
+  QPoint corner(const std::string& name) {
+    return pixel(view_.topology_scene().layout().rect_of(name).topLeft() + QPointF(6, 6));
+  }
 
-  void click(QPoint at, Qt::KeyboardModifiers modifiers = {}) { QTest::mouseClick(view_.viewport(), Qt::LeftButton, modifiers, at); }
+  void click(QPoint at, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::mouseClick(view_.viewport(), Qt::LeftButton, modifiers, at);
+  }
   void move_to(QPoint at) {
-    QMouseEvent event(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), pressed_ ? Qt::LeftButton : Qt::NoButton,
+    QMouseEvent event(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at),
+                      pressed_ ? Qt::LeftButton : Qt::NoButton,
                       pressed_ ? Qt::LeftButton : Qt::NoButton, {});
     QApplication::sendEvent(view_.viewport(), &event);
   }
@@ -56,7 +63,9 @@ class Canvas : public ::testing::Test {
     for (int step = 1; step <= 10; ++step) move_to(from + (to - from) * step / 10);
     release(to);
   }
-  void key(int key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&view_, static_cast<Qt::Key>(key), modifiers); }
+  void key(int key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(&view_, static_cast<Qt::Key>(key), modifiers);
+  }
   void drop(PartKind kind, QPoint at) {
     const auto data = to_mime(kind);
     QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, {});
@@ -74,7 +83,8 @@ class Canvas : public ::testing::Test {
 
   // Pixels of exactly this colour where a thing is drawn.
   int pixels_of(const QColor& colour, const std::string& name) {
-    const QRect where = view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect();
+    const QRect where =
+        view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect();
     const QImage seen = view_.viewport()->grab(where).toImage();
     int count = 0;
     for (int y = 0; y < seen.height(); ++y)
@@ -84,7 +94,8 @@ class Canvas : public ::testing::Test {
   void expect_nothing_overlaps() {
     const Layout& layout = view_.topology_scene().layout();
     for (const NodeBox& a : layout.nodes)
-      for (const NodeBox& b : layout.nodes) EXPECT_TRUE(a.name == b.name || !a.rect.intersects(b.rect)) << a.name << " and " << b.name;
+      for (const NodeBox& b : layout.nodes)
+        EXPECT_TRUE(a.name == b.name || !a.rect.intersects(b.rect)) << a.name << " and " << b.name;
   }
 
   Document document_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The canvas as a person uses it: real mouse events and keys on a shown view, and what the document says afterwards.
+// The canvas as a person uses it: real mouse events and keys on a shown view, and what the document
+// says afterwards.
 #include <gmock/gmock.h>
 
 #include <QLineEdit>
@@ -35,7 +36,8 @@ TEST_F(Canvas, a_topology_is_drawn_undone_to_the_start_and_redone_to_the_same) {
   const topology::Topology end = drawn();
   QUndoStack& undo = document_.undo_stack();
   const int steps = undo.count();
-  EXPECT_EQ(steps, 8) << "three devices, a switch, two links, a move, an arrangement: one step each";
+  EXPECT_EQ(steps, 8)
+      << "three devices, a switch, two links, a move, an arrangement: one step each";
   while (undo.canUndo()) undo.undo();
   EXPECT_EQ(drawn(), topology::Topology{});
   EXPECT_FALSE(document_.dirty());
@@ -130,7 +132,8 @@ TEST_F(Canvas, deleting_a_host_takes_its_links_and_undo_brings_back_what_can_be_
   view_.viewport()->repaint();
   document_.undo_stack().undo();
   view_.viewport()->repaint();
-  drag(corner("host1"), corner("host1") + QPoint(0, 160));  // a stale item would move nothing, or crash
+  drag(corner("host1"),
+       corner("host1") + QPoint(0, 160));  // a stale item would move nothing, or crash
   EXPECT_EQ(view_.topology_scene().layout().rect_of("host1").top(), drawn().hosts[0].y);
   EXPECT_EQ(drawn().links.size(), 1u);
 }

@@ -59,7 +59,8 @@ TEST_F(Canvas, copies_stand_on_the_grid_where_they_cover_nothing_however_often_a
     const QRectF rect = view_.topology_scene().layout().rect_of(copy);
     EXPECT_EQ(std::fmod(rect.x() - drawn().hosts[0].x, 8), 0) << copy;
     EXPECT_EQ(std::fmod(rect.y() - drawn().hosts[0].y, 8), 0) << copy;
-    EXPECT_FALSE(view_.topology_scene().layout().links[0].path.intersects(rect)) << copy << " hides the link";
+    EXPECT_FALSE(view_.topology_scene().layout().links[0].path.intersects(rect))
+        << copy << " hides the link";
     EXPECT_TRUE(view_.viewport()->rect().contains(view_.mapFromScene(rect).boundingRect())) << copy;
   }
   EXPECT_EQ(drawn().hosts.size(), 8u);
@@ -81,7 +82,9 @@ TEST_F(Canvas, a_copy_of_everything_is_seen_whole_where_the_view_shows_but_a_par
   act("duplicate");
   ASSERT_EQ(drawn().hosts.size(), 4u);
   for (const std::string& copy : selection_.picked().names)
-    EXPECT_TRUE(view_.viewport()->rect().contains(view_.mapFromScene(view_.topology_scene().layout().rect_of(copy)).boundingRect())) << copy;
+    EXPECT_TRUE(view_.viewport()->rect().contains(
+        view_.mapFromScene(view_.topology_scene().layout().rect_of(copy)).boundingRect()))
+        << copy;
 }
 
 // Hosts in rows and columns, so near each other that a card that grows would cover its neighbours.
@@ -94,8 +97,10 @@ experiment::Experiment drawn_crowd(const Crowd& crowd) {
   experiment::Experiment experiment;
   const QSizeF size = host_size(static_cast<std::size_t>(crowd.devices));
   for (int i = 0; i < crowd.columns * crowd.rows; ++i) {
-    topology::Host host = tests::drawn_host("host" + std::to_string(i), crowd.devices, i * crowd.devices);
-    host.x = i % crowd.columns * (size.width() + crowd.gap), host.y = i / crowd.columns * (size.height() + crowd.gap);
+    topology::Host host =
+        tests::drawn_host("host" + std::to_string(i), crowd.devices, i * crowd.devices);
+    host.x = i % crowd.columns * (size.width() + crowd.gap),
+    host.y = i / crowd.columns * (size.height() + crowd.gap);
     experiment.topology.hosts.push_back(host);
   }
   experiment.topology.switches.push_back({"hub", crowd.columns * (size.width() + crowd.gap), 0});
@@ -140,7 +145,8 @@ TEST_P(CrowdedCanvas, a_host_that_grows_by_a_copied_device_covers_no_other) {
 
 TEST_P(CrowdedCanvas, hosts_copied_with_devices_stand_clear_of_the_host_that_these_join) {
   const std::vector<Place> before = places();
-  selection_.set({.names = {"cpu0", drawn().hosts[1].devices[0].name, drawn().hosts.back().name}, .links = {}});
+  selection_.set({.names = {"cpu0", drawn().hosts[1].devices[0].name, drawn().hosts.back().name},
+                  .links = {}});
   act("duplicate");
   EXPECT_EQ(drawn().hosts.size(), before.size() + 1);
   EXPECT_EQ(drawn().hosts[0].devices.size(), static_cast<std::size_t>(GetParam().devices) + 2);
@@ -164,16 +170,22 @@ TEST_P(CrowdedCanvas, what_is_dropped_beside_a_host_covers_none) {
     view_.place(kind, host.topLeft() - QPointF(4, 4));
     view_.place(kind, host.topRight() + QPointF(4, -4));
     expect_nothing_overlaps();
-    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(before[i].x == places()[i].x && before[i].y == places()[i].y) << "what stands there stays";
+    for (std::size_t i = 0; i < before.size(); ++i)
+      EXPECT_TRUE(before[i].x == places()[i].x && before[i].y == places()[i].y)
+          << "what stands there stays";
   }
   EXPECT_EQ(drawn().switches.size(), 3u);
-  EXPECT_EQ(drawn().hosts.size(), static_cast<std::size_t>(GetParam().columns * GetParam().rows) + 4);
+  EXPECT_EQ(drawn().hosts.size(),
+            static_cast<std::size_t>(GetParam().columns * GetParam().rows) + 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, CrowdedCanvas, testing::Values(Crowd{3, 1, 1, 8}, Crowd{1, 3, 2, 24}, Crowd{3, 3, 1, 8}, Crowd{3, 3, 4, 48}, Crowd{2, 4, 2, 96}),
+INSTANTIATE_TEST_SUITE_P(all, CrowdedCanvas,
+                         testing::Values(Crowd{3, 1, 1, 8}, Crowd{1, 3, 2, 24}, Crowd{3, 3, 1, 8},
+                                         Crowd{3, 3, 4, 48}, Crowd{2, 4, 2, 96}),
                          [](const auto& row) {
-                           return std::to_string(row.param.columns) + "_by_" + std::to_string(row.param.rows) + "_of_" + std::to_string(row.param.devices) +
-                                  "_devices";
+                           return std::to_string(row.param.columns) + "_by_" +
+                                  std::to_string(row.param.rows) + "_of_" +
+                                  std::to_string(row.param.devices) + "_devices";
                          });
 
 TEST_F(Canvas, a_host_that_has_room_to_grow_stays) {

@@ -36,11 +36,13 @@ class Holding : public Canvas {
   bool overlay_as_drawn_ = true;
 };
 
-// In the colour of the rank, of each bar the part that is its own: below the number of the rank, which has that colour too.
+// In the colour of the rank, of each bar the part that is its own: below the number of the rank,
+// which has that colour too.
 TEST_F(Holding, a_tile_shows_which_part_of_parameters_gradients_and_moments_its_rank_keeps) {
   const auto middle_of_colour = [&](int rank) {
     const std::string name = "cpu" + std::to_string(rank);
-    const QRect where = view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect();
+    const QRect where =
+        view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect();
     const QImage seen = view_.viewport()->grab(where).toImage();
     double sum = 0, count = 0;
     for (int y = seen.height() / 2; y < seen.height(); ++y)
@@ -48,21 +50,28 @@ TEST_F(Holding, a_tile_shows_which_part_of_parameters_gradients_and_moments_its_
         if (seen.pixelColor(x, y) == Theme::instance().series_colour(rank)) sum += x, ++count;
     return count > 0 ? sum / count : -1;
   };
-  for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(middle_of_colour(rank), -1) << "nothing is shared out";
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(middle_of_colour(rank), -1) << "nothing is shared out";
   share_out();
-  for (int rank = 0; rank < 4; ++rank) EXPECT_GT(middle_of_colour(rank), rank == 0 ? 0 : middle_of_colour(rank - 1)) << "the next part lies further right";
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_GT(middle_of_colour(rank), rank == 0 ? 0 : middle_of_colour(rank - 1))
+        << "the next part lies further right";
 }
 
-// Of a stage whose replicas share it out the layers stand where the figures of the device did, and the bars below.
+// Of a stage whose replicas share it out the layers stand where the figures of the device did, and
+// the bars below.
 TEST_F(Holding, of_layers_that_are_shared_out_is_both) {
   const auto seen = [&](const std::string& name) {
-    return view_.viewport()->grab(view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect()).toImage();
+    return view_.viewport()
+        ->grab(view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect())
+        .toImage();
   };
   share_out();
   const QImage bars = seen("cpu1");
   const int coloured = pixels_of(Theme::instance().series_colour(1), "cpu1");
   view_.show_layers({"0", "1\u20131.3", "2", "3"});
-  EXPECT_EQ(pixels_of(Theme::instance().series_colour(1), "cpu1"), coloured) << "the bars are still there";
+  EXPECT_EQ(pixels_of(Theme::instance().series_colour(1), "cpu1"), coloured)
+      << "the bars are still there";
   EXPECT_NE(seen("cpu1"), bars) << "and the layers besides";
 }
 
@@ -83,20 +92,25 @@ TEST_F(Holding, stays_on_the_tiles_in_a_run_of_what_is_drawn_and_in_no_other) {
 
 TEST_F(Holding, is_said_to_those_who_do_not_see_it) {
   share_out();
-  EXPECT_TRUE(said_of("cpu1").endsWith("It keeps 1/4 of parameters, gradients and moments.")) << said_of("cpu1").toStdString();
+  EXPECT_TRUE(said_of("cpu1").endsWith("It keeps 1/4 of parameters, gradients and moments."))
+      << said_of("cpu1").toStdString();
   view_.show_shards({});
   EXPECT_FALSE(said_of("cpu1").contains("keeps"));
   view_.show_layers({"0", "1\u20131.3", "2", "3"});
-  EXPECT_TRUE(said_of("cpu1").endsWith("It has layers 1\u20131.3.")) << said_of("cpu1").toStdString();
+  EXPECT_TRUE(said_of("cpu1").endsWith("It has layers 1\u20131.3."))
+      << said_of("cpu1").toStdString();
   share_out();
-  EXPECT_TRUE(said_of("cpu1").endsWith("It has layers 1\u20131.3, and keeps 1/4 of parameters, gradients and moments.")) << said_of("cpu1").toStdString();
+  EXPECT_TRUE(said_of("cpu1").endsWith(
+      "It has layers 1\u20131.3, and keeps 1/4 of parameters, gradients and moments."))
+      << said_of("cpu1").toStdString();
   EXPECT_TRUE(said_of("cpu2").contains("It has layer 2, and")) << said_of("cpu2").toStdString();
   view_.show_shards({});
   view_.show_layers({"loss", "1\u20131.3", "2", ""});
   EXPECT_TRUE(said_of("cpu0").endsWith("It has the loss.")) << said_of("cpu0").toStdString();
   EXPECT_FALSE(said_of("cpu3").contains("It has")) << said_of("cpu3").toStdString();
   overlay_as_drawn_ = false;
-  EXPECT_FALSE(said_of("cpu1").contains("layers")) << "a run of another experiment may have others there";
+  EXPECT_FALSE(said_of("cpu1").contains("layers"))
+      << "a run of another experiment may have others there";
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
-// "host a 0 0 cpu cpu", "switch s 0 0", "link a s 1e10": one a line; devices are named a.0, a.1, ...
+// "host a 0 0 cpu cpu", "switch s 0 0", "link a s 1e10": one a line; devices are named a.0, a.1,
+// ...
 topology::Topology drawing(const std::string& text) {
   topology::Topology topology;
   std::istringstream lines(text);
@@ -39,7 +40,8 @@ topology::Topology drawing(const std::string& text) {
       topology::Host host;
       host.name = name;
       words >> host.x >> host.y;
-      while (words >> kind) host.devices.emplace_back().name = name + "." + std::to_string(host.devices.size());
+      while (words >> kind)
+        host.devices.emplace_back().name = name + "." + std::to_string(host.devices.size());
       topology.hosts.push_back(host);
     }
   }
@@ -60,7 +62,8 @@ std::string printed(const Layout& layout) {
 }
 
 TEST(CanvasLayout, devices_stand_in_a_grid_on_their_host) {
-  EXPECT_EQ(printed(lay_out(drawing("host a 0 0 cpu\nhost b 400 80 cpu cpu cpu\nhost c 0 400\nswitch s 16 600"))),
+  EXPECT_EQ(printed(lay_out(drawing(
+                "host a 0 0 cpu\nhost b 400 80 cpu cpu cpu\nhost c 0 400\nswitch s 16 600"))),
             "a 0 0 176 144\n"
             "  a.0 16 40 144 80\n"
             "b 400 80 336 272\n"
@@ -79,12 +82,14 @@ TEST(CanvasLayout, tiles_never_overlap_and_stay_on_their_card) {
     for (std::size_t i = 0; i < devices; ++i) {
       EXPECT_TRUE(node.rect.contains(node.tiles[i].rect)) << devices;
       EXPECT_FALSE(node.bus.intersects(node.tiles[i].rect)) << devices;
-      for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(node.tiles[i].rect.intersects(node.tiles[j].rect)) << devices;
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(node.tiles[i].rect.intersects(node.tiles[j].rect)) << devices;
     }
   }
 }
 
-TEST(CanvasLayout, a_link_runs_from_border_to_border_and_grows_with_the_logarithm_of_its_bandwidth) {
+TEST(CanvasLayout,
+     a_link_runs_from_border_to_border_and_grows_with_the_logarithm_of_its_bandwidth) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu\nswitch s 400 40\nlink a s 1e10"));
   ASSERT_EQ(layout.links.size(), 1u);
   EXPECT_EQ(layout.links[0].path.pointAtPercent(0), QPointF(176, 72));
@@ -95,16 +100,20 @@ TEST(CanvasLayout, a_link_runs_from_border_to_border_and_grows_with_the_logarith
 
 TEST(CanvasLayout, a_link_touches_its_switch_wherever_it_comes_from) {
   for (int degrees = 0; degrees < 360; degrees += 15) {
-    const double x = 1000 * std::cos(degrees * M_PI / 180), y = 1000 * std::sin(degrees * M_PI / 180);
-    const Layout layout = lay_out(drawing("host a " + std::to_string(x) + " " + std::to_string(y) + " cpu\nswitch s 24 40\nlink a s 1e9"));
-    const QPointF end = layout.links[0].path.pointAtPercent(1), middle(24 + 64, 40 + 32);  // a pill of 128 x 64
+    const double x = 1000 * std::cos(degrees * M_PI / 180),
+                 y = 1000 * std::sin(degrees * M_PI / 180);
+    const Layout layout = lay_out(drawing("host a " + std::to_string(x) + " " + std::to_string(y) +
+                                          " cpu\nswitch s 24 40\nlink a s 1e9"));
+    const QPointF end = layout.links[0].path.pointAtPercent(1),
+                  middle(24 + 64, 40 + 32);  // a pill of 128 x 64
     const QPointF nearest(std::clamp(end.x(), middle.x() - 32, middle.x() + 32), middle.y());
     EXPECT_NEAR(QLineF(nearest, end).length(), 32, 1e-6) << degrees;
   }
 }
 
 TEST(CanvasLayout, dangling_links_are_not_drawn_and_parallel_ones_do_not_hide_each_other) {
-  const Layout layout = lay_out(drawing("host a 0 0 cpu\nhost b 400 0 cpu\nlink a b 1e9\nlink b a 1e9\nlink a nothing 1e9"));
+  const Layout layout = lay_out(
+      drawing("host a 0 0 cpu\nhost b 400 0 cpu\nlink a b 1e9\nlink b a 1e9\nlink a nothing 1e9"));
   ASSERT_EQ(layout.links.size(), 2u);
   EXPECT_GT(std::fabs(layout.links[0].middle.y() - layout.links[1].middle.y()), 8);
 }
@@ -118,7 +127,8 @@ TEST(CanvasLayout, the_uppermost_thing_is_hit) {
 }
 
 TEST(CanvasLayout, a_rubber_band_takes_the_nodes_it_touches_and_the_links_between_them) {
-  const Layout layout = lay_out(drawing("host a 0 0 cpu\nhost b 400 0 cpu\nhost c 2000 0\nlink a b 1e9\nlink b c 1e9"));
+  const Layout layout = lay_out(
+      drawing("host a 0 0 cpu\nhost b 400 0 cpu\nhost c 2000 0\nlink a b 1e9\nlink b c 1e9"));
   const Picked picked = within(layout, QRectF(-10, -10, 500, 50));
   EXPECT_THAT(picked.names, UnorderedElementsAre("a", "b"));
   EXPECT_THAT(picked.links, ElementsAre(LinkName{"a", "b"}));
@@ -126,20 +136,25 @@ TEST(CanvasLayout, a_rubber_band_takes_the_nodes_it_touches_and_the_links_betwee
 
 TEST(CanvasArrangement, nothing_overlaps_whatever_the_drawing) {
   for (const int hosts : {1, 2, 3, 4, 7, 25}) {
-    std::string text = "switch s 0 0\nswitch t 0 0\nswitch spine 0 0\nlink s spine 1e9\nlink t spine 1e9\n";
+    std::string text =
+        "switch s 0 0\nswitch t 0 0\nswitch spine 0 0\nlink s spine 1e9\nlink t spine 1e9\n";
     for (int h = 0; h < hosts; ++h)
-      text += "host h" + std::to_string(h) + " 0 0 cpu cpu cpu\nlink h" + std::to_string(h) + (h % 3 == 0 ? " t" : " s") + " 1e9\n";
+      text += "host h" + std::to_string(h) + " 0 0 cpu cpu cpu\nlink h" + std::to_string(h) +
+              (h % 3 == 0 ? " t" : " s") + " 1e9\n";
     topology::Topology topology = drawing(text + "host alone 0 0\nhost other 0 0 cpu");
     arrange(topology);
     const Layout layout = lay_out(topology);
     for (const NodeBox& a : layout.nodes)
       for (const NodeBox& b : layout.nodes)
-        EXPECT_TRUE(a.name == b.name || !a.rect.intersects(b.rect)) << hosts << ": " << a.name << " and " << b.name << "\n" << printed(layout);
+        EXPECT_TRUE(a.name == b.name || !a.rect.intersects(b.rect))
+            << hosts << ": " << a.name << " and " << b.name << "\n"
+            << printed(layout);
   }
 }
 
 TEST(CanvasArrangement, two_hosts_stand_left_and_right_of_their_switch_on_straight_links) {
-  topology::Topology topology = drawing("host a 0 0 cpu cpu\nhost b 0 0 cpu cpu\nswitch s 0 0\nlink a s 1e9\nlink b s 1e9");
+  topology::Topology topology =
+      drawing("host a 0 0 cpu cpu\nhost b 0 0 cpu cpu\nswitch s 0 0\nlink a s 1e9\nlink b s 1e9");
   arrange(topology);
   const Layout layout = lay_out(topology);
   EXPECT_LT(layout.rect_of("a").right(), layout.rect_of("s").left());
@@ -168,7 +183,8 @@ TEST(CanvasArrangement, a_copy_is_put_beside_else_below_and_on_no_link) {
   EXPECT_EQ(offset("host b 400 400 cpu"), std::pair(0.0, 0.0)) << "its place is free";
   EXPECT_EQ(offset("host a 0 0 cpu"), std::pair(224.0, 0.0));
   EXPECT_EQ(offset("host a 0 0 cpu\nhost b 300 0 cpu"), std::pair(0.0, 192.0));
-  EXPECT_EQ(offset("host a 0 0 cpu\nhost b 600 0 cpu\nlink a b 1e9"), std::pair(0.0, 192.0)) << "the link would be hidden";
+  EXPECT_EQ(offset("host a 0 0 cpu\nhost b 600 0 cpu\nlink a b 1e9"), std::pair(0.0, 192.0))
+      << "the link would be hidden";
   EXPECT_EQ(offset("host a 0 0 cpu\nhost b 224 0 cpu\nhost c 0 192 cpu"), std::pair(224.0, 192.0));
 }
 
@@ -176,21 +192,27 @@ TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu cpu\nswitch s 400 0\nlink a s 1e9"));
   std::string visited;
   Part at;
-  for (int i = 0; i < 6; ++i) at = next_part(layout, at, 1), visited += at.name + (at.kind == Part::Kind::link ? "link " : " ");
+  for (int i = 0; i < 6; ++i)
+    at = next_part(layout, at, 1),
+    visited += at.name + (at.kind == Part::Kind::link ? "link " : " ");
   EXPECT_EQ(visited, "a a.0 a.1 s link a ");
   EXPECT_EQ(next_part(layout, {}, -1).kind, Part::Kind::link);
 }
 
 TEST(CanvasWriting, what_a_device_says_of_itself_has_room_on_its_tile) {
   const double inner = tile_size().width() - 20;
-  for (const char* state : {"starting", "running", "waiting", "paused", "held", "finished", "failed", "stopped", "stalled", "lost", "returning"})
+  for (const char* state : {"starting", "running", "waiting", "paused", "held", "finished",
+                            "failed", "stopped", "stalled", "lost", "returning"})
     EXPECT_LE(width_of(state, 11, true) + 6 + width_of("1,234,567", 11, false), inner) << state;
   EXPECT_LE(width_of("128 cores, 512 GB", 11, false), inner);
 }
 
 TEST(CanvasNavigation, arrows_lead_to_the_nearest_of_a_kind) {
-  const Layout layout = lay_out(drawing("host a 0 0 cpu cpu cpu\nhost b 600 0 cpu\nhost c 0 600 cpu"));
-  const auto go = [&](const Part& from, QPointF way) { return nearest_part(layout, from, way).name; };
+  const Layout layout =
+      lay_out(drawing("host a 0 0 cpu cpu cpu\nhost b 600 0 cpu\nhost c 0 600 cpu"));
+  const auto go = [&](const Part& from, QPointF way) {
+    return nearest_part(layout, from, way).name;
+  };
   EXPECT_EQ(go({Part::Kind::device, "a.0", {}}, {1, 0}), "a.1");
   EXPECT_EQ(go({Part::Kind::device, "a.0", {}}, {0, 1}), "a.2");
   EXPECT_EQ(go({Part::Kind::host, "a", {}}, {1, 0}), "b");

@@ -16,26 +16,37 @@ using ::testing::SizeIs;
 
 class LinkLabels : public Canvas {
  protected:
-  LinkLabels() { document_.reset(*experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_hosts_ring_digits.json")); }
+  LinkLabels() {
+    document_.reset(*experiment::load(TRAINYARD_SOURCE_DIR
+                                      "/resources/experiments/four_hosts_ring_digits.json"));
+  }
   void flow(double bytes_per_second) {
     Overlay overlay;
-    for (const topology::Link& link : drawn().links) overlay.links[{link.from, link.to}] = {bytes_per_second / 4, bytes_per_second * 3 / 4};
+    for (const topology::Link& link : drawn().links)
+      overlay.links[{link.from, link.to}] = {bytes_per_second / 4, bytes_per_second * 3 / 4};
     view_.set_overlay(overlay);
   }
   std::vector<LinkLabel> seen() {
     std::vector<LinkLabel> labels;
     for (QGraphicsItem* item : view_.topology_scene().items())
-      if (const auto* label = dynamic_cast<LinkLabelItem*>(item); label && label->isVisible()) labels.push_back(label->label());
+      if (const auto* label = dynamic_cast<LinkLabelItem*>(item); label && label->isVisible())
+        labels.push_back(label->label());
     return labels;
   }
   bool covers_a_card(const LinkLabel& label) {
-    return std::ranges::any_of(view_.topology_scene().layout().nodes, [&](const NodeBox& node) { return node.rect.intersects(label.rect); });
+    return std::ranges::any_of(view_.topology_scene().layout().nodes, [&](const NodeBox& node) {
+      return node.rect.intersects(label.rect);
+    });
   }
 };
 
-TEST_F(LinkLabels, each_link_shows_its_bytes_each_second_while_they_flow_and_says_that_they_are_of_both_ways_together) {
+TEST_F(
+    LinkLabels,
+    each_link_shows_its_bytes_each_second_while_they_flow_and_says_that_they_are_of_both_ways_together) {
   EXPECT_THAT(seen(), SizeIs(4));
-  for (const QSize room : {QSize(560, 400), QSize(880, 600)}) {  // the canvas in a window of 1280 x 800, and of 1600 x 1000
+  for (const QSize room :
+       {QSize(560, 400),
+        QSize(880, 600)}) {  // the canvas in a window of 1280 x 800, and of 1600 x 1000
     view_.resize(room);
     act("zoom_fit");
     EXPECT_FALSE(is_far(view_.transform().m11()));
@@ -63,7 +74,8 @@ TEST_F(LinkLabels, what_is_shown_is_painted) {
 }
 
 TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_is_asked_about) {
-  LinkLook look{.link = drawn().links[0], .live = LinkOverlay{203e6, 0}, .speeds = "imposed", .marks = {}};
+  LinkLook look{
+      .link = drawn().links[0], .live = LinkOverlay{203e6, 0}, .speeds = "imposed", .marks = {}};
   const LinkShape& shape = view_.topology_scene().layout().links[0];
   EXPECT_THAT(link_label(shape, look).lines, SizeIs(2));
   look.marks.hovered = true;
@@ -74,18 +86,24 @@ TEST_F(LinkLabels, a_longer_line_says_the_drawn_speed_too_and_so_does_one_that_i
   EXPECT_EQ(link_label(view_.topology_scene().layout().links[0], look).lines, whole);
 }
 
-TEST_F(LinkLabels, what_crosses_is_named_and_of_one_that_is_asked_about_how_much_of_each_goes_where) {
+TEST_F(LinkLabels,
+       what_crosses_is_named_and_of_one_that_is_asked_about_how_much_of_each_goes_where) {
   const LinkShape& shape = view_.topology_scene().layout().links[0];
-  LinkOverlay live{3e6, 1.5e6, {{Cargo::activations, 3e6, 0}, {Cargo::activation_gradients, 0, 1e6}}};
+  LinkOverlay live{
+      3e6, 1.5e6, {{Cargo::activations, 3e6, 0}, {Cargo::activation_gradients, 0, 1e6}}};
   LinkLook look{.link = drawn().links[0], .live = live, .speeds = {}, .marks = {}};
   look.marks.selected = true;
-  const QString to = QString::fromStdString(look.link.to), from = QString::fromStdString(look.link.from);
-  EXPECT_THAT(link_label(shape, look).lines, ElementsAre("4.5 MB/s, sum of both ways", "activations 3 MB/s to " + to,
-                                                         "gradients of activations 1 MB/s to " + from, "500 kB/s of what is not told", "1 Gbit/s, 50 µs"));
+  const QString to = QString::fromStdString(look.link.to),
+                from = QString::fromStdString(look.link.from);
+  EXPECT_THAT(link_label(shape, look).lines,
+              ElementsAre("4.5 MB/s, sum of both ways", "activations 3 MB/s to " + to,
+                          "gradients of activations 1 MB/s to " + from,
+                          "500 kB/s of what is not told", "1 Gbit/s, 50 µs"));
   look.marks.selected = false;
   document_.edit("apart", [](experiment::Experiment& e) { e.topology.hosts[0].x -= 400; });
   EXPECT_THAT(link_label(view_.topology_scene().layout().links[0], look).lines,
-              ElementsAre("4.5 MB/s, sum of both ways", "activations, gradients of activations", "1 Gbit/s, 50 µs"));
+              ElementsAre("4.5 MB/s, sum of both ways", "activations, gradients of activations",
+                          "1 Gbit/s, 50 µs"));
 }
 
 TEST_F(LinkLabels, what_crosses_the_one_link_or_bus_that_is_picked_is_said_with_its_sum) {
@@ -94,15 +112,20 @@ TEST_F(LinkLabels, what_crosses_the_one_link_or_bus_that_is_picked_is_said_with_
   overlay.links[name] = {2e6, 0, {{Cargo::gathered_parameters, 2e6, 0}}};
   overlay.buses["host0"] = {3e6, 0, {{Cargo::scattered_gradients, 3e6, 0}}};
   overlay.buses["host1"] = {3e6, 0};
-  EXPECT_THAT(lines_of_picked(overlay, {{}, {name}}), ElementsAre("2 MB/s cross it, both ways together:", "parameters, gathered 2 MB/s to b"));
-  EXPECT_THAT(lines_of_picked(overlay, {{"host0"}, {}}), ElementsAre("3 MB/s cross its bus:", "gradients, reduce-scattered 3 MB/s"));
+  EXPECT_THAT(
+      lines_of_picked(overlay, {{}, {name}}),
+      ElementsAre("2 MB/s cross it, both ways together:", "parameters, gathered 2 MB/s to b"));
+  EXPECT_THAT(lines_of_picked(overlay, {{"host0"}, {}}),
+              ElementsAre("3 MB/s cross its bus:", "gradients, reduce-scattered 3 MB/s"));
   EXPECT_TRUE(lines_of_picked(overlay, {{"host1"}, {}}).empty()) << "what they are is not known";
   EXPECT_TRUE(lines_of_picked(overlay, {{"host0"}, {name}}).empty());
   EXPECT_TRUE(lines_of_picked(overlay, {{"cpu0"}, {}}).empty());
 }
 
 TEST_F(LinkLabels, a_line_shorter_than_the_words_shows_none) {
-  document_.edit("near", [](experiment::Experiment& e) { e.topology.hosts[0].x = 72, e.topology.hosts[0].y = 8; });
+  document_.edit("near", [](experiment::Experiment& e) {
+    e.topology.hosts[0].x = 72, e.topology.hosts[0].y = 8;
+  });
   flow(203e6);
   EXPECT_THAT(seen(), SizeIs(3));
 }

@@ -10,7 +10,9 @@ namespace {
 
 // Around four devices; the first sends the most.
 LogicalPicture ring_of_four(bool pointed = true) {
-  return {{"cpu0", "cpu1", "cpu2", "cpu3"}, {{0, 1, 4000}, {1, 2, 1000}, {2, 3, 1000}, {3, 0, 2000}}, pointed};
+  return {{"cpu0", "cpu1", "cpu2", "cpu3"},
+          {{0, 1, 4000}, {1, 2, 1000}, {2, 3, 1000}, {3, 0, 2000}},
+          pointed};
 }
 
 class Logical : public Canvas {
@@ -25,11 +27,14 @@ class Logical : public Canvas {
   const LogicalItem& item() { return view_.topology_scene().logical(); }
   QRectF tile(const std::string& name) { return view_.topology_scene().layout().rect_of(name); }
   const LogicalArrow& arrow(int from, int to) {
-    return *std::ranges::find_if(item().arrows(), [&](const LogicalArrow& one) { return one.from == from && one.to == to; });
+    return *std::ranges::find_if(
+        item().arrows(), [&](const LogicalArrow& one) { return one.from == from && one.to == to; });
   }
   bool on_tile(QPointF point) {
     const std::string names[] = {"cpu0", "cpu1", "cpu2", "cpu3"};
-    return std::ranges::any_of(names, [&](const std::string& name) { return tile(name).adjusted(-2, -2, 2, 2).contains(point); });
+    return std::ranges::any_of(names, [&](const std::string& name) {
+      return tile(name).adjusted(-2, -2, 2, 2).contains(point);
+    });
   }
   // The middle of the longest part of an arrow that no tile hides.
   QPointF beside_tiles(const LogicalArrow& arrow) {
@@ -51,7 +56,8 @@ class Logical : public Canvas {
   int changed_pixels(const QImage& before, const QImage& after) {
     int count = 0;
     for (int y = 0; y < before.height(); ++y)
-      for (int x = 0; x < before.width(); ++x) count += before.pixel(x, y) == after.pixel(x, y) ? 0 : 1;
+      for (int x = 0; x < before.width(); ++x)
+        count += before.pixel(x, y) == after.pixel(x, y) ? 0 : 1;
     return count;
   }
   QImage seen() { return view_.viewport()->grab().toImage(); }
@@ -66,10 +72,12 @@ class Logical : public Canvas {
 TEST_F(Logical, an_arrow_goes_from_tile_to_tile_and_the_way_back_is_another) {
   view_.show_logical({{"cpu0", "cpu1"}, {{0, 1, 10}, {1, 0, 10}}, true});
   ASSERT_EQ(item().arrows().size(), 2u);
-  EXPECT_NEAR(arrow(0, 1).path.pointAtPercent(0).x(), tile("cpu0").right(), 1e-6) << "on the border that faces the other";
+  EXPECT_NEAR(arrow(0, 1).path.pointAtPercent(0).x(), tile("cpu0").right(), 1e-6)
+      << "on the border that faces the other";
   EXPECT_NEAR(arrow(0, 1).path.currentPosition().x(), tile("cpu1").left(), 1e-6);
   EXPECT_NEAR(arrow(1, 0).path.pointAtPercent(0).x(), tile("cpu1").left(), 1e-6);
-  const QPointF there = arrow(0, 1).path.pointAtPercent(0.5), back = arrow(1, 0).path.pointAtPercent(0.5);
+  const QPointF there = arrow(0, 1).path.pointAtPercent(0.5),
+                back = arrow(1, 0).path.pointAtPercent(0.5);
   EXPECT_GT(std::hypot(there.x() - back.x(), there.y() - back.y()), 8);
 }
 
@@ -88,9 +96,13 @@ TEST_F(Logical, is_seen_in_the_colour_of_who_sends_in_both_themes_and_at_every_s
       view_.show_logical(ring_of_four());
       const QImage image = seen();
       for (int rank = 0; rank < 4; ++rank) {
-        const QPoint at = pixel(beside_tiles(arrow(rank, (rank + 1) % 4))) * image.devicePixelRatio();
-        EXPECT_TRUE(seen_beside(image, at, Theme::instance().series_colour(rank))) << rank << " " << scale;
-        EXPECT_GE(contrast(Theme::instance().series_colour(rank), Theme::instance().colours().canvas), 2.5);
+        const QPoint at =
+            pixel(beside_tiles(arrow(rank, (rank + 1) % 4))) * image.devicePixelRatio();
+        EXPECT_TRUE(seen_beside(image, at, Theme::instance().series_colour(rank)))
+            << rank << " " << scale;
+        EXPECT_GE(
+            contrast(Theme::instance().series_colour(rank), Theme::instance().colours().canvas),
+            2.5);
       }
     }
   Theme::instance().apply(Theme::Kind::light);
@@ -103,7 +115,8 @@ TEST_F(Logical, passes_beneath_the_tiles_that_stand_in_its_way) {
     view_.zoom_to_fit();
     view_.show_logical({});
     const QImage before = seen();
-    view_.show_logical({{"cpu0", "cpu1", "cpu2", "cpu3"}, {{0, 2, 10}, {2, 0, 10}, {0, 1, 10}, {3, 0, 1}}, true});
+    view_.show_logical(
+        {{"cpu0", "cpu1", "cpu2", "cpu3"}, {{0, 2, 10}, {2, 0, 10}, {0, 1, 10}, {3, 0, 1}}, true});
     const QImage after = seen();
     const auto part = [&](const QImage& image, const QRectF& of) {
       const double ratio = image.devicePixelRatio();
@@ -111,9 +124,11 @@ TEST_F(Logical, passes_beneath_the_tiles_that_stand_in_its_way) {
     };
     for (const char* name : {"cpu0", "cpu1", "cpu2", "cpu3"}) {
       const QRectF within = tile(name).adjusted(3, 3, -3, -3);
-      EXPECT_EQ(changed_pixels(part(before, within), part(after, within)), 0) << name << " " << scale;
+      EXPECT_EQ(changed_pixels(part(before, within), part(after, within)), 0)
+          << name << " " << scale;
     }
-    const QRectF gap(tile("cpu0").right(), tile("cpu0").top(), tile("cpu1").left() - tile("cpu0").right(), tile("cpu0").height());
+    const QRectF gap(tile("cpu0").right(), tile("cpu0").top(),
+                     tile("cpu1").left() - tile("cpu0").right(), tile("cpu0").height());
     EXPECT_GT(changed_pixels(part(before, gap), part(after, gap)), 20);
   }
   Theme::instance().apply(Theme::Kind::light);

@@ -20,7 +20,8 @@ class Program {
   explicit Program(const QByteArray& lines, const QByteArray& note = "") {
     QFile script(path());
     EXPECT_TRUE(script.open(QFile::WriteOnly));
-    script.write("#!/bin/sh\necho \"$*\" >'" + asked().toUtf8() + "'\necho '" + note + "' >&2\ncat <<'END'\n" + lines + "END\n");
+    script.write("#!/bin/sh\necho \"$*\" >'" + asked().toUtf8() + "'\necho '" + note +
+                 "' >&2\ncat <<'END'\n" + lines + "END\n");
     script.close();
     script.setPermissions(QFile::ReadOwner | QFile::ExeOwner);
   }
@@ -44,7 +45,10 @@ Answer answer_of(const QString& program) {
   MachineGpus gpus;
   Answer answer;
   QSignalSpy answered(&gpus, &MachineGpus::found);
-  QObject::connect(&gpus, &MachineGpus::found, [&](const std::vector<MachineGpu>& all, const QString& note) { answer = {all, note}; });
+  QObject::connect(&gpus, &MachineGpus::found,
+                   [&](const std::vector<MachineGpu>& all, const QString& note) {
+                     answer = {all, note};
+                   });
   gpus.look({{}, program, {}, {}});
   EXPECT_TRUE(answered.count() > 0 || answered.wait(20'000));
   return answer;
@@ -75,14 +79,18 @@ TEST(MachineGpus, are_those_that_the_program_lists) {
 }
 
 TEST(MachineGpus, that_there_are_none_is_said_with_the_reason) {
-  const Program program("{\"type\":\"result\",\"names\":[]}\n", "note: cuda: this machine has no NVIDIA driver");
+  const Program program("{\"type\":\"result\",\"names\":[]}\n",
+                        "note: cuda: this machine has no NVIDIA driver");
   const Answer answer = answer_of(program.path());
   EXPECT_TRUE(answer.gpus.empty());
   EXPECT_EQ(answer.note, "cuda: this machine has no NVIDIA driver");
   EXPECT_TRUE(answer_of("/no/such/program").note.startsWith("/no/such/program cannot be started"));
   Palette palette;
   palette.offer({}, answer.note);
-  EXPECT_TRUE(palette.findItems("GPU", Qt::MatchExactly).front()->toolTip().contains("\ncuda: this machine has no NVIDIA driver\n"));
+  EXPECT_TRUE(palette.findItems("GPU", Qt::MatchExactly)
+                  .front()
+                  ->toolTip()
+                  .contains("\ncuda: this machine has no NVIDIA driver\n"));
 }
 
 class PaletteOfMachine : public Canvas {
@@ -105,7 +113,8 @@ TEST_F(PaletteOfMachine, offers_each_and_draws_what_trains_there) {
   EXPECT_TRUE(second->toolTip().contains("GPU 1 of this machine, 16 GB"));
   EXPECT_TRUE(second->toolTip().contains("PCIe 4.0 x8"));
   std::vector<topology::Device> chosen;
-  QObject::connect(&palette, &Palette::gpu_chosen, [&](const topology::Device& gpu) { chosen.push_back(gpu); });
+  QObject::connect(&palette, &Palette::gpu_chosen,
+                   [&](const topology::Device& gpu) { chosen.push_back(gpu); });
   emit palette.itemActivated(second);
   ASSERT_EQ(chosen.size(), 1U);
   view_.place_in_middle(chosen.front());
@@ -125,10 +134,12 @@ TEST_F(PaletteOfMachine, is_dropped_where_the_mouse_is) {
                                        device.name = "gpu";
                                        return device;
                                      }()}});
-  QDragEnterEvent enter(view_.rect().center(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+  QDragEnterEvent enter(view_.rect().center(), Qt::CopyAction, data.get(), Qt::LeftButton,
+                        Qt::NoModifier);
   QCoreApplication::sendEvent(view_.viewport(), &enter);
   ASSERT_TRUE(enter.isAccepted());
-  QDropEvent event(view_.rect().center(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+  QDropEvent event(view_.rect().center(), Qt::CopyAction, data.get(), Qt::LeftButton,
+                   Qt::NoModifier);
   QCoreApplication::sendEvent(view_.viewport(), &event);
   EXPECT_TRUE(event.isAccepted());
   const topology::Device* placed = find_device(drawn(), "gpu1");

@@ -27,7 +27,8 @@ class Panning : public Canvas {
     QTest::mousePress(view_.viewport(), button, {}, from);
     for (int step = 1; step <= 10; ++step) {
       const QPoint at = from + (to - from) * step / 10;
-      QMouseEvent event(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), Qt::NoButton, button, {});
+      QMouseEvent event(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), Qt::NoButton,
+                        button, {});
       QApplication::sendEvent(view_.viewport(), &event);
     }
     held_ = cursor();
@@ -35,7 +36,8 @@ class Panning : public Canvas {
   }
   void turn(QPoint angle) {
     const QPointF at(600, 700);
-    QWheelEvent wheel(at, view_.viewport()->mapToGlobal(at), {}, angle, Qt::NoButton, {}, Qt::NoScrollPhase, false);
+    QWheelEvent wheel(at, view_.viewport()->mapToGlobal(at), {}, angle, Qt::NoButton, {},
+                      Qt::NoScrollPhase, false);
     QApplication::sendEvent(view_.viewport(), &wheel);
   }
   Qt::CursorShape cursor() { return view_.viewport()->cursor().shape(); }
@@ -100,7 +102,8 @@ class Dropping : public Canvas {
  protected:
   void take(const char* label) {
     const QModelIndex start = palette_.model()->index(0, 0);
-    const QModelIndexList found = palette_.model()->match(start, Qt::DisplayRole, QString(label), 1, Qt::MatchExactly);
+    const QModelIndexList found =
+        palette_.model()->match(start, Qt::DisplayRole, QString(label), 1, Qt::MatchExactly);
     ASSERT_EQ(found.size(), 1) << label;
     taken_.reset(palette_.model()->mimeData(found));
   }
@@ -121,7 +124,8 @@ class Dropping : public Canvas {
 };
 
 TEST_F(Dropping, everything_in_the_palette_can_be_dropped_and_lies_where_it_was) {
-  const std::pair<const char*, const char*> things[] = {{"CPU", "cpu1"}, {"GPU", "gpu1"}, {"TPU", "tpu1"}, {"Host", "host4"}, {"Switch", "switch1"}};
+  const std::pair<const char*, const char*> things[] = {
+      {"CPU", "cpu1"}, {"GPU", "gpu1"}, {"TPU", "tpu1"}, {"Host", "host4"}, {"Switch", "switch1"}};
   QPoint at(120, 120);
   for (const auto& [label, name] : things) {
     take(label);
@@ -133,11 +137,13 @@ TEST_F(Dropping, everything_in_the_palette_can_be_dropped_and_lies_where_it_was)
     EXPECT_EQ(document_.undo_stack().count(), steps + 1) << label;
     EXPECT_THAT(selection_.picked().names, ElementsAre(name));
     const std::string node = host_of(drawn(), name) ? host_of(drawn(), name)->name : name;
-    EXPECT_TRUE(view_.topology_scene().layout().rect_of(node).contains(view_.mapToScene(at))) << label;
+    EXPECT_TRUE(view_.topology_scene().layout().rect_of(node).contains(view_.mapToScene(at)))
+        << label;
     EXPECT_TRUE(view_.hasFocus()) << "the keys are for what was dropped";
     at += QPoint(220, 110);
   }
-  EXPECT_THAT(names(), ElementsAre("cpu1", "gpu1", "host1", "host2", "host3", "host4", "switch1", "tpu1"));
+  EXPECT_THAT(names(),
+              ElementsAre("cpu1", "gpu1", "host1", "host2", "host3", "host4", "switch1", "tpu1"));
 }
 
 TEST_F(Dropping, on_the_way_the_host_that_a_device_would_join_is_marked) {
@@ -176,7 +182,9 @@ TEST_F(Dropping, a_drag_that_leaves_changes_nothing_and_marks_nothing) {
 }
 
 // The role of the device of that name.
-topology::Role role_of(const topology::Topology& drawn, const std::string& name) { return find_device(drawn, name)->role; }
+topology::Role role_of(const topology::Topology& drawn, const std::string& name) {
+  return find_device(drawn, name)->role;
+}
 
 TEST_F(Dropping, a_role_is_dropped_onto_a_device_and_nowhere_else) {
   draw_two_hosts();
@@ -219,7 +227,8 @@ TEST_F(Dropping, a_role_for_one_is_taken_from_who_had_it) {
 
 TEST_F(Dropping, a_role_is_given_to_what_is_selected_by_keys_and_by_the_palette) {
   draw_two_hosts();
-  QObject::connect(&palette_, &Palette::role_chosen, &view_, qOverload<topology::Role>(&TopologyView::give_role));
+  QObject::connect(&palette_, &Palette::role_chosen, &view_,
+                   qOverload<topology::Role>(&TopologyView::give_role));
   QString said;
   QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
   click(pixel("cpu1"));
@@ -243,11 +252,16 @@ TEST_F(Dropping, a_role_is_given_to_what_is_selected_by_keys_and_by_the_palette)
 
 TEST_F(Dropping, layers_are_dropped_onto_a_device_that_trains) {
   draw_two_hosts();
-  document_.edit("idle", [](experiment::Experiment& e) { find_device(e.topology, "gpu1")->role = topology::Role::idle; });
+  document_.edit("idle", [](experiment::Experiment& e) {
+    find_device(e.topology, "gpu1")->role = topology::Role::idle;
+  });
   QString said;
   QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
   std::pair<QStringList, std::string> dropped;
-  QObject::connect(&view_, &TopologyView::layers_dropped, [&](const QStringList& layers, const std::string& device) { dropped = {layers, device}; });
+  QObject::connect(&view_, &TopologyView::layers_dropped,
+                   [&](const QStringList& layers, const std::string& device) {
+                     dropped = {layers, device};
+                   });
   const int steps = document_.undo_stack().count();
   taken_ = to_mime(QStringList{"0", "1.4"});
   ASSERT_TRUE(tell<QDragEnterEvent>(corner("host1")));

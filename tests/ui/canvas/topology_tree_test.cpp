@@ -42,14 +42,19 @@ class TopologyTreeTest : public testing::Test {
   void show(int width, double scale) {
     Theme::instance().apply(Theme::Kind::light, scale);
     tree_.resize(width, 400);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return tree_.header()->length() == tree_.viewport()->width(); })) << width;
+    EXPECT_TRUE(QTest::qWaitFor([&] {
+      return tree_.header()->length() == tree_.viewport()->width();
+    })) << width;
   }
   int width_of(int column) const { return tree_.header()->sectionSize(column); }
-  int needed(int column) const { return static_cast<const QAbstractItemView&>(tree_).sizeHintForColumn(column); }
+  int needed(int column) const {
+    return static_cast<const QAbstractItemView&>(tree_).sizeHintForColumn(column);
+  }
   QModelIndexList cells() const {
     QModelIndexList all;
     for (QModelIndex row = tree_.model()->index(0, 0); row.isValid(); row = tree_.indexBelow(row))
-      for (int column = 0; column < TopologyItems::column_count; ++column) all << row.siblingAtColumn(column);
+      for (int column = 0; column < TopologyItems::column_count; ++column)
+        all << row.siblingAtColumn(column);
     return all;
   }
 
@@ -62,20 +67,29 @@ TEST_F(TopologyTreeTest, columns_share_the_width_and_nothing_stands_beyond_it) {
   for (const double scale : {1.0, 2.0})
     for (const int width : {150, 208, 300, 480}) {
       show(width * static_cast<int>(scale), scale);
-      EXPECT_TRUE(QTest::qWaitFor([&] { return tree_.horizontalScrollBar()->maximum() == 0; })) << width;
-      EXPECT_GE(width_of(TopologyItems::name_column), std::min(needed(TopologyItems::name_column), width_of(TopologyItems::details_column))) << width;
+      EXPECT_TRUE(QTest::qWaitFor([&] { return tree_.horizontalScrollBar()->maximum() == 0; }))
+          << width;
+      EXPECT_GE(
+          width_of(TopologyItems::name_column),
+          std::min(needed(TopologyItems::name_column), width_of(TopologyItems::details_column)))
+          << width;
       EXPECT_GT(width_of(TopologyItems::details_column), 0) << width;
     }
 }
 
 TEST_F(TopologyTreeTest, shows_all_whole_where_there_is_room) {
   show(1400, 1);
-  for (int column = 0; column < TopologyItems::column_count; ++column) EXPECT_GE(width_of(column), needed(column)) << column;
-  document_.edit("longer", [](experiment::Experiment& e) { e.topology.hosts[1].name = QString("long").repeated(15).toStdString(); });
-  EXPECT_TRUE(QTest::qWaitFor([&] { return width_of(TopologyItems::name_column) >= needed(TopologyItems::name_column); }));
+  for (int column = 0; column < TopologyItems::column_count; ++column)
+    EXPECT_GE(width_of(column), needed(column)) << column;
+  document_.edit("longer", [](experiment::Experiment& e) {
+    e.topology.hosts[1].name = QString("long").repeated(15).toStdString();
+  });
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return width_of(TopologyItems::name_column) >= needed(TopologyItems::name_column); }));
 }
 
-TEST_F(TopologyTreeTest, the_kind_of_a_thing_is_an_icon_before_its_name_and_a_word_for_screen_readers) {
+TEST_F(TopologyTreeTest,
+       the_kind_of_a_thing_is_an_icon_before_its_name_and_a_word_for_screen_readers) {
   for (const QModelIndex& cell : cells()) {
     const QString kind = cell.data(TopologyItems::kind_role).toString();
     EXPECT_TRUE(is_drawn(icon(kind))) << kind.toStdString();
@@ -103,7 +117,8 @@ TEST_F(TopologyTreeTest, the_tool_tip_of_a_cell_says_all_of_its_row) {
   for (const QModelIndex& cell : cells()) {
     const QString tip = cell.data(Qt::ToolTipRole).toString();
     for (int column = 0; column < TopologyItems::column_count; ++column)
-      EXPECT_TRUE(tip.contains(cell.siblingAtColumn(column).data().toString())) << tip.toStdString();
+      EXPECT_TRUE(tip.contains(cell.siblingAtColumn(column).data().toString()))
+          << tip.toStdString();
   }
 }
 

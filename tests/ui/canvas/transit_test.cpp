@@ -58,7 +58,8 @@ TEST_F(CanvasTransit, goes_beside_the_tiles_that_stand_in_its_way) {
   draw(1, 4);
   LinkTraffic traffic(drawn());
   scene().set_transit(Transit{"cpu0", "cpu1", traffic.route(0, 1), "chunk 0: 1"});
-  for (const char* below : {"cpu2", "cpu3"}) EXPECT_FALSE(crosses(scene().transit()->path(), rect(below))) << below;
+  for (const char* below : {"cpu2", "cpu3"})
+    EXPECT_FALSE(crosses(scene().transit()->path(), rect(below))) << below;
 }
 
 TEST_F(CanvasTransit, leaves_the_only_device_of_a_host_where_the_link_is_near) {
@@ -73,9 +74,11 @@ TEST_F(CanvasTransit, leaves_the_only_device_of_a_host_where_the_link_is_near) {
 TEST_F(CanvasTransit, travels_once_and_stays_at_its_end) {
   scene().set_transit(between_hosts());
   const QPointF begin = scene().transit()->label_rect().topLeft();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return scene().transit()->label_rect().left() > begin.x() + 100; }));
+  EXPECT_TRUE(
+      QTest::qWaitFor([&] { return scene().transit()->label_rect().left() > begin.x() + 100; }));
   const double end = foot(rect("cpu3")).x();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return std::abs(scene().transit()->label_rect().left() - end) < 20; }));
+  EXPECT_TRUE(
+      QTest::qWaitFor([&] { return std::abs(scene().transit()->label_rect().left() - end) < 20; }));
 }
 
 TEST_F(CanvasTransit, does_not_travel_under_reduced_motion) {

@@ -12,7 +12,8 @@ using ::testing::ElementsAre;
 
 TEST_F(Canvas, what_is_focused_is_said_to_a_screen_reader) {
   draw_two_hosts();
-  EXPECT_EQ(view_.accessibleDescription().toStdString(), "gpu1: emulated gpu, rank 2, on host2. 1 core, 16 GB.");
+  EXPECT_EQ(view_.accessibleDescription().toStdString(),
+            "gpu1: emulated gpu, rank 2, on host2. 1 core, 16 GB.");
   QString said;
   QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
   act("toggle_idle");
@@ -54,14 +55,20 @@ TEST_F(Canvas, a_device_is_marked_with_what_holds_it_back_as_drawn_and_in_a_run_
   Overlay overlay;
   overlay.devices["gpu1"] = {.rank = 2, .state = "running", .imposed = {"JITTER 0.5"}};
   view_.set_overlay(overlay);
-  EXPECT_THAT(told(), testing::EndsWith("16 GB. JITTER 0.5.")) << "of the run, which was asked for something else since";
+  EXPECT_THAT(told(), testing::EndsWith("16 GB. JITTER 0.5."))
+      << "of the run, which was asked for something else since";
 }
 
 TEST_F(Canvas, the_tree_tells_a_screen_reader_that_a_device_is_emulated) {
   TopologyTree tree(document_, selection_);
   draw_two_hosts();
   const QAbstractItemModel* items = tree.model();
-  const auto told = [&](int host) { return items->index(0, 0, items->index(host, 0)).data(Qt::AccessibleTextRole).toString().toStdString(); };
+  const auto told = [&](int host) {
+    return items->index(0, 0, items->index(host, 0))
+        .data(Qt::AccessibleTextRole)
+        .toString()
+        .toStdString();
+  };
   EXPECT_TRUE(told(0).starts_with("cpu1, cpu rank 0")) << told(0);
   EXPECT_TRUE(told(1).starts_with("gpu1, emulated gpu rank 2")) << told(1);
   document_.set_value("run.emulate", false);
@@ -72,12 +79,15 @@ TEST_F(Canvas, zoom_keeps_the_point_under_the_mouse_and_fit_shows_everything) {
   draw_two_hosts();
   const QPoint at(300, 300);
   const QPointF before = view_.mapToScene(at);
-  QWheelEvent wheel(at, view_.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+  QWheelEvent wheel(at, view_.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::ControlModifier,
+                    Qt::NoScrollPhase, false);
   QApplication::sendEvent(view_.viewport(), &wheel);
   EXPECT_GT(view_.zoom(), 1.5);
   EXPECT_LT(QLineF(view_.mapToScene(at), before).length(), 2);
   act("zoom_fit");
-  EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.mapFromScene(view_.topology_scene().layout().bounds).boundingRect()));
+  EXPECT_TRUE(
+      QRectF(view_.viewport()->rect())
+          .contains(view_.mapFromScene(view_.topology_scene().layout().bounds).boundingRect()));
   EXPECT_LE(view_.zoom(), 1);
 }
 
@@ -95,23 +105,29 @@ TEST_F(Canvas, fit_shows_everything_under_a_projector_whatever_the_room) {
   draw_two_hosts();
   Theme::instance().apply(Theme::Kind::light, 2);
   const QRectF bounds = view_.topology_scene().layout().bounds;
-  const auto seen_whole = [&] { return view_.viewport()->rect().contains(view_.mapFromScene(bounds).boundingRect()); };
+  const auto seen_whole = [&] {
+    return view_.viewport()->rect().contains(view_.mapFromScene(bounds).boundingRect());
+  };
   for (const QSize room : {QSize(1000, 500), QSize(700, 500), QSize(300, 300), QSize(2400, 1600)}) {
     view_.resize(room);
     act("zoom_fit");
     EXPECT_TRUE(seen_whole()) << room.width() << " x " << room.height();
   }
-  EXPECT_GT(view_.transform().m11(), 1.5) << "where there is room it is as large as the text of the window";
+  EXPECT_GT(view_.transform().m11(), 1.5)
+      << "where there is room it is as large as the text of the window";
   view_.resize(700, 500);
   EXPECT_TRUE(seen_whole()) << "it stays fitted";
   Theme::instance().apply(Theme::Kind::light);
 }
 
-TEST_F(Canvas, a_failed_device_is_marked_near_and_far_until_something_else_is_drawn_or_another_run_is_shown) {
+TEST_F(
+    Canvas,
+    a_failed_device_is_marked_near_and_far_until_something_else_is_drawn_or_another_run_is_shown) {
   draw_two_hosts();
   Overlay failed;
   failed.ended = true;
-  failed.devices["cpu1"] = {.rank = 0, .state = "failed", .step = 12, .utilisation = -1, .failed = true};
+  failed.devices["cpu1"] = {
+      .rank = 0, .state = "failed", .step = 12, .utilisation = -1, .failed = true};
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     const QColor error = Theme::instance().colours().error;
@@ -144,7 +160,8 @@ TEST_F(Canvas, a_failed_device_is_marked_near_and_far_until_something_else_is_dr
 // A picture without colours, for those who do not see them.
 QImage grey(const QImage& picture) { return picture.convertToFormat(QImage::Format_Grayscale8); }
 
-TEST_F(Canvas, ranks_that_are_lost_stalled_and_returning_differ_near_and_far_and_not_by_colour_alone) {
+TEST_F(Canvas,
+       ranks_that_are_lost_stalled_and_returning_differ_near_and_far_and_not_by_colour_alone) {
   draw_two_hosts();
   const auto shown = [&](const char* state, Absence absence) {
     Overlay overlay;
@@ -164,7 +181,8 @@ TEST_F(Canvas, ranks_that_are_lost_stalled_and_returning_differ_near_and_far_and
           all.push_back(shown("running", absence));
           EXPECT_GT(pixels_of(Theme::instance().colours().warning, "cpu1"), 40) << zoom;
           EXPECT_EQ(pixels_of(Theme::instance().colours().warning, "cpu2"), 0) << zoom;
-          for (std::size_t other = 0; other + 1 < all.size(); ++other) EXPECT_NE(all.back(), all[other]) << zoom << size << " " << other;
+          for (std::size_t other = 0; other + 1 < all.size(); ++other)
+            EXPECT_NE(all.back(), all[other]) << zoom << size << " " << other;
         }
       }
     }
@@ -174,7 +192,9 @@ TEST_F(Canvas, ranks_that_are_lost_stalled_and_returning_differ_near_and_far_and
 TEST_F(Canvas, a_device_that_is_not_what_it_is_drawn_as_says_so_before_during_and_after_a_run) {
   draw_two_hosts();
   act("zoom_actual");
-  const auto badge = [&](const char* name) { return pixels_of(Theme::instance().colours().warning, name); };
+  const auto badge = [&](const char* name) {
+    return pixels_of(Theme::instance().colours().warning, name);
+  };
   click(corner("host1"));
   EXPECT_GT(badge("gpu1"), 40) << "before any run";
   EXPECT_EQ(badge("cpu1"), 0);
@@ -214,10 +234,12 @@ TEST_F(Canvas, the_tree_shows_the_same_and_shares_the_selection) {
   ASSERT_EQ(items->rowCount(), 2);
   const QModelIndex cpu2 = items->index(1, 0, items->index(0, 0));
   EXPECT_EQ(cpu2.data().toString().toStdString(), "cpu2");
-  tree.selectionModel()->select(cpu2, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  tree.selectionModel()->select(cpu2,
+                                QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
   EXPECT_THAT(selection_.picked().names, ElementsAre("cpu2"));
   click(corner("host2"));
-  EXPECT_EQ(tree.selectionModel()->selectedRows().value(0).data().toString().toStdString(), "host2");
+  EXPECT_EQ(tree.selectionModel()->selectedRows().value(0).data().toString().toStdString(),
+            "host2");
   EXPECT_TRUE(items->setData(cpu2, "second"));
   EXPECT_NE(find_device(drawn(), "second"), nullptr);
   EXPECT_FALSE(items->setData(cpu2, "host1"));

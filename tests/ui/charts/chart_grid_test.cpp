@@ -19,18 +19,21 @@ class ChartGridTest : public testing::Test {
     for (const char* name : {"loss", "accuracy", "memory", "rate"}) plots_[name] = grid_.add(name);
     grid_.resize(1600, 900);
     grid_.show();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return plots_["rate"]->y() > 0 || plots_["rate"]->x() > 0; }));
+    EXPECT_TRUE(
+        QTest::qWaitFor([&] { return plots_["rate"]->y() > 0 || plots_["rate"]->x() > 0; }));
   }
   void send(QEvent::Type type, const QString& handle, QPoint at, Qt::MouseButtons held) {
     QWidget* widget = plots_[handle]->drag_handle();
-    QMouseEvent event(type, widget->mapFromGlobal(grid_.mapToGlobal(at)), grid_.mapToGlobal(at), Qt::LeftButton, held, {});
+    QMouseEvent event(type, widget->mapFromGlobal(grid_.mapToGlobal(at)), grid_.mapToGlobal(at),
+                      Qt::LeftButton, held, {});
     QApplication::sendEvent(widget, &event);
   }
   void drag(const QString& name, QPoint to) {
     QWidget* handle = plots_[name]->drag_handle();
     const QPoint from = handle->mapTo(&grid_, handle->rect().center());
     send(QEvent::MouseButtonPress, name, from, Qt::LeftButton);
-    for (int part = 1; part <= 8; ++part) send(QEvent::MouseMove, name, from + (to - from) * part / 8, Qt::LeftButton);
+    for (int part = 1; part <= 8; ++part)
+      send(QEvent::MouseMove, name, from + (to - from) * part / 8, Qt::LeftButton);
     send(QEvent::MouseButtonRelease, name, to, Qt::NoButton);
   }
   QPoint middle(const QString& name) { return plots_[name]->geometry().center(); }
@@ -62,25 +65,33 @@ TEST_F(ChartGridTest, a_page_shows_whole_rows_and_is_full) {
     grid_.resize(700, std::max(page, grid_.minimumHeight()));  // two columns
     const auto full = [&] {
       const int height = plots_["loss"]->height(), rows = page / height;
-      return plots_["memory"]->x() == 0 && rows >= 1 && std::abs(page - rows * (height + 8)) <= 8;  // 8: between rows
+      return plots_["memory"]->x() == 0 && rows >= 1 &&
+             std::abs(page - rows * (height + 8)) <= 8;  // 8: between rows
     };
     EXPECT_TRUE(QTest::qWaitFor(full)) << page << " shows charts of " << plots_["loss"]->height();
     EXPECT_GE(plots_["loss"]->height(), plots_["loss"]->sizeHint().height());
   }
 }
 
-TEST_F(ChartGridTest, a_plot_under_a_long_legend_has_many_lines_of_text_for_its_height_on_every_page_that_has_room) {
+TEST_F(
+    ChartGridTest,
+    a_plot_under_a_long_legend_has_many_lines_of_text_for_its_height_on_every_page_that_has_room) {
   PlotView& plot = *plots_["loss"];
-  for (int i = 0; i < 40; ++i) plot.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
+  for (int i = 0; i < 40; ++i)
+    plot.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
   plot.refresh();
   const int line = grid_.fontMetrics().height();
   for (const int lines : {18, 26, 35, 50}) {
     const int page = lines * line;
     grid_.set_page(page);
     grid_.resize(45 * line, std::max(page, grid_.minimumHeight()));  // two columns
-    const auto readable = [&] { return plot.height() <= page && plot.canvas().plot_area().height() > 6 * line && plot.legend().height() <= plot.height() / 4; };
-    EXPECT_TRUE(QTest::qWaitFor(readable)) << plot.canvas().plot_area().height() << " of " << plot.height() << " on a page of " << page << ", legend "
-                                           << plot.legend().height();
+    const auto readable = [&] {
+      return plot.height() <= page && plot.canvas().plot_area().height() > 6 * line &&
+             plot.legend().height() <= plot.height() / 4;
+    };
+    EXPECT_TRUE(QTest::qWaitFor(readable))
+        << plot.canvas().plot_area().height() << " of " << plot.height() << " on a page of " << page
+        << ", legend " << plot.legend().height();
   }
 }
 

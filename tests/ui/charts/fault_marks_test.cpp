@@ -31,19 +31,23 @@ struct Befallen {
 };
 
 Json state_of(const Befallen& one) {
-  return {{"state", "running"},
-          {"time_ns", one.step * 5'000'000LL + 5'000'000},
-          {"step", one.step},
-          {"fault", {{"kind", one.kind}, {"rank", one.rank}, {"link", one.link}, {"text", "somehow"}}}};
+  return {
+      {"state", "running"},
+      {"time_ns", one.step * 5'000'000LL + 5'000'000},
+      {"step", one.step},
+      {"fault", {{"kind", one.kind}, {"rank", one.rank}, {"link", one.link}, {"text", "somehow"}}}};
 }
 
 // Twenty steps of two ranks, and what befell them; then a run that is over.
-std::unique_ptr<Run> recorded_faults(const QTemporaryDir& directory, const std::vector<Befallen>& faults, int steps = 20) {
+std::unique_ptr<Run> recorded_faults(const QTemporaryDir& directory,
+                                     const std::vector<Befallen>& faults, int steps = 20) {
   const SyntheticRun run{.ranks = 2};
   auto writer = run.create(directory.path().toStdString());
   EXPECT_TRUE(run.append(writer, 0, steps));
-  for (const Befallen& one : faults) EXPECT_TRUE(writer.append_json(FrameType::state, -1, state_of(one)));
-  EXPECT_TRUE(writer.append_json(FrameType::result, -1, {{"type", "result"}, {"status", "completed"}}));
+  for (const Befallen& one : faults)
+    EXPECT_TRUE(writer.append_json(FrameType::state, -1, state_of(one)));
+  EXPECT_TRUE(
+      writer.append_json(FrameType::result, -1, {{"type", "result"}, {"status", "completed"}}));
   EXPECT_TRUE(writer.close());
   auto opened = Run::open({}, directory.path());
   EXPECT_TRUE(QTest::qWaitFor([&] { return opened->complete(); }, kPatience));
@@ -75,12 +79,15 @@ class FaultMarks : public testing::Test {
 
 TEST_F(FaultMarks, stand_on_every_chart_where_the_rank_was_hit_whatever_the_axis_counts) {
   show({{"lost", 1, 10}});
-  for (const ChartKind kind : {ChartKind::loss, ChartKind::gradient_norm, ChartKind::step_time, ChartKind::rank_bytes, ChartKind::learning_rate})
+  for (const ChartKind kind : {ChartKind::loss, ChartKind::gradient_norm, ChartKind::step_time,
+                               ChartKind::rank_bytes, ChartKind::learning_rate})
     EXPECT_EQ(drawn(kind).size(), 1u) << chart_title(kind).name;
   const double seconds = run_->history().faults()[0].seconds;
   EXPECT_NEAR(seconds, 10 * 0.005, 1e-9) << "the first report is of the end of step 0";
-  const std::pair<XAxis, double> places[] = {
-      {XAxis::step, 10}, {XAxis::samples, 11 * 2 * 32.0}, {XAxis::bytes, 11 * 2 * SyntheticRun::kBytesPerStep}, {XAxis::seconds, seconds}};
+  const std::pair<XAxis, double> places[] = {{XAxis::step, 10},
+                                             {XAxis::samples, 11 * 2 * 32.0},
+                                             {XAxis::bytes, 11 * 2 * SyntheticRun::kBytesPerStep},
+                                             {XAxis::seconds, seconds}};
   for (const auto& [axis, x] : places) {
     charts_.set_x_axis(axis);
     ASSERT_EQ(drawn(ChartKind::loss).size(), 1u);
@@ -106,15 +113,23 @@ TEST_F(FaultMarks, of_every_kind_stand_on_every_chart) {
     ++charts;
     EXPECT_EQ(drawn(kind).size(), all.size()) << chart_title(kind).name;
   }
-  EXPECT_EQ(charts, 9) << "all but that of links, of which there are none, and those of what few runs do";
-  EXPECT_EQ(drawn(ChartKind::loss)[6].text, "at 50 ms, step 10: somehow") << "the words name the link";
+  EXPECT_EQ(charts, 9)
+      << "all but that of links, of which there are none, and those of what few runs do";
+  EXPECT_EQ(drawn(ChartKind::loss)[6].text, "at 50 ms, step 10: somehow")
+      << "the words name the link";
 }
 
 TEST_F(FaultMarks, tell_kinds_apart_by_shape_and_ranks_by_colour) {
-  show({{"killed", 1, 4}, {"lost", 1, 4}, {"back", 1, 9}, {"stalled", 0, 12}, {"awake", 0, 14}, {"slow", 0, 15}});
+  show({{"killed", 1, 4},
+        {"lost", 1, 4},
+        {"back", 1, 9},
+        {"stalled", 0, 12},
+        {"awake", 0, 14},
+        {"slow", 0, 15}});
   std::vector<Marker> shapes;
   for (const PlotOverlay::Mark& mark : drawn(ChartKind::loss)) shapes.push_back(mark.glyph);
-  EXPECT_THAT(shapes, ElementsAre(Marker::cross, Marker::cross, Marker::triangle, Marker::square, Marker::triangle, Marker::diamond));
+  EXPECT_THAT(shapes, ElementsAre(Marker::cross, Marker::cross, Marker::triangle, Marker::square,
+                                  Marker::triangle, Marker::diamond));
   EXPECT_EQ(drawn(ChartKind::loss)[0].colour, Theme::instance().series_colour(1));
   EXPECT_EQ(drawn(ChartKind::loss)[3].colour, Theme::instance().series_colour(0));
 }
@@ -124,7 +139,8 @@ TEST_F(FaultMarks, say_under_the_pointer_who_what_and_when) {
   const PlotOverlay::Mark mark = drawn(ChartKind::loss)[0];
   const PlotOverlay& overlay = loss().canvas().overlay();
   const QRectF area = loss().canvas().plot_area();
-  EXPECT_EQ(overlay.marks_at({mark.x + 1, area.center().y()}), "rank 1 killed at 50 ms, step 10: somehow\nrank 1 lost at 50 ms, step 10: somehow");
+  EXPECT_EQ(overlay.marks_at({mark.x + 1, area.center().y()}),
+            "rank 1 killed at 50 ms, step 10: somehow\nrank 1 lost at 50 ms, step 10: somehow");
   EXPECT_EQ(overlay.marks_at({mark.x + 30, area.center().y()}), "");
   EXPECT_EQ(overlay.marks_at({mark.x, area.bottom() + 20}), "") << "below the chart";
 }
@@ -162,7 +178,8 @@ TEST_F(FaultMarks, of_several_runs_are_in_their_colours_with_their_names) {
   ASSERT_EQ(drawn(ChartKind::loss).size(), 2u);
   EXPECT_EQ(drawn(ChartKind::loss)[0].colour, Theme::instance().series_colour(0));
   EXPECT_EQ(drawn(ChartKind::loss)[1].colour, Theme::instance().series_colour(1));
-  EXPECT_TRUE(drawn(ChartKind::loss)[1].text.contains(" · rank 0 lost")) << drawn(ChartKind::loss)[1].text.toStdString();
+  EXPECT_TRUE(drawn(ChartKind::loss)[1].text.contains(" · rank 0 lost"))
+      << drawn(ChartKind::loss)[1].text.toStdString();
 }
 
 TEST_F(PlotViewTest, marks_are_seen_and_no_mark_stands_in_an_empty_chart) {

@@ -26,10 +26,13 @@ telemetry::History history_of_ranks(int ranks) {
 
 // Of sRGB, for daylight (D65).
 std::array<double, 3> cielab(const QColor& colour) {
-  const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+  const auto linear = [](double c) {
+    return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+  };
   const auto root = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
   const double r = linear(colour.redF()), g = linear(colour.greenF()), b = linear(colour.blueF());
-  const double x = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505), y = root(0.2126 * r + 0.7152 * g + 0.0722 * b),
+  const double x = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505),
+               y = root(0.2126 * r + 0.7152 * g + 0.0722 * b),
                z = root((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
   return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
@@ -44,7 +47,8 @@ TEST(LineColours, what_is_reduced_has_the_colour_of_no_rank) {
   ASSERT_EQ(lines.size(), 9u);
   for (const LineSpec& one : lines) {
     EXPECT_EQ(one.id == "reduced0", one.style.colour == kTextColour) << one.id.toStdString();
-    for (int rank = 0; rank < kColours && one.id == "reduced0"; ++rank) EXPECT_NE(colour_of(one.style), Theme::instance().series_colour(rank));
+    for (int rank = 0; rank < kColours && one.id == "reduced0"; ++rank)
+      EXPECT_NE(colour_of(one.style), Theme::instance().series_colour(rank));
   }
 }
 
@@ -54,12 +58,15 @@ TEST(LineColours, the_parts_of_a_step_are_seen_and_look_like_no_rank_and_no_othe
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     std::vector<QColor> others;
-    for (int rank = 0; rank < kColours; ++rank) others.push_back(Theme::instance().series_colour(rank));
+    for (int rank = 0; rank < kColours; ++rank)
+      others.push_back(Theme::instance().series_colour(rank));
     for (const LineSpec& part : parts) {
       const QColor colour = series_pen(part.style, 1.5).color();
-      EXPECT_GE(contrast(colour, Theme::instance().colours().card), kSeen) << part.style.label.toStdString();
+      EXPECT_GE(contrast(colour, Theme::instance().colours().card), kSeen)
+          << part.style.label.toStdString();
       for (const QColor& other : others)
-        EXPECT_GE(difference(colour, other), kToldApart) << part.style.label.toStdString() << " is like " << other.name().toStdString();
+        EXPECT_GE(difference(colour, other), kToldApart)
+            << part.style.label.toStdString() << " is like " << other.name().toStdString();
       others.push_back(colour);
     }
   }
@@ -71,8 +78,11 @@ TEST(LineColours, there_is_one_for_each_of_what_buffers_are_for) {
     for (int part = 0; part < static_cast<int>(run::kMemoryParts); ++part) {
       const QColor colour = Theme::instance().part_colour(part);
       EXPECT_GE(contrast(colour, Theme::instance().colours().card), kSeen) << part;
-      for (int rank = 0; rank < kColours; ++rank) EXPECT_GE(difference(colour, Theme::instance().series_colour(rank)), kToldApart) << part;
-      for (int other = 0; other < part; ++other) EXPECT_GE(difference(colour, Theme::instance().part_colour(other)), kToldApart) << part << ", " << other;
+      for (int rank = 0; rank < kColours; ++rank)
+        EXPECT_GE(difference(colour, Theme::instance().series_colour(rank)), kToldApart) << part;
+      for (int other = 0; other < part; ++other)
+        EXPECT_GE(difference(colour, Theme::instance().part_colour(other)), kToldApart)
+            << part << ", " << other;
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A live line is drawn piece by piece: it must be the very line that is drawn at once, and cost no more than its end.
+// A live line is drawn piece by piece: it must be the very line that is drawn at once, and cost no
+// more than its end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,9 @@ std::vector<SeriesPoint> ragged(int count, unsigned seed) {
   return points;
 }
 
-PlotMap map_of(double steps) { return {{40, 20, 300, 200}, XAxis::step, {0, steps}, {{-1, 2}, {-1, 2}}, false}; }
+PlotMap map_of(double steps) {
+  return {{40, 20, 300, 200}, XAxis::step, {0, steps}, {{-1, 2}, {-1, 2}}, false};
+}
 
 void expect_same(const DrawnSeries& a, const DrawnSeries& b) {
   EXPECT_EQ(a.lines, b.lines);
@@ -65,7 +68,9 @@ TEST_P(GrowingLine, is_the_line_that_is_drawn_at_once) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, GrowingLine, testing::Values(Growth{500, 1, false}, Growth{500, 1, true}, Growth{3000, 7, false}, Growth{20'000, 997, true}));
+INSTANTIATE_TEST_SUITE_P(all, GrowingLine,
+                         testing::Values(Growth{500, 1, false}, Growth{500, 1, true},
+                                         Growth{3000, 7, false}, Growth{20'000, 997, true}));
 
 TEST(LineDrawing, begins_anew_when_the_points_are_others) {
   PointSeries series;
@@ -74,14 +79,16 @@ TEST(LineDrawing, begins_anew_when_the_points_are_others) {
   drawing.draw(series, 1, map_of(5000), Side::left, 300, {});
   series = PointSeries();
   for (const SeriesPoint& point : ragged(5000, 2)) series.append(point);
-  expect_same(drawing.draw(series, 2, map_of(5000), Side::left, 300, {}), fresh.draw(series, 2, map_of(5000), Side::left, 300, {}));
+  expect_same(drawing.draw(series, 2, map_of(5000), Side::left, 300, {}),
+              fresh.draw(series, 2, map_of(5000), Side::left, 300, {}));
 }
 
 TEST(Thinner, keeps_all_but_the_last_bucket_of_a_line_that_grows) {
   PointSeries series;
   for (const SeriesPoint& point : ragged(50'000, 3)) series.append(point);
   Thinner thinner;
-  const std::size_t points = thinner.update(series, XAxis::step, {0, 60'000}, 300, false).points.size();
+  const std::size_t points =
+      thinner.update(series, XAxis::step, {0, 60'000}, 300, false).points.size();
   EXPECT_EQ(thinner.kept(), 0u);
   series.append({60'000, 0, 0, 1});
   thinner.update(series, XAxis::step, {0, 60'000}, 300, false);
@@ -95,16 +102,21 @@ class LivePlot : public testing::Test {
   void make(PlotView& plot, bool stacked = false) {
     plot.resize(640, 400);
     plot.show();
-    for (int i = 0; i < 3; ++i) plot.put_series(QString::number(i), {.label = QString::number(i), .colour = i, .stacked = stacked});
+    for (int i = 0; i < 3; ++i)
+      plot.put_series(QString::number(i),
+                      {.label = QString::number(i), .colour = i, .stacked = stacked});
   }
   // Points of all series from `begin` on.
   void add(PlotView& plot, std::size_t begin, std::size_t end) {
-    for (int i = 0; i < 3; ++i) plot.append(QString::number(i), std::span(points_[static_cast<std::size_t>(i)]).subspan(begin, end - begin));
+    for (int i = 0; i < 3; ++i)
+      plot.append(QString::number(i),
+                  std::span(points_[static_cast<std::size_t>(i)]).subspan(begin, end - begin));
     plot.refresh();
   }
   // What stands on the screen, painted in as many pieces as it was.
   static QImage lines_of(PlotView& plot) {
-    for (int round = 0; round < 3; ++round) {  // labels of axes move the area, and it is drawn once more
+    for (int round = 0; round < 3;
+         ++round) {  // labels of axes move the area, and it is drawn once more
       QCoreApplication::processEvents();
       plot.refresh();
     }
@@ -114,7 +126,8 @@ class LivePlot : public testing::Test {
     EXPECT_FALSE(whole.isNull());
     return whole.copy(area);
   }
-  const std::vector<std::vector<SeriesPoint>> points_{ragged(6000, 1), ragged(6000, 2), ragged(6000, 3)};
+  const std::vector<std::vector<SeriesPoint>> points_{ragged(6000, 1), ragged(6000, 2),
+                                                      ragged(6000, 3)};
 };
 
 // What is painted in pieces, frame by frame, is the picture that is painted at once.
@@ -123,7 +136,8 @@ TEST_F(LivePlot, looks_the_same_as_one_that_was_drawn_at_once) {
     PlotView live;
     make(live, stacked);
     std::size_t shown = 0;
-    for (const std::size_t next : {1u, 5u, 60u, 61u, 300u, 1500u, 1501u, 1502u, 5200u, 5201u, 5208u, 5216u}) {
+    for (const std::size_t next :
+         {1u, 5u, 60u, 61u, 300u, 1500u, 1501u, 1502u, 5200u, 5201u, 5208u, 5216u}) {
       add(live, std::exchange(shown, next), next);
       const QImage pieces = lines_of(live);
       PlotView fresh;
@@ -145,7 +159,8 @@ TEST(PlotLines, columns_and_what_they_fill_stand_where_the_axes_are) {
   auto* lines = new PlotLines(nullptr);
   scene.addItem(lines);
   lines->show({0, 0, 100, 100}, {dense});
-  for (const auto& [area, scale] : {std::pair(QRectF(0, 0, 100, 100), 1), std::pair(QRectF(0, 0, 200, 200), 2)}) {
+  for (const auto& [area, scale] :
+       {std::pair(QRectF(0, 0, 100, 100), 1), std::pair(QRectF(0, 0, 200, 200), 2)}) {
     lines->move_to(area);
     QImage image(400, 200, QImage::Format_RGB32);
     image.fill(Qt::white);

@@ -21,7 +21,8 @@ inline telemetry::History history_of(const test::SyntheticRun& run, int steps) {
 // One line, read a portion at a time.
 class LineReading {
  public:
-  explicit LineReading(const LineSpec& spec, int step_time_of = LineChoice::kMean) : split_(step_time_of), reader_(spec) {}
+  explicit LineReading(const LineSpec& spec, int step_time_of = LineChoice::kMean)
+      : split_(step_time_of), reader_(spec) {}
   // Says whether there is more to read. `over`: no more will come.
   bool read(const telemetry::History& history, bool over = false) {
     bool more = progress_.read(history, over);
@@ -37,7 +38,8 @@ class LineReading {
   std::vector<SeriesPoint> points_;
 };
 
-inline std::vector<SeriesPoint> points_of(const telemetry::History& history, const LineSpec& spec, int step_time_of = LineChoice::kMean) {
+inline std::vector<SeriesPoint> points_of(const telemetry::History& history, const LineSpec& spec,
+                                          int step_time_of = LineChoice::kMean) {
   LineReading reading(spec, step_time_of);
   while (reading.read(history, true)) continue;
   return reading.points();

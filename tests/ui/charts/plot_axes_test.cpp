@@ -10,7 +10,8 @@ namespace trainyard::ui {
 namespace {
 
 TEST(PlotScale, ticks_are_round_distinct_and_within_the_range) {
-  for (const Span range : {Span{0, 1}, Span{-3, 12'345}, Span{0.99991, 0.99993}, Span{0, 3e9}, Span{1e-9, 4e-9}}) {
+  for (const Span range :
+       {Span{0, 1}, Span{-3, 12'345}, Span{0.99991, 0.99993}, Span{0, 3e9}, Span{1e-9, 4e-9}}) {
     const auto ticks = linear_ticks(range, 6, 1);
     ASSERT_GE(ticks.size(), 2u);
     QStringList labels;
@@ -26,7 +27,9 @@ TEST(PlotScale, ticks_are_round_distinct_and_within_the_range) {
 
 TEST(PlotScale, an_axis_has_two_ticks_within_its_range_however_few_are_asked_for) {
   const auto expect_two = [](const std::vector<Tick>& ticks, Span range, const char* kind) {
-    const auto within = std::ranges::count_if(ticks, [&](const Tick& tick) { return tick.at >= range.low - 1e-6 && tick.at <= range.high + 1e-6; });
+    const auto within = std::ranges::count_if(ticks, [&](const Tick& tick) {
+      return tick.at >= range.low - 1e-6 && tick.at <= range.high + 1e-6;
+    });
     EXPECT_GE(within, 2) << kind << " " << range.low << " to " << range.high;
   };
   for (const int about : {1, 2, 3})
@@ -57,7 +60,9 @@ TEST(PlotScale, units_take_prefixes_where_they_have_them) {
 QStringList words_of(PlotView& plot) {
   QStringList words;
   for (const QGraphicsItem* item : plot.canvas().scene()->items())
-    if (const auto* text = qgraphicsitem_cast<const QGraphicsTextItem*>(item); text && text->isVisible()) words << text->toPlainText();
+    if (const auto* text = qgraphicsitem_cast<const QGraphicsTextItem*>(item);
+        text && text->isVisible())
+      words << text->toPlainText();
   return words;
 }
 
@@ -66,9 +71,12 @@ TEST_F(PlotViewTest, the_name_of_the_x_axis_stands_whole_or_not_at_all) {
   std::vector<int> named;
   for (int height = plot_.minimumSizeHint().height(); height <= 400; height += 4) {
     plot_.resize(640, height);
-    for (int frame = 0; frame < 3; ++frame) QCoreApplication::processEvents(), plot_.refresh();  // the axes follow the room that they leave
+    for (int frame = 0; frame < 3; ++frame)
+      QCoreApplication::processEvents(),
+          plot_.refresh();  // the axes follow the room that they leave
     const QStringList words = words_of(plot_);
-    EXPECT_FALSE(words.contains("...")) << "in a chart of " << height << " pixels: " << words.join(" | ").toStdString();
+    EXPECT_FALSE(words.contains("..."))
+        << "in a chart of " << height << " pixels: " << words.join(" | ").toStdString();
     named.push_back(words.contains("step"));
   }
   EXPECT_FALSE(named.front()) << "there is no room";

@@ -27,7 +27,8 @@ TEST_F(PlotViewTest, exports_every_point_as_csv_whatever_is_shown) {
   const std::string csv = csv_of(plot_.model());
   EXPECT_EQ(std::ranges::count(csv, '\n'), 20'001);
   char last[80];
-  std::snprintf(last, sizeof last, "\"a\",19999,%.17g,0,%.17g,,%.17g\n", 19999.0 * 128, 19999 * 0.01, values.back());
+  std::snprintf(last, sizeof last, "\"a\",19999,%.17g,0,%.17g,,%.17g\n", 19999.0 * 128,
+                19999 * 0.01, values.back());
   EXPECT_TRUE(csv.ends_with(last));
   EXPECT_THAT(csv, HasSubstr(",nan\n"));
 }
@@ -37,8 +38,9 @@ TEST_F(PlotViewTest, over_a_count_of_things_exports_that_count) {
   add({1, 1.9, 2.7}, 1);
   QTemporaryDir directory;
   ASSERT_TRUE(save_plot(plot_, directory.filePath("a.csv")));
-  EXPECT_EQ(*base::read_file(directory.filePath("a.csv").toStdString(), 1 << 20),
-            "series,ranks,value\n\"a\",1,1\n\"a\",2,1.8999999999999999\n\"a\",3,2.7000000000000002\n");
+  EXPECT_EQ(
+      *base::read_file(directory.filePath("a.csv").toStdString(), 1 << 20),
+      "series,ranks,value\n\"a\",1,1\n\"a\",2,1.8999999999999999\n\"a\",3,2.7000000000000002\n");
 }
 
 TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
@@ -47,9 +49,11 @@ TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
   QTemporaryDir directory;
   ASSERT_TRUE(save_plot(plot_, directory.filePath("a.png")));
   EXPECT_EQ(QImage(directory.filePath("a.png")).width(), 2 * plot_.width());
-  EXPECT_GT(plot_.canvas().plot_area().left(), QFontMetricsF(plot_.font()).horizontalAdvance("3.0")) << "room for labels, before any event";
+  EXPECT_GT(plot_.canvas().plot_area().left(), QFontMetricsF(plot_.font()).horizontalAdvance("3.0"))
+      << "room for labels, before any event";
   ASSERT_TRUE(save_plot(plot_, directory.filePath("a.svg")));
-  EXPECT_THAT(*base::read_file(directory.filePath("a.svg").toStdString(), 1 << 22), HasSubstr("<svg"));
+  EXPECT_THAT(*base::read_file(directory.filePath("a.svg").toStdString(), 1 << 22),
+              HasSubstr("<svg"));
   EXPECT_FALSE(save_plot(plot_, directory.filePath("a.bmp")));
 }
 
@@ -80,8 +84,10 @@ TEST_F(PlotViewTest, an_svg_of_a_zoomed_area_ends_where_the_picture_of_it_does) 
   plot_.zoom_to(QRectF(0.2, 0.2, 0.5, 0.3));
   plot_.refresh();
   QTemporaryDir directory;
-  for (const char* name : {"a.png", "a.svg"}) ASSERT_TRUE(save_plot(plot_, directory.filePath(name)));
-  const QImage png = QImage(directory.filePath("a.png")).scaled(plot_.size()), svg = picture_of_svg(directory.filePath("a.svg"), plot_.size());
+  for (const char* name : {"a.png", "a.svg"})
+    ASSERT_TRUE(save_plot(plot_, directory.filePath(name)));
+  const QImage png = QImage(directory.filePath("a.png")).scaled(plot_.size()),
+               svg = picture_of_svg(directory.filePath("a.svg"), plot_.size());
   const auto [top, bottom] = rows_of(png, drawn().fill);
   ASSERT_LT(top, bottom) << "the area is in sight";
   const auto [svg_top, svg_bottom] = rows_of(svg, drawn().fill);

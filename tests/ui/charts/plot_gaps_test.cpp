@@ -27,10 +27,14 @@ TEST_F(PlotViewTest, a_log_scale_marks_at_its_foot_where_values_are_missing) {
   plot_.set_log(true);
   plot_.refresh();
   ASSERT_EQ(drawn().gaps.size(), 3u);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(drawn().gaps[i], plot_.shown().at(2.0 + static_cast<double>(i), 1, Side::left).x(), 1e-9);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(drawn().gaps[i], plot_.shown().at(2.0 + static_cast<double>(i), 1, Side::left).x(),
+                1e-9);
   const QRectF area = plot_.canvas().plot_area();
   const QImage picture = plot_.canvas().grab().toImage();
-  const QPoint mark = (QPointF(std::floor(drawn().gaps[0] / 4) * 4, std::round(area.bottom()) - 4) * picture.devicePixelRatio()).toPoint();
+  const QPoint mark = (QPointF(std::floor(drawn().gaps[0] / 4) * 4, std::round(area.bottom()) - 4) *
+                       picture.devicePixelRatio())
+                          .toPoint();
   EXPECT_EQ(picture.pixelColor(mark).rgb(), drawn().pen.color().rgb());
 }
 
@@ -42,9 +46,11 @@ TEST_F(PlotViewTest, values_that_are_missing_for_long_are_a_low_row_of_marks_and
   const QImage picture = plot_.canvas().grab().toImage();
   int marked = 0, high = 0, looked_at = 0;
   const auto is_mark = [&](double x, double up) {
-    return picture.pixelColor((QPointF(x, foot - up) * picture.devicePixelRatio()).toPoint()).rgb() == drawn().pen.color().rgb();
+    return picture.pixelColor((QPointF(x, foot - up) * picture.devicePixelRatio()).toPoint())
+               .rgb() == drawn().pen.color().rgb();
   };
-  for (double x = std::ceil(drawn().gaps[10]); x < drawn().gaps.back() - 10; ++x, ++looked_at) marked += is_mark(x, 3), high += is_mark(x, 8);
+  for (double x = std::ceil(drawn().gaps[10]); x < drawn().gaps.back() - 10; ++x, ++looked_at)
+    marked += is_mark(x, 3), high += is_mark(x, 8);
   ASSERT_GT(looked_at, 300);
   EXPECT_NEAR(marked, looked_at / 2, 4);
   EXPECT_EQ(high, 0);

@@ -46,31 +46,40 @@ TEST_F(PlotViewTest, lines_stand_in_the_legend_in_the_order_asked_for_whichever_
 }
 
 TEST_F(PlotViewTest, a_legend_of_many_lines_scrolls_and_a_picture_shows_it_whole) {
-  for (int i = 0; i < 40; ++i) plot_.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
+  for (int i = 0; i < 40; ++i)
+    plot_.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
   plot_.refresh();
   PlotLegend& legend = plot_.legend();
   const auto hidden = [&] { return legend.full_height() - legend.height(); };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return hidden() > plot_.height() / 2 && legend.verticalScrollBar()->maximum() >= hidden(); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return hidden() > plot_.height() / 2 && legend.verticalScrollBar()->maximum() >= hidden();
+  }));
   EXPECT_LE(legend.height(), plot_.height() / 4);
   EXPECT_GE(plot_.canvas().height(), plot_.height() / 2);
   QToolButton* last = legend.button("39");
   EXPECT_TRUE(last->visibleRegion().isEmpty());
   legend.button("38")->setFocus();
   QTest::keyClick(legend.button("38"), Qt::Key_Tab);
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !last->visibleRegion().isEmpty(); })) << "the legend follows the keyboard";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !last->visibleRegion().isEmpty(); }))
+      << "the legend follows the keyboard";
   EXPECT_EQ(plot_.full_size().height(), plot_.height() + legend.full_height() - legend.height());
 }
 
 TEST_F(PlotViewTest, the_legend_can_be_read_after_every_change_of_the_look) {
   plot_.put_series("b", {.label = "another line", .colour = 1});
   plot_.refresh();
-  for (const auto kind : {Theme::Kind::dark, Theme::Kind::light, Theme::Kind::dark, Theme::Kind::light}) {
+  for (const auto kind :
+       {Theme::Kind::dark, Theme::Kind::light, Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     QCoreApplication::processEvents();
     plot_.refresh();
     const QToolButton* button = plot_.legend().button("b");
     const QPoint words = button->mapTo(&plot_, QPoint(button->iconSize().width() + 8, 3));
-    const QImage picture = plot_.grab(QRect(words, QSize(button->width() - button->iconSize().width() - 12, button->height() - 6))).toImage();
+    const QImage picture =
+        plot_
+            .grab(QRect(words, QSize(button->width() - button->iconSize().width() - 12,
+                                     button->height() - 6)))
+            .toImage();
     EXPECT_GE(test::text_contrast(picture), test::kReadable) << Theme::instance().dark();
   }
 }

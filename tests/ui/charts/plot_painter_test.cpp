@@ -19,13 +19,15 @@ TEST(PlotPainter, a_reading_stays_within_the_plot_and_keeps_its_numbers) {
   const QRectF area(40, 20, 220, 200);
   PlotOverlay::Content content;
   content.heading = "step 12";
-  content.rows = {{SeriesStyle{}, "a run with a long name, at night 10:00:00 · held out: 0.12345"}, {SeriesStyle{}, "b: 7"}};
+  content.rows = {{SeriesStyle{}, "a run with a long name, at night 10:00:00 · held out: 0.12345"},
+                  {SeriesStyle{}, "b: 7"}};
   for (const double x : {41.0, 150.0, 259.0}) {
     content.x = x;
     const ReadingLayout reading = lay_out_reading(content, area, font);
     EXPECT_TRUE(area.contains(reading.box)) << x;
     EXPECT_LT(QFontMetricsF(font).horizontalAdvance(reading.rows[0]), reading.box.width());
-    EXPECT_TRUE(reading.rows[0].startsWith("…") && reading.rows[0].endsWith("held out: 0.12345")) << reading.rows[0].toStdString();
+    EXPECT_TRUE(reading.rows[0].startsWith("…") && reading.rows[0].endsWith("held out: 0.12345"))
+        << reading.rows[0].toStdString();
     EXPECT_EQ(reading.rows[1], "b: 7");
   }
 }
@@ -35,10 +37,14 @@ TEST(PlotPainter, lines_behind_others_are_paler_and_can_be_seen_in_both_looks) {
     Theme::instance().apply(kind);
     const QColor card = Theme::instance().colours().card;
     for (int colour = 0; colour < 8; ++colour) {
-      const QColor pale = series_pen({.label = {}, .colour = colour, .dashed = true, .pale = true}, 1.5).color();
-      EXPECT_GE(contrast(mixed(card, pale, pale.alphaF()), card), 2.95) << colour;  // to the next of 255 shades
+      const QColor pale =
+          series_pen({.label = {}, .colour = colour, .dashed = true, .pale = true}, 1.5).color();
+      EXPECT_GE(contrast(mixed(card, pale, pale.alphaF()), card), 2.95)
+          << colour;  // to the next of 255 shades
       EXPECT_LT(pale.alpha(), 255) << colour;
-      EXPECT_LT(series_pen({.label = {}, .colour = colour}, 1.5, true).color().alpha(), pale.alpha() + 1) << "behind its own smoothed line";
+      EXPECT_LT(series_pen({.label = {}, .colour = colour}, 1.5, true).color().alpha(),
+                pale.alpha() + 1)
+          << "behind its own smoothed line";
     }
   }
 }
@@ -51,13 +57,20 @@ TEST(PlotPainter, markers_can_be_told_apart_without_their_colours) {
       QImage& picture = pictures.emplace_back(24, 24, QImage::Format_ARGB32_Premultiplied);
       picture.fill(Qt::transparent);
       QPainter painter(&picture);
-      paint_sample(painter, {.label = {}, .joining = Joining::never, .marker = static_cast<Marker>(marker), .hollow = hollow}, picture.rect());
+      paint_sample(painter,
+                   {.label = {},
+                    .joining = Joining::never,
+                    .marker = static_cast<Marker>(marker),
+                    .hollow = hollow},
+                   picture.rect());
     }
     for (std::size_t a = 0; a < pictures.size(); ++a)
       for (std::size_t b = 0; b < a; ++b) {
         int other = 0;
         for (int y = 0; y < 24; ++y)
-          for (int x = 0; x < 24; ++x) other += std::abs(pictures[a].pixelColor(x, y).alpha() - pictures[b].pixelColor(x, y).alpha()) > 128;
+          for (int x = 0; x < 24; ++x)
+            other += std::abs(pictures[a].pixelColor(x, y).alpha() -
+                              pictures[b].pixelColor(x, y).alpha()) > 128;
         EXPECT_GT(other, 15) << a << " and " << b << " differ in so few pixels";
       }
   }
@@ -71,7 +84,8 @@ TEST(PlotPainter, a_sample_shows_how_a_line_is_drawn) {
     paint_sample(painter, style, picture.rect());
     painter.end();
     int painted = 0;
-    for (int x = 0; x < picture.width(); ++x) painted += picture.pixelColor(x, 10).alpha() > 0 || picture.pixelColor(x, 9).alpha() > 0;
+    for (int x = 0; x < picture.width(); ++x)
+      painted += picture.pixelColor(x, 10).alpha() > 0 || picture.pixelColor(x, 9).alpha() > 0;
     return painted;
   };
   EXPECT_EQ(columns({}), 40);

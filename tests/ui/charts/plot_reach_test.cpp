@@ -15,14 +15,17 @@ using testing::Not;
 // 3 or 4, and at each 200th point 400.
 std::vector<double> spiked(std::size_t points) {
   std::vector<double> values(points);
-  for (std::size_t i = 0; i < points; ++i) values[i] = i % 200 == 120 ? 400 : static_cast<double>(3 + i % 2);
+  for (std::size_t i = 0; i < points; ++i)
+    values[i] = i % 200 == 120 ? 400 : static_cast<double>(3 + i % 2);
   return values;
 }
 
 class PlotReach : public PlotViewTest {
  protected:
   PlotReach() { put("a", Reach::nearly_all); }
-  void put(const QString& id, Reach reach, Joining joining = Joining::never) { plot_.put_series(id, {.label = id, .joining = joining, .reach = reach}); }
+  void put(const QString& id, Reach reach, Joining joining = Joining::never) {
+    plot_.put_series(id, {.label = id, .joining = joining, .reach = reach});
+  }
   double top() {
     plot_.refresh();
     return plot_.shown().y[0].high;
@@ -44,13 +47,16 @@ TEST_F(PlotReach, every_value_beyond_is_marked_at_the_edge_where_it_is) {
   const auto& beyond = drawn().beyond;
   ASSERT_EQ(beyond.size(), 5u);
   for (std::size_t i = 0; i < beyond.size(); ++i) {
-    EXPECT_NEAR(beyond[i].x(), plot_.shown().at(120 + 200.0 * static_cast<double>(i), 3, Side::left).x(), 1e-6);
+    EXPECT_NEAR(beyond[i].x(),
+                plot_.shown().at(120 + 200.0 * static_cast<double>(i), 3, Side::left).x(), 1e-6);
     EXPECT_EQ(beyond[i].y(), plot_.shown().area.top());
   }
   const QImage image = plot_.grab().toImage();
-  const QPoint at = plot_.canvas().mapTo(&plot_, plot_.canvas().mapFromScene(beyond[2])) + QPoint(0, 4);
+  const QPoint at =
+      plot_.canvas().mapTo(&plot_, plot_.canvas().mapFromScene(beyond[2])) + QPoint(0, 4);
   bool marked = false;
-  for (int dx = -6; dx <= 6; ++dx) marked = marked || image.pixelColor(at + QPoint(dx, 0)) == drawn().pen.color();
+  for (int dx = -6; dx <= 6; ++dx)
+    marked = marked || image.pixelColor(at + QPoint(dx, 0)) == drawn().pen.color();
   EXPECT_TRUE(marked) << "and it is seen";
 }
 
@@ -101,7 +107,8 @@ TEST_F(PlotReach, the_menu_has_the_axis_go_on_to_the_last) {
   add(spiked(1000));
   EXPECT_LT(top(), 6);
   const auto actions = plot_.menu().actions();
-  const auto action = std::ranges::find_if(actions, [](const QAction* one) { return one->text() == "Axis up to the greatest value"; });
+  const auto action = std::ranges::find_if(
+      actions, [](const QAction* one) { return one->text() == "Axis up to the greatest value"; });
   ASSERT_NE(action, actions.end());
   emit plot_.menu().aboutToShow();
   EXPECT_TRUE((*action)->isVisible());

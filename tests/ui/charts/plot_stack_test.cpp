@@ -12,10 +12,15 @@ class StackTest : public PlotViewTest {
  protected:
   StackTest() {
     plot_.clear_series();
-    for (const char* id : {"low", "middle", "high"}) plot_.put_series(id, {.label = id, .stacked = true});
+    for (const char* id : {"low", "middle", "high"})
+      plot_.put_series(id, {.label = id, .stacked = true});
   }
-  void add_to(const char* id, const std::vector<double>& values, double first_step = 0) { plot_.append(id, points_of(values, first_step)); }
-  double top(const char* id, std::size_t point) { return plot_.model().find(id)->tops.value(point); }
+  void add_to(const char* id, const std::vector<double>& values, double first_step = 0) {
+    plot_.append(id, points_of(values, first_step));
+  }
+  double top(const char* id, std::size_t point) {
+    return plot_.model().find(id)->tops.value(point);
+  }
 };
 
 TEST_F(StackTest, parts_stand_on_each_other_and_the_uppermost_line_is_their_sum) {
@@ -30,7 +35,8 @@ TEST_F(StackTest, parts_stand_on_each_other_and_the_uppermost_line_is_their_sum)
   EXPECT_GE(plot_.shown().y[0].high, 113);
   ASSERT_EQ(plot_.canvas().lines().series().size(), 3u);
   EXPECT_EQ(drawn(0).areas.size(), 1u);
-  EXPECT_NEAR(drawn(0).lines.back().y2(), plot_.shown().at(2, 113, Side::left).y(), 1e-9) << "painted first: the parts below cover its foot";
+  EXPECT_NEAR(drawn(0).lines.back().y2(), plot_.shown().at(2, 113, Side::left).y(), 1e-9)
+      << "painted first: the parts below cover its foot";
 }
 
 TEST_F(StackTest, a_part_waits_for_those_below_and_what_they_never_reported_is_a_gap) {
@@ -65,7 +71,8 @@ TEST_F(StackTest, reads_each_part_and_their_sum) {
   emit plot_.canvas().hovered(0.1);
   QStringList rows;
   for (const auto& row : plot_.overlay().rows) rows << row.text;
-  EXPECT_EQ(rows, QStringList({"low: 2", "middle: 20", "high: 200", "together: 222"})) << rows.join(" | ").toStdString();
+  EXPECT_EQ(rows, QStringList({"low: 2", "middle: 20", "high: 200", "together: 222"}))
+      << rows.join(" | ").toStdString();
   ASSERT_EQ(plot_.overlay().points.size(), 3u);
   EXPECT_NEAR(plot_.overlay().points[2].first.y(), plot_.shown().at(1, 222, Side::left).y(), 1e-9);
 }
@@ -85,9 +92,15 @@ class BarsTest : public PlotViewTest {
   BarsTest() {
     plot_.clear_series();
     plot_.set_counts("versions");
-    for (const char* id : {"low", "high"}) plot_.put_series(id, {.label = id, .colour = id[0] == 'l' ? 0 : 1, .stacked = true, .joining = Joining::never});
+    for (const char* id : {"low", "high"})
+      plot_.put_series(id, {.label = id,
+                            .colour = id[0] == 'l' ? 0 : 1,
+                            .stacked = true,
+                            .joining = Joining::never});
   }
-  QRectF bar(std::size_t series, std::size_t at) { return drawn(series).areas.at(static_cast<qsizetype>(at)).boundingRect(); }
+  QRectF bar(std::size_t series, std::size_t at) {
+    return drawn(series).areas.at(static_cast<qsizetype>(at)).boundingRect();
+  }
   QPointF at(double step, double value) { return plot_.shown().at(step, value, Side::left); }
 };
 
@@ -117,14 +130,16 @@ TEST_F(BarsTest, of_several_stand_on_each_other_wherever_there_are_any) {
   EXPECT_EQ(tops.value(2), 5);
   EXPECT_EQ(plot_.model().stack_sum(0), std::pair(4.0, 2));
   EXPECT_EQ(plot_.model().stack_sum(2), std::pair(5.0, 1));
-  EXPECT_NEAR(bar(0, 0).top(), at(0, 4).y(), 1e-9) << "painted first, and the lower one over its foot";
+  EXPECT_NEAR(bar(0, 0).top(), at(0, 4).y(), 1e-9)
+      << "painted first, and the lower one over its foot";
   plot_.set_series_visible("low", false);
   plot_.refresh();
   EXPECT_EQ(plot_.model().find("high")->tops.value(0), 1);
   plot_.set_series_visible("low", true);
   plot_.append("low", points_of({7}, 2));
   plot_.refresh();
-  EXPECT_EQ(plot_.model().find("high")->tops.value(2), 12) << "those above stand higher once one below has grown";
+  EXPECT_EQ(plot_.model().find("high")->tops.value(2), 12)
+      << "those above stand higher once one below has grown";
 }
 
 TEST_F(BarsTest, are_points_on_a_log_scale) {

@@ -33,10 +33,14 @@ TEST(PlotTurns, one_chart_is_drawn_in_a_turn_of_the_event_loop) {
   std::vector<std::unique_ptr<PlotView>> plots;
   for (std::size_t i = 0; i < kPlots; ++i) plots.push_back(shown_plot());
   for (const auto& plot : plots) plot->append("line", std::vector<SeriesPoint>{{kFar, 0, 0, 1}});
-  const auto drawn = [&] { return std::ranges::count_if(plots, [](const auto& plot) { return plot->shown().x.high >= kFar; }); };
+  const auto drawn = [&] {
+    return std::ranges::count_if(plots,
+                                 [](const auto& plot) { return plot->shown().x.high >= kFar; });
+  };
   QElapsedTimer patience;
   patience.start();
-  for (auto before = drawn(); before < std::ssize(plots) && !patience.hasExpired(20'000); before = drawn()) {
+  for (auto before = drawn(); before < std::ssize(plots) && !patience.hasExpired(20'000);
+       before = drawn()) {
     QApplication::processEvents();
     EXPECT_LE(drawn(), before + 1);
   }

@@ -10,7 +10,8 @@
 
 namespace trainyard::ui {
 
-inline std::vector<SeriesPoint> points_of(const std::vector<double>& values, double first_step = 0) {
+inline std::vector<SeriesPoint> points_of(const std::vector<double>& values,
+                                          double first_step = 0) {
   std::vector<SeriesPoint> points;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double step = first_step + static_cast<double>(i);
@@ -26,9 +27,13 @@ class PlotViewTest : public testing::Test {
     plot_.show();
     plot_.put_series("a", {.label = "a"});
   }
-  void add(const std::vector<double>& values, double first_step = 0) { plot_.append("a", points_of(values, first_step)); }
+  void add(const std::vector<double>& values, double first_step = 0) {
+    plot_.append("a", points_of(values, first_step));
+  }
   std::string all_badges() const { return plot_.badges().join(" | ").toStdString(); }
-  const DrawnSeries& drawn(std::size_t index = 0) { return plot_.canvas().lines().series().at(index); }
+  const DrawnSeries& drawn(std::size_t index = 0) {
+    return plot_.canvas().lines().series().at(index);
+  }
   PlotView plot_;
 };
 

@@ -27,7 +27,9 @@ TEST_F(PlotViewTest, shows_the_last_point_left_of_the_frame) {
     add(std::vector<double>(static_cast<std::size_t>(count), 1.0));
     plot_.refresh();
     EXPECT_GT(plot_.shown().x.high, count - 1) << count;
-    EXPECT_LT(plot_.shown().at(count - 1, 1, Side::left).x(), plot_.canvas().plot_area().right() - 2) << count;
+    EXPECT_LT(plot_.shown().at(count - 1, 1, Side::left).x(),
+              plot_.canvas().plot_area().right() - 2)
+        << count;
   }
 }
 
@@ -58,13 +60,15 @@ TEST_F(PlotViewTest, wears_a_badge_when_it_thins_and_only_then) {
   EXPECT_GT(drawn().columns.size(), 300u);
 }
 
-// What a column shows may begin in the one before it: two neighbours hold a whole span of thinned points.
+// What a column shows may begin in the one before it: two neighbours hold a whole span of thinned
+// points.
 TEST_F(PlotViewTest, dense_lines_cover_every_column_from_the_least_to_the_greatest_value) {
   std::vector<double> saw(50'000);
   for (std::size_t i = 0; i < saw.size(); ++i) saw[i] = static_cast<double>(i % 10);
   add(saw);
   plot_.refresh();
-  const double low = plot_.shown().at(0, 0, Side::left).y(), high = plot_.shown().at(0, 9, Side::left).y();
+  const double low = plot_.shown().at(0, 0, Side::left).y(),
+               high = plot_.shown().at(0, 9, Side::left).y();
   const auto& columns = drawn().columns;
   ASSERT_GT(columns.size(), 300u);
   for (std::size_t i = 1; i + 2 < columns.size(); ++i) {
@@ -83,7 +87,8 @@ TEST_F(PlotViewTest, a_point_without_neighbours_is_a_dot) {
   EXPECT_EQ(drawn().dots.size(), 1u);
 }
 
-TEST_F(PlotViewTest, a_dashed_line_is_solid_where_it_is_so_dense_that_dashes_would_look_like_bursts) {
+TEST_F(PlotViewTest,
+       a_dashed_line_is_solid_where_it_is_so_dense_that_dashes_would_look_like_bursts) {
   plot_.put_series("a", {.label = "a", .dashed = true});
   std::vector<double> values;
   for (int i = 0; i < 3000; ++i) values.push_back(i % 2);
@@ -126,12 +131,16 @@ TEST_F(PlotViewTest, frozen_it_stands_still_and_goes_on_recording) {
 }
 
 // Whether something of this colour is painted there, within two pixels up or down.
-bool is_painted(const QImage& image, const QPointF& at, const QColor& colour, const QColor& ground) {
+bool is_painted(const QImage& image, const QPointF& at, const QColor& colour,
+                const QColor& ground) {
   const auto apart = [](const QColor& a, const QColor& b) {
-    return std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) + std::abs(a.blue() - b.blue());
+    return std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) +
+           std::abs(a.blue() - b.blue());
   };
   for (int up = -2; up <= 2; ++up)
-    if (const QColor seen = image.pixelColor(at.toPoint() + QPoint(0, up)); apart(seen, colour) < apart(seen, ground)) return true;
+    if (const QColor seen = image.pixelColor(at.toPoint() + QPoint(0, up));
+        apart(seen, colour) < apart(seen, ground))
+      return true;
   return false;
 }
 
@@ -143,13 +152,17 @@ TEST_F(PlotViewTest, lines_stand_where_the_axes_are_though_these_moved_since_the
   const QRectF before = plot_.canvas().plot_area();
   plot_.resize(900, 500);
   const auto area = [&] { return plot_.canvas().plot_area(); };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return area().width() > before.width() + 100 && area().height() > before.height() + 50; }));
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return area().width() > before.width() + 100 && area().height() > before.height() + 50;
+  }));
   EXPECT_TRUE(plot_.shown().area == area());
-  const QPointF placed = plot_.canvas().lines().placing().map(drawn().lines.back().p2()), there = plot_.shown().at(1, 3.3, Side::left);
+  const QPointF placed = plot_.canvas().lines().placing().map(drawn().lines.back().p2()),
+                there = plot_.shown().at(1, 3.3, Side::left);
   EXPECT_NEAR(placed.x(), there.x(), 0.01);
   EXPECT_NEAR(placed.y(), there.y(), 0.01);
   const QPointF middle = plot_.shown().at(0.45, 1 + 0.45 * 2.3, Side::left);
-  EXPECT_TRUE(is_painted(plot_.canvas().grab().toImage(), middle, drawn().pen.color(), Theme::instance().colours().card));
+  EXPECT_TRUE(is_painted(plot_.canvas().grab().toImage(), middle, drawn().pen.color(),
+                         Theme::instance().colours().card));
   plot_.set_frozen(false);
   plot_.refresh();
   EXPECT_TRUE(plot_.canvas().lines().placing().isIdentity());

@@ -15,9 +15,11 @@ TEST_F(PlotViewTest, a_box_zooms_and_a_double_click_or_home_goes_back) {
   const Span home = plot_.shown().x;
   const QRectF area = plot_.canvas().plot_area();
   QWidget* port = plot_.canvas().viewport();
-  QTest::mousePress(port, Qt::LeftButton, {}, (area.topLeft() + QPointF(area.width() * 0.25, 10)).toPoint());
+  QTest::mousePress(port, Qt::LeftButton, {},
+                    (area.topLeft() + QPointF(area.width() * 0.25, 10)).toPoint());
   QTest::mouseMove(port, (area.topLeft() + QPointF(area.width() * 0.5, 100)).toPoint());
-  QTest::mouseRelease(port, Qt::LeftButton, {}, (area.topLeft() + QPointF(area.width() * 0.5, 100)).toPoint());
+  QTest::mouseRelease(port, Qt::LeftButton, {},
+                      (area.topLeft() + QPointF(area.width() * 0.5, 100)).toPoint());
   plot_.refresh();
   EXPECT_NEAR(plot_.shown().x.low, home.low + 0.25 * home.width(), 0.5);
   EXPECT_NEAR(plot_.shown().x.high, home.low + 0.5 * home.width(), 0.5);
@@ -28,7 +30,8 @@ TEST_F(PlotViewTest, a_box_zooms_and_a_double_click_or_home_goes_back) {
 
 void turn_wheel(PlotView& plot, int by, Qt::KeyboardModifiers keys) {
   const QPointF at = plot.canvas().plot_area().center();
-  QWheelEvent wheel(at, plot.canvas().viewport()->mapToGlobal(at), {}, {0, by}, Qt::NoButton, keys, Qt::NoScrollPhase, false);
+  QWheelEvent wheel(at, plot.canvas().viewport()->mapToGlobal(at), {}, {0, by}, Qt::NoButton, keys,
+                    Qt::NoScrollPhase, false);
   QApplication::sendEvent(plot.canvas().viewport(), &wheel);
   plot.refresh();
 }

@@ -38,14 +38,16 @@ void expect_whole_in_the_end(const RunCharts& charts) {
     return !charts.reading() || testing::Test::HasFailure();
   };
   ASSERT_TRUE(QTest::qWaitFor(read, kPatience));
-  for (const char* id : {"part0", "part1", "part2", "part3", "part4"}) EXPECT_EQ(steps_from_the_start(charts, ChartKind::step_time, id), kLongSteps) << id;
+  for (const char* id : {"part0", "part1", "part2", "part3", "part4"})
+    EXPECT_EQ(steps_from_the_start(charts, ChartKind::step_time, id), kLongSteps) << id;
   EXPECT_EQ(steps_from_the_start(charts, ChartKind::gradient_norm, "reduced0"), kLongSteps);
   EXPECT_EQ(steps_from_the_start(charts, ChartKind::loss, "train"), kLongSteps);
 }
 
 TEST(RunCharts, draw_a_long_run_from_its_start_while_the_rest_is_read_whatever_is_chosen) {
   QTemporaryDir directory;
-  test::SyntheticRun{.ranks = 2}.record(directory.path().toStdString(), static_cast<int>(kLongSteps));
+  test::SyntheticRun{.ranks = 2}.record(directory.path().toStdString(),
+                                        static_cast<int>(kLongSteps));
   const auto run = ui::Run::open({}, directory.path());
   ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete(); }, kPatience));
   RunCharts charts;
@@ -66,7 +68,8 @@ std::unique_ptr<Run> recorded(const QTemporaryDir& directory, const test::Synthe
 
 TEST(RunCharts, stand_over_the_bytes_that_all_ranks_sent_where_they_send_any) {
   const QTemporaryDir two_directory, one_directory;
-  const auto two = recorded(two_directory, {.ranks = 2}), one = recorded(one_directory, {.ranks = 1});
+  const auto two = recorded(two_directory, {.ranks = 2}),
+             one = recorded(one_directory, {.ranks = 1});
   RunCharts charts;
   charts.set_x_axis(XAxis::bytes);
   charts.set_runs({two.get()});
@@ -81,16 +84,24 @@ TEST(RunCharts, stand_over_the_bytes_that_all_ranks_sent_where_they_send_any) {
   charts.set_runs({one.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
   EXPECT_EQ(axis->currentText(), "step") << "one rank sends nothing";
-  EXPECT_FALSE(axis->model()->flags(axis->model()->index(static_cast<int>(XAxis::bytes), 0)) & Qt::ItemIsEnabled);
+  EXPECT_FALSE(axis->model()->flags(axis->model()->index(static_cast<int>(XAxis::bytes), 0)) &
+               Qt::ItemIsEnabled);
 }
 
 TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {
   const QTemporaryDir plain_directory, compressed_directory;
-  const auto plain = recorded(plain_directory, {.ranks = 2}), compressed = recorded(compressed_directory, {.ranks = 2, .compression_ratio = 4});
+  const auto plain = recorded(plain_directory, {.ranks = 2}),
+             compressed = recorded(compressed_directory, {.ranks = 2, .compression_ratio = 4});
   RunCharts charts;
   charts.show();
-  const auto seen = [&] { return charts.plot(ChartKind::residual_norm).isVisible() && charts.plot(ChartKind::compression_ratio).isVisible(); };
-  const auto neither = [&] { return !charts.plot(ChartKind::residual_norm).isVisible() && !charts.plot(ChartKind::compression_ratio).isVisible(); };
+  const auto seen = [&] {
+    return charts.plot(ChartKind::residual_norm).isVisible() &&
+           charts.plot(ChartKind::compression_ratio).isVisible();
+  };
+  const auto neither = [&] {
+    return !charts.plot(ChartKind::residual_norm).isVisible() &&
+           !charts.plot(ChartKind::compression_ratio).isVisible();
+  };
   EXPECT_TRUE(neither());
   charts.set_runs({plain.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
@@ -103,7 +114,8 @@ TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {
   charts.set_runs({plain.get()});
   EXPECT_TRUE(neither());
   charts.set_runs({compressed.get()});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return charts.plot(ChartKind::compression_ratio).isVisible(); }, kPatience));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return charts.plot(ChartKind::compression_ratio).isVisible(); },
+                              kPatience));
   EXPECT_FALSE(charts.plot(ChartKind::residual_norm).isVisible()) << "still hidden";
   EXPECT_TRUE(charts.grid().arrangement().contains("-residual_norm"));
   EXPECT_TRUE(charts.grid().arrangement().contains("compression_ratio"));
@@ -128,31 +140,38 @@ TEST(RunCharts, stand_over_samples_and_over_time) {
 
 TEST(RunCharts, of_memory_show_every_rank_and_nothing_between_its_samples) {
   const QTemporaryDir directory, other_directory;
-  const auto run = recorded(directory, {.ranks = 3}), other = recorded(other_directory, {.ranks = 3});
+  const auto run = recorded(directory, {.ranks = 3}),
+             other = recorded(other_directory, {.ranks = 3});
   RunCharts charts;
   for (const auto& runs : {std::vector{run.get()}, std::vector{run.get(), other.get()}}) {
     charts.set_runs(runs);
     ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
     const PlotModel& memory = charts.plot(ChartKind::memory).model();
     EXPECT_EQ(memory.series().size(), 3 * runs.size());
-    for (const auto& line : memory.series()) EXPECT_EQ(line->points.joining(), Joining::never) << line->style.label.toStdString();
+    for (const auto& line : memory.series())
+      EXPECT_EQ(line->points.joining(), Joining::never) << line->style.label.toStdString();
   }
 }
 
 // A run of what can be simulated, and one of what says too little.
-test::SyntheticRun simulable() { return {.ranks = 2, .experiment = experiment::to_json(strategy::resolved(strategy::small_images(2)))}; }
+test::SyntheticRun simulable() {
+  return {.ranks = 2,
+          .experiment = experiment::to_json(strategy::resolved(strategy::small_images(2)))};
+}
 
 std::vector<double> simulated_seconds(const RunCharts& charts, const QString& line = "1/train") {
   const PlotSeries* loss = charts.plot(ChartKind::loss).model().find(line);
   std::vector<double> seconds;
-  for (std::size_t i = 0; loss && i < loss->points.size(); ++i) seconds.push_back(loss->points.x(XAxis::simulated, i));
+  for (std::size_t i = 0; loss && i < loss->points.size(); ++i)
+    seconds.push_back(loss->points.x(XAxis::simulated, i));
   return seconds;
 }
 
 // 20 steps of two ranks and 32 samples each, of 250.
 TEST(RunCharts, stand_over_passes_over_the_data_where_the_run_says_how_much_there_is) {
   const QTemporaryDir directory, other_directory;
-  const auto run = recorded(directory, simulable()), other = recorded(other_directory, {.ranks = 2});
+  const auto run = recorded(directory, simulable()),
+             other = recorded(other_directory, {.ranks = 2});
   RunCharts charts;
   charts.set_runs({run.get(), other.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
@@ -164,7 +183,8 @@ TEST(RunCharts, stand_over_passes_over_the_data_where_the_run_says_how_much_ther
   EXPECT_TRUE(std::isnan(unknown->points.x(XAxis::passes, 0)));
 }
 
-// What is measured now and then, as by an evaluator, stands by all that was trained until then, and at the time when it was measured.
+// What is measured now and then, as by an evaluator, stands by all that was trained until then, and
+// at the time when it was measured.
 TEST(RunCharts, of_held_out_samples_stand_over_time_samples_and_passes) {
   const QTemporaryDir directory;
   const test::SyntheticRun of = simulable();
@@ -198,7 +218,8 @@ TEST(RunCharts, a_point_of_staleness_asks_for_its_gradient_while_one_run_is_show
     telemetry::Event& event = events[static_cast<std::size_t>(i)];
     event.begin_ns = event.ready_ns = event.end_ns = (i + 1) * 5'000'000LL;
     event.value = 1, event.step = i;
-    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness), event.index = static_cast<std::uint16_t>(i % 2);
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness),
+    event.index = static_cast<std::uint16_t>(i % 2);
   }
   EXPECT_TRUE(writer.append_events(2, events));
   EXPECT_TRUE(writer.close());
@@ -208,17 +229,20 @@ TEST(RunCharts, a_point_of_staleness_asks_for_its_gradient_while_one_run_is_show
   charts.resize(1200, 800);
   charts.show();
   std::vector<std::pair<int, double>> wanted;
-  QObject::connect(&charts, &RunCharts::gradient_wanted, [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
+  QObject::connect(&charts, &RunCharts::gradient_wanted,
+                   [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
   const auto choose = [&](const std::vector<ui::Run*>& runs) {
     charts.set_runs(runs);
     ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
     PlotView& staleness = charts.plot(ChartKind::staleness);
     staleness.refresh();
-    for (const auto key : {Qt::Key_Left, Qt::Key_Return, Qt::Key_Left, Qt::Key_Return}) QTest::keyClick(&staleness.canvas(), key);
+    for (const auto key : {Qt::Key_Left, Qt::Key_Return, Qt::Key_Left, Qt::Key_Return})
+      QTest::keyClick(&staleness.canvas(), key);
   };
   choose({run.get()});
   ASSERT_EQ(wanted.size(), 2u);
-  EXPECT_EQ(wanted[0].first, 0) << "the first line is of worker 0, whose last but one is of step 16";
+  EXPECT_EQ(wanted[0].first, 0)
+      << "the first line is of worker 0, whose last but one is of step 16";
   EXPECT_NEAR(wanted[0].second, 16 * 0.005, 1e-5);
   EXPECT_NEAR(wanted[1].second, 14 * 0.005, 1e-5);
   choose({run.get(), again.get()});
@@ -238,12 +262,15 @@ TEST(RunCharts, stand_over_the_time_that_the_drawn_speeds_say) {
   const auto time = simulated_time(run->history().header()["experiment"], {});
   ASSERT_TRUE(time);
   EXPECT_GT(time->seconds_until(0), 0);
-  for (std::size_t step = 0; step < 20; ++step) EXPECT_EQ(simulated_seconds(charts)[step], time->seconds_until(static_cast<std::int64_t>(step)));
+  for (std::size_t step = 0; step < 20; ++step)
+    EXPECT_EQ(simulated_seconds(charts)[step],
+              time->seconds_until(static_cast<std::int64_t>(step)));
   charts.set_x_axis(XAxis::step);
   EXPECT_EQ(simulated_seconds(charts).size(), 20u) << "once known it stays";
 }
 
-TEST(RunCharts, hold_points_back_where_nothing_can_be_simulated_and_say_why_until_another_axis_is_chosen) {
+TEST(RunCharts,
+     hold_points_back_where_nothing_can_be_simulated_and_say_why_until_another_axis_is_chosen) {
   const QTemporaryDir directory;
   const auto run = recorded(directory, {.ranks = 2});
   RunCharts charts;
@@ -252,7 +279,8 @@ TEST(RunCharts, hold_points_back_where_nothing_can_be_simulated_and_say_why_unti
   charts.set_x_axis(XAxis::simulated);
   charts.set_runs({run.get()});
   const auto said = [&] { return charts.plot(ChartKind::loss).overlay().empty; };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return said().startsWith("No simulated time: "); }, kPatience)) << said().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return said().startsWith("No simulated time: "); }, kPatience))
+      << said().toStdString();
   EXPECT_TRUE(simulated_seconds(charts).empty());
   charts.set_x_axis(XAxis::step);
   ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20; }, kPatience));
@@ -262,11 +290,17 @@ TEST(RunCharts, of_several_runs_stand_each_over_its_own_simulated_time) {
   const QTemporaryDir fast_directory, slow_directory;
   auto slow_run = simulable();
   slow_run.experiment["document"]["topology"]["hosts"][0]["bus_bandwidth_bits_per_second"] = 1e6;
-  const auto fast = recorded(fast_directory, simulable()), slow = recorded(slow_directory, slow_run);
+  const auto fast = recorded(fast_directory, simulable()),
+             slow = recorded(slow_directory, slow_run);
   RunCharts charts;
   charts.set_x_axis(XAxis::simulated);
   charts.set_runs({fast.get(), slow.get()});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20 && simulated_seconds(charts, "2/train").size() == 20; }, kPatience));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        return simulated_seconds(charts).size() == 20 &&
+               simulated_seconds(charts, "2/train").size() == 20;
+      },
+      kPatience));
   EXPECT_GT(simulated_seconds(charts, "2/train").back(), 2 * simulated_seconds(charts).back());
 }
 

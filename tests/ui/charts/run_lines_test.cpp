@@ -18,7 +18,8 @@
 namespace trainyard::ui {
 namespace {
 
-const double kRate = test::SyntheticRun::kBytesPerStep / test::SyntheticRun{}.seconds_per_step;  // of a rank, B/s
+const double kRate =
+    test::SyntheticRun::kBytesPerStep / test::SyntheticRun{}.seconds_per_step;  // of a rank, B/s
 
 TEST(RunLines, loss_is_that_of_all_ranks_at_every_step_and_held_out_is_markers) {
   const auto history = history_of({}, 500);
@@ -35,7 +36,8 @@ TEST(RunLines, loss_is_that_of_all_ranks_at_every_step_and_held_out_is_markers) 
 TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_from_each_to_the_next) {
   const auto history = history_of({.lambda_2 = 0.99}, 500);
   const auto lines = lines_of(ChartKind::consensus, history, {}, {});
-  const auto measured = points_of(history, line(lines, "consensus")), decay = points_of(history, line(lines, "decay"));
+  const auto measured = points_of(history, line(lines, "consensus")),
+             decay = points_of(history, line(lines, "decay"));
   ASSERT_EQ(measured.size(), 10u);
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const int step = 50 * static_cast<int>(i) + 49;
@@ -45,11 +47,14 @@ TEST(RunLines, distances_from_the_mean_stand_beside_the_decay_from_each_to_the_n
   for (std::size_t i = 0; i < decay.size(); ++i) {
     const int from = 49 + 50 * static_cast<int>(i / 51), steps = static_cast<int>(i % 51);
     EXPECT_EQ(decay[i].step, from + steps);
-    EXPECT_NEAR(decay[i].value, test::SyntheticRun::distance(from) * std::pow(0.99, steps), 1e-12) << from << " " << steps;
+    EXPECT_NEAR(decay[i].value, test::SyntheticRun::distance(from) * std::pow(0.99, steps), 1e-12)
+        << from << " " << steps;
   }
   EXPECT_TRUE(line(lines, "decay").style.dashed);
-  EXPECT_TRUE(line(lines, "decay").style.label.endsWith("without gradients (|λ₂| = 0.99)")) << line(lines, "decay").style.label.toStdString();
-  EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty()) << "of ranks that have the same parameters";
+  EXPECT_TRUE(line(lines, "decay").style.label.endsWith("without gradients (|λ₂| = 0.99)"))
+      << line(lines, "decay").style.label.toStdString();
+  EXPECT_TRUE(lines_of(ChartKind::consensus, history_of({}, 500), {}, {}).empty())
+      << "of ranks that have the same parameters";
 }
 
 // Of each rank, by run::MemoryPart, as planned and as measured.
@@ -58,13 +63,17 @@ telemetry::History history_of_buffers(const std::vector<std::vector<double>>& by
   const test::SyntheticRun run{.ranks = static_cast<int>(by_rank.size())};
   base::Json header = run.header();
   header["buffer_bytes"] = by_rank;
-  auto writer = telemetry::RecordingWriter::create(std::filesystem::path(directory.path().toStdString()) / telemetry::kRecordingFile, header).value();
+  auto writer =
+      telemetry::RecordingWriter::create(
+          std::filesystem::path(directory.path().toStdString()) / telemetry::kRecordingFile, header)
+          .value();
   for (int rank = 0; rank < run.ranks; ++rank) {
     const std::vector<double>& bytes = by_rank[static_cast<std::size_t>(rank)];
     std::vector<telemetry::Event> events = run.step(rank, 0);
     for (std::size_t part = 0; part < bytes.size(); ++part) {
       telemetry::Event event = events.front();
-      event.subject = static_cast<std::uint16_t>(telemetry::Metric::buffer_bytes), event.index = static_cast<std::uint16_t>(part), event.value = bytes[part];
+      event.subject = static_cast<std::uint16_t>(telemetry::Metric::buffer_bytes),
+      event.index = static_cast<std::uint16_t>(part), event.value = bytes[part];
       events.push_back(event);
     }
     EXPECT_TRUE(writer.append_events(rank, events));
@@ -74,10 +83,15 @@ telemetry::History history_of_buffers(const std::vector<std::vector<double>>& by
 }
 
 // Of one rank whose device said so much of each metric.
-telemetry::History history_of_device(const std::vector<std::pair<telemetry::Metric, double>>& said) {
+telemetry::History history_of_device(
+    const std::vector<std::pair<telemetry::Metric, double>>& said) {
   const QTemporaryDir directory;
   const test::SyntheticRun run{.ranks = 1};
-  auto writer = telemetry::RecordingWriter::create(std::filesystem::path(directory.path().toStdString()) / telemetry::kRecordingFile, run.header()).value();
+  auto writer =
+      telemetry::RecordingWriter::create(
+          std::filesystem::path(directory.path().toStdString()) / telemetry::kRecordingFile,
+          run.header())
+          .value();
   std::vector<telemetry::Event> events = run.step(0, 0);
   for (const auto& [metric, value] : said) {
     telemetry::Event event = events.front();
@@ -97,14 +111,21 @@ std::string labels_of(const std::vector<LineSpec>& lines) {
 
 // A legend shows its first lines without being scrolled.
 TEST(RunLines, of_buffers_begin_with_the_plan_and_have_no_part_of_which_it_has_nothing) {
-  const auto labels = [](const std::vector<double>& bytes) { return labels_of(lines_of(ChartKind::buffers, history_of_buffers({bytes}), {}, {})); };
-  EXPECT_EQ(labels({4e6, 4e6, 8e6, 2e6, 1e3, 0, 0}), "plan (rank 0), parameters, gradients, moments, activations, other");
-  EXPECT_EQ(labels({4e6, 4e6, 0, 2e6, 1e3, 8e6, 0}), "plan (rank 0), parameters, gradients, activations, other, put aside on the host");
+  const auto labels = [](const std::vector<double>& bytes) {
+    return labels_of(lines_of(ChartKind::buffers, history_of_buffers({bytes}), {}, {}));
+  };
+  EXPECT_EQ(labels({4e6, 4e6, 8e6, 2e6, 1e3, 0, 0}),
+            "plan (rank 0), parameters, gradients, moments, activations, other");
+  EXPECT_EQ(labels({4e6, 4e6, 0, 2e6, 1e3, 8e6, 0}),
+            "plan (rank 0), parameters, gradients, activations, other, put aside on the host");
 }
 
 TEST(RunLines, of_buffers_are_those_of_the_fullest_rank_or_of_a_chosen_one) {
-  const telemetry::History history = history_of_buffers({{4e6, 4e6, 0, 2e6, 1e3, 0, 0}, {6e6, 6e6, 0, 1e6, 1e3, 0, 0}});
-  const auto plan_of = [&](int rank) { return lines_of(ChartKind::buffers, history, {}, {.buffers_of = rank}).at(0); };
+  const telemetry::History history =
+      history_of_buffers({{4e6, 4e6, 0, 2e6, 1e3, 0, 0}, {6e6, 6e6, 0, 1e6, 1e3, 0, 0}});
+  const auto plan_of = [&](int rank) {
+    return lines_of(ChartKind::buffers, history, {}, {.buffers_of = rank}).at(0);
+  };
   EXPECT_EQ(plan_of(LineChoice::kFullest).style.label, "plan (rank 1)");
   EXPECT_EQ(plan_of(LineChoice::kFullest).level, 13001e3);
   EXPECT_EQ(plan_of(0).style.label, "plan (rank 0)");
@@ -115,7 +136,8 @@ TEST(RunLines, of_buffers_are_those_of_the_fullest_rank_or_of_a_chosen_one) {
 
 // What a rank reports of each step, changed.
 using Changed = std::function<void(std::vector<telemetry::Event>&)>;
-telemetry::History changed_history(const test::SyntheticRun& run, int steps, const Changed& changed) {
+telemetry::History changed_history(const test::SyntheticRun& run, int steps,
+                                   const Changed& changed) {
   QTemporaryDir directory;
   auto writer = run.create(directory.path().toStdString());
   for (int step = 0; step < steps; ++step)
@@ -130,43 +152,57 @@ telemetry::History changed_history(const test::SyntheticRun& run, int steps, con
 
 // From a step on `pause` seconds later than the one before; and without what `lost` names.
 using Lost = std::function<bool(const telemetry::Event&)>;
-telemetry::History paused_history(const test::SyntheticRun& run, int steps, int from, double pause, const Lost& lost = {}) {
+telemetry::History paused_history(const test::SyntheticRun& run, int steps, int from, double pause,
+                                  const Lost& lost = {}) {
   return changed_history(run, steps, [&](std::vector<telemetry::Event>& events) {
     if (lost) std::erase_if(events, lost);
     for (telemetry::Event& event : events)
-      if (event.step >= from) event.begin_ns = event.ready_ns = event.end_ns += static_cast<std::int64_t>(pause * 1e9);
+      if (event.step >= from)
+        event.begin_ns = event.ready_ns = event.end_ns += static_cast<std::int64_t>(pause * 1e9);
   });
 }
 
-double seconds_of(const telemetry::History& history, telemetry::Metric metric, int rank, std::size_t step) {
+double seconds_of(const telemetry::History& history, telemetry::Metric metric, int rank,
+                  std::size_t step) {
   return history.find({metric, rank, 0})->values[step];
 }
 
-TEST(RunLines, the_rate_of_a_rank_is_the_growth_of_its_total_over_its_time_within_steps_whatever_pause_lies_between) {
+TEST(
+    RunLines,
+    the_rate_of_a_rank_is_the_growth_of_its_total_over_its_time_within_steps_whatever_pause_lies_between) {
   const auto history = paused_history({}, 100, 60, 30);
   const auto lines = lines_of(ChartKind::rank_bytes, history, {}, {});
   const auto points = points_of(history, line(lines, "sent2"));
   ASSERT_EQ(points.size(), 99u);  // the first sample starts the meter
   EXPECT_GT(points[59].seconds - points[58].seconds, 30);
   for (const SeriesPoint& point : points) {
-    const double within = seconds_of(history, telemetry::Metric::step_seconds, 2, static_cast<std::size_t>(point.step));
+    const double within = seconds_of(history, telemetry::Metric::step_seconds, 2,
+                                     static_cast<std::size_t>(point.step));
     EXPECT_NEAR(point.value, test::SyntheticRun::kBytesPerStep / within, 1) << point.step;
   }
-  for (const ChartKind kind : {ChartKind::rank_bytes, ChartKind::link_bytes}) EXPECT_TRUE(chart_title(kind).title.endsWith("within steps"));
+  for (const ChartKind kind : {ChartKind::rank_bytes, ChartKind::link_bytes})
+    EXPECT_TRUE(chart_title(kind).title.endsWith("within steps"));
 }
 
 TEST(RunLines, bytes_of_a_step_whose_time_was_lost_are_in_no_rate) {
-  const auto lost = [](const telemetry::Event& event) { return event.step == 5 && event.subject == static_cast<int>(telemetry::Metric::step_seconds); };
+  const auto lost = [](const telemetry::Event& event) {
+    return event.step == 5 && event.subject == static_cast<int>(telemetry::Metric::step_seconds);
+  };
   const auto history = paused_history({.ranks = 2, .jitter = 0}, 10, 10, 0, lost);
-  const auto points = points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
+  const auto points =
+      points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
   ASSERT_EQ(points.size(), 8u) << "neither the first nor the one without a time";
   for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, kRate, 1) << point.step;
 }
 
 TEST(RunLines, bytes_of_a_step_that_were_not_told_count_with_the_next_over_the_time_of_both) {
-  const auto lost = [](const telemetry::Event& event) { return event.step == 5 && event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes); };
+  const auto lost = [](const telemetry::Event& event) {
+    return event.step == 5 &&
+           event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes);
+  };
   const auto history = paused_history({.ranks = 2, .jitter = 0}, 10, 10, 0, lost);
-  const auto points = points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
+  const auto points =
+      points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
   ASSERT_EQ(points.size(), 8u);
   for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, kRate, 1) << point.step;
 }
@@ -174,29 +210,37 @@ TEST(RunLines, bytes_of_a_step_that_were_not_told_count_with_the_next_over_the_t
 TEST(RunLines, bytes_that_were_told_again_of_a_step_that_was_over_are_in_no_rate) {
   const auto twice = [](std::vector<telemetry::Event>& events) {
     for (std::size_t i = 0; i < events.size(); ++i)
-      if (events[i].step == 5 && events[i].subject == static_cast<int>(telemetry::Metric::sent_payload_bytes)) {
+      if (events[i].step == 5 &&
+          events[i].subject == static_cast<int>(telemetry::Metric::sent_payload_bytes)) {
         telemetry::Event again = events[i];
         again.value += 1e9;
         events.push_back(again);
         break;
       }
     for (telemetry::Event& event : events)
-      if (event.step > 5 && event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes)) event.value += 1e9;
+      if (event.step > 5 &&
+          event.subject == static_cast<int>(telemetry::Metric::sent_payload_bytes))
+        event.value += 1e9;
   };
   const auto history = changed_history({.ranks = 2, .jitter = 0}, 10, twice);
-  const auto points = points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
+  const auto points =
+      points_of(history, line(lines_of(ChartKind::rank_bytes, history, {}, {}), "sent1"));
   ASSERT_EQ(points.size(), 9u);
   for (const SeriesPoint& point : points) EXPECT_NEAR(point.value, kRate, 1) << point.step;
   EXPECT_GT(points.back().bytes, 1e9) << "sent they were";
 }
 
 // A ring of as many ranks as there are workers drawn, each sending to the next.
-telemetry::History ring_on(const topology::Topology& topology, experiment::TransportKind transport = experiment::TransportKind::automatic) {
+telemetry::History ring_on(
+    const topology::Topology& topology,
+    experiment::TransportKind transport = experiment::TransportKind::automatic) {
   experiment::Experiment experiment;
   experiment.topology = topology;
   experiment.run.transport = transport;
   const int ranks = static_cast<int>(topology::Network(topology).workers().size());
-  return history_of({.ranks = ranks, .jitter = 0, .experiment = {{"document", experiment::to_json(experiment)}}}, 20);
+  return history_of(
+      {.ranks = ranks, .jitter = 0, .experiment = {{"document", experiment::to_json(experiment)}}},
+      20);
 }
 
 // Of all ranks together: bytes a second, once for each link and bus that they cross.
@@ -206,7 +250,8 @@ double sent_times_hops(const topology::Topology& topology) {
   double crossings = 0;
   for (std::size_t rank = 0; rank < workers.size(); ++rank) {
     std::set<std::string> buses;
-    const topology::Route route = network.route(workers[rank], workers[(rank + 1) % workers.size()]).value();
+    const topology::Route route =
+        network.route(workers[rank], workers[(rank + 1) % workers.size()]).value();
     for (const topology::Hop& hop : route.hops) {
       const topology::Edge& edge = network.edges()[hop.edge.index()];
       if (edge.link >= 0) ++crossings;
@@ -224,33 +269,43 @@ QStringList labels(const std::vector<LineSpec>& lines) {
 }
 
 topology::Topology two_hosts_of_two() {
-  topology::Topology topology{{tests::drawn_host("left", 2), tests::drawn_host("right", 2, 2)}, {topology::Switch{"switch"}}, {}};
+  topology::Topology topology{{tests::drawn_host("left", 2), tests::drawn_host("right", 2, 2)},
+                              {topology::Switch{"switch"}},
+                              {}};
   topology.links = {topology::Link{"left", "switch"}, topology::Link{"switch", "right"}};
   return topology;
 }
 
 TEST(RunLines, the_traffic_of_links_is_that_of_each_drawn_link_each_way) {
-  const auto history = ring_on(experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_hosts_ring_digits.json")->topology);
+  const auto history = ring_on(
+      experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_hosts_ring_digits.json")
+          ->topology);
   const auto lines = lines_of(ChartKind::link_bytes, history, {}, {});
-  EXPECT_EQ(labels(lines), QStringList({"host0 → switch", "switch → host0", "host1 → switch", "switch → host1", "host2 → switch", "switch → host2",
-                                        "host3 → switch", "switch → host3"}));
-  for (const LineSpec& one : lines) EXPECT_NEAR(points_of(history, one).back().value, kRate, 1) << one.id.toStdString();
+  EXPECT_EQ(labels(lines),
+            QStringList({"host0 → switch", "switch → host0", "host1 → switch", "switch → host1",
+                         "host2 → switch", "switch → host2", "host3 → switch", "switch → host3"}));
+  for (const LineSpec& one : lines)
+    EXPECT_NEAR(points_of(history, one).back().value, kRate, 1) << one.id.toStdString();
   EXPECT_EQ(lines[0].style.colour, lines[1].style.colour);
   EXPECT_NE(lines[0].style.dashed, lines[1].style.dashed);
 }
 
 TEST(RunLines, charts_that_fall_behind_say_so) {
-  EXPECT_EQ(told_behind(31'861, 12'400), QStringList("charts are 19,461 steps behind the run, and catch up"));
+  EXPECT_EQ(told_behind(31'861, 12'400),
+            QStringList("charts are 19,461 steps behind the run, and catch up"));
   EXPECT_EQ(told_behind(31'861, 31'000), QStringList()) << "nobody sees that";
   EXPECT_EQ(told_behind(120, 0), QStringList());
   EXPECT_EQ(told_behind(0, 500), QStringList()) << "an old run";
 }
 
 TEST(RunLines, names_of_runs_are_what_tells_them_apart) {
-  EXPECT_EQ(what_tells_apart({"Four devices 10:26:22", "Four devices 10:26:19"}), QStringList({"10:26:22", "10:26:19"}));
-  EXPECT_EQ(what_tells_apart({"Four devices, ring 10:26:22", "Four devices, tree 10:26:22"}), QStringList({"ring 10:26:22", "tree 10:26:22"}));
+  EXPECT_EQ(what_tells_apart({"Four devices 10:26:22", "Four devices 10:26:19"}),
+            QStringList({"10:26:22", "10:26:19"}));
+  EXPECT_EQ(what_tells_apart({"Four devices, ring 10:26:22", "Four devices, tree 10:26:22"}),
+            QStringList({"ring 10:26:22", "tree 10:26:22"}));
   EXPECT_EQ(what_tells_apart({"one", "two 1"}), QStringList({"one", "two 1"}));
-  EXPECT_EQ(what_tells_apart({"same 1", "same 1", "same"}), QStringList({"same 1", "same 1", "same"}));
+  EXPECT_EQ(what_tells_apart({"same 1", "same 1", "same"}),
+            QStringList({"same 1", "same 1", "same"}));
   EXPECT_EQ(what_tells_apart({"same 1", "same 1"}), QStringList({"1", "1"}));
   EXPECT_EQ(what_tells_apart({}), QStringList());
 }
@@ -259,23 +314,30 @@ TEST(RunLines, all_that_links_and_buses_carry_is_what_ranks_sent_times_the_hops)
   const topology::Topology topology = two_hosts_of_two();
   const auto history = ring_on(topology);
   const auto lines = lines_of(ChartKind::link_bytes, history, {}, {});
-  EXPECT_EQ(labels(lines), QStringList({"left → switch", "switch → left", "switch → right", "right → switch", "left bus", "right bus"}));
+  EXPECT_EQ(labels(lines), QStringList({"left → switch", "switch → left", "switch → right",
+                                        "right → switch", "left bus", "right bus"}));
   double total = 0;
   for (const LineSpec& one : lines) total += points_of(history, one).back().value;
   EXPECT_NEAR(total, sent_times_hops(topology), 10);
-  EXPECT_NEAR(points_of(history, line(lines, "bus left")).back().value, 3 * kRate, 3) << "of 0 to 1 within, 1 to 2 out, 3 to 0 in";
+  EXPECT_NEAR(points_of(history, line(lines, "bus left")).back().value, 3 * kRate, 3)
+      << "of 0 to 1 within, 1 to 2 out, 3 to 0 in";
   const auto busiest = lines_of(ChartKind::link_bytes, history, RunLook{"run", 0}, {});
   ASSERT_EQ(busiest.size(), 1u);
-  EXPECT_NEAR(points_of(history, busiest[0]).back().value, 3 * kRate, 3) << "the busiest, not the busiest pair of ranks";
+  EXPECT_NEAR(points_of(history, busiest[0]).back().value, 3 * kRate, 3)
+      << "the busiest, not the busiest pair of ranks";
 }
 
 TEST(RunLines, ranks_of_one_host_cross_its_bus_and_the_line_says_over_what) {
   const topology::Topology topology{{tests::drawn_host("host0", 3)}, {}, {}};
-  const auto said = [&](experiment::TransportKind transport) { return labels(lines_of(ChartKind::link_bytes, ring_on(topology, transport), {}, {})); };
+  const auto said = [&](experiment::TransportKind transport) {
+    return labels(lines_of(ChartKind::link_bytes, ring_on(topology, transport), {}, {}));
+  };
   EXPECT_EQ(said(experiment::TransportKind::shm), QStringList("host0 bus (shared memory)"));
   EXPECT_EQ(said(experiment::TransportKind::zmq), QStringList("host0 bus (local sockets)"));
   const auto history = ring_on(topology);
-  EXPECT_NEAR(points_of(history, lines_of(ChartKind::link_bytes, history, {}, {}).at(0)).back().value, 3 * kRate, 3);
+  EXPECT_NEAR(
+      points_of(history, lines_of(ChartKind::link_bytes, history, {}, {}).at(0)).back().value,
+      3 * kRate, 3);
 }
 
 TEST(RunLines, gradient_norms_are_local_of_each_rank_and_reduced) {
@@ -285,7 +347,8 @@ TEST(RunLines, gradient_norms_are_local_of_each_rank_and_reduced) {
   EXPECT_FALSE(line(lines, "reduced1").style.pale);
   EXPECT_TRUE(line(lines, "local3").style.pale);
   EXPECT_EQ(line(lines, "local3").style.dashed, true);
-  EXPECT_NEAR(points_of(history, line(lines, "reduced1"))[4].value, 2 * (0.3 + test::SyntheticRun::loss(4)), 1e-12);
+  EXPECT_NEAR(points_of(history, line(lines, "reduced1"))[4].value,
+              2 * (0.3 + test::SyntheticRun::loss(4)), 1e-12);
   EXPECT_EQ(lines_of(ChartKind::gradient_norm, history, {}, {.segment = -1}).size(), 3u);
 }
 
@@ -293,7 +356,8 @@ TEST(RunLines, gradient_norms_are_local_of_each_rank_and_reduced) {
 TEST(RunLines, gradients_are_of_segments_that_learn) {
   const auto history = paused_history({}, 5, 5, 0, [](const telemetry::Event& event) {
     const auto metric = static_cast<telemetry::Metric>(event.subject);
-    return event.index == 0 && (metric == telemetry::Metric::local_gradient_norm || metric == telemetry::Metric::reduced_gradient_norm ||
+    return event.index == 0 && (metric == telemetry::Metric::local_gradient_norm ||
+                                metric == telemetry::Metric::reduced_gradient_norm ||
                                 metric == telemetry::Metric::update_ratio);
   });
   EXPECT_EQ(segments_with_gradients(history), (std::vector{1, 2}));
@@ -301,7 +365,8 @@ TEST(RunLines, gradients_are_of_segments_that_learn) {
   EXPECT_EQ(lines_of(ChartKind::gradient_norm, history, {}, {.segment = -1}).size(), 2u);
   EXPECT_EQ(lines_of(ChartKind::update_ratio, history, {}, {}).size(), 2u);
   const auto first = lines_of(ChartKind::gradient_norm, history, {}, {.segment = 0});
-  EXPECT_EQ(points_of(history, line(first, "reduced1")).size(), 5u) << "none of segment 0: that of the next stands for it";
+  EXPECT_EQ(points_of(history, line(first, "reduced1")).size(), 5u)
+      << "none of segment 0: that of the next stands for it";
 }
 
 TEST(RunLines, throughput_is_the_samples_of_a_step_over_the_time_of_its_slowest_rank) {
@@ -309,9 +374,12 @@ TEST(RunLines, throughput_is_the_samples_of_a_step_over_the_time_of_its_slowest_
   const auto points = points_of(history, lines_of(ChartKind::samples_rate, history, {}, {}).at(0));
   ASSERT_EQ(points.size(), 20u);
   double slowest = 0;
-  for (int rank = 0; rank < 4; ++rank) slowest = std::max(slowest, history.find({telemetry::Metric::step_seconds, rank, 0})->values[7]);
+  for (int rank = 0; rank < 4; ++rank)
+    slowest =
+        std::max(slowest, history.find({telemetry::Metric::step_seconds, rank, 0})->values[7]);
   EXPECT_NEAR(points[7].value, 128 / slowest, 1e-9);
-  EXPECT_EQ(chart_title(ChartKind::samples_rate).title, "Throughput within steps") << "what a pace holds between steps is not in it";
+  EXPECT_EQ(chart_title(ChartKind::samples_rate).title, "Throughput within steps")
+      << "what a pace holds between steps is not in it";
 }
 
 // compute, wait, transfer, input and overhead of one step.
@@ -330,7 +398,8 @@ TEST(RunLines, the_parts_of_a_step_of_one_rank_add_up_to_it) {
   ASSERT_EQ(parts.size(), 5u);
   EXPECT_EQ(parts[0], seconds_of(history, telemetry::Metric::compute_seconds, 2, 3));
   EXPECT_EQ(parts[3], seconds_of(history, telemetry::Metric::input_seconds, 2, 3));
-  EXPECT_NEAR(std::accumulate(parts.begin(), parts.end(), 0.0), seconds_of(history, telemetry::Metric::step_seconds, 2, 3), 1e-12);
+  EXPECT_NEAR(std::accumulate(parts.begin(), parts.end(), 0.0),
+              seconds_of(history, telemetry::Metric::step_seconds, 2, 3), 1e-12);
 }
 
 TEST(RunLines, the_parts_of_the_mean_and_of_the_slowest_rank_add_up_to_its_step) {
@@ -360,7 +429,8 @@ TEST(RunLines, what_is_imposed_is_of_the_same_ranks_as_the_compute_that_it_is_a_
   EXPECT_EQ(imposed(1), whole);
   EXPECT_EQ(imposed(2), 0);
   EXPECT_NEAR(imposed(LineChoice::kMean), whole / 4, 1e-12);
-  EXPECT_EQ(lines_of(ChartKind::step_time, history_of({}, 5), {}, {}).size(), kStepParts) << "where no rank is held back there is no such line";
+  EXPECT_EQ(lines_of(ChartKind::step_time, history_of({}, 5), {}, {}).size(), kStepParts)
+      << "where no rank is held back there is no such line";
 }
 
 TEST(RunLines, a_step_whose_part_was_lost_is_a_gap_and_not_a_wrong_sum) {
@@ -370,7 +440,10 @@ TEST(RunLines, a_step_whose_part_was_lost_is_a_gap_and_not_a_wrong_sum) {
     auto writer = run.create(directory.path().toStdString());
     for (int step = 0; step < 4; ++step) {
       auto events = run.step(0, step);
-      if (step == 2) std::erase_if(events, [](const telemetry::Event& event) { return event.subject == static_cast<int>(telemetry::Metric::wait_seconds); });
+      if (step == 2)
+        std::erase_if(events, [](const telemetry::Event& event) {
+          return event.subject == static_cast<int>(telemetry::Metric::wait_seconds);
+        });
       ASSERT_TRUE(writer.append_events(0, events));
     }
     ASSERT_TRUE(writer.close());
@@ -390,8 +463,12 @@ TEST(RunLines, every_unit_is_short_enough_to_stand_whole_beside_a_low_plot) {
 }
 
 TEST(RunLines, what_tells_of_bytes_stands_together) {
-  const auto place = [](ChartKind kind) { return std::ranges::find(kChartKinds, kind) - std::begin(kChartKinds); };
-  EXPECT_EQ(std::set<ChartKind>(std::begin(kChartKinds), std::end(kChartKinds)).size(), std::size(kChartKinds)) << "each once";
+  const auto place = [](ChartKind kind) {
+    return std::ranges::find(kChartKinds, kind) - std::begin(kChartKinds);
+  };
+  EXPECT_EQ(std::set<ChartKind>(std::begin(kChartKinds), std::end(kChartKinds)).size(),
+            std::size(kChartKinds))
+      << "each once";
   EXPECT_EQ(place(ChartKind::link_bytes), place(ChartKind::rank_bytes) + 1);
   EXPECT_EQ(place(ChartKind::table_ratio), place(ChartKind::rank_bytes) + 2);
   EXPECT_EQ(place(ChartKind::compression_ratio), place(ChartKind::rank_bytes) + 3);
@@ -410,7 +487,8 @@ TEST(RunLines, compression_has_the_ratio_once_and_what_each_rank_left_out) {
   EXPECT_EQ(points_of(history, line(left, "rank2"))[5].value, test::SyntheticRun::residual(2, 5));
   const auto laid_over = lines_of(ChartKind::residual_norm, history, RunLook{"one", 0}, {});
   ASSERT_EQ(laid_over.size(), 1u);
-  EXPECT_EQ(points_of(history, laid_over[0])[5].value, test::SyntheticRun::residual(2, 5)) << "the greatest";
+  EXPECT_EQ(points_of(history, laid_over[0])[5].value, test::SyntheticRun::residual(2, 5))
+      << "the greatest";
   EXPECT_TRUE(lines_of(ChartKind::residual_norm, history_of({}, 5), {}, {}).empty());
   EXPECT_TRUE(lines_of(ChartKind::compression_ratio, history_of({}, 5), {}, {}).empty());
 }
@@ -443,7 +521,8 @@ TEST(RunLines, averages_with_one_neighbour_are_counted_of_each_rank) {
 }
 
 TEST(RunLines, where_backup_workers_stand_in_for_others_each_has_a_throughput_of_its_own) {
-  const auto lines = lines_of(ChartKind::samples_rate, history_of({.reports_of_step = 3}, 20), {}, {});
+  const auto lines =
+      lines_of(ChartKind::samples_rate, history_of({.reports_of_step = 3}, 20), {}, {});
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[3].id, "rate3");
   EXPECT_EQ(lines_of(ChartKind::samples_rate, history_of({}, 20), {}, {}).size(), 1u);
@@ -458,14 +537,20 @@ TEST(RunLines, one_device_without_links_has_no_lines_of_traffic) {
 TEST(RunLines, of_gpus_are_there_where_their_driver_told) {
   using telemetry::Metric;
   const telemetry::History told =
-      history_of_device({{Metric::device_busy, 0.75}, {Metric::device_received_bytes_per_second, 5e6}, {Metric::device_sent_bytes_per_second, 4e6}});
+      history_of_device({{Metric::device_busy, 0.75},
+                         {Metric::device_received_bytes_per_second, 5e6},
+                         {Metric::device_sent_bytes_per_second, 4e6}});
   EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_busy, told, {}, {})), "rank 0");
-  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, told, {}, {})), "rank 0 received, rank 0 sent");
+  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, told, {}, {})),
+            "rank 0 received, rank 0 sent");
   const telemetry::History linked =
-      history_of_device({{Metric::device_links_received_bytes_per_second, 7e6}, {Metric::device_links_sent_bytes_per_second, 8e6}});
-  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, linked, {}, {})), "rank 0 received by NVLink, rank 0 sent by NVLink");
+      history_of_device({{Metric::device_links_received_bytes_per_second, 7e6},
+                         {Metric::device_links_sent_bytes_per_second, 8e6}});
+  EXPECT_EQ(labels_of(lines_of(ChartKind::gpu_traffic, linked, {}, {})),
+            "rank 0 received by NVLink, rank 0 sent by NVLink");
   const telemetry::History untold = history_of_device({});
-  for (const ChartKind kind : {ChartKind::gpu_busy, ChartKind::gpu_memory, ChartKind::gpu_power, ChartKind::gpu_traffic}) {
+  for (const ChartKind kind :
+       {ChartKind::gpu_busy, ChartKind::gpu_memory, ChartKind::gpu_power, ChartKind::gpu_traffic}) {
     EXPECT_TRUE(lines_of(kind, untold, {}, {}).empty());
     EXPECT_TRUE(is_special(kind)) << "few runs have it";
   }

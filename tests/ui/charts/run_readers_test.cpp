@@ -12,7 +12,8 @@ namespace {
 TEST(LineReader, reads_a_long_history_a_portion_at_a_time_and_leaves_nothing_out) {
   constexpr int kSteps = 300;
   const auto history = history_of({.ranks = 2}, kSteps);
-  for (const ChartKind kind : {ChartKind::loss, ChartKind::gradient_norm, ChartKind::step_time, ChartKind::samples_rate, ChartKind::memory}) {
+  for (const ChartKind kind : {ChartKind::loss, ChartKind::gradient_norm, ChartKind::step_time,
+                               ChartKind::samples_rate, ChartKind::memory}) {
     const LineSpec spec = lines_of(kind, history, {}, {}).at(0);
     LineReading reading(spec);
     ASSERT_TRUE(reading.read(history, true)) << chart_title(kind).name;
@@ -31,7 +32,8 @@ TEST(StepSplit, gives_all_parts_of_a_step_from_one_reading) {
   const auto history = history_of({.ranks = 2}, 100);
   StepSplit split(LineChoice::kMean);
   const auto expect_steps = [&](std::size_t steps) {
-    for (std::size_t part = 0; part < kStepParts; ++part) EXPECT_EQ(split.values(static_cast<StepPart>(part)).size(), steps) << part;
+    for (std::size_t part = 0; part < kStepParts; ++part)
+      EXPECT_EQ(split.values(static_cast<StepPart>(part)).size(), steps) << part;
   };
   EXPECT_TRUE(split.read(history));
   expect_steps(kValuesAtOnce);
@@ -45,13 +47,16 @@ class GrowingHistory {
   explicit GrowingHistory(int ranks)
       : run_(test::SyntheticRun{.ranks = ranks}),
         writer_(run_.create(directory_.path().toStdString())),
-        reader_(std::move(*telemetry::RecordingReader::open(directory_.filePath(telemetry::kRecordingFile).toStdString()))) {}
+        reader_(std::move(*telemetry::RecordingReader::open(
+            directory_.filePath(telemetry::kRecordingFile).toStdString()))) {}
 
   // All that the rank reports of these steps.
   void report(int rank, int begin, int end) {
-    for (int step = begin; step < end; ++step) EXPECT_TRUE(writer_.append_events(rank, run_.step(rank, step)));
+    for (int step = begin; step < end; ++step)
+      EXPECT_TRUE(writer_.append_events(rank, run_.step(rank, step)));
     EXPECT_TRUE(writer_.flush());
-    for (auto frame = reader_.next(); frame && *frame; frame = reader_.next()) EXPECT_TRUE(history_.take(**frame));
+    for (auto frame = reader_.next(); frame && *frame; frame = reader_.next())
+      EXPECT_TRUE(history_.take(**frame));
   }
   const telemetry::History& history() const { return history_; }
 
@@ -85,14 +90,16 @@ TEST(LineReader, holds_back_what_one_rank_reported_of_a_step_until_all_have_repo
   local.read(growing.history());
   ASSERT_EQ(local.points().size(), 1u);
   EXPECT_EQ(local.points()[0].samples, 64);
-  EXPECT_EQ(local.points()[0].bytes, 2 * test::SyntheticRun::kBytesPerStep) << "what rank 0 sent in later steps is not in it";
+  EXPECT_EQ(local.points()[0].bytes, 2 * test::SyntheticRun::kBytesPerStep)
+      << "what rank 0 sent in later steps is not in it";
   growing.report(1, 1, 2);
   local.read(growing.history());
   ASSERT_EQ(local.points().size(), 2u);
   EXPECT_EQ(local.points()[1].samples, 128);
 }
 
-TEST(LineReader, shows_what_a_rank_reported_last_when_the_others_never_will_where_all_are_known_to_have_been) {
+TEST(LineReader,
+     shows_what_a_rank_reported_last_when_the_others_never_will_where_all_are_known_to_have_been) {
   GrowingHistory growing(2);
   growing.report(0, 0, 3);
   growing.report(1, 0, 2);
@@ -103,16 +110,23 @@ TEST(LineReader, shows_what_a_rank_reported_last_when_the_others_never_will_wher
   EXPECT_EQ(local.points()[2].samples, 128);
 }
 
-// Of four workers an update takes the gradients of three. Who is late reports as well, or leaves the step out; which it is differs from step to step.
+// Of four workers an update takes the gradients of three. Who is late reports as well, or leaves
+// the step out; which it is differs from step to step.
 TEST(ProgressCounter, counts_the_samples_of_each_update_once_and_no_gradient_that_came_too_late) {
   telemetry::History history;
-  const std::string header = base::Json{{"ranks", 5}, {"segments", base::Json::array()}, {"reports_of_step", 3}, {"steps_apart", 1}}.dump();
+  const std::string header = base::Json{
+      {"ranks", 5},
+      {"segments", base::Json::array()},
+      {"reports_of_step", 3},
+      {"steps_apart", 1}}.dump();
   ASSERT_TRUE(history.take({telemetry::FrameType::header, -1, std::as_bytes(std::span(header))}));
   const auto report = [&](int rank, int step, double samples, double seconds) {
     telemetry::Event event;
     event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>(seconds * 1e9);
-    event.value = samples, event.step = step, event.subject = static_cast<std::uint16_t>(telemetry::Metric::samples);
-    ASSERT_TRUE(history.take({telemetry::FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
+    event.value = samples, event.step = step,
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::samples);
+    ASSERT_TRUE(
+        history.take({telemetry::FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
   };
   for (int step = 0; step < 8; ++step)
     for (int rank = 0; rank < 4; ++rank) {
@@ -122,7 +136,8 @@ TEST(ProgressCounter, counts_the_samples_of_each_update_once_and_no_gradient_tha
     }
   ProgressCounter progress;
   EXPECT_FALSE(progress.read(history, false));
-  for (int step = 0; step < 8; ++step) EXPECT_EQ(progress.at(step).samples, 30 * (step + 1)) << step;
+  for (int step = 0; step < 8; ++step)
+    EXPECT_EQ(progress.at(step).samples, 30 * (step + 1)) << step;
   report(1, 8, 10, 9), report(2, 8, 10, 9);
   EXPECT_FALSE(progress.read(history, false));
   EXPECT_FALSE(progress.knows(8)) << "one more will report it";

@@ -21,19 +21,23 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 PointSeries series_of(const std::vector<double>& values, Joining joining = Joining::next_step) {
   PointSeries series(joining);
-  for (std::size_t i = 0; i < values.size(); ++i) series.append({static_cast<double>(i), 0, 0, values[i]});
+  for (std::size_t i = 0; i < values.size(); ++i)
+    series.append({static_cast<double>(i), 0, 0, values[i]});
   return series;
 }
 
-RC_GTEST_PROP(Series, extremes_of_any_span_are_those_of_its_values, (const std::vector<int>& numbers)) {
+RC_GTEST_PROP(Series, extremes_of_any_span_are_those_of_its_values,
+              (const std::vector<int>& numbers)) {
   std::vector<double> values;
   for (const int number : numbers) values.push_back(number % 17 == 0 ? kNaN : number);
   const PointSeries series = series_of(values);
-  const std::size_t begin = *rc::gen::inRange<std::size_t>(0, values.size() + 1), end = *rc::gen::inRange<std::size_t>(begin, values.size() + 1);
+  const std::size_t begin = *rc::gen::inRange<std::size_t>(0, values.size() + 1),
+                    end = *rc::gen::inRange<std::size_t>(begin, values.size() + 1);
   const Extremes found = series.drawable(false).extremes(begin, end);
   double least = kInf, greatest = -kInf;
   for (std::size_t i = begin; i < end; ++i)
-    if (std::isfinite(values[i])) least = std::min(least, values[i]), greatest = std::max(greatest, values[i]);
+    if (std::isfinite(values[i]))
+      least = std::min(least, values[i]), greatest = std::max(greatest, values[i]);
   RC_ASSERT(found.any == std::isfinite(least));
   if (found.any) RC_ASSERT(values[found.least] == least && values[found.greatest] == greatest);
 }
@@ -58,9 +62,12 @@ TEST(Thinning, keeps_the_minimum_and_the_maximum_of_every_bucket) {
   const auto width = static_cast<std::size_t>(bucket_width(span, 500));
   for (std::size_t begin = 0; begin < values.size(); begin += width) {
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(begin),
-               last = values.begin() + static_cast<std::ptrdiff_t>(std::min(begin + width, values.size()));
-    EXPECT_TRUE(drawn.contains(static_cast<std::size_t>(std::min_element(first, last) - values.begin())));
-    EXPECT_TRUE(drawn.contains(static_cast<std::size_t>(std::max_element(first, last) - values.begin())));
+               last = values.begin() +
+                      static_cast<std::ptrdiff_t>(std::min(begin + width, values.size()));
+    EXPECT_TRUE(
+        drawn.contains(static_cast<std::size_t>(std::min_element(first, last) - values.begin())));
+    EXPECT_TRUE(
+        drawn.contains(static_cast<std::size_t>(std::max_element(first, last) - values.begin())));
   }
   EXPECT_TRUE(drawn.contains(values.size() - 1));
 }
@@ -92,13 +99,15 @@ TEST(Thinning, a_gap_within_a_bucket_still_breaks_the_line) {
   for (int step = 0; step < 10'000; ++step)
     if (step != 5'003) series.append({static_cast<double>(step), 0, 0, std::sin(step)});
   const auto points = thin(series, XAxis::step, {0, 9'999}, 100, false).points;
-  EXPECT_EQ(std::ranges::count_if(points, [](const DrawnPoint& point) { return !point.joined; }), 2);  // the first, and after the gap
+  EXPECT_EQ(std::ranges::count_if(points, [](const DrawnPoint& point) { return !point.joined; }),
+            2);  // the first, and after the gap
 }
 
 TEST(Thinning, a_metric_logged_every_tenth_step_is_dots_and_no_line) {
   PointSeries series;
   for (int step = 0; step < 1000; step += 10) series.append({static_cast<double>(step), 0, 0, 1});
-  for (const DrawnPoint& point : thin(series, XAxis::step, {0, 1000}, 400, false).points) EXPECT_FALSE(point.joined);
+  for (const DrawnPoint& point : thin(series, XAxis::step, {0, 1000}, 400, false).points)
+    EXPECT_FALSE(point.joined);
 }
 
 TEST(Thinning, a_value_that_cannot_be_drawn_breaks_the_line_and_is_counted) {

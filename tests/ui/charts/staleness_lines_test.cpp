@@ -27,8 +27,11 @@ experiment::Experiment served(ServerMode mode) {
 }
 
 // Of four workers, each of whose gradients is 2 versions old.
-telemetry::History served_history(const experiment::Experiment& experiment, std::optional<int> lost_at = {}) {
-  const test::SyntheticRun run{.ranks = kServer + 1, .experiment = experiment::to_json(experiment::resolve(experiment, ".").value())};
+telemetry::History served_history(const experiment::Experiment& experiment,
+                                  std::optional<int> lost_at = {}) {
+  const test::SyntheticRun run{
+      .ranks = kServer + 1,
+      .experiment = experiment::to_json(experiment::resolve(experiment, ".").value())};
   const QTemporaryDir directory;
   auto writer = run.create(directory.path().toStdString());
   EXPECT_TRUE(run.append(writer, 0, kServedSteps));
@@ -37,11 +40,15 @@ telemetry::History served_history(const experiment::Experiment& experiment, std:
     telemetry::Event& event = events.emplace_back();
     event.begin_ns = event.ready_ns = event.end_ns = (step + 1) * 5'000'000LL;
     event.value = 2, event.step = step;
-    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness), event.index = static_cast<std::uint16_t>(step % kServer);
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness),
+    event.index = static_cast<std::uint16_t>(step % kServer);
   }
   EXPECT_TRUE(writer.append_events(kServer, events));
   if (lost_at) {
-    const base::Json state{{"state", "running"}, {"time_ns", 1'000'000'000}, {"step", *lost_at}, {"fault", {{"kind", "lost"}, {"rank", 1}}}};
+    const base::Json state{{"state", "running"},
+                           {"time_ns", 1'000'000'000},
+                           {"step", *lost_at},
+                           {"fault", {{"kind", "lost"}, {"rank", 1}}}};
     EXPECT_TRUE(writer.append_json(telemetry::FrameType::state, -1, state));
   }
   EXPECT_TRUE(writer.close());
@@ -60,7 +67,8 @@ QStringList theory(const experiment::Experiment& experiment, double value) {
     }
     labels << spec.style.label;
     EXPECT_EQ(points.size(), static_cast<std::size_t>(kServedSteps)) << spec.id.toStdString();
-    for (const SeriesPoint& point : points) EXPECT_DOUBLE_EQ(point.value, value) << spec.id.toStdString();
+    for (const SeriesPoint& point : points)
+      EXPECT_DOUBLE_EQ(point.value, value) << spec.id.toStdString();
   }
   return labels;
 }
@@ -100,23 +108,30 @@ TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds)
   EXPECT_EQ(points(ServerMode::stale_synchronous).size(), static_cast<std::size_t>(kServedSteps));
 }
 
-// What a worker that evaluates pushes then is a hundred times as stale: the axis is for the others, and for what theory says.
+// What a worker that evaluates pushes then is a hundred times as stale: the axis is for the others,
+// and for what theory says.
 TEST(StalenessLines, leave_an_axis_to_nearly_all_gradients_and_to_theory) {
   std::map<QString, Reach> reach;
   const telemetry::History history = served_history(served(ServerMode::asynchronous));
-  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {})) reach[spec.id] = spec.style.reach;
-  for (int worker = 0; worker < kServer; ++worker) EXPECT_EQ(reach.at(QString("worker%1").arg(worker)), Reach::nearly_all);
+  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {}))
+    reach[spec.id] = spec.style.reach;
+  for (int worker = 0; worker < kServer; ++worker)
+    EXPECT_EQ(reach.at(QString("worker%1").arg(worker)), Reach::nearly_all);
   EXPECT_EQ(reach.at("theory_mean"), Reach::whole);
 }
 
 TEST(StalenessLines, of_several_runs_are_measured_ones_alone) {
   const telemetry::History history = served_history(served(ServerMode::asynchronous));
-  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {})) EXPECT_TRUE(spec.id.startsWith("worker"));
+  for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {}))
+    EXPECT_TRUE(spec.id.startsWith("worker"));
 }
 
 TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
   telemetry::History history;
-  const base::Json header{{"run", "synthetic"}, {"ranks", kServer + 1}, {"segments", base::Json::array()}, {"first_server", kServer}};
+  const base::Json header{{"run", "synthetic"},
+                          {"ranks", kServer + 1},
+                          {"segments", base::Json::array()},
+                          {"first_server", kServer}};
   const std::string text = header.dump();
   ASSERT_TRUE(history.take({telemetry::FrameType::header, -1, std::as_bytes(std::span(text))}));
   std::vector<telemetry::Event> events(120);
@@ -124,9 +139,13 @@ TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
     telemetry::Event& event = events[static_cast<std::size_t>(i)];
     event.value = i % 50 + 1, event.step = i;
     event.begin_ns = event.ready_ns = event.end_ns = i * 1'000'000LL;
-    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness), event.index = static_cast<std::uint16_t>(i % kServer);
+    event.subject = static_cast<std::uint16_t>(telemetry::Metric::staleness),
+    event.index = static_cast<std::uint16_t>(i % kServer);
   }
-  const auto take = [&](int server) { ASSERT_TRUE(history.take({telemetry::FrameType::events, server, std::as_bytes(std::span(events))})); };
+  const auto take = [&](int server) {
+    ASSERT_TRUE(
+        history.take({telemetry::FrameType::events, server, std::as_bytes(std::span(events))}));
+  };
   take(kServer);
   for (telemetry::Event& event : events) event.value = 1000;
   take(kServer + 1);  // sees gradients in an order of its own
@@ -134,13 +153,16 @@ TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {}))
     if (spec.gathered && !spec.level) {
       EXPECT_EQ(spec.style.reach, Reach::rest) << "an axis is for what they sum up";
-      for (const telemetry::StepValue& value : (history.*spec.gathered)()) values[spec.id].push_back(value.value);
+      for (const telemetry::StepValue& value : (history.*spec.gathered)())
+        values[spec.id].push_back(value.value);
     }
-  EXPECT_EQ(values["mean"], (std::vector<double>{25.5, 25.5})) << "twenty are of a block that is not full";
+  EXPECT_EQ(values["mean"], (std::vector<double>{25.5, 25.5}))
+      << "twenty are of a block that is not full";
   EXPECT_EQ(values["p95"], (std::vector<double>{48, 48}));
   EXPECT_EQ(values["most"], (std::vector<double>{50, 50}));
   EXPECT_EQ(history.staleness_mean()[1].step, 99);
-  EXPECT_EQ(lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {}).size(), static_cast<std::size_t>(kServer))
+  EXPECT_EQ(lines_of(ChartKind::staleness, history, RunLook{"first", 0}, {}).size(),
+            static_cast<std::size_t>(kServer))
       << "beside another run its workers alone";
 }
 

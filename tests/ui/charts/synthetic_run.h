@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recordings for tests: what a run of some ranks would have written, with values that can be told in advance.
+// Recordings for tests: what a run of some ranks would have written, with values that can be told
+// in advance.
 #pragma once
 
 #include <QTemporaryDir>
@@ -14,7 +15,8 @@ namespace trainyard::ui::test {
 
 struct SyntheticRun {
   int ranks = 4;
-  std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu", "2 linear 512-10"};
+  std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu",
+                                    "2 linear 512-10"};
   double seconds_per_step = 0.005;
   double compression_ratio = 0;  // 0: nothing is compressed
   double averages = 0;           // with one neighbour, in a step; 0: none
@@ -22,20 +24,29 @@ struct SyntheticRun {
   double loss_scale = 0;         // in the first step, halved in each; 0: the loss is not scaled
   int held_back = -1;            // a rank that is slowed down
   double jitter = 0.08;          // of the time within steps
-  double lambda_2 = 0;           // more than 0: ranks have parameters of their own, and say every 50 steps how far they are apart
-  int reports_of_step = 0;       // 0: of all ranks
-  base::Json experiment{{"name", "four devices"}, {"strategy", {{"kind", "mirrored"}}}, {"training", {{"batch_per_rank", 32}}}};  // as the header holds it
+  double lambda_2 = 0;  // more than 0: ranks have parameters of their own, and say every 50 steps
+                        // how far they are apart
+  int reports_of_step = 0;  // 0: of all ranks
+  base::Json experiment{{"name", "four devices"},
+                        {"strategy", {{"kind", "mirrored"}}},
+                        {"training", {{"batch_per_rank", 32}}}};  // as the header holds it
 
   base::Json header() const {
     base::Json segment_names = base::Json::array();
     for (const auto& name : segments) segment_names.push_back(name);
-    base::Json json{{"run", "synthetic"}, {"ranks", ranks}, {"segments", segment_names}, {"experiment", experiment}};
+    base::Json json{{"run", "synthetic"},
+                    {"ranks", ranks},
+                    {"segments", segment_names},
+                    {"experiment", experiment}};
     if (lambda_2 > 0) json["lambda_2"] = lambda_2;
     if (reports_of_step > 0) json["reports_of_step"] = reports_of_step;
     return json;
   }
 
-  static double loss(int step) { return 0.08 + 2.2 * std::exp(-step / 160.0) + 0.05 * std::sin(step * 12.9898) * std::exp(-step / 900.0); }
+  static double loss(int step) {
+    return 0.08 + 2.2 * std::exp(-step / 160.0) +
+           0.05 * std::sin(step * 12.9898) * std::exp(-step / 900.0);
+  }
   static double residual(int rank, int step) { return 0.1 * (rank + 1) + 0.01 * step; }
   static double distance(int step) { return 3 + std::exp(-step / 100.0); }
   static constexpr double kBytesPerStep = 1.5e6;
@@ -47,7 +58,8 @@ struct SyntheticRun {
     const double noise = std::sin(at * 78.233 + rank);
     const auto metric = [&](Metric kind, double value, int index = 0) {
       telemetry::Event event;
-      event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>((at + 1) * seconds_per_step * 1e9) + rank * 1000;
+      event.begin_ns = event.ready_ns = event.end_ns =
+          static_cast<std::int64_t>((at + 1) * seconds_per_step * 1e9) + rank * 1000;
       event.value = value;
       event.step = at;
       event.subject = static_cast<std::uint16_t>(kind);
@@ -83,7 +95,8 @@ struct SyntheticRun {
     if (averages > 0) metric(Metric::averages, averages * (at + 1) + rank);
     if (loss_scale > 0) metric(Metric::loss_scale, std::ldexp(loss_scale, -static_cast<int>(at)));
     if (table_ratio > 0) metric(Metric::table_ratio, table_ratio + rank);
-    if (lambda_2 > 0 && at % 50 == 49) metric(Metric::squared_disagreement, distance(at) * distance(at));
+    if (lambda_2 > 0 && at % 50 == 49)
+      metric(Metric::squared_disagreement, distance(at) * distance(at));
     if (at % 250 == 249) {
       metric(Metric::held_out_loss_sum, 500 * (loss(at) + 0.05));
       metric(Metric::held_out_correct, std::floor(500 * (0.99 - loss(at) / 2.6)));
@@ -101,15 +114,19 @@ struct SyntheticRun {
 
   telemetry::RecordingWriter create(const std::filesystem::path& directory) const {
     std::filesystem::create_directories(directory);
-    return std::move(*telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header()));
+    return std::move(
+        *telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header()));
   }
 
   // A whole run that ended well.
   void record(const std::filesystem::path& directory, int steps, double accuracy = 0.97) const {
     auto writer = create(directory);
     static_cast<void>(append(writer, 0, steps));
-    static_cast<void>(
-        writer.append_json(telemetry::FrameType::result, -1, {{"type", "result"}, {"status", "completed"}, {"steps", steps}, {"held_out_accuracy", accuracy}}));
+    static_cast<void>(writer.append_json(telemetry::FrameType::result, -1,
+                                         {{"type", "result"},
+                                          {"status", "completed"},
+                                          {"steps", steps},
+                                          {"held_out_accuracy", accuracy}}));
     static_cast<void>(writer.close());
   }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The algorithms beside each other, below the fields of the strategy: read, pointed at, and picked by mouse and keys.
+// The algorithms beside each other, below the fields of the strategy: read, pointed at, and picked
+// by mouse and keys.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHelpEvent>
@@ -21,7 +22,9 @@ using collective::Algorithm;
 
 class Algorithms : public InspectorTest {
  protected:
-  Algorithms() : pictures_(&inspector_, &Inspector::picture_wanted) { inspector_.resize(360, 1600); }
+  Algorithms() : pictures_(&inspector_, &Inspector::picture_wanted) {
+    inspector_.resize(360, 1600);
+  }
 
   AlgorithmPicker& picker() { return inspector_.algorithms(); }
   AlgorithmTable& table() { return picker().table(); }
@@ -30,36 +33,56 @@ class Algorithms : public InspectorTest {
   }
   // And until the rows have their places.
   void wait_for_ranks(int ranks) {
-    const auto laid_out = [&] { return !table().rows().empty() && table().viewport()->rect().contains(middle(table().rows().back().offer.algorithm)); };
-    ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().endsWith(QString("over %1 ranks:").arg(ranks)) && laid_out(); }))
-        << picker().caption().toStdString();
+    const auto laid_out = [&] {
+      return !table().rows().empty() &&
+             table().viewport()->rect().contains(middle(table().rows().back().offer.algorithm));
+    };
+    ASSERT_TRUE(QTest::qWaitFor([&] {
+      return picker().caption().endsWith(QString("over %1 ranks:").arg(ranks)) && laid_out();
+    })) << picker().caption().toStdString();
   }
   int row_of(Algorithm algorithm) {
     const auto& rows = table().rows();
-    return static_cast<int>(std::ranges::find(rows, algorithm, [](const AlgorithmRow& row) { return row.offer.algorithm; }) - rows.begin());
+    return static_cast<int>(
+        std::ranges::find(rows, algorithm,
+                          [](const AlgorithmRow& row) { return row.offer.algorithm; }) -
+        rows.begin());
   }
-  QModelIndex cell(Algorithm algorithm, int column) { return table().model()->index(row_of(algorithm), column); }
-  QString text(Algorithm algorithm, int column) { return cell(algorithm, column).data().toString(); }
-  QPoint middle(Algorithm algorithm) { return table().visualRect(cell(algorithm, AlgorithmModel::time_column)).center(); }
+  QModelIndex cell(Algorithm algorithm, int column) {
+    return table().model()->index(row_of(algorithm), column);
+  }
+  QString text(Algorithm algorithm, int column) {
+    return cell(algorithm, column).data().toString();
+  }
+  QPoint middle(Algorithm algorithm) {
+    return table().visualRect(cell(algorithm, AlgorithmModel::time_column)).center();
+  }
   void hover(Algorithm algorithm) {
-    QMouseEvent move(QEvent::MouseMove, middle(algorithm), table().viewport()->mapToGlobal(middle(algorithm)), Qt::NoButton, Qt::NoButton, {});
+    QMouseEvent move(QEvent::MouseMove, middle(algorithm),
+                     table().viewport()->mapToGlobal(middle(algorithm)), Qt::NoButton, Qt::NoButton,
+                     {});
     QApplication::sendEvent(table().viewport(), &move);
   }
   void leave() {
     QEvent leave(QEvent::Leave);
     QApplication::sendEvent(table().viewport(), &leave);
   }
-  void click(Algorithm algorithm) { QTest::mouseClick(table().viewport(), Qt::LeftButton, {}, middle(algorithm)); }
+  void click(Algorithm algorithm) {
+    QTest::mouseClick(table().viewport(), Qt::LeftButton, {}, middle(algorithm));
+  }
   std::vector<Algorithm> chosen() {
     std::vector<Algorithm> all;
     for (const AlgorithmRow& row : table().rows())
       if (row.chosen) all.push_back(row.offer.algorithm);
     return all;
   }
-  LogicalPicture picture() { return pictures_.empty() ? LogicalPicture() : pictures_.last().first().value<LogicalPicture>(); }
+  LogicalPicture picture() {
+    return pictures_.empty() ? LogicalPicture() : pictures_.last().first().value<LogicalPicture>();
+  }
   QString note() {
     for (const QLabel* label : inspector_.form("strategy").findChildren<QLabel*>())
-      if (label->text().startsWith("Chosen: ") && label->isVisibleTo(&inspector_)) return label->text();
+      if (label->text().startsWith("Chosen: ") && label->isVisibleTo(&inspector_))
+        return label->text();
     return {};
   }
 
@@ -77,11 +100,15 @@ TEST_F(Algorithms, every_row_says_what_the_cost_on_this_drawing_is) {
     const Algorithm algorithm = row.offer.algorithm;
     const collective::Cost cost = collective::cost(algorithm, 0, work, network).value();
     EXPECT_EQ(text(algorithm, AlgorithmModel::rounds_column), QString::number(cost.rounds));
-    EXPECT_EQ(text(algorithm, AlgorithmModel::busiest_column).toStdString(), base::format_bytes(static_cast<double>(cost.busiest_bytes)));
-    EXPECT_EQ(text(algorithm, AlgorithmModel::time_column).toStdString(), base::format_seconds(cost.seconds));
+    EXPECT_EQ(text(algorithm, AlgorithmModel::busiest_column).toStdString(),
+              base::format_bytes(static_cast<double>(cost.busiest_bytes)));
+    EXPECT_EQ(text(algorithm, AlgorithmModel::time_column).toStdString(),
+              base::format_seconds(cost.seconds));
     EXPECT_EQ(row.best, algorithm == collective::choose(0, work, network)->algorithm);
   }
-  EXPECT_TRUE(picker().caption().contains(QString::fromStdString(base::format_bytes(static_cast<double>(work.bytes()))))) << picker().caption().toStdString();
+  EXPECT_TRUE(picker().caption().contains(
+      QString::fromStdString(base::format_bytes(static_cast<double>(work.bytes())))))
+      << picker().caption().toStdString();
 }
 
 TEST_F(Algorithms, a_click_sets_the_field_and_is_undone) {
@@ -90,7 +117,9 @@ TEST_F(Algorithms, a_click_sets_the_field_and_is_undone) {
   click(Algorithm::star);
   EXPECT_EQ(now().strategy.algorithm, Algorithm::star);
   EXPECT_EQ(chosen(), std::vector{Algorithm::star}) << "at once";
-  EXPECT_EQ(inner<QComboBox>(inspector_.form("strategy").editor("algorithm"))->currentData().toString(), "star");
+  EXPECT_EQ(
+      inner<QComboBox>(inspector_.form("strategy").editor("algorithm"))->currentData().toString(),
+      "star");
   EXPECT_EQ(document_.undo_stack().count(), 1);
   click(Algorithm::star);
   EXPECT_EQ(document_.undo_stack().count(), 1) << "it is chosen already";
@@ -136,7 +165,8 @@ TEST_F(Algorithms, what_does_not_fit_is_grey_says_why_and_is_not_picked) {
   EXPECT_TRUE(unfit.data(Qt::AccessibleTextRole).toString().contains("does not fit"));
   click(Algorithm::sharded_hierarchical);
   EXPECT_EQ(now().strategy.algorithm, Algorithm::ring);
-  EXPECT_TRUE(picker().detail().contains("equally many ranks on every host")) << "who points at it is told";
+  EXPECT_TRUE(picker().detail().contains("equally many ranks on every host"))
+      << "who points at it is told";
   EXPECT_TRUE(picture().flows.empty());
 }
 
@@ -145,7 +175,8 @@ TEST_F(Algorithms, where_the_chosen_one_does_not_fit_any_more_another_can_be_pic
   draw(tests::drawn_hosts(2, 2));
   wait_for_ranks(4);
   click(Algorithm::sharded_hierarchical);
-  document_.edit("fewer", [](experiment::Experiment& e) { e.topology.hosts[1].devices.pop_back(); });
+  document_.edit("fewer",
+                 [](experiment::Experiment& e) { e.topology.hosts[1].devices.pop_back(); });
   wait_for_ranks(3);
   EXPECT_EQ(chosen(), std::vector{Algorithm::sharded_hierarchical});
   wait_for_problems(1);
@@ -160,9 +191,11 @@ TEST_F(Algorithms, a_row_that_is_hovered_or_has_the_focus_wants_its_picture) {
   hover(Algorithm::ring);
   EXPECT_EQ(picture().flows.size(), 4u);
   EXPECT_TRUE(picture().pointed);
-  EXPECT_TRUE(picker().detail().contains("4 arrows")) << table().hasFocus() << table().currentIndex().row() << " "
-                                                      << middle(Algorithm::sharded_hierarchical).y() << " " << table().viewport()->height() << " "
-                                                      << (QApplication::focusWidget() ? QApplication::focusWidget()->metaObject()->className() : "");
+  EXPECT_TRUE(picker().detail().contains("4 arrows"))
+      << table().hasFocus() << table().currentIndex().row() << " "
+      << middle(Algorithm::sharded_hierarchical).y() << " " << table().viewport()->height() << " "
+      << (QApplication::focusWidget() ? QApplication::focusWidget()->metaObject()->className()
+                                      : "");
   hover(Algorithm::all_to_all);
   EXPECT_EQ(picture().flows.size(), 12u);
   leave();
@@ -181,7 +214,8 @@ TEST_F(Algorithms, the_help_of_a_row_lies_over_none) {
   const QPoint at = middle(Algorithm::ring);
   QHelpEvent asks(QEvent::ToolTip, at, table().viewport()->mapToGlobal(at));
   QApplication::sendEvent(table().viewport(), &asks);
-  ASSERT_EQ(QToolTip::text(), cell(Algorithm::ring, AlgorithmModel::time_column).data(Qt::ToolTipRole).toString());
+  ASSERT_EQ(QToolTip::text(),
+            cell(Algorithm::ring, AlgorithmModel::time_column).data(Qt::ToolTipRole).toString());
   const QRect rows(table().mapToGlobal(QPoint()), table().visibleRegion().boundingRect().size());
   for (const QWidget* widget : QApplication::topLevelWidgets()) {
     const bool lies_over = widget->inherits("QTipLabel") && widget->geometry().intersects(rows);
@@ -203,7 +237,8 @@ TEST_F(Algorithms, the_chosen_one_is_kept_in_sight_where_that_is_wanted) {
   leave();
   EXPECT_EQ(picture().flows.size(), 6u);
   draw(tests::drawn_hosts(1, 5));
-  EXPECT_TRUE(QTest::qWaitFor([&] { return picture().flows.size() == 8; })) << "it follows the drawing";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return picture().flows.size() == 8; }))
+      << "it follows the drawing";
   QTest::keyClick(&picker().keep(), Qt::Key_Space);
   EXPECT_TRUE(picture().flows.empty());
 }
@@ -211,23 +246,30 @@ TEST_F(Algorithms, the_chosen_one_is_kept_in_sight_where_that_is_wanted) {
 TEST_F(Algorithms, one_rank_reduces_nothing) {
   QTest::keyClick(&picker().keep(), Qt::Key_Space);
   draw(tests::drawn_hosts(1, 1));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("One rank: nothing is reduced"); })) << picker().caption().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return picker().caption().startsWith("One rank: nothing is reduced");
+  })) << picker().caption().toStdString();
   EXPECT_FALSE(table().isVisibleTo(&inspector_));
   EXPECT_TRUE(picture().flows.empty());
 }
 
 TEST_F(Algorithms, without_devices_or_with_problems_it_says_what_to_do) {
   draw({});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("Place devices"); })) << picker().caption().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("Place devices"); }))
+      << picker().caption().toStdString();
   EXPECT_FALSE(table().isVisibleTo(&inspector_));
   topology::Topology apart = tests::drawn_hosts(2, 1);
   apart.links.clear();
   draw(apart);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().contains("Draw a link between their hosts"); })) << picker().caption().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return picker().caption().contains("Draw a link between their hosts");
+  })) << picker().caption().toStdString();
   draw(tests::drawn_hosts(2, 1));
   wait_for_ranks(2);
   type(inspector_.form("training").editor("batch_per_rank"), "0");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("The algorithms are compared as soon as this is mended"); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return picker().caption().startsWith("The algorithms are compared as soon as this is mended");
+  }));
 }
 
 TEST_F(Algorithms, of_a_strategy_that_reduces_nothing_there_are_none) {
@@ -249,7 +291,10 @@ TEST_F(Algorithms, are_shown_whole_in_a_narrow_inspector_at_every_size_of_letter
     inspector_.resize(static_cast<int>(360 * scale), 1600);
     const int last = table().model()->rowCount() - 1;
     const auto in_sight = [&] {
-      return table().viewport()->rect().contains(table().visualRect(table().model()->index(last, AlgorithmModel::time_column)).adjusted(0, 0, -1, -1));
+      return table().viewport()->rect().contains(
+          table()
+              .visualRect(table().model()->index(last, AlgorithmModel::time_column))
+              .adjusted(0, 0, -1, -1));
     };
     EXPECT_TRUE(QTest::qWaitFor(in_sight)) << scale;
   }

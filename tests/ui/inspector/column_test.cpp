@@ -31,7 +31,8 @@ TEST(Head, that_was_too_low_for_a_while_needs_no_scroll_bar_when_there_is_room_a
     text->setText(QString("of steps ").repeated(words));
     ASSERT_TRUE(QTest::qWaitFor([&] { return bar.maximum() > 0; })) << words;
     window.resize(300, 900);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return bar.maximum() == 0 && !bar.isVisible(); }, 500)) << words;
+    EXPECT_TRUE(QTest::qWaitFor([&] { return bar.maximum() == 0 && !bar.isVisible(); }, 500))
+        << words;
   }
 }
 

@@ -31,14 +31,17 @@ void draw_large(experiment::Experiment& experiment) {
   experiment.strategy.algorithm = collective::Algorithm::direct;
 }
 
-// In the place of the simulator: two ranks are judged at once, others never, until it is told to give them up.
+// In the place of the simulator: two ranks are judged at once, others never, until it is told to
+// give them up.
 class Judges {
  public:
   Judge judge() {
-    return [this](const experiment::Resolved&, const plan::Plan& plan, std::stop_token stop) -> base::Result<QString> {
+    return [this](const experiment::Resolved&, const plan::Plan& plan,
+                  std::stop_token stop) -> base::Result<QString> {
       ++begun;
       if (plan.ranks == 2) return QString("As drawn: well.");
-      for (const QDeadlineTimer limit(20'000); !stop.stop_requested() && !limit.hasExpired();) QThread::msleep(1);
+      for (const QDeadlineTimer limit(20'000); !stop.stop_requested() && !limit.hasExpired();)
+        QThread::msleep(1);
       if (stop.stop_requested()) ++given_up;
       return base::fail({base::ProblemCode::cancelled, "", "given up", "", ""});
     };
@@ -51,13 +54,19 @@ class JudgedLine : public testing::Test {
  protected:
   JudgedLine() { document_.reset(sample()); }
   void draw_three() {
-    document_.edit("three", [](experiment::Experiment& e) { e.topology.hosts = {tests::drawn_host("host0", 3)}; });
+    document_.edit("three", [](experiment::Experiment& e) {
+      e.topology.hosts = {tests::drawn_host("host0", 3)};
+    });
   }
   bool waits_for_three() {
-    return QTest::qWaitFor([&] { return line_->cost_text().startsWith("3 ranks") && line_->verdict_text() == "Simulating ..."; });
+    return QTest::qWaitFor([&] {
+      return line_->cost_text().startsWith("3 ranks") && line_->verdict_text() == "Simulating ...";
+    });
   }
   bool says_verdict_of_two() {
-    return QTest::qWaitFor([&] { return line_->cost_text().startsWith("2 ranks") && line_->verdict_text() == "As drawn: well."; });
+    return QTest::qWaitFor([&] {
+      return line_->cost_text().startsWith("2 ranks") && line_->verdict_text() == "As drawn: well.";
+    });
   }
 
   Document document_;
@@ -67,15 +76,20 @@ class JudgedLine : public testing::Test {
 
 TEST_F(InspectorTest, undo_and_redo_take_what_is_said_with_them) {
   CostLine& cost = inspector_.cost();
-  const auto ready = [&] { return cost.cost_text().startsWith("2 ranks") && cost.verdict_text().startsWith("As drawn: "); };
+  const auto ready = [&] {
+    return cost.cost_text().startsWith("2 ranks") && cost.verdict_text().startsWith("As drawn: ");
+  };
   ASSERT_TRUE(QTest::qWaitFor(ready));
   document_.edit("none", [](experiment::Experiment& e) { e.topology.hosts.clear(); });
-  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().startsWith("Place a device") && cost.verdict_text().isEmpty(); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return cost.cost_text().startsWith("Place a device") && cost.verdict_text().isEmpty();
+  }));
   document_.undo_stack().undo();
   ASSERT_TRUE(QTest::qWaitFor(ready));
   wait_for_problems(0);
   document_.set_value("model.layers[2].units", 7);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().startsWith("Not ready") && cost.verdict_text().isEmpty(); }));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return cost.cost_text().startsWith("Not ready") && cost.verdict_text().isEmpty(); }));
   wait_for_problems(1);
   document_.undo_stack().undo();
   ASSERT_TRUE(QTest::qWaitFor(ready));
@@ -103,11 +117,13 @@ TEST_F(JudgedLine, a_drag_costs_nothing) {
   const auto* soon = line_->findChild<QTimer*>();
   document_.edit("move", [](experiment::Experiment& e) { e.topology.hosts[0].x += 80; });
   ASSERT_TRUE(soon->isActive());
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !soon->isActive(); })) << "it has looked at what changed";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !soon->isActive(); }))
+      << "it has looked at what changed";
   line_->findChild<QThreadPool*>()->waitForDone();
   EXPECT_EQ(judges_.begun, 1);
   document_.set_value("model.layers[0].units", 33);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return judges_.begun == 2; })) << "as it would had something changed";
+  ASSERT_TRUE(QTest::qWaitFor([&] { return judges_.begun == 2; }))
+      << "as it would had something changed";
 }
 
 // What is undone before anything was reckoned of it must not leave the line without an answer.
@@ -128,7 +144,8 @@ TEST_F(JudgedLine, typing_on_gives_up_the_verdict_of_what_stood_there) {
     ASSERT_TRUE(waits_for_three());
     const QString before = line_->cost_text();
     document_.set_value("model.layers[0].units", 33 + typed);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return line_->cost_text() != before; })) << "the old one is in the way";
+    ASSERT_TRUE(QTest::qWaitFor([&] { return line_->cost_text() != before; }))
+        << "the old one is in the way";
     EXPECT_EQ(judges_.given_up, typed + 1);
   }
   document_.edit("two", [](experiment::Experiment& e) { e.topology = sample().topology; });
@@ -149,57 +166,81 @@ TEST_F(InspectorTest, a_text_that_is_refused_leaves_nothing_said_as_if_it_were_v
   CostLine& cost = inspector_.cost();
   FieldForm& training = inspector_.form("training");
   const auto batch_is_told = [&] {
-    return std::ranges::any_of(training.findChildren<QLabel*>(), [](const QLabel* label) { return label->text().startsWith("Global batch"); });
+    return std::ranges::any_of(training.findChildren<QLabel*>(), [](const QLabel* label) {
+      return label->text().startsWith("Global batch");
+    });
   };
   ASSERT_TRUE(QTest::qWaitFor([&] { return cost.verdict_text().startsWith("As drawn: "); }));
   ASSERT_TRUE(batch_is_told());
   type(training.editor("batch_per_rank"), "0");
   EXPECT_FALSE(batch_is_told());
-  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().startsWith("Not ready") && cost.verdict_text().isEmpty(); })) << cost.cost_text().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return cost.cost_text().startsWith("Not ready") && cost.verdict_text().isEmpty();
+  })) << cost.cost_text().toStdString();
   training.editor("epochs")->setFocus();  // the value of the document is back
   EXPECT_TRUE(batch_is_told());
-  ASSERT_TRUE(QTest::qWaitFor([&] { return cost.cost_text().startsWith("2 ranks") && cost.verdict_text().startsWith("As drawn: "); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return cost.cost_text().startsWith("2 ranks") && cost.verdict_text().startsWith("As drawn: ");
+  }));
 }
 
 TEST_F(InspectorTest, shared_cores_are_told_of_a_real_run_and_not_of_what_is_simulated) {
   document_.edit("greedy", [](experiment::Experiment& e) {
-    for (topology::Device& device : e.topology.hosts[0].devices) device.cores = 4096;  // more than any machine has
+    for (topology::Device& device : e.topology.hosts[0].devices)
+      device.cores = 4096;  // more than any machine has
   });
   const auto said = [&] { return inspector_.cost().verdict_text(); };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return said().contains(" 2 ranks share "); })) << said().toStdString();
-  EXPECT_TRUE(said().contains(". In a real run on this machine, 2 ranks share ")) << said().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return said().contains(" 2 ranks share "); }))
+      << said().toStdString();
+  EXPECT_TRUE(said().contains(". In a real run on this machine, 2 ranks share "))
+      << said().toStdString();
 }
 
 TEST_F(InspectorTest, the_cost_line_says_what_compression_saves) {
-  document_.edit("int8", [](experiment::Experiment& e) { e.strategy.compression.kind = compute::compression::Scheme::int8; });
+  document_.edit("int8", [](experiment::Experiment& e) {
+    e.strategy.compression.kind = compute::compression::Scheme::int8;
+  });
   const auto said = [&] { return inspector_.cost().cost_text(); };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return said().contains("gradients are encoded"); })) << said().toStdString();
-  EXPECT_TRUE(said().contains("; gradients are encoded 3.98x smaller, sent 3.98x less than uncompressed")) << said().toStdString();  // of two ranks
+  ASSERT_TRUE(QTest::qWaitFor([&] { return said().contains("gradients are encoded"); }))
+      << said().toStdString();
+  EXPECT_TRUE(
+      said().contains("; gradients are encoded 3.98x smaller, sent 3.98x less than uncompressed"))
+      << said().toStdString();  // of two ranks
 }
 
 TEST_F(InspectorTest, the_cost_line_follows_the_experiment) {
   QSignalSpy settled(&inspector_.cost(), &CostLine::settled);
   ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("2 ranks"); }));
-  EXPECT_TRUE(inspector_.cost().cost_text().contains("101,770 parameters")) << inspector_.cost().cost_text().toStdString();
-  EXPECT_TRUE(inspector_.cost().cost_text().contains("a rank sends 407 kB a step")) << inspector_.cost().cost_text().toStdString();
+  EXPECT_TRUE(inspector_.cost().cost_text().contains("101,770 parameters"))
+      << inspector_.cost().cost_text().toStdString();
+  EXPECT_TRUE(inspector_.cost().cost_text().contains("a rank sends 407 kB a step"))
+      << inspector_.cost().cost_text().toStdString();
   ASSERT_TRUE(settled.size() > 0 || settled.wait());
-  EXPECT_TRUE(inspector_.cost().verdict_text().startsWith("As drawn: ")) << inspector_.cost().verdict_text().toStdString();
+  EXPECT_TRUE(inspector_.cost().verdict_text().startsWith("As drawn: "))
+      << inspector_.cost().verdict_text().toStdString();
   document_.set_value("model.layers[2].units", 7);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Not ready"); }));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Not ready"); }));
   EXPECT_EQ(inspector_.cost().verdict_text(), "");
   document_.edit("none", [](experiment::Experiment& e) { e.topology.hosts.clear(); });
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Place a device"); }));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith("Place a device"); }));
 }
 
 TEST_F(InspectorTest, what_the_drawn_memory_has_no_room_for_is_told_until_it_has) {
   ToldProblems room;
-  QObject::connect(&inspector_.cost(), &CostLine::room_known, &inspector_, [&](const ToldProblems& now) { room = now; });
-  document_.edit("small", [](experiment::Experiment& e) { e.topology.hosts[0].devices[1].memory_bytes = 1'000'000; });
+  QObject::connect(&inspector_.cost(), &CostLine::room_known, &inspector_,
+                   [&](const ToldProblems& now) { room = now; });
+  document_.edit("small", [](experiment::Experiment& e) {
+    e.topology.hosts[0].devices[1].memory_bytes = 1'000'000;
+  });
   ASSERT_TRUE(QTest::qWaitFor([&] { return room.size() == 1; }));
   EXPECT_EQ(room.front().found.where, "topology.hosts[0].devices[1].memory_bytes");
   EXPECT_EQ(room.front().told.where, "cpu1 on host0: Memory");
-  EXPECT_NE(room.front().told.what.find("would be out of memory"), std::string::npos) << room.front().told.what;
-  EXPECT_NE(room.front().told.advice.find("more memory"), std::string::npos) << room.front().told.advice;
+  EXPECT_NE(room.front().told.what.find("would be out of memory"), std::string::npos)
+      << room.front().told.what;
+  EXPECT_NE(room.front().told.advice.find("more memory"), std::string::npos)
+      << room.front().told.advice;
   EXPECT_EQ(inspector_.cost().room().size(), 1U);
   document_.undo_stack().undo();
   EXPECT_TRUE(inspector_.cost().room().empty()) << "what is drawn now is not known yet";

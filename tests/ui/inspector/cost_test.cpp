@@ -18,10 +18,12 @@ Cost cost_of(const experiment::Experiment& e) {
 
 // Stages in the middle send both ways.
 TEST(Cost, is_of_the_rank_that_sends_most_wherever_it_stands) {
-  const experiment::Resolved known = test::resolved(test::drawn_pipeline(experiment::PipelineSchedule::one_f_one_b, 4, 4));
+  const experiment::Resolved known =
+      test::resolved(test::drawn_pipeline(experiment::PipelineSchedule::one_f_one_b, 4, 4));
   const plan::Plan plan = strategy::make_plan(known).value();
   std::vector<std::int64_t> sent;
-  for (int rank = 0; rank < 4; ++rank) sent.push_back(collective::step_sent_bytes(plan.rank_plan(rank), plan.schedule));
+  for (int rank = 0; rank < 4; ++rank)
+    sent.push_back(collective::step_sent_bytes(plan.rank_plan(rank), plan.schedule));
   ASSERT_EQ(sent[1], 2 * sent[0]);
   ASSERT_EQ(sent[3], sent[0]);
   const Cost cost = ui::cost_of(known, plan);

@@ -42,7 +42,9 @@ class InspectorTest : public testing::Test {
   }
   static QString shown(FieldEditor* editor) { return editor->findChild<QLineEdit*>()->text(); }
   void wait_for_problems(int count) {
-    ASSERT_TRUE(QTest::qWaitFor([&] { return static_cast<int>(document_.problems().size()) == count; })) << base::to_string(document_.problems());
+    ASSERT_TRUE(QTest::qWaitFor([&] {
+      return static_cast<int>(document_.problems().size()) == count;
+    })) << base::to_string(document_.problems());
   }
   const experiment::Experiment& now() const { return document_.experiment(); }
 

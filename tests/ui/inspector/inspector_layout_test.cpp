@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The inspector where room is short and letters are large: nothing is cut off and nothing overlaps; what is too long scrolls.
+// The inspector where room is short and letters are large: nothing is cut off and nothing overlaps;
+// what is too long scrolls.
 #include <gtest/gtest.h>
 
 #include <QComboBox>
@@ -32,7 +33,10 @@ class InspectorLayout : public testing::TestWithParam<double> {
   void show(const QString& cost = "4 ranks") {
     inspector_.show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&inspector_));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.cost().cost_text().startsWith(cost) && inspector_.cost().verdict_text() != "Simulating ..."; }));
+    ASSERT_TRUE(QTest::qWaitFor([&] {
+      return inspector_.cost().cost_text().startsWith(cost) &&
+             inspector_.cost().verdict_text() != "Simulating ...";
+    }));
     inspector_.resize(inspector_.minimumSizeHint().width(), 280);
     settle();
   }
@@ -48,10 +52,12 @@ class InspectorLayout : public testing::TestWithParam<double> {
   }
 
   static void expect_whole(const QLabel& label) {
-    const QSize needed = label.wordWrap() ? QSize(0, label.heightForWidth(label.width())) : label.sizeHint();
+    const QSize needed =
+        label.wordWrap() ? QSize(0, label.heightForWidth(label.width())) : label.sizeHint();
     EXPECT_GE(label.width(), needed.width()) << label.text().toStdString();
     EXPECT_GE(label.height(), needed.height()) << label.text().toStdString();
-    EXPECT_TRUE(label.parentWidget()->rect().contains(label.geometry())) << label.text().toStdString();
+    EXPECT_TRUE(label.parentWidget()->rect().contains(label.geometry()))
+        << label.text().toStdString();
   }
   static void expect_apart(const QWidget& parent) {
     QList<QWidget*> shown;
@@ -60,7 +66,8 @@ class InspectorLayout : public testing::TestWithParam<double> {
     for (int i = 0; i < shown.size(); ++i)
       for (int j = 0; j < i; ++j)
         EXPECT_FALSE(shown[i]->geometry().intersects(shown[j]->geometry()))
-            << shown[i]->objectName().toStdString() << " and " << shown[j]->objectName().toStdString();
+            << shown[i]->objectName().toStdString() << " and "
+            << shown[j]->objectName().toStdString();
   }
   void expect_good() {
     int labels = 0;
@@ -71,10 +78,14 @@ class InspectorLayout : public testing::TestWithParam<double> {
     for (const QScrollArea* area : inspector_.findChildren<QScrollArea*>()) {
       if (!area->isVisible()) continue;
       EXPECT_LE(area->widget()->width(), area->viewport()->width()) << "nothing hides at the right";
-      EXPECT_EQ(area->verticalScrollBar()->maximum() > 0, area->widget()->height() > area->viewport()->height()) << "what is too long scrolls";
-      EXPECT_GE(area->viewport()->height(), area->fontMetrics().height()) << "and a line of it is seen";
+      EXPECT_EQ(area->verticalScrollBar()->maximum() > 0,
+                area->widget()->height() > area->viewport()->height())
+          << "what is too long scrolls";
+      EXPECT_GE(area->viewport()->height(), area->fontMetrics().height())
+          << "and a line of it is seen";
     }
-    EXPECT_LE(inspector_.minimumSizeHint().width(), 600) << "the canvas needs the rest of 900 pixels";
+    EXPECT_LE(inspector_.minimumSizeHint().width(), 600)
+        << "the canvas needs the rest of 900 pixels";
   }
 
   Document document_;
@@ -82,7 +93,8 @@ class InspectorLayout : public testing::TestWithParam<double> {
   Inspector inspector_{document_, selection_};
 };
 
-INSTANTIATE_TEST_SUITE_P(Scale, InspectorLayout, testing::Values(1.0, 2.0), [](const auto& scale) { return scale.param > 1 ? "large" : "usual"; });
+INSTANTIATE_TEST_SUITE_P(Scale, InspectorLayout, testing::Values(1.0, 2.0),
+                         [](const auto& scale) { return scale.param > 1 ? "large" : "usual"; });
 
 TEST_P(InspectorLayout, the_experiment_is_shown_whole) {
   show();
@@ -113,9 +125,11 @@ TEST_P(InspectorLayout, layers_of_images_and_their_problems_are_shown_whole) {
 }
 
 TEST_P(InspectorLayout, the_name_of_every_kind_of_layer_without_units_is_shown_whole) {
-  const model::LayerKind kinds[] = {model::LayerKind::embedding_bag, model::LayerKind::average_pool, model::LayerKind::batch_norm};
+  const model::LayerKind kinds[] = {model::LayerKind::embedding_bag, model::LayerKind::average_pool,
+                                    model::LayerKind::batch_norm};
   document_.edit("long names", [&](experiment::Experiment& e) {
-    for (const model::LayerKind kind : kinds) e.model.layers.insert(e.model.layers.begin(), {.kind = kind});
+    for (const model::LayerKind kind : kinds)
+      e.model.layers.insert(e.model.layers.begin(), {.kind = kind});
   });
   show("Not ready");
   for (int layer = 0; layer < static_cast<int>(std::size(kinds)); ++layer) {
@@ -123,15 +137,19 @@ TEST_P(InspectorLayout, the_name_of_every_kind_of_layer_without_units_is_shown_w
     ASSERT_NE(box, nullptr);
     QStyleOptionComboBox option;
     option.initFrom(box);
-    const int room = box->style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, box).width();
-    EXPECT_GE(room, box->fontMetrics().horizontalAdvance(box->currentText())) << box->currentText().toStdString();
+    const int room =
+        box->style()
+            ->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, box)
+            .width();
+    EXPECT_GE(room, box->fontMetrics().horizontalAdvance(box->currentText()))
+        << box->currentText().toStdString();
   }
 }
 
 TEST_P(InspectorLayout, a_device_a_host_and_a_link_are_shown_whole) {
   show();
-  for (const Picked& picked :
-       {Picked{{"cpu1"}, {}}, Picked{{"a host with a rather long name"}, {}}, Picked{{}, {{"a host with a rather long name", "other"}}}}) {
+  for (const Picked& picked : {Picked{{"cpu1"}, {}}, Picked{{"a host with a rather long name"}, {}},
+                               Picked{{}, {{"a host with a rather long name", "other"}}}}) {
     selection_.set(picked);
     settle();
     for (const QLabel* label : inspector_.findChildren<QLabel*>())

@@ -42,7 +42,8 @@ TEST_F(InspectorTest, a_switch_is_toggled) {
 
 TEST_F(InspectorTest, what_is_measured_of_the_thing_that_is_selected_stands_above_its_fields) {
   QStringList lines{"3 MB/s cross its bus:", "activations 3 MB/s"};
-  inspector_.set_measured([&](const Picked& picked) { return picked.names.contains("host0") ? lines : QStringList(); });
+  inspector_.set_measured(
+      [&](const Picked& picked) { return picked.names.contains("host0") ? lines : QStringList(); });
   selection_.set({{"cpu0"}, {}});
   EXPECT_EQ(inspector_.measured(), "");
   selection_.set({{"host0"}, {}});
@@ -76,7 +77,8 @@ TEST_F(InspectorTest, a_problem_of_meaning_appears_at_its_field_and_goes) {
   FieldForm& strategy = inspector_.form("strategy");
   document_.set_value("strategy.kind", "one_device");
   wait_for_problems(1);
-  EXPECT_TRUE(strategy.problem_text("kind").contains("2 devices have the role worker")) << strategy.problem_text("kind").toStdString();
+  EXPECT_TRUE(strategy.problem_text("kind").contains("2 devices have the role worker"))
+      << strategy.problem_text("kind").toStdString();
   EXPECT_TRUE(strategy.editor("kind")->focusProxy()->accessibleDescription().contains("2 devices"));
   document_.undo_stack().undo();
   wait_for_problems(0);
@@ -89,7 +91,8 @@ TEST_F(InspectorTest, a_field_is_reset_to_its_default) {
   const auto buttons = training.findChildren<QToolButton*>();
   QToolButton* reset = nullptr;
   for (QToolButton* button : buttons)
-    if (button->accessibleName().startsWith("Batch per rank") && button->isVisibleTo(&training)) reset = button;
+    if (button->accessibleName().startsWith("Batch per rank") && button->isVisibleTo(&training))
+      reset = button;
   ASSERT_NE(reset, nullptr);
   EXPECT_TRUE(reset->toolTip().contains("32 samples"));
   reset->click();
@@ -101,7 +104,8 @@ TEST_F(InspectorTest, a_field_is_reset_to_its_default) {
 QStringList resets_of(const FieldForm& form) {
   QStringList labels;
   for (const QToolButton* button : form.findChildren<QToolButton*>())
-    if (button->toolTip().startsWith("Reset") && !button->isHidden()) labels << button->accessibleName().section(':', 0, 0);
+    if (button->toolTip().startsWith("Reset") && !button->isHidden())
+      labels << button->accessibleName().section(':', 0, 0);
   return labels;
 }
 
@@ -131,7 +135,9 @@ TEST_F(InspectorTest, the_global_batch_stands_beside_the_batch) {
 }
 
 TEST_F(InspectorTest, a_selected_device_shows_its_fields_and_is_renamed_with_its_links) {
-  document_.edit("link", [](experiment::Experiment& e) { e.topology.links.push_back({.from = "cpu0", .to = "cpu1"}); });
+  document_.edit("link", [](experiment::Experiment& e) {
+    e.topology.links.push_back({.from = "cpu0", .to = "cpu1"});
+  });
   selection_.set({{"cpu0"}, {}});
   EXPECT_FALSE(inspector_.shows_experiment());
   const int before = document_.undo_stack().count();
@@ -171,7 +177,8 @@ TEST_F(InspectorTest, a_problem_of_a_device_appears_at_its_field) {
 
 TEST_F(InspectorTest, going_to_a_nested_field_gives_it_the_focus) {
   inspector_.go_to("training.optimizer.learning_rate");
-  EXPECT_TRUE(inspector_.form("training").editor("optimizer.learning_rate")->focusProxy()->hasFocus());
+  EXPECT_TRUE(
+      inspector_.form("training").editor("optimizer.learning_rate")->focusProxy()->hasFocus());
 }
 
 TEST_F(InspectorTest, layers_are_added_moved_and_removed) {
@@ -193,16 +200,22 @@ TEST_F(InspectorTest, layers_are_added_moved_and_removed) {
 }
 
 TEST_F(InspectorTest, layers_are_added_before_the_output_layer_which_wide_may_follow) {
-  document_.edit("wide", [](experiment::Experiment& e) { e.model.layers.push_back({.kind = model::LayerKind::wide}); });
+  document_.edit("wide", [](experiment::Experiment& e) {
+    e.model.layers.push_back({.kind = model::LayerKind::wide});
+  });
   LayerList& layers = inspector_.layers();
   layers.findChild<QPushButton*>("add_layer")->click();
   ASSERT_EQ(layers.count(), 6);
   EXPECT_EQ(now().model.layers[2], (model::LayerSpec{model::LayerKind::linear, 128}));
   EXPECT_EQ(now().model.layers[4].kind, model::LayerKind::linear);
   EXPECT_EQ(now().model.layers[5].kind, model::LayerKind::wide);
-  for (const char* field : {"slots", "rows"})  // of a new row, which is shown when events are handled
-    EXPECT_TRUE(QTest::qWaitFor([&] { return layers.editor(5, field)->isVisibleTo(&inspector_); }, 5000)) << field;
-  EXPECT_FALSE(layers.editor(5, "width")->isVisibleTo(&inspector_)) << "as wide as there are classes";
+  for (const char* field :
+       {"slots", "rows"})  // of a new row, which is shown when events are handled
+    EXPECT_TRUE(
+        QTest::qWaitFor([&] { return layers.editor(5, field)->isVisibleTo(&inspector_); }, 5000))
+        << field;
+  EXPECT_FALSE(layers.editor(5, "width")->isVisibleTo(&inspector_))
+      << "as wide as there are classes";
 }
 
 TEST_F(InspectorTest, the_units_of_a_layer_are_typed_and_hidden_where_unused) {
@@ -215,18 +228,22 @@ TEST_F(InspectorTest, the_units_of_a_layer_are_typed_and_hidden_where_unused) {
 TEST_F(InspectorTest, a_layer_shows_the_fields_of_its_kind) {
   LayerList& layers = inspector_.layers();
   document_.edit("image layers", [](experiment::Experiment& e) {
-    e.model.layers.insert(e.model.layers.begin(), {{model::LayerKind::conv2d}, {model::LayerKind::batch_norm}, {model::LayerKind::dropout}});
+    e.model.layers.insert(
+        e.model.layers.begin(),
+        {{model::LayerKind::conv2d}, {model::LayerKind::batch_norm}, {model::LayerKind::dropout}});
   });
   const auto shows = [&](int layer) {
     QStringList names;
-    for (const char* name : {"kind", "units", "channels", "kernel", "stride", "padding", "momentum", "synchronised", "probability", "back"})
+    for (const char* name : {"kind", "units", "channels", "kernel", "stride", "padding", "momentum",
+                             "synchronised", "probability", "back"})
       if (layers.editor(layer, name)->isVisibleTo(&inspector_)) names << name;
     return names.join(" ");
   };
   EXPECT_EQ(shows(0), "kind channels kernel stride padding");
   EXPECT_EQ(shows(1), "kind momentum synchronised");
   EXPECT_EQ(shows(2), "kind probability");
-  EXPECT_TRUE(QTest::qWaitFor([&] { return shows(3) == "kind units"; })) << "a new row comes with the next turn";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return shows(3) == "kind units"; }))
+      << "a new row comes with the next turn";
   EXPECT_EQ(shown(layers.editor(0, "stride")), "automatic");
   type(layers.editor(0, "channels"), "8");
   EXPECT_EQ(now().model.layers[0].channels, 8);
@@ -235,8 +252,9 @@ TEST_F(InspectorTest, a_layer_shows_the_fields_of_its_kind) {
 }
 
 TEST_F(InspectorTest, going_to_a_problem_of_a_window_gives_its_field_the_focus) {
-  document_.edit("a convolution",
-                 [](experiment::Experiment& e) { e.model.layers.insert(e.model.layers.begin(), {.kind = model::LayerKind::conv2d, .kernel = 29}); });
+  document_.edit("a convolution", [](experiment::Experiment& e) {
+    e.model.layers.insert(e.model.layers.begin(), {.kind = model::LayerKind::conv2d, .kernel = 29});
+  });
   wait_for_problems(1);
   EXPECT_TRUE(inspector_.layers().problem_text(0).contains("does not fit the image of 28 x 28"));
   inspector_.go_to("model.layers[0].kernel");
@@ -253,18 +271,22 @@ TEST_F(InspectorTest, a_problem_of_a_layer_appears_below_it) {
 TEST_F(InspectorTest, a_softsync_that_does_not_divide_the_workers_is_said_below_its_field) {
   const auto said = [&] {
     for (const QLabel* label : inspector_.form("strategy").findChildren<QLabel*>())
-      if (label->text().contains("is no whole number") && label->isVisibleTo(&inspector_)) return label->text().toStdString();
+      if (label->text().contains("is no whole number") && label->isVisibleTo(&inspector_))
+        return label->text().toStdString();
     return std::string();
   };
   document_.edit("three workers and a server", [](experiment::Experiment& e) {
     e.topology.hosts[0].devices.push_back({.name = "cpu2"});
-    e.topology.hosts[0].devices.push_back({.name = "cpu3", .role = topology::Role::parameter_server});
+    e.topology.hosts[0].devices.push_back(
+        {.name = "cpu3", .role = topology::Role::parameter_server});
   });
   ASSERT_TRUE(document_.set_value("strategy.kind", "parameter_server").empty());
   ASSERT_TRUE(document_.set_value("strategy.servers.mode", "softsync").empty());
   EXPECT_EQ(said(), "") << "1";
   ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 2).empty());
-  EXPECT_EQ(said(), "3 workers / softsync 2 is no whole number: an update takes 1 gradient, which is asynchronous");
+  EXPECT_EQ(said(),
+            "3 workers / softsync 2 is no whole number: an update takes 1 gradient, which is "
+            "asynchronous");
   ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 3).empty());
   EXPECT_EQ(said(), "");
 }

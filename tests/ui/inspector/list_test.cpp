@@ -42,9 +42,12 @@ TEST_F(Lists, rows_are_added_changed_and_removed) {
 }
 
 TEST_F(Lists, what_is_wrong_with_an_element_is_said_there) {
-  document_.edit("weights", [](experiment::Experiment& e) { e.strategy.gossip.weights = {{0, 9, 0.2}}; });
+  document_.edit("weights", [](experiment::Experiment& e) {
+    e.strategy.gossip.weights = {{0, 9, 0.2}};
+  });
   ASSERT_TRUE(QTest::qWaitFor([&] { return !form().problem_text("gossip.weights").isEmpty(); }));
-  EXPECT_TRUE(form().problem_text("gossip.weights").contains("9")) << form().problem_text("gossip.weights").toStdString();
+  EXPECT_TRUE(form().problem_text("gossip.weights").contains("9"))
+      << form().problem_text("gossip.weights").toStdString();
 }
 
 // A layer's name may not be empty: the row stays until it is filled in.

@@ -16,7 +16,8 @@ class InspectorLook : public InspectorTest {
   // Right of its icon, which is drawn in the theme's colour anyway.
   static QImage words_of(Section& section) {
     const auto* heading = section.findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly);
-    return section.grab(heading->geometry().adjusted(heading->iconSize().width() + kGrid, 0, 0, 0)).toImage();
+    return section.grab(heading->geometry().adjusted(heading->iconSize().width() + kGrid, 0, 0, 0))
+        .toImage();
   }
 };
 
@@ -26,7 +27,9 @@ TEST_F(InspectorLook, headings_can_be_read_after_every_change_of_it) {
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light, Theme::Kind::dark}) {
     Theme::instance().apply(kind);
     QCoreApplication::processEvents();
-    for (Section* section : sections) EXPECT_GE(test::text_contrast(words_of(*section)), test::kReadable) << Theme::instance().dark();
+    for (Section* section : sections)
+      EXPECT_GE(test::text_contrast(words_of(*section)), test::kReadable)
+          << Theme::instance().dark();
   }
 }
 
@@ -37,7 +40,8 @@ TEST_F(InspectorLook, headings_of_one_that_starts_dark_can_be_read_when_it_becom
   ASSERT_TRUE(QTest::qWaitForWindowExposed(&late));
   Theme::instance().apply(Theme::Kind::light);
   QCoreApplication::processEvents();
-  for (Section* section : late.findChildren<Section*>()) EXPECT_GE(test::text_contrast(words_of(*section)), test::kReadable);
+  for (Section* section : late.findChildren<Section*>())
+    EXPECT_GE(test::text_contrast(words_of(*section)), test::kReadable);
 }
 
 }  // namespace

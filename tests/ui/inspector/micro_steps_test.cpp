@@ -12,7 +12,9 @@ class MicroSteps : public InspectorTest {
  protected:
   QString note() {
     for (const QLabel* label : inspector_.form("training").findChildren<QLabel*>())
-      if ((label->text().startsWith("Global batch") || label->text().startsWith("A step is")) && label->isVisibleTo(&inspector_)) return label->text();
+      if ((label->text().startsWith("Global batch") || label->text().startsWith("A step is")) &&
+          label->isVisibleTo(&inspector_))
+        return label->text();
     return {};
   }
 };
@@ -24,8 +26,10 @@ TEST_F(MicroSteps, count_in_the_global_batch) {
 }
 
 TEST_F(MicroSteps, of_workers_out_of_step_are_of_one_of_them) {
-  document_.edit("two workers and a server",
-                 [](experiment::Experiment& e) { e.topology.hosts[0].devices.push_back({.name = "cpu2", .role = topology::Role::parameter_server}); });
+  document_.edit("two workers and a server", [](experiment::Experiment& e) {
+    e.topology.hosts[0].devices.push_back(
+        {.name = "cpu2", .role = topology::Role::parameter_server});
+  });
   document_.set_value("strategy.kind", "parameter_server");
   EXPECT_EQ(note(), "A step is one worker's batch: 32 samples");
   document_.set_value("training.accumulation_steps", 4);
@@ -41,7 +45,9 @@ TEST_F(MicroSteps, that_are_refused_leave_no_global_batch) {
 
 // Where the strategy has no such choice it is not offered, but for one that must be taken back.
 TEST_F(MicroSteps, the_average_is_offered_where_it_applies) {
-  const auto offered = [&] { return inspector_.form("strategy").editor("average")->isVisibleTo(&inspector_); };
+  const auto offered = [&] {
+    return inspector_.form("strategy").editor("average")->isVisibleTo(&inspector_);
+  };
   EXPECT_TRUE(offered());
   document_.set_value("strategy.kind", "ddp");
   EXPECT_FALSE(offered());

@@ -41,13 +41,15 @@ TEST(Quantity, commas_are_taken_where_they_group_and_while_a_count_is_being_type
   EXPECT_EQ(parse_quantity("8,00 samples", "samples"), 800);
   EXPECT_EQ(parse_quantity("8,0000 samples", "samples"), 80000);
   for (const char* text : {"0,5", "2,5 ", "1,23,456", "1,2345"})
-    for (const char* unit : {"", "B", "s"}) EXPECT_FALSE(parse_quantity(text, unit)) << text << " " << unit;
+    for (const char* unit : {"", "B", "s"})
+      EXPECT_FALSE(parse_quantity(text, unit)) << text << " " << unit;
 }
 
 // Who writes a comma for a point writes a thousandth so.
 TEST(Quantity, a_comma_behind_a_zero_groups_nothing) {
   for (const char* text : {"0,001", "0,5", "-0,125", "00,100"})
-    for (const char* unit : {"", "B", "s", "samples"}) EXPECT_FALSE(parse_quantity(text, unit)) << text << " " << unit;
+    for (const char* unit : {"", "B", "s", "samples"})
+      EXPECT_FALSE(parse_quantity(text, unit)) << text << " " << unit;
 }
 
 TEST(Quantity, what_people_type_is_understood) {
@@ -60,7 +62,8 @@ TEST(Quantity, what_people_type_is_understood) {
 }
 
 TEST(Quantity, what_cannot_be_read_is_refused) {
-  for (const char* text : {"", "fast", "1 2", "3 xB", "1e999", "--1", "4 seconds"}) EXPECT_FALSE(parse_quantity(text, "B")) << text;
+  for (const char* text : {"", "fast", "1 2", "3 xB", "1e999", "--1", "4 seconds"})
+    EXPECT_FALSE(parse_quantity(text, "B")) << text;
   EXPECT_FALSE(parse_quantity("4 k", "samples")) << "counts take no prefix";
 }
 
@@ -74,7 +77,9 @@ TEST(Quantity, rounds_go_by_one_two_five) {
 }
 
 RC_GTEST_PROP(Quantity, what_is_shown_reads_back_exactly, ()) {
-  const double value = std::ldexp(static_cast<double>(*rc::gen::inRange<std::int64_t>(1, 1LL << 52)), *rc::gen::inRange(-80, 0));
+  const double value =
+      std::ldexp(static_cast<double>(*rc::gen::inRange<std::int64_t>(1, 1LL << 52)),
+                 *rc::gen::inRange(-80, 0));
   const char* unit = *rc::gen::element("B", "s", "bit/s", "", "steps");
   const auto read = parse_quantity(format_quantity(value, unit), unit);
   RC_ASSERT(read.has_value());

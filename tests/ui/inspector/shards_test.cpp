@@ -40,7 +40,8 @@ TEST_F(Bars, say_under_the_pointer_what_is_there) {
 
 TEST_F(Bars, say_all_numbers_to_who_cannot_see_them) {
   EXPECT_EQ(bars_.accessibleName(), "Samples by rank and class");
-  EXPECT_EQ(bars_.accessibleDescription(), "rank 0: 5 samples, by class 4, 0, 1\nrank 1: 10 samples, by class 0, 8, 2");
+  EXPECT_EQ(bars_.accessibleDescription(),
+            "rank 0: 5 samples, by class 4, 0, 1\nrank 1: 10 samples, by class 0, 8, 2");
 }
 
 TEST_F(Bars, are_in_the_colour_of_their_rank_in_both_themes) {
@@ -48,7 +49,9 @@ TEST_F(Bars, are_in_the_colour_of_their_rank_in_both_themes) {
     Theme::instance().apply(kind);
     bars_.resize(300, bars_.sizeHint().height());
     const QImage image = bars_.grab().toImage();
-    const auto colour_at = [&](const QPointF& place) { return image.pixelColor((place * image.devicePixelRatio()).toPoint()); };
+    const auto colour_at = [&](const QPointF& place) {
+      return image.pixelColor((place * image.devicePixelRatio()).toPoint());
+    };
     EXPECT_EQ(colour_at(bars_.bar(0, 0).center()), Theme::instance().series_colour(0));
     EXPECT_EQ(colour_at(bars_.bar(1, 1).center()), Theme::instance().series_colour(1));
   }
@@ -64,31 +67,44 @@ TEST_F(Bars, of_a_hundred_classes_and_ranks_stay_apart_and_in_sight) {
 
 class InspectorShards : public InspectorTest {
  protected:
-  void set(const char* path, const base::Json& value) { ASSERT_TRUE(document_.set_value(path, value).empty()); }
+  void set(const char* path, const base::Json& value) {
+    ASSERT_TRUE(document_.set_value(path, value).empty());
+  }
   bool wait_for(const std::function<bool()>& done) { return QTest::qWaitFor(done); }
   const data::ShardTable& shards() { return inspector_.shards().bars().shards(); }
 };
 
 TEST_F(InspectorShards, iid_shows_what_the_first_epoch_deals) {
   ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
-  EXPECT_TRUE(inspector_.shards().caption().startsWith("Samples of each rank in the first epoch")) << inspector_.shards().caption().toStdString();
+  EXPECT_TRUE(inspector_.shards().caption().startsWith("Samples of each rank in the first epoch"))
+      << inspector_.shards().caption().toStdString();
   EXPECT_FALSE(inspector_.shards().caption().contains("one device"));
 }
 
 TEST_F(InspectorShards, a_skew_shows_its_shards_and_says_that_it_is_not_one_device) {
   set("data.sharding.kind", "size_skew");
-  ASSERT_TRUE(wait_for([&] { return data::samples_by_rank(shards()) == std::vector<std::int64_t>{6400, 1600}; }));
-  EXPECT_TRUE(inspector_.shards().caption().contains("this is not the training of one device on the same global batch"));
+  ASSERT_TRUE(wait_for([&] {
+    return data::samples_by_rank(shards()) == std::vector<std::int64_t>{6400, 1600};
+  }));
+  EXPECT_TRUE(inspector_.shards().caption().contains(
+      "this is not the training of one device on the same global batch"));
   set("data.sharding.size_ratio", 1);
-  EXPECT_TRUE(wait_for([&] { return data::samples_by_rank(shards()) == std::vector<std::int64_t>{4000, 4000}; }));
+  EXPECT_TRUE(wait_for([&] {
+    return data::samples_by_rank(shards()) == std::vector<std::int64_t>{4000, 4000};
+  }));
 }
 
 // Classes are alike on all ranks: bars would tell nothing.
 TEST_F(InspectorShards, of_feature_columns_say_which_each_rank_has) {
   ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
   set("data.sharding.kind", "vertical");
-  ASSERT_TRUE(wait_for([&] { return inspector_.shards().columns().contains("rank 1: 392 of 784 feature columns, 392 to 783, of every sample"); }));
-  EXPECT_TRUE(inspector_.shards().caption().startsWith("Every rank loads its own feature columns alone")) << inspector_.shards().caption().toStdString();
+  ASSERT_TRUE(wait_for([&] {
+    return inspector_.shards().columns().contains(
+        "rank 1: 392 of 784 feature columns, 392 to 783, of every sample");
+  }));
+  EXPECT_TRUE(
+      inspector_.shards().caption().startsWith("Every rank loads its own feature columns alone"))
+      << inspector_.shards().caption().toStdString();
   EXPECT_TRUE(inspector_.shards().bars().isHidden());
   set("data.sharding.kind", "iid");
   ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
@@ -97,11 +113,18 @@ TEST_F(InspectorShards, of_feature_columns_say_which_each_rank_has) {
 }
 
 TEST_F(InspectorShards, only_the_parameters_of_the_kind_are_shown) {
-  const auto field = [&](const char* name) { return inspector_.form("data").findChild<FieldForm*>()->findChild<FieldEditor*>(name); };
-  for (const auto& [kind, shown] : std::map<const char*, std::set<std::string>>{
-           {"iid", {}}, {"contiguous", {}}, {"label_skew", {"alpha", "seed"}}, {"size_skew", {"size_ratio", "seed"}}, {"vertical", {}}}) {
+  const auto field = [&](const char* name) {
+    return inspector_.form("data").findChild<FieldForm*>()->findChild<FieldEditor*>(name);
+  };
+  for (const auto& [kind, shown] :
+       std::map<const char*, std::set<std::string>>{{"iid", {}},
+                                                    {"contiguous", {}},
+                                                    {"label_skew", {"alpha", "seed"}},
+                                                    {"size_skew", {"size_ratio", "seed"}},
+                                                    {"vertical", {}}}) {
     set("data.sharding.kind", kind);
-    for (const char* name : {"alpha", "size_ratio", "seed"}) EXPECT_EQ(!field(name)->isHidden(), shown.contains(name)) << kind << ", " << name;
+    for (const char* name : {"alpha", "size_ratio", "seed"})
+      EXPECT_EQ(!field(name)->isHidden(), shown.contains(name)) << kind << ", " << name;
   }
 }
 
@@ -114,11 +137,17 @@ TEST_F(InspectorShards, where_the_data_is_gone_those_that_a_run_recorded_are_sho
   set("data.file", "gone.csv");
   ASSERT_TRUE(wait_for([&] { return shards() == kShards; }));
   EXPECT_TRUE(inspector_.shards().caption().contains("as the run recorded it"));
-  inspector_.set_recorded_dealt([] { return Dealt{{}, {"3 of 7 feature columns", "4 of 7 feature columns"}}; });
+  inspector_.set_recorded_dealt([] {
+    return Dealt{{}, {"3 of 7 feature columns", "4 of 7 feature columns"}};
+  });
   set("data.file", "gone_too.csv");
-  ASSERT_TRUE(wait_for([&] { return inspector_.shards().columns() == "rank 0: 3 of 7 feature columns\nrank 1: 4 of 7 feature columns"; }));
+  ASSERT_TRUE(wait_for([&] {
+    return inspector_.shards().columns() ==
+           "rank 0: 3 of 7 feature columns\nrank 1: 4 of 7 feature columns";
+  }));
   EXPECT_EQ(inspector_.shards().caption(),
-            "Every rank loads its own feature columns alone, and trains on every sample, as the run recorded it. Classes are alike on all ranks.");
+            "Every rank loads its own feature columns alone, and trains on every sample, as the "
+            "run recorded it. Classes are alike on all ranks.");
   EXPECT_TRUE(inspector_.shards().bars().isHidden());
 }
 

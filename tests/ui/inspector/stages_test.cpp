@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Layers on several devices in the inspector: where they are is said beside what says so, and wanted on the drawing.
+// Layers on several devices in the inspector: where they are is said beside what says so, and
+// wanted on the drawing.
 #include "core/experiment/stages.h"
 
 #include <QLabel>
@@ -14,7 +15,8 @@ namespace {
 class Stages : public InspectorTest {
  protected:
   Stages() : pictures_(&inspector_, &Inspector::picture_wanted) {
-    QObject::connect(&inspector_.cost(), &CostLine::stages_known, &inspector_, [this](const StagePicture& stages) { layers_ = stages.layers; });
+    QObject::connect(&inspector_.cost(), &CostLine::stages_known, &inspector_,
+                     [this](const StagePicture& stages) { layers_ = stages.layers; });
   }
 
   QString shown(const char* form, const QString& part) {
@@ -22,7 +24,9 @@ class Stages : public InspectorTest {
       if (label->text().contains(part) && label->isVisibleTo(&inspector_)) return label->text();
     return {};
   }
-  LogicalPicture picture() { return pictures_.empty() ? LogicalPicture() : pictures_.last().first().value<LogicalPicture>(); }
+  LogicalPicture picture() {
+    return pictures_.empty() ? LogicalPicture() : pictures_.last().first().value<LogicalPicture>();
+  }
   void pipe() {
     document_.edit("pipeline", [](experiment::Experiment& e) {
       e.topology = tests::drawn_hosts(1, 2);
@@ -42,8 +46,10 @@ TEST_F(Stages, are_said_beside_the_partition_with_what_they_idle_at_best) {
   ASSERT_EQ(resolved.document.strategy.stages.places.size(), 2u);
   EXPECT_EQ(*experiment::stages_said(resolved), "rank 0 has layer 0, rank 1 has layer 2");
   EXPECT_EQ(shown("strategy", "Rank 0 has").toStdString(),
-            "Rank 0 has layer 0, rank 1 has layer 2. With equal stages and free links ranks would idle 25.0 % of the time.");
-  EXPECT_EQ(shown("training", "Global batch"), "Global batch: 96 samples, each through all layers, in 3 micro-batches");
+            "Rank 0 has layer 0, rank 1 has layer 2. With equal stages and free links ranks would "
+            "idle 25.0 % of the time.");
+  EXPECT_EQ(shown("training", "Global batch"),
+            "Global batch: 96 samples, each through all layers, in 3 micro-batches");
 }
 
 // What crosses in a step, both ways alike.
@@ -60,14 +66,16 @@ TEST_F(Stages, are_wanted_on_the_drawing_until_nothing_is_split) {
   EXPECT_EQ(shown("strategy", "Rank 0 has layer"), "");
 }
 
-// Layers themselves are split: that is said beside the strategy, and the drawing stays that of the all-reduce.
+// Layers themselves are split: that is said beside the strategy, and the drawing stays that of the
+// all-reduce.
 TEST_F(Stages, of_split_layers_are_said_beside_the_strategy) {
   document_.edit("split", [](experiment::Experiment& e) {
     e.topology = tests::drawn_hosts(1, 2);
     e.strategy.kind = experiment::StrategyKind::tensor_parallel;
   });
   EXPECT_TRUE(QTest::qWaitFor([&] { return !shown("strategy", "by outputs").isEmpty(); }));
-  EXPECT_EQ(shown("strategy", "by outputs"), "Layer 0 by outputs, layer 2 by inputs; every rank has all of the others.");
+  EXPECT_EQ(shown("strategy", "by outputs"),
+            "Layer 0 by outputs, layer 2 by inputs; every rank has all of the others.");
   EXPECT_EQ(picture(), LogicalPicture());
   EXPECT_EQ(layers_, (std::vector<std::string>{"0\u20132 (1/2)", "0\u20132 (2/2)"}));
   EXPECT_EQ(shown("training", "Global batch"), "Global batch: 32 samples, each through all layers");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TPUs in the inspector: what is missing is said where it is set, and what is emulated is said to be.
+// TPUs in the inspector: what is missing is said where it is set, and what is emulated is said to
+// be.
 #include <QComboBox>
 #include <QLabel>
 #include <algorithm>
@@ -18,11 +19,14 @@ class TpuInspector : public InspectorTest {
   TpuInspector() { inspector_.resize(360, 1600); }
 
   void draw_tpus(int devices) {
-    document_.edit("draw", [&](experiment::Experiment& e) { e.topology = tests::drawn_tpus(1, devices); });
+    document_.edit("draw",
+                   [&](experiment::Experiment& e) { e.topology = tests::drawn_tpus(1, devices); });
   }
   bool says(const QString& text) {
     const auto labels = inspector_.findChildren<QLabel*>();
-    return std::ranges::any_of(labels, [&](const QLabel* label) { return label->isVisibleTo(&inspector_) && label->text() == text; });
+    return std::ranges::any_of(labels, [&](const QLabel* label) {
+      return label->isVisibleTo(&inspector_) && label->text() == text;
+    });
   }
 };
 
@@ -30,8 +34,10 @@ TEST_F(TpuInspector, the_strategy_asks_for_tpus_and_for_their_torus) {
   document_.set_value("strategy.kind", "tpu");
   wait_for_problems(2);
   FieldForm& strategy = inspector_.form("strategy");
-  EXPECT_TRUE(strategy.problem_text("kind").contains("cpu0 (cpu) and 1 other are none")) << strategy.problem_text("kind").toStdString();
-  EXPECT_TRUE(strategy.problem_text("algorithm").contains("ring is not how TPUs sum")) << strategy.problem_text("algorithm").toStdString();
+  EXPECT_TRUE(strategy.problem_text("kind").contains("cpu0 (cpu) and 1 other are none"))
+      << strategy.problem_text("kind").toStdString();
+  EXPECT_TRUE(strategy.problem_text("algorithm").contains("ring is not how TPUs sum"))
+      << strategy.problem_text("algorithm").toStdString();
   draw_tpus(4);
   wait_for_problems(1);
   EXPECT_EQ(strategy.problem_text("kind"), "");
@@ -44,11 +50,14 @@ TEST_F(TpuInspector, of_the_algorithms_only_the_torus_can_be_picked) {
   draw_tpus(4);
   AlgorithmTable& table = inspector_.algorithms().table();
   ASSERT_TRUE(QTest::qWaitFor([&] { return !table.rows().empty(); }));
-  for (const AlgorithmRow& row : table.rows()) EXPECT_EQ(row.fits(), row.offer.algorithm == Algorithm::torus) << base::name_of(row.offer.algorithm);
+  for (const AlgorithmRow& row : table.rows())
+    EXPECT_EQ(row.fits(), row.offer.algorithm == Algorithm::torus)
+        << base::name_of(row.offer.algorithm);
 }
 
 TEST_F(TpuInspector, what_is_emulated_and_rounded_is_said_at_its_field) {
-  const QString emulated = "EMULATED: 4 of 4 devices run on the CPU, whose speed says nothing about a TPU";
+  const QString emulated =
+      "EMULATED: 4 of 4 devices run on the CPU, whose speed says nothing about a TPU";
   const QString rounded = "Chosen: bfloat16, which is what a TPU multiplies";
   EXPECT_FALSE(says(emulated));
   draw_tpus(4);

@@ -41,23 +41,27 @@ TEST_F(InspectorTest, a_refused_value_stays_in_sight_with_its_reason_until_it_is
 // Whatever comes and goes above it: the algorithms are not compared while something is wrong.
 TEST_F(InspectorTest, the_field_that_one_types_into_stays_where_it_is) {
   FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.algorithms().table().isVisibleTo(&inspector_); }));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return inspector_.algorithms().table().isVisibleTo(&inspector_); }));
   const auto at = [&] { return batch->mapTo(&inspector_, QPoint()).y(); };
   inspector_.go_to("training.batch_per_rank");
   ASSERT_TRUE(QTest::qWaitFor([&] { return at() < inspector_.height(); })) << "it was gone to";
   QTest::qWait(50);
   const int before = at();
   type(batch, "0");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !inspector_.algorithms().table().isVisibleTo(&inspector_); }));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return !inspector_.algorithms().table().isVisibleTo(&inspector_); }));
   QTest::qWait(50);
   EXPECT_EQ(at(), before);
   type(batch, "64");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector_.algorithms().table().isVisibleTo(&inspector_); }));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return inspector_.algorithms().table().isVisibleTo(&inspector_); }));
   QTest::qWait(50);
   EXPECT_EQ(at(), before);
 }
 
-TEST_F(InspectorTest, a_refused_value_gives_way_to_the_documents_when_it_is_left_and_nothing_else_happened) {
+TEST_F(InspectorTest,
+       a_refused_value_gives_way_to_the_documents_when_it_is_left_and_nothing_else_happened) {
   FieldForm& training = inspector_.form("training");
   type(training.editor("batch_per_rank"), "0");
   training.editor("epochs")->setFocus();
@@ -107,7 +111,8 @@ TEST_F(InspectorTest, a_refused_value_of_a_device_stays_in_sight) {
   EXPECT_EQ(shown(cores), "1 core");
 }
 
-TEST_F(InspectorTest, a_refused_text_is_a_problem_of_the_document_while_it_stands_and_keeps_it_from_being_saved) {
+TEST_F(InspectorTest,
+       a_refused_text_is_a_problem_of_the_document_while_it_stands_and_keeps_it_from_being_saved) {
   QTemporaryDir directory;
   const QString file = directory.filePath("mine.json");
   FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
@@ -135,16 +140,19 @@ TEST_F(InspectorTest, a_refused_text_is_a_problem_wherever_it_stands_until_it_is
   };
   FieldForm& training = inspector_.form("training");
   EXPECT_EQ(refused_at(training.editor("batch_per_rank"), "many"), "training.batch_per_rank");
-  EXPECT_EQ(refused_at(training.editor("optimizer.learning_rate"), "-1"), "training.optimizer.learning_rate");
+  EXPECT_EQ(refused_at(training.editor("optimizer.learning_rate"), "-1"),
+            "training.optimizer.learning_rate");
   EXPECT_EQ(refused_at(inspector_.layers().editor(0, "units"), "x"), "model.layers[0]");
   selection_.set({{"cpu1"}, {}});
-  EXPECT_EQ(refused_at(inspector_.item_form().editor("cores"), "0"), "topology.hosts[0].devices[1].cores");
+  EXPECT_EQ(refused_at(inspector_.item_form().editor("cores"), "0"),
+            "topology.hosts[0].devices[1].cores");
 }
 
 TEST_F(InspectorTest, a_refused_text_stays_while_a_menu_or_another_window_has_the_focus) {
   FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
   type(batch, "0");
-  for (const auto reason : {Qt::PopupFocusReason, Qt::MenuBarFocusReason, Qt::ActiveWindowFocusReason}) {
+  for (const auto reason :
+       {Qt::PopupFocusReason, Qt::MenuBarFocusReason, Qt::ActiveWindowFocusReason}) {
     QFocusEvent away(QEvent::FocusOut, reason);
     QApplication::sendEvent(batch->focusProxy(), &away);
     EXPECT_TRUE(document_.refused());
@@ -162,7 +170,8 @@ TEST_F(InspectorTest, undo_takes_a_refused_text_from_the_problems_too) {
   EXPECT_EQ(inspector_.form("training").problem_text("batch_per_rank"), "");
 }
 
-TEST_F(InspectorTest, a_refused_text_goes_with_its_document_though_the_next_one_holds_the_same_value) {
+TEST_F(InspectorTest,
+       a_refused_text_goes_with_its_document_though_the_next_one_holds_the_same_value) {
   const auto expect_gone = [&](FieldEditor* editor, const QString& text) {
     const QString before = shown(editor);
     type(editor, text);
@@ -225,7 +234,9 @@ TEST_F(InspectorTest, what_is_no_number_is_said_so) {
 TEST_F(InspectorTest, the_focus_stays_while_the_document_changes_elsewhere) {
   FieldEditor* batch = inspector_.form("training").editor("batch_per_rank");
   type(batch, "6");
-  document_.edit("add", [](experiment::Experiment& e) { add_device(e.topology, "host0", default_device(topology::DeviceKind::gpu)); });
+  document_.edit("add", [](experiment::Experiment& e) {
+    add_device(e.topology, "host0", default_device(topology::DeviceKind::gpu));
+  });
   EXPECT_TRUE(batch->focusProxy()->hasFocus());
   QTest::keyClicks(batch->focusProxy(), "4");
   EXPECT_EQ(now().training.batch_per_rank, 64);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is said of algorithms is what core reckons: of the largest bucket, on the drawing as it holds in a run.
+// What is said of algorithms is what core reckons: of the largest bucket, on the drawing as it
+// holds in a run.
 #include "ui/model/algorithm_offers.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,8 @@
 namespace trainyard::ui {
 namespace {
 
-experiment::Resolved resolved_hosts(int hosts, int devices, collective::Algorithm algorithm = collective::Algorithm::automatic) {
+experiment::Resolved resolved_hosts(
+    int hosts, int devices, collective::Algorithm algorithm = collective::Algorithm::automatic) {
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(hosts, devices);
   e.strategy.algorithm = algorithm;
@@ -26,7 +28,8 @@ TEST(AlgorithmOffers, are_those_of_the_largest_bucket_on_the_drawing) {
   EXPECT_FALSE(known->problem);
   EXPECT_EQ(known->ranks, 6);
   EXPECT_EQ(known->bucket_bytes, work.bytes());
-  EXPECT_EQ(known->offers, collective::offers(0, work, topology::Network(e.document.topology)).value());
+  EXPECT_EQ(known->offers,
+            collective::offers(0, work, topology::Network(e.document.topology)).value());
 }
 
 TEST(AlgorithmOffers, are_of_links_as_they_are_imposed) {
@@ -45,7 +48,8 @@ TEST(AlgorithmOffers, auto_is_what_is_run_for_the_same_reason) {
   }
 }
 
-// Where devices share layers, what is reduced most is no bucket; and of a mesh it is not all that reduce together.
+// Where devices share layers, what is reduced most is no bucket; and of a mesh it is not all that
+// reduce together.
 TEST(AlgorithmOffers, of_layers_in_parts_are_of_what_is_summed_inside_and_of_replicas_of_a_bucket) {
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(1, 4);
@@ -59,7 +63,9 @@ TEST(AlgorithmOffers, of_layers_in_parts_are_of_what_is_summed_inside_and_of_rep
   const auto replicas = known_offers(experiment::resolve(e, "/nowhere"));
   EXPECT_FALSE(replicas->inside_layers) << "of one sample a layer makes less than it has weights";
   EXPECT_EQ(replicas->ranks, 2);
-  EXPECT_EQ(replicas->picture(collective::Algorithm::ring).devices, (std::vector<std::string>{"cpu0", "cpu2"})) << "that have the same part";
+  EXPECT_EQ(replicas->picture(collective::Algorithm::ring).devices,
+            (std::vector<std::string>{"cpu0", "cpu2"}))
+      << "that have the same part";
 }
 
 TEST(AlgorithmOffers, of_tpus_are_their_torus_alone) {
@@ -69,7 +75,8 @@ TEST(AlgorithmOffers, of_tpus_are_their_torus_alone) {
   e.strategy.algorithm = collective::Algorithm::automatic;
   const auto resolved = experiment::resolve(e, "/nowhere").value();
   const auto known = known_offers(resolved);
-  for (const collective::Offer& offer : known->offers) EXPECT_EQ(offer.unfit.empty(), offer.algorithm == collective::Algorithm::torus) << offer.unfit;
+  for (const collective::Offer& offer : known->offers)
+    EXPECT_EQ(offer.unfit.empty(), offer.algorithm == collective::Algorithm::torus) << offer.unfit;
   EXPECT_EQ(known->automatic.algorithm, collective::Algorithm::torus);
   EXPECT_EQ(known->automatic.reason, resolved.algorithm_reason);
 }
@@ -81,10 +88,12 @@ TEST(AlgorithmOffers, of_one_rank_are_none_and_that_is_no_problem) {
   EXPECT_FALSE(known->problem);
 }
 
-// Whoever calls all layers has nothing to reduce, and whoever calls some reduces with other trainers what it has itself.
+// Whoever calls all layers has nothing to reduce, and whoever calls some reduces with other
+// trainers what it has itself.
 TEST(AlgorithmOffers, of_layers_on_servers_are_none) {
   const auto known = [](int trainers, experiment::RemoteLayers remote) {
-    return known_offers(strategy::resolved(strategy::called(strategy::small_wide_and_deep(1), trainers, 1, remote)));
+    return known_offers(strategy::resolved(
+        strategy::called(strategy::small_wide_and_deep(1), trainers, 1, remote)));
   };
   EXPECT_TRUE(known(2, experiment::RemoteLayers::all)->offers.empty());
   EXPECT_EQ(known(2, experiment::RemoteLayers::all)->ranks, 0);
@@ -98,7 +107,8 @@ TEST(AlgorithmOffers, the_picture_names_the_devices_of_ranks_and_that_of_auto_is
   const LogicalPicture ring = known->picture(collective::Algorithm::ring);
   EXPECT_EQ(ring.devices, (std::vector<std::string>{"cpu0", "cpu1", "cpu2", "cpu3"}));
   EXPECT_EQ(ring.flows.size(), 4u);
-  EXPECT_EQ(known->picture(collective::Algorithm::automatic), known->picture(known->automatic.algorithm));
+  EXPECT_EQ(known->picture(collective::Algorithm::automatic),
+            known->picture(known->automatic.algorithm));
 }
 
 TEST(AlgorithmOffers, of_what_does_not_fit_there_is_no_picture) {
@@ -120,7 +130,8 @@ TEST(AlgorithmOffers, are_given_up_when_nobody_waits_for_them) {
 
 TEST(AlgorithmOffers, more_arrows_than_can_be_told_apart_are_left_out) {
   const auto known = known_offers(resolved_hosts(1, 150));
-  EXPECT_TRUE(known->picture(collective::Algorithm::all_to_all).flows.empty()) << "150 * 149 of them";
+  EXPECT_TRUE(known->picture(collective::Algorithm::all_to_all).flows.empty())
+      << "150 * 149 of them";
   EXPECT_EQ(known->picture(collective::Algorithm::ring).flows.size(), 150u);
 }
 

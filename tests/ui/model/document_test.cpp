@@ -35,11 +35,15 @@ class Files : public ::testing::Test {
   QString path(const QString& name) const { return directory_.filePath(name); }
   QString recovery() const { return path("recovery"); }
   // What a crashed process leaves: a copy whose lock names a process that is gone.
-  void leave_copy(const std::string& file, const experiment::Experiment& content, const QDateTime& saved = QDateTime::currentDateTimeUtc().addSecs(5)) {
+  void leave_copy(const std::string& file, const experiment::Experiment& content,
+                  const QDateTime& saved = QDateTime::currentDateTimeUtc().addSecs(5)) {
     QDir().mkpath(recovery());
-    const base::Json json{{"file", file}, {"saved", saved.toString(Qt::ISODateWithMs).toStdString()}, {"experiment", experiment::to_json(content)}};
+    const base::Json json{{"file", file},
+                          {"saved", saved.toString(Qt::ISODateWithMs).toStdString()},
+                          {"experiment", experiment::to_json(content)}};
     write(recovery() + "/left.json", QByteArray::fromStdString(json.dump()));
-    write(recovery() + "/left.json.lock", "999999999\ntrainyard\n" + QSysInfo::machineHostName().toUtf8() + "\n");
+    write(recovery() + "/left.json.lock",
+          "999999999\ntrainyard\n" + QSysInfo::machineHostName().toUtf8() + "\n");
   }
   static void write(const QString& file, const QByteArray& bytes) {
     QFile out(file);
@@ -93,16 +97,22 @@ TEST(Document, a_value_is_set_by_its_path_and_a_refused_one_changes_nothing) {
 TEST(Document, problems_follow_an_edit) {
   Document document;
   QSignalSpy spy(&document, &Document::problems_changed);
-  document.edit("Draw", [](experiment::Experiment& e) { add_device(e.topology, add_host(e.topology, {}), default_device(topology::DeviceKind::cpu)); });
-  document.edit("Break", [](experiment::Experiment& e) { e.topology.links.emplace_back().from = "nobody"; });
+  document.edit("Draw", [](experiment::Experiment& e) {
+    add_device(e.topology, add_host(e.topology, {}), default_device(topology::DeviceKind::cpu));
+  });
+  document.edit("Break",
+                [](experiment::Experiment& e) { e.topology.links.emplace_back().from = "nobody"; });
   ASSERT_TRUE(QTest::qWaitFor([&] { return !document.problems().empty(); }));
   document.undo_stack().undo();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return document.problems().empty(); })) << base::to_string(document.problems());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return document.problems().empty(); }))
+      << base::to_string(document.problems());
 }
 
 experiment::Experiment with_a_gpu(const std::string& host) {
   experiment::Experiment experiment;
-  experiment.topology.hosts = {{.name = host, .address = {}, .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
+  experiment.topology.hosts = {{.name = host,
+                                .address = {},
+                                .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
   experiment.strategy.kind = experiment::StrategyKind::one_device;
   return experiment;
 }
@@ -110,10 +120,13 @@ experiment::Experiment with_a_gpu(const std::string& host) {
 TEST(Document, the_words_for_a_problem_are_those_of_the_drawing_that_has_it_and_follow_a_new_name) {
   Document document;
   QSignalSpy spy(&document, &Document::problems_changed);
-  const auto where = [&] { return document.told_problems().empty() ? "" : document.told_problems().front().told.where; };
+  const auto where = [&] {
+    return document.told_problems().empty() ? "" : document.told_problems().front().told.where;
+  };
   document.reset(with_a_gpu("left"));
   document.set_value("run.emulate", false);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on left: Kind"; })) << base::to_string(document.problems());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on left: Kind"; }))
+      << base::to_string(document.problems());
   const base::Problems before = document.problems();
   spy.clear();
   document.edit("rename", [](experiment::Experiment& e) { e.topology.hosts[0].name = "right"; });
@@ -125,7 +138,8 @@ TEST(Document, the_words_for_a_problem_are_those_of_the_drawing_that_has_it_and_
 
 TEST(Document, another_one_takes_no_refused_text_over) {
   Document document;
-  const base::Problem typed{base::ProblemCode::bad_input, "training.batch_per_rank", "not a whole number", "", ""};
+  const base::Problem typed{base::ProblemCode::bad_input, "training.batch_per_rank",
+                            "not a whole number", "", ""};
   document.set_refused(typed);
   ASSERT_EQ(document.problems(), base::Problems{typed});
   EXPECT_EQ(document.told_problems().front().told.where, "Training: Batch per rank");
@@ -172,7 +186,8 @@ TEST_F(Files, a_failed_save_or_load_keeps_the_document_as_it_was) {
 TEST_F(Files, that_a_run_resolved_are_opened_as_new_ones) {
   Document written;
   name_it(written, "once");
-  const QByteArray json = QByteArray::fromStdString(experiment::to_json(written.experiment()).dump());
+  const QByteArray json =
+      QByteArray::fromStdString(experiment::to_json(written.experiment()).dump());
   write(path("resolved.json"), R"({"document": )" + json + R"(, "data": {}})");
   Document document;
   ASSERT_TRUE(document.load(path("resolved.json")));
@@ -182,16 +197,19 @@ TEST_F(Files, that_a_run_resolved_are_opened_as_new_ones) {
 
 // What no file may hold, and what the model cannot do on what is drawn.
 TEST_F(Files, that_are_refused_say_all_that_is_wrong) {
-  write(path("wrong.json"),
-        R"({"version": 1, "training": {"epochs": -1}, "strategy": {"kind": "pipeline"}, "model": {"layers": [{"kind": "linear", "units": 0}]},)"
-        R"("topology": {"hosts": [{"name": "host", "devices": [{"name": "a"}, {"name": "b"}]}]}})");
+  write(
+      path("wrong.json"),
+      R"({"version": 1, "training": {"epochs": -1}, "strategy": {"kind": "pipeline"}, "model": {"layers": [{"kind": "linear", "units": 0}]},)"
+      R"("topology": {"hosts": [{"name": "host", "devices": [{"name": "a"}, {"name": "b"}]}]}})");
   Document document;
   const auto loaded = document.load(path("wrong.json"));
   ASSERT_FALSE(loaded);
   std::string said;
   for (const base::Problem& problem : loaded.error()) said += base::to_string(problem) + "\n";
   EXPECT_NE(said.find("training.epochs"), std::string::npos) << said;
-  EXPECT_NE(said.find("2 workers are more than the 1 layer that the model can be cut into"), std::string::npos) << said;
+  EXPECT_NE(said.find("2 workers are more than the 1 layer that the model can be cut into"),
+            std::string::npos)
+      << said;
 }
 
 TEST_F(Files, unsaved_work_is_kept_until_it_is_saved_or_closed) {
@@ -236,7 +254,8 @@ TEST_F(Files, a_copy_that_lost_nothing_is_never_offered) {
   leave_copy(path("a.json").toStdString(), named("saved"));
   EXPECT_TRUE(find_recoveries(recovery()).empty()) << "the same as the file";
   EXPECT_FALSE(QFile::exists(recovery() + "/left.json"));
-  leave_copy(path("a.json").toStdString(), named("older"), QDateTime::currentDateTimeUtc().addDays(-1));
+  leave_copy(path("a.json").toStdString(), named("older"),
+             QDateTime::currentDateTimeUtc().addDays(-1));
   EXPECT_TRUE(find_recoveries(recovery()).empty()) << "older than the file";
   leave_copy(path("a.json").toStdString(), named("newer"));
   EXPECT_EQ(find_recoveries(recovery()).size(), 1u);

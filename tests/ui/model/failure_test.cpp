@@ -19,13 +19,21 @@ TEST(Failure, is_read_from_the_result_of_a_run) {
   telemetry::History history;
   EXPECT_FALSE(problem_of(history));
   take(history, telemetry::FrameType::result,
-       {{"status", "failed"}, {"problem", {{"code", "failed"}, {"where", "rank 2"}, {"what", "died"}, {"accepted", ""}, {"advice", "look at its log"}}}});
+       {{"status", "failed"},
+        {"problem",
+         {{"code", "failed"},
+          {"where", "rank 2"},
+          {"what", "died"},
+          {"accepted", ""},
+          {"advice", "look at its log"}}}});
   ASSERT_TRUE(problem_of(history));
   EXPECT_EQ(problem_of(history)->where, "rank 2");
   EXPECT_EQ(problem_of(history)->advice, "look at its log");
 }
 
-Ranks ranks_at(const std::string& where) { return ranks_of({base::ProblemCode::failed, where, "", "", ""}); }
+Ranks ranks_at(const std::string& where) {
+  return ranks_of({base::ProblemCode::failed, where, "", "", ""});
+}
 
 TEST(Failure, is_of_the_ranks_that_its_place_names) {
   EXPECT_EQ(ranks_at("rank 2 (cpu2 on host0)"), Ranks{2});

@@ -16,7 +16,8 @@ using testing::ElementsAre;
 
 std::vector<std::string> lines(const experiment::Experiment& experiment) {
   std::vector<std::string> all;
-  for (const RoleFailure& line : when_ranks_fail(experiment)) all.push_back((line.role + ": " + line.others + "; " + line.back).toStdString());
+  for (const RoleFailure& line : when_ranks_fail(experiment))
+    all.push_back((line.role + ": " + line.others + "; " + line.back).toStdString());
   return all;
 }
 
@@ -24,7 +25,8 @@ std::vector<std::string> lines(const experiment::Experiment& experiment) {
 experiment::Experiment of(StrategyKind kind) {
   experiment::Experiment experiment;
   experiment.strategy.kind = kind;
-  experiment.topology.hosts.push_back(tests::drawn_host("host0", kind == StrategyKind::one_device ? 1 : 4));
+  experiment.topology.hosts.push_back(
+      tests::drawn_host("host0", kind == StrategyKind::one_device ? 1 : 4));
   if (kind == StrategyKind::central_storage) experiment.topology = tests::drawn_storage(3);
   if (kind != StrategyKind::parameter_server) return experiment;
   topology::Device server;
@@ -40,8 +42,10 @@ experiment::Experiment served(ServerMode mode) {
 }
 
 const std::string kEnds = ": the run ends, and says by whom; not in this run";
-const std::string kEndsServed = kEnds + ", and nothing is kept of it without run.checkpoint_every_steps";
-const std::string kEndsKept = kEnds + "; another goes on from its last checkpoint (run.resume_from)";
+const std::string kEndsServed =
+    kEnds + ", and nothing is kept of it without run.checkpoint_every_steps";
+const std::string kEndsKept =
+    kEnds + "; another goes on from its last checkpoint (run.resume_from)";
 const std::string kBack = "; by Restart on its device; by itself with run.restarts";
 
 TEST(WhenRanksFail, of_every_strategy_without_servers_the_run_ends) {
@@ -49,7 +53,8 @@ TEST(WhenRanksFail, of_every_strategy_without_servers_the_run_ends) {
     if (kind == StrategyKind::parameter_server) continue;
     std::vector<std::string> wanted{"chief (rank 0)" + kEnds, "other workers" + kEnds};
     if (kind == StrategyKind::one_device) wanted = {"the only rank" + kEnds};
-    if (kind == StrategyKind::central_storage) wanted = {"chief (rank 1)" + kEnds, "other workers" + kEnds, "storage (rank 0)" + kEnds};
+    if (kind == StrategyKind::central_storage)
+      wanted = {"chief (rank 1)" + kEnds, "other workers" + kEnds, "storage (rank 0)" + kEnds};
     EXPECT_EQ(lines(of(kind)), wanted) << name;
   }
 }
@@ -60,9 +65,12 @@ TEST(WhenRanksFail, an_evaluator_is_missed_by_nobody_who_trains) {
   e.topology.hosts[0].devices[2].role = topology::Role::chief;
   const auto said = lines(e);
   ASSERT_EQ(said.size(), 4u);
-  EXPECT_EQ(said[0], "chief (rank 1)" + kEndsKept) << "ranks are workers first; and servers write checkpoints for the evaluator";
+  EXPECT_EQ(said[0], "chief (rank 1)" + kEndsKept)
+      << "ranks are workers first; and servers write checkpoints for the evaluator";
   EXPECT_EQ(said[2], "parameter server" + kEndsKept);
-  EXPECT_EQ(said[3], "evaluator: training goes on; held-out samples are not measured until it is back" + kBack);
+  EXPECT_EQ(
+      said[3],
+      "evaluator: training goes on; held-out samples are not measured until it is back" + kBack);
   session::Status status;
   status.state = session::RunState::running;
   for (int rank = 0; rank < 5; ++rank) {
@@ -78,35 +86,47 @@ TEST(WhenRanksFail, an_evaluator_is_missed_by_nobody_who_trains) {
 }
 
 TEST(WhenRanksFail, of_servers_out_of_step_the_others_go_on_down_to_the_last) {
-  for (const ServerMode mode : {ServerMode::asynchronous, ServerMode::softsync, ServerMode::stale_synchronous}) {
+  for (const ServerMode mode :
+       {ServerMode::asynchronous, ServerMode::softsync, ServerMode::stale_synchronous}) {
     const std::string on = ": the others go on, down to the last worker" + kBack;
-    EXPECT_THAT(lines(served(mode)), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEndsServed)) << base::name_of(mode);
+    EXPECT_THAT(lines(served(mode)), ElementsAre("chief (rank 0)" + on, "other workers" + on,
+                                                 "parameter server" + kEndsServed))
+        << base::name_of(mode);
   }
 }
 
 TEST(WhenRanksFail, in_step_only_backup_workers_are_spared_as_many_as_there_are) {
   EXPECT_THAT(lines(served(ServerMode::synchronous)),
-              ElementsAre("chief (rank 0)" + kEndsServed, "other workers" + kEndsServed, "parameter server" + kEndsServed));
+              ElementsAre("chief (rank 0)" + kEndsServed, "other workers" + kEndsServed,
+                          "parameter server" + kEndsServed));
   experiment::Experiment backups = served(ServerMode::backup_workers);
   backups.strategy.servers.backups = 1;
-  const std::string on = ": the others go on while 3 workers are left: each update takes the gradients of as many" + kBack;
-  EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on, "parameter server" + kEndsServed));
+  const std::string on =
+      ": the others go on while 3 workers are left: each update takes the gradients of as many" +
+      kBack;
+  EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on,
+                                          "parameter server" + kEndsServed));
   backups.strategy.servers.backups = 0;
   EXPECT_EQ(lines(backups).front(), "chief (rank 0)" + kEndsServed);
 }
 
 TEST(WhenRanksFail, another_run_goes_on_only_where_checkpoints_are_written_meanwhile) {
   experiment::Experiment e = served(ServerMode::synchronous);
-  for (const auto& [every, ends] : {std::pair(std::int64_t{0}, kEndsServed), std::pair(std::int64_t{20}, kEndsKept)}) {
+  for (const auto& [every, ends] :
+       {std::pair(std::int64_t{0}, kEndsServed), std::pair(std::int64_t{20}, kEndsKept)}) {
     e.run.checkpoint_every_steps = every;
-    EXPECT_THAT(lines(e), ElementsAre("chief (rank 0)" + ends, "other workers" + ends, "parameter server" + ends)) << every;
+    EXPECT_THAT(lines(e), ElementsAre("chief (rank 0)" + ends, "other workers" + ends,
+                                      "parameter server" + ends))
+        << every;
   }
 }
 
 TEST(WhenRanksFail, restarts_are_said_where_they_are_made) {
   experiment::Experiment again = served(ServerMode::asynchronous);
   again.run.restarts = 1;
-  EXPECT_THAT(lines(again).front(), testing::EndsWith("; by itself (1 restart in all, run.restarts), then by Restart on its device"));
+  EXPECT_THAT(lines(again).front(),
+              testing::EndsWith(
+                  "; by itself (1 restart in all, run.restarts), then by Restart on its device"));
   EXPECT_THAT(lines(again).back(), testing::EndsWith(kEndsServed)) << "no server is";
 }
 
@@ -115,7 +135,10 @@ TEST(WhenRanksFail, threads_of_one_process_fail_together) {
     experiment::Experiment together = served(ServerMode::asynchronous);
     if (inproc) together.run.transport = experiment::TransportKind::inproc;
     else together.run.clock = experiment::RunClock::made_up;
-    EXPECT_THAT(lines(together), ElementsAre("every rank: all fail with it: they are threads of one process; not in this run"));
+    EXPECT_THAT(
+        lines(together),
+        ElementsAre(
+            "every rank: all fail with it: they are threads of one process; not in this run"));
   }
 }
 
@@ -128,14 +151,16 @@ TEST(WhenRanksFail, a_drawing_without_workers_has_nobody_to_fail) {
 class FaultsOfRank : public testing::Test {
  protected:
   FaultsOfRank() {
-    for (int rank = 0; rank < 5; ++rank) status_.ranks.push_back({rank, "running", 7, "F.s0", -1, 100 + rank});
+    for (int rank = 0; rank < 5; ++rank)
+      status_.ranks.push_back({rank, "running", 7, "F.s0", -1, 100 + rank});
     status_.state = session::RunState::running;
   }
   RankFaults offered(int rank) const { return faults_of_rank(experiment_, status_, rank); }
   // "kill stall wake restart", those that are.
   std::string enabled(int rank) const {
     const RankFaults of = offered(rank);
-    return std::string(of.kill ? "kill " : "") + (of.stall ? "stall " : "") + (of.wake ? "wake " : "") + (of.restart ? "restart " : "");
+    return std::string(of.kill ? "kill " : "") + (of.stall ? "stall " : "") +
+           (of.wake ? "wake " : "") + (of.restart ? "restart " : "");
   }
   experiment::Experiment experiment_ = served(ServerMode::asynchronous);
   session::Status status_;
@@ -143,8 +168,13 @@ class FaultsOfRank : public testing::Test {
 
 TEST_F(FaultsOfRank, are_those_that_its_state_has_room_for) {
   EXPECT_EQ(enabled(1), "kill stall ");
-  const std::pair<const char*, const char*> states[] = {{"waiting", "kill stall "}, {"paused", "kill stall "}, {"stalled", "kill wake "}, {"lost", "restart "},
-                                                        {"returning", ""},          {"finished", ""},          {"starting", ""}};
+  const std::pair<const char*, const char*> states[] = {{"waiting", "kill stall "},
+                                                        {"paused", "kill stall "},
+                                                        {"stalled", "kill wake "},
+                                                        {"lost", "restart "},
+                                                        {"returning", ""},
+                                                        {"finished", ""},
+                                                        {"starting", ""}};
   for (const auto& [state, wanted] : states) {
     status_.ranks[1].state = state;
     EXPECT_EQ(enabled(1), wanted) << state;
@@ -154,11 +184,13 @@ TEST_F(FaultsOfRank, are_those_that_its_state_has_room_for) {
 
 TEST_F(FaultsOfRank, are_none_before_training_and_after_it_and_where_ranks_are_threads) {
   using session::RunState;
-  for (const RunState state : {RunState::starting, RunState::finished, RunState::stopped, RunState::failed, RunState::cancelled}) {
+  for (const RunState state : {RunState::starting, RunState::finished, RunState::stopped,
+                               RunState::failed, RunState::cancelled}) {
     status_.state = state;
     EXPECT_EQ(enabled(1), "") << base::name_of(state);
   }
-  for (const RunState state : {RunState::running, RunState::pausing, RunState::paused, RunState::stopping}) {
+  for (const RunState state :
+       {RunState::running, RunState::pausing, RunState::paused, RunState::stopping}) {
     status_.state = state;
     EXPECT_EQ(enabled(1), "kill stall ") << base::name_of(state);
   }

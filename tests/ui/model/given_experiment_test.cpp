@@ -12,10 +12,14 @@ namespace {
 
 class GivenExperiment : public testing::Test {
  protected:
-  GivenExperiment() : given_(*experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/four_devices_mirrored_digits.json")) {
+  GivenExperiment()
+      : given_(*experiment::load(TRAINYARD_SOURCE_DIR
+                                 "/resources/experiments/four_devices_mirrored_digits.json")) {
     resolved_ = experiment::resolve(given_, TRAINYARD_SOURCE_DIR)->document;
   }
-  void save() { ASSERT_TRUE(experiment::save(given_, directory_.filePath(kExperimentFile).toStdString())); }
+  void save() {
+    ASSERT_TRUE(experiment::save(given_, directory_.filePath(kExperimentFile).toStdString()));
+  }
   experiment::Experiment brought() const { return given_experiment(directory_.path(), resolved_); }
 
   QTemporaryDir directory_;
@@ -37,7 +41,8 @@ TEST_F(GivenExperiment, finds_its_data_from_wherever_it_is_opened) {
   EXPECT_EQ(brought(), expected);
 }
 
-TEST_F(GivenExperiment, is_the_resolved_one_where_the_directory_holds_none_or_that_of_another_drawing) {
+TEST_F(GivenExperiment,
+       is_the_resolved_one_where_the_directory_holds_none_or_that_of_another_drawing) {
   EXPECT_EQ(brought(), resolved_);
   given_.topology.hosts[0].devices[0].name = "renamed since";
   save();

@@ -13,7 +13,8 @@ using namespace test;
 using experiment::Pass;
 using experiment::PipelineSchedule;
 
-// Forward takes 1 ms a stage, back 2 ms, in halves where gradients of weights come later; nothing else takes any time.
+// Forward takes 1 ms a stage, back 2 ms, in halves where gradients of weights come later; nothing
+// else takes any time.
 plan::Plan equalised(const plan::Plan& plan, bool weights_apart) {
   plan::Plan equal = plan;
   equal.rank_plan = [made = plan.rank_plan, weights_apart](std::int32_t rank) {
@@ -21,8 +22,11 @@ plan::Plan equalised(const plan::Plan& plan, bool weights_apart) {
     for (plan::Program& program : changed.programs)
       for (plan::Op& op : program.ops) {
         op.flops = 0;
-        if (op.kind == plan::OpKind::forward || (weights_apart && op.kind == plan::OpKind::backward_weight)) op.flops = 1'000'000;
-        if (op.kind == plan::OpKind::backward_input) op.flops = weights_apart ? 1'000'000 : 2'000'000;
+        if (op.kind == plan::OpKind::forward ||
+            (weights_apart && op.kind == plan::OpKind::backward_weight))
+          op.flops = 1'000'000;
+        if (op.kind == plan::OpKind::backward_input)
+          op.flops = weights_apart ? 1'000'000 : 2'000'000;
       }
     return changed;
   };
@@ -31,7 +35,8 @@ plan::Plan equalised(const plan::Plan& plan, bool weights_apart) {
 
 PlannedStep equal_step(PipelineSchedule schedule, int ranks, int micro_batches, int chunks = 1) {
   const experiment::Resolved e = resolved(drawn_pipeline(schedule, ranks, micro_batches, chunks));
-  const PipelinePlan made = planned(e, equalised(strategy::make_plan(e).value(), schedule == PipelineSchedule::zb_h1));
+  const PipelinePlan made =
+      planned(e, equalised(strategy::make_plan(e).value(), schedule == PipelineSchedule::zb_h1));
   return *made.find("train");
 }
 
@@ -39,22 +44,28 @@ constexpr double kNearly = 0.003;  // starting an op takes 2 us
 
 TEST(PipelinePlan, cells_of_equal_stages_idle_as_the_formulas_say) {
   for (const auto& [schedule, chunks] :
-       {std::pair(PipelineSchedule::naive, 1), std::pair(PipelineSchedule::gpipe, 1), std::pair(PipelineSchedule::one_f_one_b, 1),
+       {std::pair(PipelineSchedule::naive, 1), std::pair(PipelineSchedule::gpipe, 1),
+        std::pair(PipelineSchedule::one_f_one_b, 1),
         std::pair(PipelineSchedule::interleaved_1f1b, 2), std::pair(PipelineSchedule::zb_h1, 1)})
     for (const int p : {2, 4}) {
       const PlannedStep step = equal_step(schedule, p, 3 * p, chunks);
       ASSERT_TRUE(step.ideal);
-      EXPECT_NEAR(step.cells.bubble(), *step.ideal, kNearly) << static_cast<int>(schedule) << " of " << p;
+      EXPECT_NEAR(step.cells.bubble(), *step.ideal, kNearly)
+          << static_cast<int>(schedule) << " of " << p;
     }
 }
 
-TEST(PipelinePlan, every_rank_takes_every_micro_batch_through_each_of_its_stages_and_back_in_the_order_of_the_schedule) {
+TEST(
+    PipelinePlan,
+    every_rank_takes_every_micro_batch_through_each_of_its_stages_and_back_in_the_order_of_the_schedule) {
   const PlannedStep step = equal_step(PipelineSchedule::one_f_one_b, 3, 4);
   ASSERT_EQ(step.cells.ranks.size(), 3u);
   for (int rank = 0; rank < 3; ++rank) {
     std::vector<experiment::Cell> cells;
-    for (const PassCell& cell : step.cells.ranks[static_cast<std::size_t>(rank)]) cells.push_back(cell.of);
-    EXPECT_EQ(cells, experiment::cells_of(PipelineSchedule::one_f_one_b, {0, 1, 2}, rank, 4)) << "rank " << rank;
+    for (const PassCell& cell : step.cells.ranks[static_cast<std::size_t>(rank)])
+      cells.push_back(cell.of);
+    EXPECT_EQ(cells, experiment::cells_of(PipelineSchedule::one_f_one_b, {0, 1, 2}, rank, 4))
+        << "rank " << rank;
   }
   EXPECT_EQ(step.tokens[0].front(), "F.s0.m0");
   EXPECT_EQ(step.tokens[2][1], "LOSS.m0") << "the last stage's way back begins with the loss";
@@ -63,12 +74,14 @@ TEST(PipelinePlan, every_rank_takes_every_micro_batch_through_each_of_its_stages
 TEST(PipelinePlan, gradients_of_weights_are_cells_of_their_own_where_they_come_later) {
   const PlannedStep step = equal_step(PipelineSchedule::zb_h1, 2, 4);
   int later = 0;
-  for (const PassCell& cell : step.cells.ranks[1]) later += cell.of.pass == Pass::backward_weight ? 1 : 0;
+  for (const PassCell& cell : step.cells.ranks[1])
+    later += cell.of.pass == Pass::backward_weight ? 1 : 0;
   EXPECT_EQ(later, 4);
 }
 
 TEST(PipelinePlan, tells_which_of_its_ranks_stages_one_is_and_their_layers) {
-  const auto shape = pipeline_shape(resolved(drawn_pipeline(PipelineSchedule::interleaved_1f1b, 2, 4, 2)));
+  const auto shape =
+      pipeline_shape(resolved(drawn_pipeline(PipelineSchedule::interleaved_1f1b, 2, 4, 2)));
   ASSERT_TRUE(shape);
   EXPECT_EQ(shape->stages.size(), 4u);
   EXPECT_EQ(shape->chunks(), 2);
@@ -100,21 +113,27 @@ TEST(PipelinePlan, is_not_made_once_nobody_asks_any_more) {
   const experiment::Resolved e = resolved(drawn_pipeline(PipelineSchedule::gpipe, 2, 4));
   std::stop_source source;
   source.request_stop();
-  const auto stopped = pipeline_plan(e, *pipeline_shape(e), strategy::make_plan(e).value(), source.get_token());
+  const auto stopped =
+      pipeline_plan(e, *pipeline_shape(e), strategy::make_plan(e).value(), source.get_token());
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, base::ProblemCode::cancelled);
 }
 
 // Two trainers that call `servers` servers.
-experiment::Experiment called(int servers, experiment::RemoteLayers remote, experiment::RemoteOutput output = experiment::RemoteOutput::reference) {
+experiment::Experiment called(
+    int servers, experiment::RemoteLayers remote,
+    experiment::RemoteOutput output = experiment::RemoteOutput::reference) {
   experiment::Experiment e = drawn_pipeline(PipelineSchedule::gpipe, 2 + servers, 1);
-  for (int s = 0; s < servers; ++s) e.topology.hosts[0].devices[static_cast<std::size_t>(2 + s)].role = topology::Role::parameter_server;
+  for (int s = 0; s < servers; ++s)
+    e.topology.hosts[0].devices[static_cast<std::size_t>(2 + s)].role =
+        topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::rpc;
   e.strategy.rpc = {remote, output};
   return e;
 }
 
-// Trainers have an empty stage before the first server, and by value between any two; they go through none of these.
+// Trainers have an empty stage before the first server, and by value between any two; they go
+// through none of these.
 TEST(PipelinePlan, of_rpc_counts_no_stage_that_but_hands_on) {
   for (const auto output : {experiment::RemoteOutput::reference, experiment::RemoteOutput::value}) {
     const PipelinePlan made = planned(called(2, experiment::RemoteLayers::all, output));
@@ -122,7 +141,9 @@ TEST(PipelinePlan, of_rpc_counts_no_stage_that_but_hands_on) {
     ASSERT_EQ(made.find("train")->cells.ranks.size(), 4u);
     for (const auto& cells : made.find("train")->cells.ranks) {
       EXPECT_FALSE(cells.empty());
-      for (const PassCell& cell : cells) EXPECT_TRUE(made.shape.has_cells(cell.of.stage) && made.shape.chunk(cell.of.stage) == 0) << cell.of.stage;
+      for (const PassCell& cell : cells)
+        EXPECT_TRUE(made.shape.has_cells(cell.of.stage) && made.shape.chunk(cell.of.stage) == 0)
+            << cell.of.stage;
     }
   }
 }

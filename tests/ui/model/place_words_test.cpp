@@ -10,12 +10,16 @@ namespace {
 
 experiment::Experiment drawn() {
   experiment::Experiment experiment;
-  experiment.topology = {{tests::drawn_host("left", 2), tests::drawn_host("right", 1, 2)}, {{"hub"}}, {{"left", "hub"}}};
+  experiment.topology = {{tests::drawn_host("left", 2), tests::drawn_host("right", 1, 2)},
+                         {{"hub"}},
+                         {{"left", "hub"}}};
   return experiment;
 }
 
 // Where a problem at that path is told to be.
-std::string said(const char* path) { return in_words(drawn(), {{base::ProblemCode::bad_input, path, "", "", ""}}).at(0).told.where; }
+std::string said(const char* path) {
+  return in_words(drawn(), {{base::ProblemCode::bad_input, path, "", "", ""}}).at(0).told.where;
+}
 
 TEST(PlaceWords, name_fields_as_the_forms_do_and_things_by_their_names) {
   EXPECT_EQ(said("training.optimizer.learning_rate"), "Training: Optimizer: Learning rate");
@@ -29,17 +33,20 @@ TEST(PlaceWords, name_fields_as_the_forms_do_and_things_by_their_names) {
 }
 
 TEST(PlaceWords, what_is_no_place_stays) {
-  for (const char* path : {"", "rank 1 (cpu1 on host0)", "data.csv", "/tmp/training.json"}) EXPECT_EQ(said(path), path);
+  for (const char* path : {"", "rank 1 (cpu1 on host0)", "data.csv", "/tmp/training.json"})
+    EXPECT_EQ(said(path), path);
   EXPECT_EQ(said("topology.hosts[7].name"), "Drawing: Host 7: Name");
 }
 
 TEST(PlaceWords, are_told_within_the_texts_of_a_problem_too_beside_what_was_found) {
-  const base::Problem found{base::ProblemCode::bad_input, "run.emulate", "run.emulate is off", "training.steps", "Raise run.hang_seconds; see data.csv."};
+  const base::Problem found{base::ProblemCode::bad_input, "run.emulate", "run.emulate is off",
+                            "training.steps", "Raise run.hang_seconds; see data.csv."};
   const ToldProblems all = in_words(drawn(), {found, found});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].found, found);
-  EXPECT_EQ(all[1].told, (base::Problem{base::ProblemCode::bad_input, "Run: Emulate", "\"Run: Emulate\" is off", "\"Training: Steps\"",
-                                        "Raise \"Run: Hung after\"; see data.csv."}));
+  EXPECT_EQ(all[1].told,
+            (base::Problem{base::ProblemCode::bad_input, "Run: Emulate", "\"Run: Emulate\" is off",
+                           "\"Training: Steps\"", "Raise \"Run: Hung after\"; see data.csv."}));
 }
 
 }  // namespace

@@ -16,10 +16,15 @@ using experiment::Experiment;
 
 class TrainsAsRecorded : public testing::Test {
  protected:
-  static Experiment example(const std::string& name) { return *experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/" + name + ".json"); }
+  static Experiment example(const std::string& name) {
+    return *experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/" + name + ".json");
+  }
 
   static telemetry::History run_of(const Experiment& experiment) {
-    const base::Json header{{"schema", 1}, {"ranks", 4}, {"segments", base::Json::array()}, {"experiment", to_json(*experiment::resolve(experiment, "/"))}};
+    const base::Json header{{"schema", 1},
+                            {"ranks", 4},
+                            {"segments", base::Json::array()},
+                            {"experiment", to_json(*experiment::resolve(experiment, "/"))}};
     const std::string text = header.dump();
     telemetry::History history;
     EXPECT_TRUE(history.take({telemetry::FrameType::header, -1, std::as_bytes(std::span(text))}));
@@ -43,14 +48,16 @@ TEST_F(TrainsAsRecorded, whatever_only_people_see) {
   EXPECT_TRUE(after([](Experiment& e) { e.name = "mine", e.notes = "for the class"; }));
   EXPECT_TRUE(after([](Experiment& e) { e.topology.hosts[0].x += 96; }));
   EXPECT_TRUE(after([](Experiment& e) { e.run.seconds_per_step = 1; }));
-  EXPECT_TRUE(after([](Experiment& e) { e.training.optimizer.beta2 = 0.5; })) << "of Adam, which is not chosen";
+  EXPECT_TRUE(after([](Experiment& e) { e.training.optimizer.beta2 = 0.5; }))
+      << "of Adam, which is not chosen";
 }
 
 TEST_F(TrainsAsRecorded, a_value_counts_and_not_whether_it_was_left_open) {
   const Experiment resolved = experiment::resolve(digits_, "/")->document;
   ASSERT_NE(resolved, digits_);
   EXPECT_TRUE(after([&](Experiment& e) { e = resolved; }));
-  EXPECT_TRUE(after([&](Experiment& e) { e.training.steps = resolved.training.steps, e.training.epochs = 77; }));
+  EXPECT_TRUE(after(
+      [&](Experiment& e) { e.training.steps = resolved.training.steps, e.training.epochs = 77; }));
   EXPECT_FALSE(after([&](Experiment& e) { e.training.steps = resolved.training.steps + 1; }));
 }
 
@@ -76,7 +83,8 @@ TEST_F(TrainsAsRecorded, not_with_any_other_value) {
   EXPECT_FALSE(after([](Experiment& e) { e.data.noise = 0; }));
   EXPECT_FALSE(after([](Experiment& e) { e.strategy.algorithm = collective::Algorithm::direct; }));
   EXPECT_FALSE(after([](Experiment& e) { e.model.layers.front().units += 1; }));
-  EXPECT_FALSE(after([](Experiment& e) { e.topology.hosts[0].devices[3].role = topology::Role::idle; }));
+  EXPECT_FALSE(
+      after([](Experiment& e) { e.topology.hosts[0].devices[3].role = topology::Role::idle; }));
   EXPECT_FALSE(after([](Experiment& e) { e.topology.hosts.clear(); }));
 }
 
@@ -100,8 +108,12 @@ TEST_F(TrainsAsRecorded, feature_columns_are_known_without_the_data) {
 
 TEST_F(TrainsAsRecorded, files_are_the_same_by_their_place_and_not_by_how_they_were_named) {
   Experiment mnist = example("four_devices_mirrored_mnist");
-  const base::Json data{{"sample_shape", {28, 28}}, {"classes", 10}, {"train_samples", 8000}, {"held_out_samples", 2000}};
-  const auto resolved = experiment::resolved_from_json({{"document", to_json(experiment::located(mnist, "/home/a"))}, {"data", data}});
+  const base::Json data{{"sample_shape", {28, 28}},
+                        {"classes", 10},
+                        {"train_samples", 8000},
+                        {"held_out_samples", 2000}};
+  const auto resolved = experiment::resolved_from_json(
+      {{"document", to_json(experiment::located(mnist, "/home/a"))}, {"data", data}});
   ASSERT_TRUE(resolved) << base::to_string(resolved.error());
   const std::string text = base::Json{{"ranks", 4}, {"experiment", to_json(*resolved)}}.dump();
   telemetry::History run;
@@ -111,7 +123,9 @@ TEST_F(TrainsAsRecorded, files_are_the_same_by_their_place_and_not_by_how_they_w
   EXPECT_FALSE(trains_as_recorded(digits_, "/home/a", run)) << "whose drawing has the same names";
 }
 
-TEST_F(TrainsAsRecorded, nothing_where_the_recording_does_not_say) { EXPECT_FALSE(trains_as_recorded(digits_, "/", {})); }
+TEST_F(TrainsAsRecorded, nothing_where_the_recording_does_not_say) {
+  EXPECT_FALSE(trains_as_recorded(digits_, "/", {}));
+}
 
 }  // namespace
 }  // namespace trainyard::ui

@@ -32,7 +32,8 @@ TEST(SeriesQuantile, is_what_that_share_of_all_parts_do_not_pass) {
 
 TEST(SeriesQuantile, of_nothing_there_is_none) {
   EXPECT_FALSE(quantile({}, 0.99));
-  const PointSeries none = series_of(3, [](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); });
+  const PointSeries none =
+      series_of(3, [](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); });
   EXPECT_FALSE(quantile({{&none, 0, 3}}, 0.99)) << "what cannot be drawn";
   EXPECT_FALSE(quantile({{&none, 2, 2}}, 0.99));
 }
@@ -42,8 +43,10 @@ TEST(SeriesQuantile, of_long_series_meets_what_recurs_as_often_as_it_is_there) {
   constexpr std::size_t kLong = 300'000;
   for (const std::size_t every : {64, 128})
     for (std::size_t first = 0; first < every; first += 37) {
-      const PointSeries series = series_of(kLong, [&](std::size_t i) { return i % every == first ? 400.0 : 3.0; });
-      EXPECT_EQ(quantile({{&series, 0, kLong}}, 0.99), every == 64 ? 400 : 3) << every << " " << first;
+      const PointSeries series =
+          series_of(kLong, [&](std::size_t i) { return i % every == first ? 400.0 : 3.0; });
+      EXPECT_EQ(quantile({{&series, 0, kLong}}, 0.99), every == 64 ? 400 : 3)
+          << every << " " << first;
     }
 }
 

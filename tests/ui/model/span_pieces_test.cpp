@@ -19,13 +19,15 @@ SpanTrack track_of(const std::vector<TimeRange>& ranges) {
   return track;
 }
 
-// "0-3:#0 3-4:#1+3(7)": columns, first span, how many where it is not one, and nanoseconds of those merged.
+// "0-3:#0 3-4:#1+3(7)": columns, first span, how many where it is not one, and nanoseconds of those
+// merged.
 std::string cut(const SpanTrack& track, const Columns& columns) {
   std::vector<SpanPiece> pieces;
   std::ostringstream text;
   cut_into_pieces(track, track.end(), columns, pieces);
   for (const SpanPiece& piece : pieces) {
-    text << (text.str().empty() ? "" : " ") << piece.left << "-" << piece.right << ":#" << piece.first;
+    text << (text.str().empty() ? "" : " ") << piece.left << "-" << piece.right << ":#"
+         << piece.first;
     if (piece.spans > 1) text << "+" << piece.spans << "(" << piece.times.total() << ")";
   }
   return text.str();
@@ -51,16 +53,23 @@ TEST(SpanPieces, what_reaches_into_the_range_is_cut_there) {
 TEST(SpanPieces, columns_begin_where_the_column_before_ends_and_fill_the_range) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 20'000; ++i) {
-    const auto width = static_cast<Nanoseconds>(1 + random() % 10'000'000'000), begin = static_cast<Nanoseconds>(random() % 1'000'000);
-    const Columns columns({begin, begin + width}, static_cast<int>(1 + random() % std::min<std::uint64_t>(3'000, static_cast<std::uint64_t>(width))));
+    const auto width = static_cast<Nanoseconds>(1 + random() % 10'000'000'000),
+               begin = static_cast<Nanoseconds>(random() % 1'000'000);
+    const Columns columns(
+        {begin, begin + width},
+        static_cast<int>(
+            1 + random() % std::min<std::uint64_t>(3'000, static_cast<std::uint64_t>(width))));
     const int column = static_cast<int>(random() % static_cast<std::uint64_t>(columns.pixels()));
     ASSERT_EQ(columns.of(columns.begin_of(column)), column) << width << " on " << columns.pixels();
-    ASSERT_LT(columns.of(columns.begin_of(column) - 1), column) << width << " on " << columns.pixels();
+    ASSERT_LT(columns.of(columns.begin_of(column) - 1), column)
+        << width << " on " << columns.pixels();
     ASSERT_EQ(columns.of(begin + width), columns.pixels()) << width;
   }
 }
 
-TEST(SpanPieces, a_span_of_no_length_is_seen) { EXPECT_EQ(cut(track_of({{50, 50}}), {{0, 100}, 10}), "5-6:#0"); }
+TEST(SpanPieces, a_span_of_no_length_is_seen) {
+  EXPECT_EQ(cut(track_of({{50, 50}}), {{0, 100}, 10}), "5-6:#0");
+}
 
 TEST(SpanPieces, no_more_pieces_than_columns_and_each_span_in_one_however_many_there_are) {
   std::mt19937 random(5);
@@ -68,7 +77,8 @@ TEST(SpanPieces, no_more_pieces_than_columns_and_each_span_in_one_however_many_t
   Nanoseconds at = 0;
   for (int i = 0; i < 100'000; ++i) {
     const Nanoseconds begin = at + static_cast<Nanoseconds>(random() % 50),
-                      end = begin + static_cast<Nanoseconds>(random() % 2000 == 0 ? 90'000 : random() % 60);
+                      end = begin +
+                            static_cast<Nanoseconds>(random() % 2000 == 0 ? 90'000 : random() % 60);
     ranges.push_back({begin, end});
     at = end;
   }
@@ -76,7 +86,8 @@ TEST(SpanPieces, no_more_pieces_than_columns_and_each_span_in_one_however_many_t
   for (const int pixels : {1, 7, 640, 5000}) {
     std::vector<SpanPiece> pieces;
     EXPECT_TRUE(cut_into_pieces(track, track.end(), {{0, at}, pixels}, pieces));
-    EXPECT_LE(pieces.size(), static_cast<std::size_t>(pixels) + 1) << "the last may share the last column";
+    EXPECT_LE(pieces.size(), static_cast<std::size_t>(pixels) + 1)
+        << "the last may share the last column";
     std::size_t next = 0;
     int free = 0;
     for (const SpanPiece& piece : pieces) {

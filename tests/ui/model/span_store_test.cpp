@@ -14,8 +14,10 @@ using namespace test;
 TEST(OpNames, tokens_lanes_and_kinds_come_from_the_recorded_plan_of_a_rank) {
   const auto names = names_from_plan(planned(3));
   ASSERT_TRUE(names) << base::to_string(names.error());
-  EXPECT_EQ(names->lanes, (std::vector<std::string>{"unnamed", "input", "compute", "send.g0", "recv.g0", "buckets.g0"}));
-  EXPECT_EQ(names->shown, (std::vector<int>{0, 1, 2, 5, 3, 4})) << "whole collectives stand above their chunks";
+  EXPECT_EQ(names->lanes, (std::vector<std::string>{"unnamed", "input", "compute", "send.g0",
+                                                    "recv.g0", "buckets.g0"}));
+  EXPECT_EQ(names->shown, (std::vector<int>{0, 1, 2, 5, 3, 4}))
+      << "whole collectives stand above their chunks";
   EXPECT_EQ(names->programs.at(0).name, "train");
   const NamedOp* send = names->find(0, kSend);
   ASSERT_TRUE(send);
@@ -26,7 +28,9 @@ TEST(OpNames, tokens_lanes_and_kinds_come_from_the_recorded_plan_of_a_rank) {
   EXPECT_EQ(names->token(7, 1), "op 7.1");
 }
 
-TEST(OpNames, a_plan_that_cannot_be_read_is_a_problem) { EXPECT_FALSE(names_from_plan("rank 0\nnonsense\n")); }
+TEST(OpNames, a_plan_that_cannot_be_read_is_a_problem) {
+  EXPECT_FALSE(names_from_plan("rank 0\nnonsense\n"));
+}
 
 TEST(OpNames, a_collective_that_was_taken_whole_is_neither_sent_nor_received) {
   EXPECT_EQ(kind_of(plan::OpKind::all_reduce), SpanKind::collective);
@@ -35,21 +39,26 @@ TEST(OpNames, a_collective_that_was_taken_whole_is_neither_sent_nor_received) {
   EXPECT_EQ(kind_of(plan::OpKind::norm), SpanKind::other);
   EXPECT_TRUE(communicates(SpanKind::collective));
   EXPECT_FALSE(computes(SpanKind::collective));
-  for (const plan::OpKind kind : {plan::OpKind::swap_out, plan::OpKind::swap_in}) EXPECT_EQ(kind_of(kind), SpanKind::swap);
+  for (const plan::OpKind kind : {plan::OpKind::swap_out, plan::OpKind::swap_in})
+    EXPECT_EQ(kind_of(kind), SpanKind::swap);
   EXPECT_FALSE(computes(SpanKind::swap) || communicates(SpanKind::swap));
 }
 
 TEST(OpNames, workers_and_servers_send_and_receive) {
-  for (const plan::OpKind kind : {plan::OpKind::push, plan::OpKind::give}) EXPECT_EQ(kind_of(kind), SpanKind::send);
-  for (const plan::OpKind kind : {plan::OpKind::turn, plan::OpKind::pull, plan::OpKind::take}) EXPECT_EQ(kind_of(kind), SpanKind::receive);
+  for (const plan::OpKind kind : {plan::OpKind::push, plan::OpKind::give})
+    EXPECT_EQ(kind_of(kind), SpanKind::send);
+  for (const plan::OpKind kind : {plan::OpKind::turn, plan::OpKind::pull, plan::OpKind::take})
+    EXPECT_EQ(kind_of(kind), SpanKind::receive);
   EXPECT_EQ(kind_of(plan::OpKind::rows), SpanKind::input);
   EXPECT_EQ(kind_of(plan::OpKind::pack), SpanKind::other);
 }
 
 TEST(OpNames, what_two_ranks_that_average_send_each_other_is_no_collective) {
   const auto names = names_from_plan(
-      "rank 4\npair 4 with 1 3 seed 1\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 recv g0\nbuffer params fp32 4 shared\nbuffer mixed fp32 4\n"
-      "program train samples 1 of 2\nOFFER @send.g0 group g0 reads params\nAGREE @recv.g0 group g0 writes mixed\n");
+      "rank 4\npair 4 with 1 3 seed 1\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 "
+      "recv g0\nbuffer params fp32 4 shared\nbuffer mixed fp32 4\n"
+      "program train samples 1 of 2\nOFFER @send.g0 group g0 reads params\nAGREE @recv.g0 group g0 "
+      "writes mixed\n");
   ASSERT_TRUE(names) << base::to_string(names.error());
   EXPECT_EQ(names->lanes, (std::vector<std::string>{"unnamed", "compute", "send.g0", "recv.g0"}));
   EXPECT_EQ(names->find(0, 0)->kind, SpanKind::send);
@@ -90,7 +99,8 @@ TEST(SpanStore, tells_what_an_op_was_held_back_from_what_it_did) {
 
 TEST(SpanStore, sends_that_are_under_way_together_lie_on_tracks_of_their_own) {
   RecordedOps ops;
-  ops.add(0, {ran(kSend, 0, 50), ran(kSecondSend, 0, 60), ran(kThirdSend, 10, 70), ran(kSend, 70, 80, 1)});
+  ops.add(0, {ran(kSend, 0, 50), ran(kSecondSend, 0, 60), ran(kThirdSend, 10, 70),
+              ran(kSend, 70, 80, 1)});
   const SpanLane& sends = ops.store().lane(0, 3);
   ASSERT_EQ(sends.tracks().size(), 3u);
   EXPECT_EQ(sends.tracks()[0]->size(), 2u) << "what comes later has room on the first again";
@@ -131,7 +141,9 @@ TEST(SpanStore, times_that_run_backwards_last_no_time) {
 TEST(SpanStore, forgets_the_oldest_of_a_rank_and_counts_them) {
   RecordedOps ops(2);
   SpanStore small(400);  // 200 a rank
-  for (int step = 0; step < 500; ++step) ops.add(0, {ran(kForward, 100 * step, 100 * step + 40, step), ran(kSend, 100 * step, 100 * step + 90, step)});
+  for (int step = 0; step < 500; ++step)
+    ops.add(0, {ran(kForward, 100 * step, 100 * step + 40, step),
+                ran(kSend, 100 * step, 100 * step + 90, step)});
   ops.add(1, {ran(kForward, 0, 7)});
   small.read(ops.history());
   EXPECT_EQ(small.taken(), 1001u);
@@ -139,7 +151,8 @@ TEST(SpanStore, forgets_the_oldest_of_a_rank_and_counts_them) {
   EXPECT_LE(held, 200u);
   EXPECT_GT(held, 150u);
   EXPECT_EQ(small.lacking(), 1000 - held);
-  EXPECT_EQ((*small.lane(0, 2).tracks()[0])[small.lane(0, 2).tracks()[0]->end() - 1].step, 499) << "the newest stay";
+  EXPECT_EQ((*small.lane(0, 2).tracks()[0])[small.lane(0, 2).tracks()[0]->end() - 1].step, 499)
+      << "the newest stay";
   EXPECT_EQ(small.lane(1, 2).size(), 1u) << "of a rank that has room, nothing goes";
 }
 
@@ -147,7 +160,9 @@ TEST(SpanStore, says_what_the_history_forgot_before_it_was_asked) {
   RecordedOps ops;
   const std::size_t many = telemetry::History::kept_ops * 5 / 4 + 1;
   std::vector<Ran> all;
-  for (std::size_t i = 0; i < many; ++i) all.push_back(ran(kForward, static_cast<std::int64_t>(10 * i), static_cast<std::int64_t>(10 * i + 9)));
+  for (std::size_t i = 0; i < many; ++i)
+    all.push_back(
+        ran(kForward, static_cast<std::int64_t>(10 * i), static_cast<std::int64_t>(10 * i + 9)));
   ops.add(0, all);
   SpanStore late;
   late.read(ops.history());

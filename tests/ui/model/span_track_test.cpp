@@ -10,7 +10,8 @@
 namespace trainyard::ui {
 namespace {
 
-OpSpan span(Nanoseconds begin, Nanoseconds ready, Nanoseconds end, SpanKind kind = SpanKind::receive, Nanoseconds held = 0) {
+OpSpan span(Nanoseconds begin, Nanoseconds ready, Nanoseconds end,
+            SpanKind kind = SpanKind::receive, Nanoseconds held = 0) {
   OpSpan made;
   made.begin = begin, made.ready = ready, made.end = end, made.kind = kind, made.held = held;
   return made;
@@ -23,10 +24,12 @@ std::vector<OpSpan> any_spans(std::size_t count) {
   Nanoseconds at = -50;
   for (std::size_t i = 0; i < count; ++i) {
     at += random() % 3 == 0 ? static_cast<Nanoseconds>(random() % 20) : 0;
-    const Nanoseconds begin = at, waited = static_cast<Nanoseconds>(random() % 4), busy = static_cast<Nanoseconds>(random() % 9);
+    const Nanoseconds begin = at, waited = static_cast<Nanoseconds>(random() % 4),
+                      busy = static_cast<Nanoseconds>(random() % 9);
     const Nanoseconds held = random() % 2 == 0 ? static_cast<Nanoseconds>(random() % 6) : 0;
     at += waited + busy + held;
-    spans.push_back(span(begin, begin + waited, at, static_cast<SpanKind>(random() % kSpanKinds), held));
+    spans.push_back(
+        span(begin, begin + waited, at, static_cast<SpanKind>(random() % kSpanKinds), held));
   }
   return spans;
 }
@@ -34,7 +37,9 @@ std::vector<OpSpan> any_spans(std::size_t count) {
 SpanTimes counted_one_by_one(const std::vector<OpSpan>& spans, const TimeRange& range) {
   SpanTimes sum;
   for (const OpSpan& one : spans) {
-    const auto inside = [&](Nanoseconds from, Nanoseconds to) { return std::max<Nanoseconds>(0, std::min(to, range.end) - std::max(from, range.begin)); };
+    const auto inside = [&](Nanoseconds from, Nanoseconds to) {
+      return std::max<Nanoseconds>(0, std::min(to, range.end) - std::max(from, range.begin));
+    };
     sum.waiting += inside(one.begin, one.ready);
     sum.of(one.kind) += inside(one.ready, one.end - one.held);
     sum.held += inside(one.end - one.held, one.end);
@@ -49,8 +54,10 @@ TEST(SpanTrack, tells_the_times_of_any_range_as_counting_one_by_one_does) {
   std::mt19937 random(3);
   const Nanoseconds last = spans.back().end;
   for (int round = 0; round < 500; ++round) {
-    const auto a = static_cast<Nanoseconds>(random() % static_cast<unsigned>(last + 100)) - 80, b = a + static_cast<Nanoseconds>(random() % 700);
-    EXPECT_EQ(track.times_within({a, b}, track.end()), counted_one_by_one(spans, {a, b})) << a << " to " << b;
+    const auto a = static_cast<Nanoseconds>(random() % static_cast<unsigned>(last + 100)) - 80,
+               b = a + static_cast<Nanoseconds>(random() % 700);
+    EXPECT_EQ(track.times_within({a, b}, track.end()), counted_one_by_one(spans, {a, b}))
+        << a << " to " << b;
   }
 }
 
@@ -63,7 +70,8 @@ TEST(SpanTrack, finds_spans_by_time_as_looking_at_each_does) {
     while (ending < spans.size() && spans[ending].end <= time) ++ending;
     while (beginning < spans.size() && spans[beginning].begin < time) ++beginning;
     EXPECT_EQ(track.first_ending_after(time, track.end()), ending) << time;
-    for (const std::size_t from : {std::size_t{0}, beginning / 2, beginning}) EXPECT_EQ(track.first_beginning_from(time, from, track.end()), beginning) << time;
+    for (const std::size_t from : {std::size_t{0}, beginning / 2, beginning})
+      EXPECT_EQ(track.first_beginning_from(time, from, track.end()), beginning) << time;
   }
 }
 
@@ -96,7 +104,8 @@ TEST(SpanTrack, joins_what_was_under_way_together) {
   EXPECT_EQ(track[1].end, 30);
   EXPECT_EQ(track[1].ops, 3u);
   EXPECT_EQ(track[1].bytes, 8);
-  EXPECT_EQ(track.times_within({0, 100}, track.end()).waiting, 4) << "2 of the first, 2 of the joined one";
+  EXPECT_EQ(track.times_within({0, 100}, track.end()).waiting, 4)
+      << "2 of the first, 2 of the joined one";
   EXPECT_EQ(track.times_within({0, 100}, track.end()).of(SpanKind::receive), 20);
 }
 

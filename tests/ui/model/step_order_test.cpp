@@ -26,7 +26,8 @@ TEST(StepOrder, tells_steps_in_their_order_whichever_was_over_first) {
 
 TEST(StepOrder, gives_up_a_step_that_too_many_wait_for) {
   StepOrder order;
-  for (std::size_t i = 1; i <= StepOrder::kWaiting; ++i) order.add({static_cast<double>(i), 0, 0, 0});
+  for (std::size_t i = 1; i <= StepOrder::kWaiting; ++i)
+    order.add({static_cast<double>(i), 0, 0, 0});
   EXPECT_TRUE(taken(order).empty());
   order.add({StepOrder::kWaiting + 1.0, 0, 0, 0});
   EXPECT_EQ(taken(order).size(), StepOrder::kWaiting + 1);

@@ -11,10 +11,16 @@ namespace {
 
 using namespace test;
 
-// Computes from 10 to 70 and from 90 to 100; sends from 50 to 80; waits from 50 to 75 for what it receives, and has it at 90.
+// Computes from 10 to 70 and from 90 to 100; sends from 50 to 80; waits from 50 to 75 for what it
+// receives, and has it at 90.
 RecordedOps one_step() {
   RecordedOps ops;
-  ops.add(0, {ran(kLoad, 0, 10), ran(kForward, 10, 40), ran(kBackward, 40, 70), ran(kSend, 50, 80), {kReduce, 50, 75, 90, 0, 64}, ran(kUpdate, 90, 100)});
+  ops.add(0, {ran(kLoad, 0, 10),
+              ran(kForward, 10, 40),
+              ran(kBackward, 40, 70),
+              ran(kSend, 50, 80),
+              {kReduce, 50, 75, 90, 0, 64},
+              ran(kUpdate, 90, 100)});
   return ops;
 }
 
@@ -22,7 +28,8 @@ TEST(TimelineFigures, of_a_step_by_hand) {
   RecordedOps ops = one_step();
   const RankFigures figures = figures_of(ops.store(), 0, {{0, 100}});
   EXPECT_EQ(figures.compute, 70);
-  EXPECT_EQ(figures.communication, 40) << "from 50 to 90: what is sent and what is received overlap";
+  EXPECT_EQ(figures.communication, 40)
+      << "from 50 to 90: what is sent and what is received overlap";
   EXPECT_EQ(figures.hidden, 20) << "from 50 to 70";
   EXPECT_EQ(figures.waiting, 25);
   EXPECT_DOUBLE_EQ(figures.efficiency(), 0.7);
@@ -51,7 +58,8 @@ TEST(TimelineFigures, leave_out_what_lies_between_the_times_looked_at) {
 
 TEST(TimelineFigures, count_sends_that_are_under_way_together_once) {
   RecordedOps ops;
-  ops.add(0, {ran(kForward, 0, 30), ran(kSend, 10, 40), ran(kSecondSend, 20, 60), ran(kThirdSend, 80, 90)});
+  ops.add(0, {ran(kForward, 0, 30), ran(kSend, 10, 40), ran(kSecondSend, 20, 60),
+              ran(kThirdSend, 80, 90)});
   const RankFigures figures = figures_of(ops.store(), 0, {{0, 100}});
   EXPECT_EQ(figures.communication, 60) << "10 to 60, and 80 to 90";
   EXPECT_EQ(figures.hidden, 20) << "10 to 30";

@@ -13,7 +13,8 @@ base::Result<sim::Verdict> of_example(const std::string& name, std::stop_token s
   const auto given = experiment::load(TRAINYARD_SOURCE_DIR "/resources/experiments/" + name);
   if (!given) return base::fail(given.error().front());
   return experiment::resolve(*given, ".").and_then([&](const experiment::Resolved& resolved) {
-    return strategy::make_plan(resolved).and_then([&](const plan::Plan& plan) { return simulated_verdict(resolved, plan, stop); });
+    return strategy::make_plan(resolved).and_then(
+        [&](const plan::Plan& plan) { return simulated_verdict(resolved, plan, stop); });
   });
 }
 

@@ -17,7 +17,14 @@ ModelPicture staircase(int nodes) {
 
 class Geometry : public testing::Test {
  protected:
-  ModelMetrics metrics_{.gutter = 50, .row = 20, .gap = 8, .column = 100, .lane = 16, .head = 40, .figures = {60, 50, 40, 30, 20, 10}, .kept = 0};
+  ModelMetrics metrics_{.gutter = 50,
+                        .row = 20,
+                        .gap = 8,
+                        .column = 100,
+                        .lane = 16,
+                        .head = 40,
+                        .figures = {60, 50, 40, 30, 20, 10},
+                        .kept = 0};
   ModelGeometry geometry_{staircase(6), metrics_};
 };
 
@@ -26,8 +33,10 @@ TEST_F(Geometry, is_a_staircase_from_the_input_to_the_loss) {
     EXPECT_GT(geometry_.node_rect(n + 1).top(), geometry_.node_rect(n).bottom());
     EXPECT_GE(geometry_.node_rect(n + 1).left(), geometry_.node_rect(n).left());
   }
-  EXPECT_EQ(geometry_.node_rect(-1).left(), geometry_.node_rect(0).left()) << "the input is with the first";
-  EXPECT_EQ(geometry_.node_rect(6).left(), geometry_.node_rect(5).left()) << "the loss with the last";
+  EXPECT_EQ(geometry_.node_rect(-1).left(), geometry_.node_rect(0).left())
+      << "the input is with the first";
+  EXPECT_EQ(geometry_.node_rect(6).left(), geometry_.node_rect(5).left())
+      << "the loss with the last";
   EXPECT_EQ(geometry_.node_rect(3).left() - geometry_.node_rect(2).left(), 100);
   EXPECT_LT(geometry_.node_rect(6).bottom(), geometry_.whole().height());
   EXPECT_EQ(geometry_.whole().width(), 50 + 200 + 210);
@@ -46,7 +55,8 @@ TEST_F(Geometry, finds_what_is_where) {
   EXPECT_EQ(geometry_.column_at(250), -1) << "there the figures begin";
   EXPECT_EQ(geometry_.row_at(-1000), -1);
   EXPECT_EQ(geometry_.row_at(100000), 6);
-  const RowSpan rows = geometry_.rows_between(geometry_.node_rect(1).top(), geometry_.node_rect(3).bottom());
+  const RowSpan rows =
+      geometry_.rows_between(geometry_.node_rect(1).top(), geometry_.node_rect(3).bottom());
   EXPECT_EQ(rows.first, 1);
   EXPECT_EQ(rows.last, 3);
 }
@@ -69,7 +79,8 @@ TEST_F(Geometry, leads_sums_and_ties_beside_the_nodes) {
     for (const QPointF& point : tie) EXPECT_LE(point.x(), geometry_.node_rect(to).left() + 1);
     EXPECT_NEAR(tie.last().y(), geometry_.node_rect(from).center().y(), 1);
   }
-  EXPECT_NEAR(geometry_.addition(1, 4).last().x(), geometry_.node_rect(4).left(), 1) << "into the side that it comes from";
+  EXPECT_NEAR(geometry_.addition(1, 4).last().x(), geometry_.node_rect(4).left(), 1)
+      << "into the side that it comes from";
   EXPECT_NEAR(geometry_.tie(4, 1).last().x(), geometry_.node_rect(1).right(), 1);
 }
 

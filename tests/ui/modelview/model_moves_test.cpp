@@ -19,7 +19,10 @@ using test::three_layers;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-ModelPicture split(int devices = 2) { return model_picture(by_hand(three_layers(StrategyKind::model_parallel, devices), {{"0", 0}, {"4", 1}}), ""); }
+ModelPicture split(int devices = 2) {
+  return model_picture(
+      by_hand(three_layers(StrategyKind::model_parallel, devices), {{"0", 0}, {"4", 1}}), "");
+}
 
 TEST(ModelMoves, put_layers_where_they_are_wanted_and_nothing_else) {
   const ModelPicture picture = split(3);
@@ -44,7 +47,8 @@ TEST(ModelMoves, do_not_tear_two_layers_apart_that_share_a_table) {
   for (const Nodes& one : {Nodes{0}, Nodes{last}}) {
     const auto refused = moved(picture, one, 1);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().what, "Layer 2 learns the table of layer 0, so one device must have both");
+    EXPECT_EQ(refused.error().what,
+              "Layer 2 learns the table of layer 0, so one device must have both");
     EXPECT_EQ(refused.error().advice, "Select both, and move them together; or untie layer 2.");
   }
   EXPECT_TRUE(moved(picture, {0, last}, 1));
@@ -63,7 +67,8 @@ TEST(ModelMoves, between_stages_of_a_mesh_end_as_the_plan_has_them) {
   const std::vector<int> owners = moved_to_device(picture, {1}, "cpu3").value();
   EXPECT_THAT(owners, ElementsAre(0, 1, 1)) << "cpu3 is a replica of stage 1";
   place_by_hand(document, "Move", picture, owners);
-  EXPECT_THAT(document.experiment().strategy.stages.places, ElementsAre(StagePlace{"0", 0}, StagePlace{"2", 1}));
+  EXPECT_THAT(document.experiment().strategy.stages.places,
+              ElementsAre(StagePlace{"0", 0}, StagePlace{"2", 1}));
   EXPECT_EQ(experiment::owners_of(experiment::resolve(document.experiment(), "").value()), owners);
 }
 
@@ -80,7 +85,8 @@ TEST(ModelMoves, are_refused_to_devices_that_do_not_train) {
 TEST(ModelMoves, become_places_one_for_each_run_of_layers) {
   const ModelPicture picture = split(3);
   EXPECT_THAT(places_by(picture, {0, 0, 1}), ElementsAre(StagePlace{"0", 0}, StagePlace{"4", 1}));
-  EXPECT_THAT(places_by(picture, {2, 0, 2}), ElementsAre(StagePlace{"0", 2}, StagePlace{"2", 0}, StagePlace{"4", 2}));
+  EXPECT_THAT(places_by(picture, {2, 0, 2}),
+              ElementsAre(StagePlace{"0", 2}, StagePlace{"2", 0}, StagePlace{"4", 2}));
 }
 
 TEST(ModelMoves, are_one_step_of_undo_and_end_as_the_plan_has_them) {
@@ -101,7 +107,8 @@ TEST(ModelMoves, are_one_step_of_undo_and_end_as_the_plan_has_them) {
   document.undo_stack().undo();
   EXPECT_EQ(document.experiment(), before) << "shared out by cost again";
   document.undo_stack().redo();
-  EXPECT_THAT(document.experiment().strategy.stages.places, ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 0}));
+  EXPECT_THAT(document.experiment().strategy.stages.places,
+              ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 0}));
 }
 
 TEST(LayerMime, carries_names_of_layers_and_takes_no_others) {
@@ -122,11 +129,14 @@ TEST(LayerMime, says_which_layers_in_words) {
 
 // Of three layers on two servers.
 experiment::Experiment called(experiment::RemoteLayers remote) {
-  experiment::Experiment e = remote == experiment::RemoteLayers::all ? three_layers(StrategyKind::rpc, 4) : gpt(4, 1, false);
+  experiment::Experiment e = remote == experiment::RemoteLayers::all
+                                 ? three_layers(StrategyKind::rpc, 4)
+                                 : gpt(4, 1, false);
   e.strategy.kind = StrategyKind::rpc;
   e.strategy.rpc.remote = remote;
   e.training.accumulation_steps = 1;
-  for (const std::size_t server : {2, 3}) e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
+  for (const std::size_t server : {2, 3})
+    e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
   return e;
 }
 
@@ -139,7 +149,8 @@ TEST(ModelMoves, of_layers_that_are_called_go_from_server_to_server_and_end_as_t
   const std::vector<int> owners = moved_to_device(picture, {1}, "cpu2").value();
   EXPECT_THAT(owners, ElementsAre(1, 1, 2));
   place_by_hand(document, "Move", picture, owners);
-  EXPECT_THAT(document.experiment().strategy.stages.places, ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 2}));
+  EXPECT_THAT(document.experiment().strategy.stages.places,
+              ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 2}));
   EXPECT_EQ(experiment::owners_of(experiment::resolve(document.experiment(), "").value()), owners);
   const auto refused = moved_to_device(picture, {1}, "cpu1");
   ASSERT_FALSE(refused) << "a trainer";

@@ -36,11 +36,16 @@ class ModelPanelTest : public testing::Test {
     QSignalSpy settled(&panel_, &ModelPanel::settled);
     ASSERT_TRUE(settled.wait(10'000));
   }
-  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&panel_.view(), key, modifiers); }
+  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(&panel_.view(), key, modifiers);
+  }
   const experiment::StageSpec& stages() const { return document_.experiment().strategy.stages; }
   std::vector<int> ranks() const { return ranks_of(panel_.picture()); }
   std::string note() const { return panel_.note_text().toStdString(); }
-  std::set<std::string> pointed() const { return pointed_.empty() ? std::set<std::string>() : pointed_.last().first().value<std::set<std::string>>(); }
+  std::set<std::string> pointed() const {
+    return pointed_.empty() ? std::set<std::string>()
+                            : pointed_.last().first().value<std::set<std::string>>();
+  }
 
   Document document_;
   ModelPanel panel_{document_};
@@ -49,12 +54,14 @@ class ModelPanelTest : public testing::Test {
 
 TEST_F(ModelPanelTest, follows_the_document) {
   open(three_layers(StrategyKind::mirrored, 2));
-  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("3 layers, 25,818 parameters, 103 kB."));
+  EXPECT_THAT(panel_.totals_text().toStdString(),
+              HasSubstr("3 layers, 25,818 parameters, 103 kB."));
   EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("Every device has all layers"));
   document_.set_value("strategy.kind", "pipeline");
   settle();
   EXPECT_TRUE(panel_.picture().splits);
-  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("shared out by cost. Drag layers to another column"));
+  EXPECT_THAT(panel_.totals_text().toStdString(),
+              HasSubstr("shared out by cost. Drag layers to another column"));
 }
 
 TEST_F(ModelPanelTest, moves_layers_at_once_and_each_move_is_one_step_of_undo) {
@@ -93,7 +100,8 @@ TEST_F(ModelPanelTest, ends_with_the_plan_as_it_shows_it) {
   emit panel_.view().move_wanted(tail, 1);
   settle();
   EXPECT_EQ(note(), "");
-  EXPECT_EQ(experiment::owners_of(experiment::resolve(document_.experiment(), "").value()), ranks());
+  EXPECT_EQ(experiment::owners_of(experiment::resolve(document_.experiment(), "").value()),
+            ranks());
 }
 
 TEST_F(ModelPanelTest, refuses_what_cannot_be_and_says_what_to_do) {
@@ -101,7 +109,9 @@ TEST_F(ModelPanelTest, refuses_what_cannot_be_and_says_what_to_do) {
   const QSignalSpy messages(&panel_, &ModelPanel::message);
   panel_.view().select({0}, 0);
   key(Qt::Key_Right, Qt::AltModifier);
-  EXPECT_EQ(note(), "Layer 2 learns the table of layer 0, so one device must have both. Select both, and move them together; or untie layer 2.");
+  EXPECT_EQ(note(),
+            "Layer 2 learns the table of layer 0, so one device must have both. Select both, and "
+            "move them together; or untie layer 2.");
   EXPECT_EQ(messages.count(), 1);
   EXPECT_EQ(document_.undo_stack().count(), 0);
   panel_.view().select({0, panel_.picture().count() - 1}, 0);
@@ -119,7 +129,8 @@ TEST_F(ModelPanelTest, takes_layers_that_were_dropped_on_a_device_of_the_drawing
   EXPECT_EQ(ranks(), (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(document_.undo_stack().undoText(), "Move layer 2 to cpu0");
   panel_.move_to_device({"2"}, "cpu2");
-  EXPECT_EQ(note(), "cpu2 trains no layers. Give it the role worker first, or choose another device.");
+  EXPECT_EQ(note(),
+            "cpu2 trains no layers. Give it the role worker first, or choose another device.");
   EXPECT_EQ(document_.undo_stack().count(), 1);
 }
 
@@ -150,7 +161,8 @@ TEST_F(ModelPanelTest, says_what_is_wrong_with_a_model_and_shows_it_again_once_i
   document_.edit("break", [](experiment::Experiment& e) { e.model.layers.back().units = 7; });
   settle();
   EXPECT_THAT(panel_.view().empty_text().toStdString(),
-              HasSubstr("There is no model yet\nModel: Layer 4: the last layer has 7 units, but the data has 10 classes"));
+              HasSubstr("There is no model yet\nModel: Layer 4: the last layer has 7 units, but "
+                        "the data has 10 classes"));
   EXPECT_THAT(panel_.view().empty_text().toStdString(), HasSubstr("Use 0 units"));
   EXPECT_EQ(panel_.totals_text(), "");
   panel_.move_to_device({"0"}, "cpu1");

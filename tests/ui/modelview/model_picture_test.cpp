@@ -22,7 +22,9 @@ using test::three_layers;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string said(const std::optional<base::Problem>& problem) { return problem ? problem->what : ""; }
+std::string said(const std::optional<base::Problem>& problem) {
+  return problem ? problem->what : "";
+}
 
 TEST(ModelPicture, has_the_figures_of_every_layer_and_of_all_together) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::mirrored, 2), "");
@@ -38,8 +40,10 @@ TEST(ModelPicture, has_the_figures_of_every_layer_and_of_all_together) {
   EXPECT_EQ(first.parameter_bytes, 4 * (784 * 32 + 32));
   EXPECT_EQ(first.activation_bytes, 4 * 8 * 32) << "of a micro-batch of 8";
   EXPECT_EQ(first.forward_flops, 2 * 784 * 32 + 2 * 32);
-  EXPECT_EQ(first.backward_flops, 2 * 784 * 32 + 2 * 32) << "nobody wants the gradient at the samples";
-  EXPECT_EQ(picture.node(1).backward_flops, 2 * 2 * 32 * 16 + 2 * 16) << "of weights, and at its input";
+  EXPECT_EQ(first.backward_flops, 2 * 784 * 32 + 2 * 32)
+      << "nobody wants the gradient at the samples";
+  EXPECT_EQ(picture.node(1).backward_flops, 2 * 2 * 32 * 16 + 2 * 16)
+      << "of weights, and at its input";
   EXPECT_EQ(picture.parameters, 784 * 32 + 32 + 32 * 16 + 16 + 16 * 10 + 10);
   EXPECT_EQ(picture.activation_bytes, 4 * 8 * (32 + 16 + 10));
   double share = 0;
@@ -47,18 +51,22 @@ TEST(ModelPicture, has_the_figures_of_every_layer_and_of_all_together) {
   EXPECT_DOUBLE_EQ(share, 1);
 }
 
-// Who has which part of a layer: of a pair the first by outputs, the second by inputs; what comes last by classes.
+// Who has which part of a layer: of a pair the first by outputs, the second by inputs; what comes
+// last by classes.
 TEST(ModelPicture, says_which_part_of_a_layer_a_rank_has) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::tensor_parallel, 2), "");
   ASSERT_EQ(picture.count(), 3);
-  EXPECT_EQ(picture.node(0).split, (LayerSplit{model::Split::outputs, false, 32, {{0, 16, {0}}, {16, 16, {1}}}}));
+  EXPECT_EQ(picture.node(0).split,
+            (LayerSplit{model::Split::outputs, false, 32, {{0, 16, {0}}, {16, 16, {1}}}}));
   EXPECT_EQ(kept_words(picture.node(0)), "ranks 0, 1: 16 of 32 outputs each");
   EXPECT_EQ(kept_words(picture.node(1)), "ranks 0, 1: 16 of 32 inputs each");
   EXPECT_EQ(kept_words(picture.node(2)), "ranks 0, 1: 5 of 10 outputs each");
-  EXPECT_THAT(sentence(picture, 1).toStdString(), HasSubstr("of its 32 inputs rank 0 has 0 to 15, rank 1 has 16 to 31."));
+  EXPECT_THAT(sentence(picture, 1).toStdString(),
+              HasSubstr("of its 32 inputs rank 0 has 0 to 15, rank 1 has 16 to 31."));
 }
 
-// Stages have other layers, replicas the same parts; heads are shared out of query, key and value alike.
+// Stages have other layers, replicas the same parts; heads are shared out of query, key and value
+// alike.
 TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
   Experiment e = gpt(8, 1, false);
   e.strategy.kind = StrategyKind::hybrid;
@@ -71,14 +79,17 @@ TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
   EXPECT_TRUE(split.in_thirds);
   EXPECT_EQ(split.parts[0].count + split.parts[1].count, split.of);
   const int first = split.parts[0].ranks.front();
-  EXPECT_THAT(split.parts[0].ranks, ElementsAre(first, first + 2)) << "the same part of the other replica";
+  EXPECT_THAT(split.parts[0].ranks, ElementsAre(first, first + 2))
+      << "the same part of the other replica";
   EXPECT_THAT(split.parts[1].ranks, ElementsAre(first + 1, first + 3));
-  EXPECT_THAT(sentence(picture, attends).toStdString(), HasSubstr("of its 16 outputs of query, key and value ranks "));
+  EXPECT_THAT(sentence(picture, attends).toStdString(),
+              HasSubstr("of its 16 outputs of query, key and value ranks "));
   const int norm = picture.node_at("1.0");
   EXPECT_TRUE(picture.node(norm).split.parts.empty());
   EXPECT_EQ(picture.node(norm).keepers.size(), 4u) << "all of its stage have it whole";
   const int attention = picture.node_at("1.2");
-  EXPECT_EQ(picture.node(attention).keepers, picture.node(norm).keepers) << "though it keeps nothing";
+  EXPECT_EQ(picture.node(attention).keepers, picture.node(norm).keepers)
+      << "though it keeps nothing";
   EXPECT_THAT(sentence(picture, attention).toStdString(), HasSubstr("; on ranks "));
   ASSERT_EQ(picture.columns.size(), 2u);
   EXPECT_EQ(picture.columns.front().title, "Stage 0");
@@ -87,7 +98,8 @@ TEST(ModelPicture, says_which_part_every_replica_of_a_mesh_has) {
   EXPECT_EQ(picture.owners.back(), 1);
   EXPECT_THAT(column_sentence(picture.columns[1]).toStdString(), HasSubstr("Stage 1 ("));
   EXPECT_EQ(picture.kept,
-            "In every replica each stage has some layers, and each of its devices a part of those that can be cut. Layers are shared out by cost.");
+            "In every replica each stage has some layers, and each of its devices a part of those "
+            "that can be cut. Layers are shared out by cost.");
 }
 
 // All devices of a mesh of one stage have the same layers.
@@ -97,7 +109,9 @@ TEST(ModelPicture, has_no_columns_for_a_mesh_of_one_stage) {
   const ModelPicture picture = model_picture(e, "");
   EXPECT_FALSE(picture.splits);
   EXPECT_EQ(picture.columns.front().title, "All devices");
-  EXPECT_EQ(picture.kept, "In every replica each device has a part of those layers that can be cut, and all others.");
+  EXPECT_EQ(
+      picture.kept,
+      "In every replica each device has a part of those layers that can be cut, and all others.");
 }
 
 // What a stage has of parameters is what one of its devices would have: the table counts in both.
@@ -128,7 +142,8 @@ TEST(ModelPicture, stands_on_the_ranks_that_the_plan_gives_the_layers_to) {
   ASSERT_EQ(picture.columns.size(), 2u);
   EXPECT_EQ(picture.columns[1].rank, 1);
   EXPECT_EQ(picture.columns[1].devices, QStringList("cpu1"));
-  EXPECT_EQ(picture.columns[0].parameter_bytes + picture.columns[1].parameter_bytes, picture.parameter_bytes);
+  EXPECT_EQ(picture.columns[0].parameter_bytes + picture.columns[1].parameter_bytes,
+            picture.parameter_bytes);
   EXPECT_DOUBLE_EQ(picture.columns[0].share + picture.columns[1].share, 1);
   EXPECT_EQ(picture.kept, "Every device has some layers, shared out by cost.");
 }
@@ -145,7 +160,8 @@ TEST(ModelPicture, groups_the_segments_of_each_block) {
     std::int64_t parameters = 0;
     for (int n = group.first; n <= group.last; ++n) parameters += picture.node(n).parameters;
     EXPECT_EQ(group.parameters, parameters);
-    EXPECT_EQ(picture.node(group.last).addend, group.first + (parts / 2) - 1) << "the block ends with a sum";
+    EXPECT_EQ(picture.node(group.last).addend, group.first + (parts / 2) - 1)
+        << "the block ends with a sum";
   }
   EXPECT_EQ(picture.node(0).group, -1);
   EXPECT_EQ(picture.node(picture.count() - 1).group, -1);
@@ -160,9 +176,11 @@ TEST(ModelPicture, says_what_is_tied_and_counts_the_table_once) {
 }
 
 TEST(ModelPicture, of_replicas_has_one_column_and_says_who_has_what) {
-  const std::pair<StrategyKind, const char*> kinds[] = {{StrategyKind::mirrored, "Every device has all layers, with the same parameters as all others."},
-                                                        {StrategyKind::local_sgd, "Every device has all layers, with parameters of its own."},
-                                                        {StrategyKind::fsdp, "one n-th"}};
+  const std::pair<StrategyKind, const char*> kinds[] = {
+      {StrategyKind::mirrored,
+       "Every device has all layers, with the same parameters as all others."},
+      {StrategyKind::local_sgd, "Every device has all layers, with parameters of its own."},
+      {StrategyKind::fsdp, "one n-th"}};
   for (const auto& [kind, kept] : kinds) {
     Experiment e = three_layers(kind, 4);
     if (kind == StrategyKind::local_sgd) e.training.accumulation_steps = 1;
@@ -180,10 +198,12 @@ TEST(ModelPicture, says_what_a_rank_of_fsdp_keeps) {
   const auto kept = [&] { return model_picture(e, "").kept.toStdString(); };
   EXPECT_THAT(kept(), HasSubstr("keeps its part, one n-th, of parameters, gradients and moments"));
   e.strategy.fsdp.shard = experiment::Shard::gradients;
-  EXPECT_THAT(kept(), HasSubstr("all parameters, and keeps its part, one n-th, of gradients and moments"));
+  EXPECT_THAT(kept(),
+              HasSubstr("all parameters, and keeps its part, one n-th, of gradients and moments"));
   e.strategy.fsdp.shard = experiment::Shard::optimizer;
   e.strategy.fsdp.group = experiment::ShardGroup::host;
-  EXPECT_THAT(kept(), HasSubstr("all parameters and gradients, and keeps its part, shared out among the devices of its host, of the moments"));
+  EXPECT_THAT(kept(), HasSubstr("all parameters and gradients, and keeps its part, shared out "
+                                "among the devices of its host, of the moments"));
 }
 
 TEST(ModelPicture, says_what_a_replica_of_a_mesh_keeps) {
@@ -192,7 +212,8 @@ TEST(ModelPicture, says_what_a_replica_of_a_mesh_keeps) {
   const auto kept = [&] { return model_picture(e, "").kept.toStdString(); };
   EXPECT_THAT(kept(), Not(HasSubstr("keeps but its part")));
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(kept(), HasSubstr("Of parameters, gradients and moments a replica keeps but its part"));
+  EXPECT_THAT(kept(),
+              HasSubstr("Of parameters, gradients and moments a replica keeps but its part"));
   e.strategy.fsdp.shard = experiment::Shard::gradients;
   EXPECT_THAT(kept(), HasSubstr("Of gradients and moments a replica keeps but its part"));
 }
@@ -200,12 +221,15 @@ TEST(ModelPicture, says_what_a_replica_of_a_mesh_keeps) {
 TEST(ModelPicture, names_the_servers_that_keep_a_layer) {
   Experiment e = three_layers(StrategyKind::parameter_server, 4);
   e.training.accumulation_steps = 1;
-  for (const std::size_t server : {2, 3}) e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
+  for (const std::size_t server : {2, 3})
+    e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
   e.strategy.servers.placement = experiment::VariablePlacement::by_hand;
-  e.strategy.servers.places = {{"0.weight", 1}, {"0.bias", 0}, {"2.weight", 0}, {"2.bias", 0}, {"4.weight", 0}, {"4.bias", 0}};
+  e.strategy.servers.places = {{"0.weight", 1}, {"0.bias", 0},   {"2.weight", 0},
+                               {"2.bias", 0},   {"4.weight", 0}, {"4.bias", 0}};
   const ModelPicture picture = model_picture(e, "");
   ASSERT_EQ(said(picture.problem), "");
-  EXPECT_THAT(picture.node(0).keepers, ElementsAre(2, 3)) << "its bias is on another one than its weight";
+  EXPECT_THAT(picture.node(0).keepers, ElementsAre(2, 3))
+      << "its bias is on another one than its weight";
   EXPECT_THAT(picture.node(1).keepers, ElementsAre(2));
   EXPECT_EQ(picture.columns[0].title, "Every worker");
   EXPECT_EQ(kept_words(picture.node(0)), "ranks 2, 3");
@@ -225,7 +249,10 @@ TEST(ModelPicture, names_the_one_that_keeps_them_for_all) {
 TEST(ModelPicture, says_which_layer_reads_the_samples_besides) {
   Experiment e = three_layers(StrategyKind::mirrored, 2);
   e.data.kind = data::DataKind::clicks;
-  e.model.layers = {{model::LayerKind::embedding_bag}, {model::LayerKind::linear, 8}, {model::LayerKind::linear, 0}, {model::LayerKind::wide}};
+  e.model.layers = {{model::LayerKind::embedding_bag},
+                    {model::LayerKind::linear, 8},
+                    {model::LayerKind::linear, 0},
+                    {model::LayerKind::wide}};
   const ModelPicture picture = model_picture(e, "");
   ASSERT_EQ(said(picture.problem), "");
   EXPECT_FALSE(picture.node(0).reads_samples) << "it reads nothing else";
@@ -250,7 +277,8 @@ TEST(ModelPicture, of_a_model_that_cannot_be_says_why_in_words) {
   e = three_layers(StrategyKind::mirrored, 2);
   e.data.kind = data::DataKind::csv;
   e.data.file = "nowhere.csv";
-  EXPECT_THAT(said(model_picture(e, "/nonexistent").problem), testing::Ne("")) << "nobody knows what comes in";
+  EXPECT_THAT(said(model_picture(e, "/nonexistent").problem), testing::Ne(""))
+      << "nobody knows what comes in";
 }
 
 TEST(ModelPicture, is_there_though_nothing_is_drawn_yet) {
@@ -282,7 +310,8 @@ TEST(ModelPicture, shows_who_has_what_though_the_schedule_does_not_take_it) {
   EXPECT_EQ(picture.column_of(0).rank, 0);
   EXPECT_EQ(picture.column_of(picture.count() - 2).rank, 1);
   e.strategy.stages.chunks = 0;
-  EXPECT_EQ(model_picture(e, "").columns.back().title, "No device") << "nothing can be shared out by that";
+  EXPECT_EQ(model_picture(e, "").columns.back().title, "No device")
+      << "nothing can be shared out by that";
 }
 
 TEST(ModelPicture, of_more_ranks_than_layers_leaves_some_without) {
@@ -293,7 +322,8 @@ TEST(ModelPicture, of_more_ranks_than_layers_leaves_some_without) {
 }
 
 TEST(ModelWords, say_all_that_is_known_of_a_layer) {
-  const ModelPicture picture = model_picture(by_hand(gpt(2, 1, true), {{"0", 0}, {"1.4", 1}, {"2", 0}}), "");
+  const ModelPicture picture =
+      model_picture(by_hand(gpt(2, 1, true), {{"0", 0}, {"1.4", 1}, {"2", 0}}), "");
   ASSERT_EQ(said(picture.problem), "");
   const std::string last = sentence(picture, picture.count() - 1).toStdString();
   EXPECT_THAT(last, HasSubstr("tied: output 64 x "));
@@ -309,7 +339,8 @@ TEST(ModelWords, say_all_that_is_known_of_a_layer) {
 TEST(ModelPicture, of_layers_that_are_called_has_the_trainers_first_and_then_each_server) {
   Experiment e = three_layers(StrategyKind::rpc, 4);
   e.training.accumulation_steps = 1;
-  for (const std::size_t server : {1, 3}) e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
+  for (const std::size_t server : {1, 3})
+    e.topology.hosts[0].devices[server].role = topology::Role::parameter_server;
   const ModelPicture picture = model_picture(e, "");
   EXPECT_EQ(said(picture.misplaced), "");
   EXPECT_TRUE(picture.splits);

@@ -13,18 +13,23 @@ inline experiment::Experiment three_layers(experiment::StrategyKind kind, int de
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(1, devices);
   e.strategy.kind = kind;
-  e.model.layers = {
-      {model::LayerKind::linear, 32}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 16}, {model::LayerKind::relu, 0}, {model::LayerKind::linear, 0}};
+  e.model.layers = {{model::LayerKind::linear, 32},
+                    {model::LayerKind::relu, 0},
+                    {model::LayerKind::linear, 16},
+                    {model::LayerKind::relu, 0},
+                    {model::LayerKind::linear, 0}};
   e.training.batch_per_rank = 8;
   e.training.accumulation_steps = 4;
   return e;
 }
 
-// An embedding, a transformer of so many blocks, and a linear layer, tied or not: segments 0, 1.0 and on, 2.
+// An embedding, a transformer of so many blocks, and a linear layer, tied or not: segments 0, 1.0
+// and on, 2.
 inline experiment::Experiment gpt(int devices, int blocks, bool tied) {
   experiment::Experiment e = three_layers(experiment::StrategyKind::model_parallel, devices);
   e.data.kind = data::DataKind::grammar;
-  model::LayerSpec embedding{model::LayerKind::embedding}, transformer{model::LayerKind::transformer}, head{model::LayerKind::linear};
+  model::LayerSpec embedding{model::LayerKind::embedding},
+      transformer{model::LayerKind::transformer}, head{model::LayerKind::linear};
   embedding.rows = 0, embedding.width = 16;
   transformer.blocks = blocks;
   head.tied = tied;
@@ -32,7 +37,8 @@ inline experiment::Experiment gpt(int devices, int blocks, bool tied) {
   return e;
 }
 
-// The same in two stages of a mesh, whose replicas share out what they have: layer 2 stays with the table of layer 0.
+// The same in two stages of a mesh, whose replicas share out what they have: layer 2 stays with the
+// table of layer 0.
 inline experiment::Experiment gpt_in_shards() {
   experiment::Experiment e = gpt(4, 1, true);
   e.strategy.kind = experiment::StrategyKind::hybrid;
@@ -41,7 +47,8 @@ inline experiment::Experiment gpt_in_shards() {
   return e;
 }
 
-inline experiment::Experiment by_hand(experiment::Experiment e, std::vector<experiment::StagePlace> places) {
+inline experiment::Experiment by_hand(experiment::Experiment e,
+                                      std::vector<experiment::StagePlace> places) {
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = std::move(places);
   return e;

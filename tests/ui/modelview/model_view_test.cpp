@@ -39,8 +39,12 @@ class ModelViewTest : public testing::Test {
   ~ModelViewTest() override { Theme::instance().apply(Theme::Kind::light); }
 
   QPoint middle(int node) const { return view_.rect_of(node).center(); }
-  void click(QPoint at, Qt::KeyboardModifiers modifiers = {}) { QTest::mouseClick(view_.viewport(), Qt::LeftButton, modifiers, at); }
-  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&view_, key, modifiers); }
+  void click(QPoint at, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::mouseClick(view_.viewport(), Qt::LeftButton, modifiers, at);
+  }
+  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(&view_, key, modifiers);
+  }
   QImage seen() { return view_.viewport()->grab().toImage(); }
   template <class Event>
   bool tell(QPoint at, const QMimeData& data) {
@@ -65,7 +69,8 @@ TEST_F(ModelViewTest, selects_by_mouse_one_some_and_all_between) {
   click(middle(4), Qt::ShiftModifier);
   EXPECT_THAT(view_.selected(), ElementsAre(1, 2, 3, 4));
   click(middle(2));
-  EXPECT_THAT(view_.selected(), ElementsAre(2)) << "of several the one that is clicked and not dragged";
+  EXPECT_THAT(view_.selected(), ElementsAre(2))
+      << "of several the one that is clicked and not dragged";
   click({view_.rect_of(2).right() + 3, middle(2).y()});
   EXPECT_THAT(view_.selected(), IsEmpty()) << "beside it";
 }
@@ -107,7 +112,8 @@ TEST_F(ModelViewTest, says_to_a_screen_reader_what_is_selected) {
   key(Qt::Key_Down);
   EXPECT_EQ(view_.accessibleDescription(), sentence(view_.picture(), 0));
   key(Qt::Key_Down, Qt::ShiftModifier);
-  EXPECT_TRUE(view_.accessibleDescription().startsWith("layers 0 and 1.0 selected: ")) << view_.accessibleDescription().toStdString();
+  EXPECT_TRUE(view_.accessibleDescription().startsWith("layers 0 and 1.0 selected: "))
+      << view_.accessibleDescription().toStdString();
 }
 
 TEST_F(ModelViewTest, says_what_is_under_the_pointer) {
@@ -139,7 +145,8 @@ TEST_F(ModelViewTest, takes_what_is_dropped_in_a_column) {
   const QImage before = seen();
   EXPECT_TRUE(tell<QDragMoveEvent>(there, *data));
   EXPECT_NE(seen(), before) << "the column is marked";
-  EXPECT_FALSE(tell<QDragMoveEvent>({view_.viewport()->width() - 40, 200}, *data)) << "figures are no device";
+  EXPECT_FALSE(tell<QDragMoveEvent>({view_.viewport()->width() - 40, 200}, *data))
+      << "figures are no device";
   EXPECT_TRUE(tell<QDropEvent>(there, *data));
   ASSERT_EQ(wanted.count(), 1);
   EXPECT_EQ(names(wanted.last().at(0).value<Nodes>()), (QStringList{"0", "1.0"}));
@@ -155,7 +162,8 @@ TEST_F(ModelViewTest, says_at_once_why_what_is_dragged_cannot_be_there) {
   ASSERT_TRUE(tell<QDragEnterEvent>(view_.rect_of_column(0).center(), *data));
   EXPECT_FALSE(tell<QDragMoveEvent>(view_.rect_of_column(1).center(), *data));
   ASSERT_EQ(refused.count(), 1);
-  EXPECT_TRUE(refused.last().first().toString().startsWith("Layer 2 learns the table of layer 0")) << refused.last().first().toString().toStdString();
+  EXPECT_TRUE(refused.last().first().toString().startsWith("Layer 2 learns the table of layer 0"))
+      << refused.last().first().toString().toStdString();
 }
 
 TEST_F(ModelViewTest, does_not_drag_where_every_device_has_all) {
@@ -163,12 +171,14 @@ TEST_F(ModelViewTest, does_not_drag_where_every_device_has_all) {
   const QSignalSpy refused(&view_, &ModelView::refused), wanted(&view_, &ModelView::move_wanted);
   QTest::mousePress(view_.viewport(), Qt::LeftButton, {}, middle(1));
   QTest::mouseMove(view_.viewport(), middle(1) + QPoint(60, 20));
-  QMouseEvent move(QEvent::MouseMove, middle(1) + QPoint(60, 20), view_.viewport()->mapToGlobal(middle(1)), Qt::LeftButton, Qt::LeftButton, {});
+  QMouseEvent move(QEvent::MouseMove, middle(1) + QPoint(60, 20),
+                   view_.viewport()->mapToGlobal(middle(1)), Qt::LeftButton, Qt::LeftButton, {});
   QApplication::sendEvent(view_.viewport(), &move);
   QTest::mouseRelease(view_.viewport(), Qt::LeftButton, {}, middle(1) + QPoint(60, 20));
   ASSERT_GE(refused.count(), 1);
   EXPECT_EQ(refused.last().first().toString(),
-            "In mirrored layers are not placed on single devices. Set the strategy to model_parallel or pipeline, where every device has some layers, or to "
+            "In mirrored layers are not placed on single devices. Set the strategy to "
+            "model_parallel or pipeline, where every device has some layers, or to "
             "hybrid with several stages.");
   key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(wanted.count(), 0);
@@ -176,7 +186,8 @@ TEST_F(ModelViewTest, does_not_drag_where_every_device_has_all) {
 
 TEST_F(ModelViewTest, keeps_what_is_selected_when_the_picture_changes) {
   view_.select({1, 2}, 2);
-  view_.set_picture(with_owners(view_.picture(), std::vector<int>(static_cast<std::size_t>(last() + 1), 1)));
+  view_.set_picture(
+      with_owners(view_.picture(), std::vector<int>(static_cast<std::size_t>(last() + 1), 1)));
   EXPECT_THAT(view_.selected(), ElementsAre(1, 2));
   EXPECT_EQ(view_.current(), 2);
   const QSignalSpy changed(&view_, &ModelView::selection_changed);
@@ -195,10 +206,12 @@ TEST_F(ModelViewTest, shows_everything_at_once) {
   EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of(last())));
   click(middle(5));
   EXPECT_THAT(view_.selected(), ElementsAre(5));
-  QWheelEvent turn(middle(5), view_.viewport()->mapToGlobal(middle(5)), {}, {0, 120}, Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
+  QWheelEvent turn(middle(5), view_.viewport()->mapToGlobal(middle(5)), {}, {0, 120}, Qt::NoButton,
+                   Qt::ControlModifier, Qt::NoScrollPhase, false);
   QApplication::sendEvent(view_.viewport(), &turn);
   EXPECT_FALSE(view_.overview());
-  EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of(5))) << "what was selected is in sight";
+  EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of(5)))
+      << "what was selected is in sight";
 }
 
 TEST_F(ModelViewTest, of_a_thousand_layers_paints_but_what_is_seen) {
@@ -222,7 +235,8 @@ TEST_F(ModelViewTest, is_drawn_in_the_dark_and_in_large_letters) {
   Theme::instance().apply(Theme::Kind::dark);
   EXPECT_NE(seen(), light);
   EXPECT_EQ(seen().pixelColor(3, middle(0).y()), Theme::instance().colours().canvas);
-  EXPECT_NE(seen().pixelColor(3, middle(2).y()), Theme::instance().colours().canvas) << "the ground of the first block";
+  EXPECT_NE(seen().pixelColor(3, middle(2).y()), Theme::instance().colours().canvas)
+      << "the ground of the first block";
   const int row = view_.rect_of(0).height();
   Theme::instance().apply(Theme::Kind::dark, 2);
   EXPECT_GT(view_.rect_of(0).height(), row * 3 / 2);
@@ -232,7 +246,8 @@ TEST_F(ModelViewTest, is_drawn_in_the_dark_and_in_large_letters) {
 TEST_F(ModelViewTest, says_why_there_is_nothing) {
   view_.set_picture({});
   view_.set_empty_text("There is no model yet", "Model: Layer 0: it takes a sequence.");
-  EXPECT_EQ(view_.accessibleDescription(), "There is no model yet\nModel: Layer 0: it takes a sequence.");
+  EXPECT_EQ(view_.accessibleDescription(),
+            "There is no model yet\nModel: Layer 0: it takes a sequence.");
   const QImage said = seen();
   view_.set_empty_text("", "");
   EXPECT_NE(seen(), said);

@@ -26,7 +26,9 @@ class BannerTest : public testing::Test {
       if (one->text() == text || one->accessibleName() == text) return *one;
     throw std::runtime_error(text);
   }
-  const QLabel& shown_text() const { return *banner_.findChildren<QLabel*>().at(1); }  // after the title
+  const QLabel& shown_text() const {
+    return *banner_.findChildren<QLabel*>().at(1);
+  }  // after the title
   Banner banner_;
 };
 
@@ -59,15 +61,19 @@ TEST_F(BannerTest, shows_few_lines_until_a_person_asks_for_the_rest_and_copies_a
 TEST_F(BannerTest, counts_the_lines_that_a_long_text_wraps_into) {
   QStringList words;
   for (int i = 1; i <= 120; ++i) words << QString("word%1").arg(i);
-  for (const QString& text : {words.join(" "), "rank 3: " + words.join(" ") + "\nWhat to do: " + words.join(" "), "one\ntwo\n" + words.join(" ")}) {
+  for (const QString& text :
+       {words.join(" "), "rank 3: " + words.join(" ") + "\nWhat to do: " + words.join(" "),
+        "one\ntwo\n" + words.join(" ")}) {
     banner_.show_text(Banner::Kind::error, "The run failed", text);
     for (const int width : {500, 640, 781, 1000}) {
       height_for(width);
       const QLabel& shown = shown_text();
       EXPECT_FALSE(button("More").isHidden()) << width;
       EXPECT_TRUE(shown.text().endsWith("…")) << width;
-      EXPECT_LT(shown.heightForWidth(shown.width()), 5 * shown.fontMetrics().lineSpacing()) << width;
-      EXPECT_GT(shown.heightForWidth(shown.width()), 3 * shown.fontMetrics().lineSpacing()) << width << ": no more is hidden than must be";
+      EXPECT_LT(shown.heightForWidth(shown.width()), 5 * shown.fontMetrics().lineSpacing())
+          << width;
+      EXPECT_GT(shown.heightForWidth(shown.width()), 3 * shown.fontMetrics().lineSpacing())
+          << width << ": no more is hidden than must be";
     }
     button("More").click();
     height_for(640);

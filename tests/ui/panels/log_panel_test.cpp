@@ -21,7 +21,9 @@ class LogPanelTest : public testing::Test {
   LogPanelTest() {
     auto writer = synthetic_.create(directory_.path().toStdString());
     const auto say = [&](int rank, const char* level, const char* text) {
-      EXPECT_TRUE(writer.append_json(telemetry::FrameType::log, rank, {{"level", level}, {"time_ns", 1'000'000'000}, {"text", text}}));
+      EXPECT_TRUE(
+          writer.append_json(telemetry::FrameType::log, rank,
+                             {{"level", level}, {"time_ns", 1'000'000'000}, {"text", text}}));
     };
     say(-1, "info", "two ranks started");
     say(0, "debug", "lanes are bound");
@@ -88,7 +90,8 @@ TEST_F(LogPanelTest, a_rank_that_said_nothing_is_told_to_have_said_nothing) {
   EXPECT_TRUE(panel_.note().startsWith("No line passes the filter."));
 }
 
-// 16 MB in 8,000 lines of four ranks in turn, one of which arrived late, and more that one of them printed.
+// 16 MB in 8,000 lines of four ranks in turn, one of which arrived late, and more that one of them
+// printed.
 class LongLog : public testing::Test {
  protected:
   static constexpr int kPatience = 240'000, kLines = 8000, kRanks = 4, kLate = 5000;
@@ -97,13 +100,16 @@ class LongLog : public testing::Test {
     auto writer = test::SyntheticRun{.ranks = kRanks}.create(directory_.path().toStdString());
     const std::string filler(1950, 'x');
     for (int line = 0; line < kLines; ++line) {
-      const base::Json said{{"level", "info"}, {"time_ns", line == kLate ? 10'500 : 1000 * line}, {"text", filler + " line " + std::to_string(line) + "."}};
+      const base::Json said{{"level", "info"},
+                            {"time_ns", line == kLate ? 10'500 : 1000 * line},
+                            {"text", filler + " line " + std::to_string(line) + "."}};
       EXPECT_TRUE(writer.append_json(telemetry::FrameType::log, line % kRanks, said));
     }
     EXPECT_TRUE(writer.close());
     QDir(directory_.path()).mkpath("logs");
     QFile printed(directory_.filePath("logs/rank-1.log"));
-    EXPECT_TRUE(printed.open(QIODevice::WriteOnly) && printed.resize(100'000'000) && printed.seek(100'000'000));
+    EXPECT_TRUE(printed.open(QIODevice::WriteOnly) && printed.resize(100'000'000) &&
+                printed.seek(100'000'000));
     printed.write("\nlast words\n");
   }
   int rows() { return panel_.table().model()->rowCount(); }
@@ -129,7 +135,8 @@ TEST_F(LongLog, is_looked_through_in_portions_between_other_events) {
   EXPECT_TRUE(panel_.note().startsWith("Looking through")) << panel_.note().toStdString();
   ASSERT_TRUE(shows(1));
   int portions = 0;
-  QObject::connect(panel_.table().model(), &QAbstractItemModel::rowsInserted, &panel_, [&] { ++portions; });
+  QObject::connect(panel_.table().model(), &QAbstractItemModel::rowsInserted, &panel_,
+                   [&] { ++portions; });
   find->setText("LINE");
   EXPECT_LT(rows(), kLines);
   ASSERT_TRUE(shows(kLines));
@@ -140,9 +147,17 @@ TEST_F(LongLog, a_line_that_arrived_late_stands_where_its_time_is) {
   run_ = ui::Run::open({}, directory_.path());
   panel_.set_run(run_.get());
   ASSERT_TRUE(shows(kLines));
-  const auto said = [&](int row) { return panel_.table().model()->index(row, LogModel::text_column).data(Qt::ToolTipRole).toString(); };
-  for (const auto& [row, line] : {std::pair{10, 10}, {11, kLate}, {12, 11}, {kLate, kLate - 1}, {kLate + 1, kLate + 1}})
-    EXPECT_TRUE(said(row).endsWith(QString(" line %1.").arg(line))) << "row " << row << ": " << said(row).right(12).toStdString();
+  const auto said = [&](int row) {
+    return panel_.table()
+        .model()
+        ->index(row, LogModel::text_column)
+        .data(Qt::ToolTipRole)
+        .toString();
+  };
+  for (const auto& [row, line] :
+       {std::pair{10, 10}, {11, kLate}, {12, 11}, {kLate, kLate - 1}, {kLate + 1, kLate + 1}})
+    EXPECT_TRUE(said(row).endsWith(QString(" line %1.").arg(line)))
+        << "row " << row << ": " << said(row).right(12).toStdString();
 }
 
 TEST_F(LongLog, is_copied_as_far_as_a_clipboard_may_hold_it) {
@@ -153,9 +168,12 @@ TEST_F(LongLog, is_copied_as_far_as_a_clipboard_may_hold_it) {
   const QString text = panel_.text();
   const QStringList copied = text.split('\n');
   EXPECT_GE(text.size(), LogPanel::kMostCopiedCharacters);
-  EXPECT_LE(text.size(), LogPanel::kMostCopiedCharacters + 2 * copied.size() + 2000) << "a break after each line, and the last one whole";
-  EXPECT_EQ(copied.first(), QString("(only the newest %1)").arg(counted(copied.size() - 1, "lines")));
-  EXPECT_TRUE(copied.last().contains("line 7999.") && copied.last().size() > 1950) << "the whole line";
+  EXPECT_LE(text.size(), LogPanel::kMostCopiedCharacters + 2 * copied.size() + 2000)
+      << "a break after each line, and the last one whole";
+  EXPECT_EQ(copied.first(),
+            QString("(only the newest %1)").arg(counted(copied.size() - 1, "lines")));
+  EXPECT_TRUE(copied.last().contains("line 7999.") && copied.last().size() > 1950)
+      << "the whole line";
   panel_.table().selectRow(3);
   EXPECT_TRUE(panel_.text().contains("line 3.")) << "what is chosen, whatever follows it";
 }

@@ -55,7 +55,8 @@ TEST_F(PlanPanelTest, a_click_on_an_op_marks_it_everywhere) {
   panel_.view().setFocus();
   QTextCursor cursor = panel_.view().document()->find("F.s0.m0");
   cursor.setPosition(cursor.selectionStart() + 2);
-  QTest::mouseClick(panel_.view().viewport(), Qt::LeftButton, {}, panel_.view().cursorRect(cursor).center());
+  QTest::mouseClick(panel_.view().viewport(), Qt::LeftButton, {},
+                    panel_.view().cursorRect(cursor).center());
   panel_.view().setTextCursor(cursor);
   EXPECT_EQ(panel_.marked(), "F.s0.m0");
   EXPECT_FALSE(panel_.view().extraSelections().isEmpty());
@@ -63,8 +64,9 @@ TEST_F(PlanPanelTest, a_click_on_an_op_marks_it_everywhere) {
 
 TEST_F(PlanPanelTest, goes_to_the_line_of_an_op_in_the_expanded_text_of_its_rank) {
   panel_.show_op(1, "train", "SEND.b0.t0.c0>r0");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.view().textCursor().selectedText().startsWith("SEND.b0.t0.c0>r0 @send.g0"); }))
-      << panel_.view().toPlainText().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return panel_.view().textCursor().selectedText().startsWith("SEND.b0.t0.c0>r0 @send.g0");
+  })) << panel_.view().toPlainText().toStdString();
   EXPECT_TRUE(panel_.view().toPlainText().startsWith("rank 1"));
   EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0");
 }
@@ -86,7 +88,8 @@ TEST_F(PlanPanelTest, another_op_of_a_text_that_stands_is_gone_to_at_once) {
 TEST_F(PlanPanelTest, goes_to_the_op_of_the_program_that_ran_where_several_have_it) {
   panel_.show_op(0, "evaluate", "F.s0.m0");
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.view().textCursor().hasSelection(); }));
-  const QString before = panel_.view().toPlainText().left(panel_.view().textCursor().selectionStart());
+  const QString before =
+      panel_.view().toPlainText().left(panel_.view().textCursor().selectionStart());
   EXPECT_TRUE(before.contains("program evaluate"));
 }
 
@@ -102,7 +105,8 @@ TEST_F(PlanPanelTest, an_op_that_was_asked_for_while_nobody_looked_is_gone_to_wh
   panel_.hide();
   panel_.show_op(1, "train", "F.s0.m0");
   panel_.show();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return panel_.view().textCursor().selectedText().startsWith("F.s0.m0 @compute"); }));
+  EXPECT_TRUE(QTest::qWaitFor(
+      [&] { return panel_.view().textCursor().selectedText().startsWith("F.s0.m0 @compute"); }));
   EXPECT_TRUE(panel_.view().toPlainText().startsWith("rank 1"));
 }
 

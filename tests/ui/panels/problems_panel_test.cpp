@@ -26,7 +26,8 @@ class ProblemsPanelTest : public testing::Test {
       host.devices.push_back(device);
     });
     document_.set_value("model.layers[2].units", 7);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() == 2; })) << base::to_string(document_.problems());
+    EXPECT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() == 2; }))
+        << base::to_string(document_.problems());
   }
   QTreeWidget& list() { return *panel_.findChild<QTreeWidget*>(); }
   Document document_;
@@ -45,34 +46,45 @@ TEST_F(ProblemsPanelTest, activating_a_problem_names_its_field) {
   QSignalSpy activated(&panel_, &ProblemsPanel::activated);
   emit list().itemActivated(list().topLevelItem(1), 0);
   ASSERT_EQ(activated.size(), 1);
-  EXPECT_TRUE(activated[0][0].toString().startsWith("model.layers[2]")) << activated[0][0].toString().toStdString();
+  EXPECT_TRUE(activated[0][0].toString().startsWith("model.layers[2]"))
+      << activated[0][0].toString().toStdString();
 }
 
 TEST_F(ProblemsPanelTest, a_problem_of_a_thing_names_it_and_its_fields_as_a_person_sees_them) {
   document_.edit("draw", [](experiment::Experiment& e) {
     e = {};
-    e.topology.hosts = {{.name = "host0", .address = {}, .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
+    e.topology.hosts = {{.name = "host0",
+                         .address = {},
+                         .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
     e.strategy.kind = experiment::StrategyKind::one_device;
     e.run.emulate = false;
   });
-  ASSERT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() == 1; })) << base::to_string(document_.problems());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return document_.problems().size() == 1; }))
+      << base::to_string(document_.problems());
   const QTreeWidgetItem& item = *list().topLevelItem(0);
   EXPECT_EQ(item.text(0), "gpu0 on host0: Kind");
   EXPECT_TRUE(item.text(1).contains("\"Run: Emulate\" is off")) << item.text(1).toStdString();
-  EXPECT_TRUE(item.text(2).startsWith("Set \"Run: Emulate\" to true")) << item.text(2).toStdString();
+  EXPECT_TRUE(item.text(2).startsWith("Set \"Run: Emulate\" to true"))
+      << item.text(2).toStdString();
 }
 
 TEST_F(ProblemsPanelTest, a_thing_that_is_named_anew_has_its_new_name_in_a_problem_that_stays) {
   document_.edit("draw", [](experiment::Experiment& e) {
     e = {};
-    e.topology.hosts = {{.name = "host0", .address = {}, .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
+    e.topology.hosts = {{.name = "host0",
+                         .address = {},
+                         .devices = {{.name = "gpu0", .kind = topology::DeviceKind::gpu}}}};
     e.strategy.kind = experiment::StrategyKind::one_device;
     e.run.emulate = false;
   });
-  const auto where = [&] { return list().topLevelItemCount() == 1 ? list().topLevelItem(0)->text(0) : QString(); };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on host0: Kind"; })) << where().toStdString();
+  const auto where = [&] {
+    return list().topLevelItemCount() == 1 ? list().topLevelItem(0)->text(0) : QString();
+  };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on host0: Kind"; }))
+      << where().toStdString();
   document_.edit("rename", [](experiment::Experiment& e) { e.topology.hosts[0].name = "left"; });
-  EXPECT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on left: Kind"; })) << where().toStdString();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return where() == "gpu0 on left: Kind"; }))
+      << where().toStdString();
 }
 
 TEST_F(ProblemsPanelTest, what_is_selected_is_copied_else_everything) {
@@ -88,7 +100,9 @@ TEST_F(ProblemsPanelTest, counts_are_told_and_an_empty_list_says_so) {
   document_.undo_stack().undo();
   ASSERT_TRUE(counted.wait());
   EXPECT_EQ(counted.last()[0].toInt(), 1);
-  document_.edit("draw", [](experiment::Experiment& e) { e.topology.hosts.push_back({.name = "host0", .address = {}, .devices = {{.name = "cpu0"}}}); });
+  document_.edit("draw", [](experiment::Experiment& e) {
+    e.topology.hosts.push_back({.name = "host0", .address = {}, .devices = {{.name = "cpu0"}}});
+  });
   document_.set_value("strategy.kind", "one_device");
   ASSERT_TRUE(QTest::qWaitFor([&] { return document_.problems().empty(); }));
   EXPECT_TRUE(list().isHidden());
@@ -96,7 +110,9 @@ TEST_F(ProblemsPanelTest, counts_are_told_and_an_empty_list_says_so) {
 
 TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_its_advice) {
   const std::string advice(400, 'x');
-  const base::Problem found{base::ProblemCode::bad_input, "topology.hosts[0].devices[0].memory_bytes", "cpu1 would be out of memory", "2 GB or more", advice};
+  const base::Problem found{base::ProblemCode::bad_input,
+                            "topology.hosts[0].devices[0].memory_bytes",
+                            "cpu1 would be out of memory", "2 GB or more", advice};
   panel_.resize(900, 400);
   panel_.show();
   QSignalSpy counted(&panel_, &ProblemsPanel::count_changed);
@@ -106,7 +122,8 @@ TEST_F(ProblemsPanelTest, what_has_no_room_is_told_after_all_else_with_all_of_it
   EXPECT_TRUE(list().topLevelItem(2)->toolTip(2).startsWith(QString::fromStdString(advice)));
   const auto* in_full = panel_.findChild<QTextEdit*>();
   list().setCurrentItem(list().topLevelItem(2));
-  EXPECT_EQ(in_full->toPlainText().toStdString(), "cpu1 would be out of memory\n" + advice + " Accepted: 2 GB or more");
+  EXPECT_EQ(in_full->toPlainText().toStdString(),
+            "cpu1 would be out of memory\n" + advice + " Accepted: 2 GB or more");
   EXPECT_TRUE(in_full->isVisible() && in_full->isReadOnly());
   QSignalSpy activated(&panel_, &ProblemsPanel::activated);
   emit list().itemActivated(list().topLevelItem(2), 0);

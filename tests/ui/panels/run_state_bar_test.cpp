@@ -27,7 +27,10 @@ class RunStateBarTest : public testing::TestWithParam<double> {
     run_ = ui::Run::open({test::connect_to_answering, {}, {}, {}}, directory_.path());
     bar_.set_run(run_.get());
     bar_.show();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return run_->live() && bar_.state_text().contains(" left") && !run_->history().held_out_accuracy().empty(); }));
+    EXPECT_TRUE(QTest::qWaitFor([&] {
+      return run_->live() && bar_.state_text().contains(" left") &&
+             !run_->history().held_out_accuracy().empty();
+    }));
   }
   ~RunStateBarTest() override { Theme::instance().apply(Theme::Kind::light); }
 
@@ -57,7 +60,9 @@ class RunStateBarTest : public testing::TestWithParam<double> {
   RunStateBar bar_;
 };
 
-TEST_P(RunStateBarTest, the_bar_goes_first_then_long_words_accuracy_loss_and_time_left_and_the_run_and_its_steps_last) {
+TEST_P(
+    RunStateBarTest,
+    the_bar_goes_first_then_long_words_accuracy_loss_and_time_left_and_the_run_and_its_steps_last) {
   const int whole = static_cast<int>(1400 * GetParam());
   show(whole);
   const int at_most = progress();
@@ -70,15 +75,20 @@ TEST_P(RunStateBarTest, the_bar_goes_first_then_long_words_accuracy_loss_and_tim
     const QString state = bar_.shown_state();
     EXPECT_TRUE(state.startsWith("Running")) << width;
     shrank = shrank || (progress() > 0 && progress() < at_most);
-    EXPECT_TRUE(state == bar_.state_text() || progress() == 0) << width << ": the bar goes before words are cut short";
-    EXPECT_TRUE(figures().contains("accuracy") || state != bar_.state_text()) << width << ": then the accuracy";
-    EXPECT_TRUE(state.contains(" left") || figures().isEmpty()) << width << ": after the loss the time left";
-    EXPECT_TRUE(shows_name() || !state.contains(" left")) << width << ": and only then which run it is";
+    EXPECT_TRUE(state == bar_.state_text() || progress() == 0)
+        << width << ": the bar goes before words are cut short";
+    EXPECT_TRUE(figures().contains("accuracy") || state != bar_.state_text())
+        << width << ": then the accuracy";
+    EXPECT_TRUE(state.contains(" left") || figures().isEmpty())
+        << width << ": after the loss the time left";
+    EXPECT_TRUE(shows_name() || !state.contains(" left"))
+        << width << ": and only then which run it is";
     EXPECT_TRUE(state.contains("1,000") || !shows_name()) << width << ": and how far";
   }
   EXPECT_TRUE(shrank) << "the bar, before it goes";
   show(static_cast<int>(324 * GetParam()));
-  EXPECT_TRUE(bar_.shown_state().contains("1,000") && bar_.shown_state().contains(" left")) << bar_.shown_state().toStdString();
+  EXPECT_TRUE(bar_.shown_state().contains("1,000") && bar_.shown_state().contains(" left"))
+      << bar_.shown_state().toStdString();
   EXPECT_TRUE(shows_name()) << "all that matters, between the panels of a window of 900";
 }
 
@@ -87,7 +97,8 @@ TEST_P(RunStateBarTest, nothing_that_it_says_is_cut) {
     show(width);
     for (const QLabel* label : bar_.findChildren<QLabel*>())
       if (label->isVisible() && label->text() != run_->name()) {
-        EXPECT_LE(label->fontMetrics().horizontalAdvance(label->text()), label->width()) << width << " " << label->text().toStdString();
+        EXPECT_LE(label->fontMetrics().horizontalAdvance(label->text()), label->width())
+            << width << " " << label->text().toStdString();
       }
   }
 }
@@ -109,23 +120,31 @@ class ApartCoordinator : public test::AnsweringCoordinator {
   }
 };
 
-TEST(RunStateBarApart, says_how_far_the_slowest_and_the_fastest_have_come_where_each_goes_on_its_own_clock) {
+TEST(RunStateBarApart,
+     says_how_far_the_slowest_and_the_fastest_have_come_where_each_goes_on_its_own_clock) {
   for (const bool in_pairs : {true, false}) {
     const QTemporaryDir directory;
     const test::SyntheticRun synthetic{.averages = in_pairs ? 1.0 : 0.0};
     auto writer = synthetic.create(directory.path().toStdString());
     ASSERT_TRUE(synthetic.append(writer, 0, 20));
     ASSERT_TRUE(test::give_coordinator(directory.path()));
-    const auto connect = [](const std::string&) -> base::Result<std::unique_ptr<session::ControlClient>> { return std::make_unique<ApartCoordinator>(); };
+    const auto connect =
+        [](const std::string&) -> base::Result<std::unique_ptr<session::ControlClient>> {
+      return std::make_unique<ApartCoordinator>();
+    };
     const auto run = ui::Run::open({connect, {}, {}, {}}, directory.path());
     RunStateBar bar;
     bar.set_run(run.get());
     bar.show();
-    const QRegularExpression apart(R"(\b(\d+) of 1,000 steps by the slowest rank, (\d+) by the fastest)");
-    ASSERT_TRUE(QTest::qWaitFor([&] { return bar.state_text().contains(" of 1,000 steps") && apart.match(bar.state_text()).hasMatch() == in_pairs; }))
-        << bar.state_text().toStdString();
+    const QRegularExpression apart(
+        R"(\b(\d+) of 1,000 steps by the slowest rank, (\d+) by the fastest)");
+    ASSERT_TRUE(QTest::qWaitFor([&] {
+      return bar.state_text().contains(" of 1,000 steps") &&
+             apart.match(bar.state_text()).hasMatch() == in_pairs;
+    })) << bar.state_text().toStdString();
     if (in_pairs) {
-      EXPECT_EQ(apart.match(bar.state_text()).captured(2).toInt(), apart.match(bar.state_text()).captured(1).toInt() + 77);
+      EXPECT_EQ(apart.match(bar.state_text()).captured(2).toInt(),
+                apart.match(bar.state_text()).captured(1).toInt() + 77);
     }
   }
 }
@@ -133,27 +152,35 @@ TEST(RunStateBarApart, says_how_far_the_slowest_and_the_fastest_have_come_where_
 // What the bar says of a run that is over.
 QString said_of(const base::Json& result) {
   const QTemporaryDir directory;
-  const test::SyntheticRun synthetic{.experiment = {{"document", {{"training", {{"steps", 1'000'000}}}}}}};
+  const test::SyntheticRun synthetic{
+      .experiment = {{"document", {{"training", {{"steps", 1'000'000}}}}}}};
   auto writer = synthetic.create(directory.path().toStdString());
   EXPECT_TRUE(synthetic.append(writer, 0, 3));
   EXPECT_TRUE(writer.append_json(telemetry::FrameType::result, -1, result));
   EXPECT_TRUE(writer.close());
   const auto run = ui::Run::open({}, directory.path());
-  EXPECT_TRUE(QTest::qWaitFor([&] { return run->complete() && !run->history().result().is_null(); }));
+  EXPECT_TRUE(
+      QTest::qWaitFor([&] { return run->complete() && !run->history().result().is_null(); }));
   RunStateBar bar;
   bar.set_run(run.get());
   return bar.state_text();
 }
 
 TEST(RunStateBarEnd, counts_the_steps_that_were_done_before_a_run_went_on_from_a_checkpoint) {
-  EXPECT_TRUE(said_of({{"status", "stopped"}, {"steps", 53'302}, {"wall_seconds", 40}}).startsWith("stopped after 53,302 of 1,000,000 steps in"));
-  const QString resumed = said_of({{"status", "stopped"}, {"steps", 53'302}, {"first_step", 209'800}, {"wall_seconds", 40}});
-  EXPECT_TRUE(resumed.startsWith("stopped after 263,102 of 1,000,000 steps (from 209,800 on) in")) << resumed.toStdString();
-  const QString whole = said_of({{"status", "completed"}, {"steps", 790'200}, {"first_step", 209'800}, {"wall_seconds", 40}});
-  EXPECT_TRUE(whole.startsWith("completed after 1,000,000 steps (from 209,800 on) in")) << whole.toStdString();
+  EXPECT_TRUE(said_of({{"status", "stopped"}, {"steps", 53'302}, {"wall_seconds", 40}})
+                  .startsWith("stopped after 53,302 of 1,000,000 steps in"));
+  const QString resumed = said_of(
+      {{"status", "stopped"}, {"steps", 53'302}, {"first_step", 209'800}, {"wall_seconds", 40}});
+  EXPECT_TRUE(resumed.startsWith("stopped after 263,102 of 1,000,000 steps (from 209,800 on) in"))
+      << resumed.toStdString();
+  const QString whole = said_of(
+      {{"status", "completed"}, {"steps", 790'200}, {"first_step", 209'800}, {"wall_seconds", 40}});
+  EXPECT_TRUE(whole.startsWith("completed after 1,000,000 steps (from 209,800 on) in"))
+      << whole.toStdString();
 }
 
-INSTANTIATE_TEST_SUITE_P(Scale, RunStateBarTest, testing::Values(1.0, 2.0), [](const auto& scale) { return scale.param > 1 ? "large" : "usual"; });
+INSTANTIATE_TEST_SUITE_P(Scale, RunStateBarTest, testing::Values(1.0, 2.0),
+                         [](const auto& scale) { return scale.param > 1 ? "large" : "usual"; });
 
 }  // namespace
 }  // namespace trainyard::ui

@@ -15,7 +15,9 @@ class TextPanelTest : public testing::Test {
   void show(const std::vector<std::pair<const char*, const char*>>& lines) {
     auto writer = synthetic_.create(directory_.path().toStdString());
     for (const auto& [level, text] : lines)
-      EXPECT_TRUE(writer.append_json(telemetry::FrameType::log, 0, {{"level", level}, {"time_ns", 1'000'000'000}, {"text", text}}));
+      EXPECT_TRUE(
+          writer.append_json(telemetry::FrameType::log, 0,
+                             {{"level", level}, {"time_ns", 1'000'000'000}, {"text", text}}));
     EXPECT_TRUE(writer.append_json(telemetry::FrameType::result, -1, {{"status", "completed"}}));
     EXPECT_TRUE(writer.close());
     run_ = ui::Run::open({}, directory_.path());
@@ -30,8 +32,11 @@ class TextPanelTest : public testing::Test {
 };
 
 TEST_F(TextPanelTest, shows_what_the_model_made_up_and_nothing_else_of_the_log) {
-  show({{"info", "ready"}, {"text", "after step 9:\nthe dog <b>sees</b>\na cat"}, {"text", "after step 19:\nbirds sing."}});
-  EXPECT_EQ(panel_.text().trimmed().toStdString(), "after step 9:\nthe dog <b>sees</b>\na cat\n\nafter step 19:\nbirds sing.");
+  show({{"info", "ready"},
+        {"text", "after step 9:\nthe dog <b>sees</b>\na cat"},
+        {"text", "after step 19:\nbirds sing."}});
+  EXPECT_EQ(panel_.text().trimmed().toStdString(),
+            "after step 9:\nthe dog <b>sees</b>\na cat\n\nafter step 19:\nbirds sing.");
   EXPECT_EQ(panel_.note(), "");
 }
 

@@ -41,9 +41,11 @@ class FakeCoordinator {
   void hear(const session::Ask& ask, std::deque<session::Message>& answers) {
     const std::lock_guard lock(mutex_);
     ++asked_;
-    if (ask.command != session::Command::ask && seen_.insert(ask.id).second) carried_out_.push_back(ask.command);
+    if (ask.command != session::Command::ask && seen_.insert(ask.id).second)
+      carried_out_.push_back(ask.command);
     if (asked_ % 2 == 0) return;
-    auto& status = std::get<session::Status>(answers.emplace_back(std::in_place_type<session::Status>));
+    auto& status =
+        std::get<session::Status>(answers.emplace_back(std::in_place_type<session::Status>));
     status.answers = ask.id;
     status.state = session::RunState::running;
     status.step = 42;
@@ -78,15 +80,19 @@ class FakeClient : public session::ControlClient {
 class RunTest : public testing::Test {
  protected:
   QString directory() const { return directory_.path(); }
-  std::filesystem::path recording() const { return directory_.filePath(telemetry::kRecordingFile).toStdString(); }
+  std::filesystem::path recording() const {
+    return directory_.filePath(telemetry::kRecordingFile).toStdString();
+  }
   std::unique_ptr<ui::Run> open() {
     auto run = ui::Run::open(services_, directory());
-    QObject::connect(run.get(), &ui::Run::trouble, [this](const QString& text) { troubles_ << text; });
+    QObject::connect(run.get(), &ui::Run::trouble,
+                     [this](const QString& text) { troubles_ << text; });
     return run;
   }
   void listen() {
     QFile(directory_.filePath(kControlFile)).open(QIODevice::WriteOnly);
-    services_.connect = [this](const std::string&) -> base::Result<std::unique_ptr<session::ControlClient>> {
+    services_.connect =
+        [this](const std::string&) -> base::Result<std::unique_ptr<session::ControlClient>> {
       return std::make_unique<FakeClient>(coordinator_);
     };
   }
@@ -114,7 +120,8 @@ TEST_F(RunTest, a_live_run_grows_while_its_recording_grows_and_then_ends) {
   ASSERT_TRUE(synthetic_.append(writer, 0, 10));
   const auto run = open();
   QSignalSpy ended(run.get(), &ui::Run::ended);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return run->live() && run->history().train_loss().size() == 10; }));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return run->live() && run->history().train_loss().size() == 10; }));
   ASSERT_TRUE(synthetic_.append(writer, 10, 25));
   ASSERT_TRUE(QTest::qWaitFor([&] { return run->history().train_loss().size() == 25; }));
   EXPECT_EQ(ended.size(), 0);
@@ -137,8 +144,10 @@ TEST_F(RunTest, commands_are_repeated_until_answered_and_carried_out_once_in_ord
   run->slow({0, 5, 0.5});
   run->resume();
   using enum session::Command;
-  ASSERT_TRUE(QTest::qWaitFor([&] { return coordinator_.carried_out().size() == 5 && coordinator_.asked() > 12; }));
-  EXPECT_THAT(coordinator_.carried_out(), testing::ElementsAre(pause, single_step, set_pace, slow, resume));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return coordinator_.carried_out().size() == 5 && coordinator_.asked() > 12; }));
+  EXPECT_THAT(coordinator_.carried_out(),
+              testing::ElementsAre(pause, single_step, set_pace, slow, resume));
 }
 
 TEST_F(RunTest, a_torn_recording_gives_what_is_whole_and_says_what_is_lost) {
@@ -162,7 +171,8 @@ TEST_F(RunTest, a_missing_recording_is_said) {
 
 TEST_F(RunTest, a_program_that_dies_before_it_records_says_its_last_words) {
   const QString program = directory_.filePath("cli");
-  std::ofstream(program.toStdString()) << "#!/bin/sh\necho first; echo \"no such model\" >&2; exit 2\n";
+  std::ofstream(program.toStdString())
+      << "#!/bin/sh\necho first; echo \"no such model\" >&2; exit 2\n";
   QFile::setPermissions(program, QFile::ReadOwner | QFile::ExeOwner | QFile::WriteOwner);
   services_.command_line_program = program;
   services_.runs_directory = directory_.filePath("runs");
@@ -176,10 +186,13 @@ TEST_F(RunTest, a_program_that_dies_before_it_records_says_its_last_words) {
   EXPECT_TRUE(QFile::exists((*run)->directory() + "/" + kExperimentFile));
 }
 
-TEST_F(RunTest, one_that_was_told_to_stop_does_not_train_on_when_the_window_goes_before_it_listens) {
-  const QString program = directory_.filePath("cli"), ready = directory_.filePath("ready"), interrupted = directory_.filePath("interrupted");
-  std::ofstream(program.toStdString()) << "#!/bin/sh\ntrap 'touch " << interrupted.toStdString() << "; exit' TERM\ntouch " << ready.toStdString()
-                                       << "\nwhile true; do sleep 0.05; done\n";
+TEST_F(RunTest,
+       one_that_was_told_to_stop_does_not_train_on_when_the_window_goes_before_it_listens) {
+  const QString program = directory_.filePath("cli"), ready = directory_.filePath("ready"),
+                interrupted = directory_.filePath("interrupted");
+  std::ofstream(program.toStdString())
+      << "#!/bin/sh\ntrap 'touch " << interrupted.toStdString() << "; exit' TERM\ntouch "
+      << ready.toStdString() << "\nwhile true; do sleep 0.05; done\n";
   QFile::setPermissions(program, QFile::ReadOwner | QFile::ExeOwner | QFile::WriteOwner);
   services_.command_line_program = program;
   services_.runs_directory = directory_.filePath("runs");
@@ -216,7 +229,8 @@ TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it)
   EXPECT_LT(charts.plot(ChartKind::loss).shown().x.high, 100);
 }
 
-// Of stages a rank each, of which the last tells first: until the chosen segment has told, the first that has stands for it.
+// Of stages a rank each, of which the last tells first: until the chosen segment has told, the
+// first that has stands for it.
 TEST_F(RunTest, a_chart_of_the_chosen_segment_lets_go_of_the_one_that_stood_for_it) {
   listen();
   auto writer = synthetic_.create(directory().toStdString());
@@ -224,7 +238,9 @@ TEST_F(RunTest, a_chart_of_the_chosen_segment_lets_go_of_the_one_that_stood_for_
     const auto of_another = [&](const telemetry::Event& event) {
       using telemetry::Metric;
       const auto metric = static_cast<Metric>(event.subject);
-      return event.index != rank && (metric == Metric::local_gradient_norm || metric == Metric::reduced_gradient_norm || metric == Metric::update_ratio);
+      return event.index != rank &&
+             (metric == Metric::local_gradient_norm || metric == Metric::reduced_gradient_norm ||
+              metric == Metric::update_ratio);
     };
     for (int step = 0; step < 10; ++step) {
       std::vector<telemetry::Event> events = synthetic_.step(rank, step);
@@ -239,13 +255,16 @@ TEST_F(RunTest, a_chart_of_the_chosen_segment_lets_go_of_the_one_that_stood_for_
   charts.set_runs({run.get()});
   const auto shown = [&] {
     QStringList ids;
-    for (const auto& series : charts.plot(ChartKind::gradient_norm).model().series()) ids << series->id;
+    for (const auto& series : charts.plot(ChartKind::gradient_norm).model().series())
+      ids << series->id;
     return ids.join(' ');
   };
   tell(2);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return shown() == "1/reduced2 1/local2"; })) << shown().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return shown() == "1/reduced2 1/local2"; }))
+      << shown().toStdString();
   for (const int rank : {1, 3, 0}) tell(rank);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return run->history().train_loss().size() == 10 && !charts.reading(); }));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return run->history().train_loss().size() == 10 && !charts.reading(); }));
   EXPECT_EQ(shown(), "1/reduced0 1/local0");
   EXPECT_EQ(charts.plot(ChartKind::gradient_norm).model().find("1/reduced0")->points.size(), 10u);
 }
@@ -259,8 +278,10 @@ TEST(RunCharts, scroll_by_the_wheel_where_there_are_more_than_fit) {
   QWidget* port = charts.plot(ChartKind::loss).canvas().viewport();
   const QPointF at = port->rect().center();
   const auto turn = [&](Qt::KeyboardModifiers keys) {
-    QWheelEvent wheel(at, port->mapToGlobal(at), {}, {0, -120}, Qt::NoButton, keys, Qt::NoScrollPhase, false);
-    QSpontaneKeyEvent::setSpontaneous(&wheel);  // as from a hand: only those go on to what is around
+    QWheelEvent wheel(at, port->mapToGlobal(at), {}, {0, -120}, Qt::NoButton, keys,
+                      Qt::NoScrollPhase, false);
+    QSpontaneKeyEvent::setSpontaneous(
+        &wheel);  // as from a hand: only those go on to what is around
     qApp->notify(port, &wheel);
     return area->verticalScrollBar()->value();
   };
@@ -285,7 +306,8 @@ TEST_F(RunTest, a_chart_without_points_says_why) {
   charts.set_runs({run.get()});
   EXPECT_EQ(said(ChartKind::rank_bytes), "Waiting for the first points");
   ASSERT_TRUE(alone.append(writer, 0, 5));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return run->live() && run->history().train_loss().size() == 5 && !charts.reading(); }));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return run->live() && run->history().train_loss().size() == 5 && !charts.reading(); }));
   EXPECT_EQ(said(ChartKind::loss), "");
   EXPECT_EQ(said(ChartKind::rank_bytes), "One rank sends nothing");
   EXPECT_EQ(said(ChartKind::link_bytes), "One rank sends nothing");
@@ -301,15 +323,18 @@ TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {
   auto first = open(), second = open();
   RunCharts charts;
   charts.set_runs({first.get(), second.get()});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return first->complete() && second->complete() && !charts.reading(); }));
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] { return first->complete() && second->complete() && !charts.reading(); }));
   const PlotModel& memory = charts.plot(ChartKind::memory).model();
   ASSERT_EQ(memory.series().size(), 8u);  // of each run every rank, in order of arrival
   EXPECT_EQ(memory.find("1/rank0")->style.colour, 0);
   EXPECT_EQ(memory.find("2/rank0")->style.colour, 1);
   for (const char* line : {"1/rank0", "2/rank0"})
-    EXPECT_FALSE(memory.find(line)->style.label.section(" · ", 0, 0).contains(QChar(32))) << "what tells them apart is their last word";
+    EXPECT_FALSE(memory.find(line)->style.label.section(" · ", 0, 0).contains(QChar(32)))
+        << "what tells them apart is their last word";
   second.reset();
-  EXPECT_EQ(charts.plot(ChartKind::memory).model().series().size(), 4u);  // alone again: rank by rank
+  EXPECT_EQ(charts.plot(ChartKind::memory).model().series().size(),
+            4u);  // alone again: rank by rank
 }
 
 }  // namespace

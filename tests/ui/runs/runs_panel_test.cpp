@@ -64,7 +64,8 @@ TEST_F(RunsPanelTest, ticks_are_told_in_order_and_fall_with_their_run) {
 }
 
 TEST_F(RunsPanelTest, the_current_run_is_ticked_along_with_others_and_hands_its_place_to_the_next) {
-  const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97), c = add("2026-01-03_10-00-00_c", 4, 0.97);
+  const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97),
+                c = add("2026-01-03_10-00-00_c", 4, 0.97);
   RunsPanel panel(runs_.path());
   panel.set_current(a);
   ASSERT_TRUE(read(panel, 3));
@@ -82,7 +83,8 @@ TEST_F(RunsPanelTest, the_current_run_is_ticked_along_with_others_and_hands_its_
   EXPECT_TRUE(panel.ticked().isEmpty()) << "nobody ticked what is left";
 }
 
-TEST_F(RunsPanelTest, a_current_run_from_elsewhere_is_listed_and_one_that_has_just_begun_keeps_its_tick) {
+TEST_F(RunsPanelTest,
+       a_current_run_from_elsewhere_is_listed_and_one_that_has_just_begun_keeps_its_tick) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5);
   const QTemporaryDir elsewhere;
   const QString other = elsewhere.filePath("b"), begun = runs_.filePath("2026-01-02_10-00-00_c");
@@ -109,14 +111,16 @@ TEST_F(RunsPanelTest, a_label_replaces_the_name) {
 TEST_F(RunsPanelTest, a_name_is_edited_from_a_menu_that_stood_while_the_list_was_built_anew) {
   for (const char* name : {"first", "second", "third"}) {
     const base::Json experiment{{"name", name}, {"strategy", {{"kind", "mirrored"}}}};
-    test::SyntheticRun{.ranks = 1, .experiment = experiment}.record(runs_.filePath(QString("2026-01-01_10-00-00_") + name).toStdString(), 3);
+    test::SyntheticRun{.ranks = 1, .experiment = experiment}.record(
+        runs_.filePath(QString("2026-01-01_10-00-00_") + name).toStdString(), 3);
   }
   const QString third = runs_.filePath("2026-01-01_10-00-00_third");
   RunsPanel panel(runs_.path());
   panel.resize(560, 300);
   panel.show();
   QSignalSpy refreshed(&panel, &RunsPanel::refreshed);
-  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel) && QTest::qWaitFor([&] { return !refreshed.isEmpty(); }, 60'000));
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel) &&
+              QTest::qWaitFor([&] { return !refreshed.isEmpty(); }, 60'000));
   test::with_menu(panel, third, [&](QMenu& menu) {
     refreshed.clear();
     panel.refresh();
@@ -146,7 +150,8 @@ TEST_F(RunsPanelTest, one_that_is_gone_is_not_renamed_from_a_menu_that_still_sta
 
 TEST_F(RunsPanelTest, a_run_without_a_name_is_untitled_and_named_by_time_once) {
   const test::SyntheticRun unnamed{.ranks = 1, .experiment = base::Json::object()};
-  for (const char* name : {"2026-01-01_10-00-00_untitled", "2026-01-02_10-00-00"}) unnamed.record(runs_.filePath(name).toStdString(), 3);
+  for (const char* name : {"2026-01-01_10-00-00_untitled", "2026-01-02_10-00-00"})
+    unnamed.record(runs_.filePath(name).toStdString(), 3);
   RunsPanel panel(runs_.path());
   ASSERT_TRUE(read(panel, 2));
   for (const RunEntry& entry : panel.entries()) {
@@ -161,19 +166,26 @@ TEST_F(RunsPanelTest, every_column_is_whole_beside_a_long_name) {
   panel.resize(560, 300);
   panel.show();
   ASSERT_TRUE(read(panel, 1));
-  panel.rename(a, "a name that is far too long for any column, and tells only at its end that this was the fourth");
+  panel.rename(a,
+               "a name that is far too long for any column, and tells only at its end that this "
+               "was the fourth");
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries()[0].name.endsWith("fourth"); }));
   const auto* list = panel.findChild<QTreeWidget*>();
   const QHeaderView& header = *list->header();
   EXPECT_EQ(list->textElideMode(), Qt::ElideMiddle);
   EXPECT_TRUE(list->topLevelItem(0)->toolTip(0).contains("fourth"));
   for (int column = 1; column < header.count(); ++column) {
-    EXPECT_GE(header.sectionSize(column), list->fontMetrics().horizontalAdvance(list->topLevelItem(0)->text(column))) << column;
-    EXPECT_LE(header.sectionViewportPosition(column) + header.sectionSize(column), list->viewport()->width()) << column << " is cut";
+    EXPECT_GE(header.sectionSize(column),
+              list->fontMetrics().horizontalAdvance(list->topLevelItem(0)->text(column)))
+        << column;
+    EXPECT_LE(header.sectionViewportPosition(column) + header.sectionSize(column),
+              list->viewport()->width())
+        << column << " is cut";
   }
 }
 
-TEST_F(RunsPanelTest, columns_that_matter_least_give_way_to_the_name_and_none_is_cut_where_it_is_narrow) {
+TEST_F(RunsPanelTest,
+       columns_that_matter_least_give_way_to_the_name_and_none_is_cut_where_it_is_narrow) {
   add("2026-01-01_10-00-00_a", 2, 0.5);
   RunsPanel panel(runs_.path());
   panel.resize(800, 300);
@@ -182,13 +194,19 @@ TEST_F(RunsPanelTest, columns_that_matter_least_give_way_to_the_name_and_none_is
   const auto* list = panel.findChild<QTreeWidget*>();
   const QHeaderView& header = *list->header();
   const int name = 12 * list->fontMetrics().averageCharWidth();
-  const auto fits = [&] { return header.sectionSize(0) >= name && header.length() <= list->viewport()->width(); };
-  constexpr int kFirstToGo[] = {2, 3, 1, 4, 5};  // strategy, ranks, when it started, accuracy, state
+  const auto fits = [&] {
+    return header.sectionSize(0) >= name && header.length() <= list->viewport()->width();
+  };
+  constexpr int kFirstToGo[] = {2, 3, 1, 4,
+                                5};  // strategy, ranks, when it started, accuracy, state
   EXPECT_EQ(header.hiddenSectionCount(), 0);
   for (int width = 800; width >= 300; width -= 20) {
     panel.resize(width, 300);
-    EXPECT_TRUE(QTest::qWaitFor(fits)) << width << ": a name of " << header.sectionSize(0) << " of " << header.length();
-    for (int i = 0; i < 5; ++i) EXPECT_EQ(header.isSectionHidden(kFirstToGo[i]), i < header.hiddenSectionCount()) << width << " " << i;
+    EXPECT_TRUE(QTest::qWaitFor(fits))
+        << width << ": a name of " << header.sectionSize(0) << " of " << header.length();
+    for (int i = 0; i < 5; ++i)
+      EXPECT_EQ(header.isSectionHidden(kFirstToGo[i]), i < header.hiddenSectionCount())
+          << width << " " << i;
   }
   EXPECT_GT(header.hiddenSectionCount(), 0);
   EXPECT_FALSE(header.isSectionHidden(5)) << "what came of it stays";
@@ -200,18 +218,24 @@ TEST_F(RunsPanelTest, comparing_shows_each_run_s_name_and_time_and_explains_figu
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97);
   RunsPanel panel(runs_.path());
   ASSERT_TRUE(read(panel, 2));
-  panel.rename(a, "a name that is far too long for a heading, and tells only at its end that this was the fourth");
+  panel.rename(a,
+               "a name that is far too long for a heading, and tells only at its end that this was "
+               "the fourth");
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel.entries()[1].name.endsWith("fourth"); }));
   panel.set_ticked(a, true);
   panel.set_ticked(b, true);
   const auto* table = panel.findChild<QTableWidget*>();
   ASSERT_FALSE(table->isHidden());
   const QTableWidgetItem& heading = *table->horizontalHeaderItem(1);
-  EXPECT_TRUE(heading.text().contains("…") && heading.text().contains("fourth\n2026-01-01 10:00:00")) << heading.text().toStdString();
+  EXPECT_TRUE(heading.text().contains("…") &&
+              heading.text().contains("fourth\n2026-01-01 10:00:00"))
+      << heading.text().toStdString();
   EXPECT_TRUE(heading.toolTip().startsWith("a name that is far too long for a heading, and"));
   for (int column = 1; column <= 2; ++column)
     for (const QString& line : table->horizontalHeaderItem(column)->text().split('\n'))
-      EXPECT_LE(table->horizontalHeader()->fontMetrics().horizontalAdvance(line), table->columnWidth(column)) << line.toStdString();
+      EXPECT_LE(table->horizontalHeader()->fontMetrics().horizontalAdvance(line),
+                table->columnWidth(column))
+          << line.toStdString();
 }
 
 TEST_F(RunsPanelTest, a_run_without_a_recording_is_listed_by_its_experiment) {
@@ -228,9 +252,11 @@ TEST_F(RunsPanelTest, a_run_without_a_recording_is_listed_by_its_experiment) {
 }
 
 TEST(RunComparison, truths_of_one_run_bear_its_name_and_those_of_all_stand_once) {
-  const QString drawn = "speeds: drawn", emulated = "EMULATED", slow = "a step: 2 ms simulated, 5 ms measured";
+  const QString drawn = "speeds: drawn", emulated = "EMULATED",
+                slow = "a step: 2 ms simulated, 5 ms measured";
   EXPECT_EQ(told_apart({{"left", {emulated, drawn}}}), QStringList({emulated, drawn}));
-  EXPECT_EQ(told_apart({{"left", {emulated, drawn}}, {"right", {drawn, slow}}}), QStringList({"left: " + emulated, drawn, "right: " + slow}));
+  EXPECT_EQ(told_apart({{"left", {emulated, drawn}}, {"right", {drawn, slow}}}),
+            QStringList({"left: " + emulated, drawn, "right: " + slow}));
 }
 
 TEST(RunComparison, says_of_each_figure_how_it_is_reckoned) {
@@ -294,7 +320,8 @@ TEST_F(ComparedSettings, steps_that_were_given_are_listed_and_epochs_beside_them
 TEST_F(ComparedSettings, a_device_or_layer_more_is_one_difference) {
   experiment::Experiment other = given_;
   other.topology.hosts[0] = tests::drawn_host("host0", 3);
-  other.model.layers.insert(other.model.layers.begin(), {{model::LayerKind::linear, 64}, {model::LayerKind::relu, 0}});
+  other.model.layers.insert(other.model.layers.begin(),
+                            {{model::LayerKind::linear, 64}, {model::LayerKind::relu, 0}});
   other.training.batch_per_rank = 16;
   EXPECT_EQ(differing(given_, other),
             "model.layers[0].units: 128 | 64\n"

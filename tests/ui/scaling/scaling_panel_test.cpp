@@ -61,21 +61,29 @@ class ScalingPanelTest : public testing::Test {
     ASSERT_TRUE(wait([&] { return panel_->follower().sweep().has_value(); }));
   }
   void program(const char* script) {
-    std::ofstream(services_.command_line_program.toStdString()) << "#!/bin/bash\n" << script << "\n";
-    QFile::setPermissions(services_.command_line_program, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    std::ofstream(services_.command_line_program.toStdString()) << "#!/bin/bash\n"
+                                                                << script << "\n";
+    QFile::setPermissions(services_.command_line_program,
+                          QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
   }
-  static bool wait(const std::function<bool()>& condition) { return QTest::qWaitFor(condition, kPatience); }
-  QString cell(int row, session::SweepColumn column) { return panel_->table().topLevelItem(row)->text(static_cast<int>(column)); }
+  static bool wait(const std::function<bool()>& condition) {
+    return QTest::qWaitFor(condition, kPatience);
+  }
+  QString cell(int row, session::SweepColumn column) {
+    return panel_->table().topLevelItem(row)->text(static_cast<int>(column));
+  }
   std::vector<double> values(ScalingChart chart, const QString& id) {
     const PlotSeries* series = panel_->charts().plot(chart).model().find(id);
     std::vector<double> all;
-    for (std::size_t i = 0; series && i < series->points.size(); ++i) all.push_back(series->points.value(i));
+    for (std::size_t i = 0; series && i < series->points.size(); ++i)
+      all.push_back(series->points.value(i));
     return all;
   }
   std::vector<double> ranks(ScalingChart chart, const QString& id) {
     const PlotSeries* series = panel_->charts().plot(chart).model().find(id);
     std::vector<double> all;
-    for (std::size_t i = 0; series && i < series->points.size(); ++i) all.push_back(series->points.at(i).step);
+    for (std::size_t i = 0; series && i < series->points.size(); ++i)
+      all.push_back(series->points.at(i).step);
     return all;
   }
   std::string empty(ScalingChart chart) {
@@ -90,14 +98,16 @@ class ScalingPanelTest : public testing::Test {
 };
 
 TEST_F(ScalingPanelTest, says_what_to_press_while_there_is_nothing) {
-  EXPECT_EQ(empty(ScalingChart::speed_up), "No sweep yet: choose ranks and algorithms, then press Start sweep");
+  EXPECT_EQ(empty(ScalingChart::speed_up),
+            "No sweep yet: choose ranks and algorithms, then press Start sweep");
   EXPECT_EQ(panel_->status(), "No sweep is shown");
   EXPECT_TRUE(panel_->start_button().isEnabled());
   EXPECT_TRUE(panel_->cancel_button().isHidden());
   EXPECT_FALSE(panel_->export_button().isEnabled());
   EXPECT_EQ(panel_->hint(), "3 runs of 50 steps, one after the other, for real.");
   document_.reset({});
-  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("Draw devices")) << "an empty drawing is nothing wrong";
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("Draw devices"))
+      << "an empty drawing is nothing wrong";
   EXPECT_FALSE(panel_->start_button().isEnabled());
 }
 
@@ -126,11 +136,14 @@ TEST_F(ScalingPanelTest, takes_ticks_scaling_and_steps_by_keyboard) {
   const auto wish = panel_->form().wish();
   EXPECT_THAT(wish->algorithms, ElementsAre(Algorithm::ring, Algorithm::direct));
   EXPECT_EQ(wish->scaling, experiment::Scaling::strong);
-  EXPECT_EQ(panel_->hint(), "5 runs of 20 steps, one after the other, for real.") << "one rank is run once";
+  EXPECT_EQ(panel_->hint(), "5 runs of 20 steps, one after the other, for real.")
+      << "one rank is run once";
 }
 
 TEST_F(ScalingPanelTest, says_what_is_wrong_with_what_is_typed_and_starts_nothing) {
-  for (const auto& [typed, words] : {std::pair("1,x", "cannot be \"x\""), std::pair("8", "the drawing has 4 ranks (accepted: 1 to 4)")}) {
+  for (const auto& [typed, words] :
+       {std::pair("1,x", "cannot be \"x\""),
+        std::pair("8", "the drawing has 4 ranks (accepted: 1 to 4)")}) {
     panel_->form().ranks().selectAll();
     QTest::keyClicks(&panel_->form().ranks(), typed);
     EXPECT_THAT(panel_->hint().toStdString(), HasSubstr(words));
@@ -155,22 +168,29 @@ TEST_F(ScalingPanelTest, shows_the_figures_of_a_sweep_as_points_of_its_runs_and_
   open(session::measured_sweep());
   EXPECT_THAT(values(ScalingChart::speed_up, "alone"), ElementsAre(1));
   EXPECT_THAT(ranks(ScalingChart::speed_up, "ring"), ElementsAre(2, 4));
-  EXPECT_THAT(values(ScalingChart::speed_up, "ring"), ElementsAre(testing::DoubleNear(1.6, 1e-9), testing::DoubleNear(2, 1e-9)));
-  EXPECT_THAT(values(ScalingChart::efficiency, "direct"), ElementsAre(testing::DoubleNear(80, 1e-9), testing::DoubleNear(62.5, 1e-9)));
+  EXPECT_THAT(values(ScalingChart::speed_up, "ring"),
+              ElementsAre(testing::DoubleNear(1.6, 1e-9), testing::DoubleNear(2, 1e-9)));
+  EXPECT_THAT(values(ScalingChart::efficiency, "direct"),
+              ElementsAre(testing::DoubleNear(80, 1e-9), testing::DoubleNear(62.5, 1e-9)));
   EXPECT_THAT(values(ScalingChart::speed_up, "ideal"), ElementsAre(1, 4));
   EXPECT_THAT(values(ScalingChart::efficiency, "ideal"), ElementsAre(100, 100));
   EXPECT_THAT(values(ScalingChart::step_time, "ring"), ElementsAre(0.010, 0.016));
-  EXPECT_THAT(values(ScalingChart::step_time, "ring/beside"), ElementsAre(0.005, 0.008)) << "simulated";
+  EXPECT_THAT(values(ScalingChart::step_time, "ring/beside"), ElementsAre(0.005, 0.008))
+      << "simulated";
   EXPECT_THAT(values(ScalingChart::all_bytes, "ring"), ElementsAre(2000, 6000));
-  EXPECT_EQ(values(ScalingChart::busiest_bytes, "ring"), values(ScalingChart::busiest_bytes, "ring/beside")) << "as the formula";
+  EXPECT_EQ(values(ScalingChart::busiest_bytes, "ring"),
+            values(ScalingChart::busiest_bytes, "ring/beside"))
+      << "as the formula";
   for (const auto& series : panel_->charts().plot(ScalingChart::speed_up).model().series())
-    EXPECT_EQ(series->style.joining, series->id == "ideal" ? Joining::always : Joining::never) << series->id.toStdString();
+    EXPECT_EQ(series->style.joining, series->id == "ideal" ? Joining::always : Joining::never)
+        << series->id.toStdString();
 }
 
 TEST_F(ScalingPanelTest, marks_no_two_algorithms_alike) {
   Sweep sweep = session::measured_sweep();
   sweep.variants.resize(1);
-  for (int a = 0; a < static_cast<int>(Algorithm::automatic); ++a) sweep.variants.push_back(session::measured(4, static_cast<Algorithm>(a), 32, 0.016));
+  for (int a = 0; a < static_cast<int>(Algorithm::automatic); ++a)
+    sweep.variants.push_back(session::measured(4, static_cast<Algorithm>(a), 32, 0.016));
   open(sweep);
   std::set<std::pair<int, Marker>> looks;
   const auto& all = panel_->charts().plot(ScalingChart::step_time).model().series();
@@ -181,10 +201,12 @@ TEST_F(ScalingPanelTest, marks_no_two_algorithms_alike) {
 
 TEST_F(ScalingPanelTest, has_a_colour_an_algorithm_in_every_chart) {
   open(session::measured_sweep());
-  for (const ScalingChart chart : {ScalingChart::speed_up, ScalingChart::step_time, ScalingChart::all_bytes}) {
+  for (const ScalingChart chart :
+       {ScalingChart::speed_up, ScalingChart::step_time, ScalingChart::all_bytes}) {
     const PlotModel& model = panel_->charts().plot(chart).model();
     EXPECT_NE(model.find("ring")->style.colour, model.find("direct")->style.colour);
-    EXPECT_EQ(model.find("ring")->style.colour, panel_->charts().plot(ScalingChart::speed_up).model().find("ring")->style.colour);
+    EXPECT_EQ(model.find("ring")->style.colour,
+              panel_->charts().plot(ScalingChart::speed_up).model().find("ring")->style.colour);
   }
 }
 
@@ -203,7 +225,8 @@ TEST_F(ScalingPanelTest, says_what_belongs_beside_the_figures) {
   sweep.variants[3].shared_cores = "4 ranks share 2 cores: times include waiting for each other";
   open(sweep);
   EXPECT_THAT(panel_->truths().toStdString(), HasSubstr("4 ranks share 2 cores"));
-  for (const char* words : {"strong scaling", "speed-up against 1 rank", "after 10 of warm-up, of 50; evaluation off"})
+  for (const char* words :
+       {"strong scaling", "speed-up against 1 rank", "after 10 of warm-up, of 50; evaluation off"})
     EXPECT_THAT(panel_->notes().toStdString(), HasSubstr(words));
   EXPECT_EQ(panel_->status(), "Strong-scaling sweep completed");
 }
@@ -226,7 +249,8 @@ TEST_F(ScalingPanelTest, shows_what_failed_or_was_left_out_with_its_reason_and_w
 TEST_F(ScalingPanelTest, opens_the_run_of_a_line_by_keyboard) {
   open(session::measured_sweep());
   QString opened;
-  QObject::connect(panel_.get(), &ScalingPanel::open_requested, [&](const QString& directory) { opened = directory; });
+  QObject::connect(panel_.get(), &ScalingPanel::open_requested,
+                   [&](const QString& directory) { opened = directory; });
   panel_->table().setFocus();
   panel_->table().setCurrentItem(panel_->table().topLevelItem(3));
   QTest::keyClick(&panel_->table(), Qt::Key_Return);
@@ -237,12 +261,14 @@ TEST_F(ScalingPanelTest, saves_its_table_with_every_figure) {
   open(session::measured_sweep());
   const QString file = scratch_.filePath("scaling.csv");
   ASSERT_TRUE(panel_->save_table(file));
-  EXPECT_THAT(base::read_file(file.toStdString(), 1 << 20).value(), HasSubstr("4,ring,ring,done,\"\",40,32,0.016"));
+  EXPECT_THAT(base::read_file(file.toStdString(), 1 << 20).value(),
+              HasSubstr("4,ring,ring,done,\"\",40,32,0.016"));
 }
 
 TEST_F(ScalingPanelTest, says_why_a_manifest_cannot_be_read) {
   const QString directory = keep(session::measured_sweep());
-  std::ofstream(QDir(directory).filePath("sweep.json").toStdString()) << "{\"format\": \"trainyard sweep\", \"version\": 1";
+  std::ofstream(QDir(directory).filePath("sweep.json").toStdString())
+      << "{\"format\": \"trainyard sweep\", \"version\": 1";
   panel_->open_sweep(directory);
   ASSERT_TRUE(wait([&] { return !panel_->follower().trouble().isEmpty(); }));
   EXPECT_THAT(panel_->status().toStdString(), HasSubstr("sweep.json"));
@@ -255,7 +281,8 @@ TEST_F(ScalingPanelTest, tells_a_sweep_that_broke_off_from_one_that_runs) {
   sweep.variants[4].state = VariantState::running;
   open(sweep);  // and no process holds its lock
   EXPECT_TRUE(panel_->follower().broke_off());
-  EXPECT_EQ(panel_->status(), "The sweep broke off (killed?), 4 of 5 runs over: what was finished is kept");
+  EXPECT_EQ(panel_->status(),
+            "The sweep broke off (killed?), 4 of 5 runs over: what was finished is kept");
   EXPECT_TRUE(panel_->start_button().isEnabled());
 }
 
@@ -267,7 +294,8 @@ TEST_F(ScalingPanelTest, lists_what_is_kept_and_shows_what_is_chosen) {
   const QString wanted = keep(second, "2026-11-22_10-00-00_second");
   panel_->look_for_sweeps();
   ASSERT_TRUE(wait([&] { return panel_->list().count() == 3; }));
-  EXPECT_EQ(panel_->list().itemText(1), "second, 2026-11-21 14:03:12, cancelled") << "the newest first";
+  EXPECT_EQ(panel_->list().itemText(1), "second, 2026-11-21 14:03:12, cancelled")
+      << "the newest first";
   panel_->list().setFocus();
   QTest::keyClick(&panel_->list(), Qt::Key_Down);
   ASSERT_TRUE(wait([&] { return panel_->follower().sweep().has_value(); }));
@@ -296,7 +324,8 @@ TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_i
   ASSERT_EQ(::read(ready[0], &said, 1), 1);
   panel_->look_for_sweeps();
   ASSERT_TRUE(wait([&] { return panel_->sweeping() && panel_->follower().sweep().has_value(); }));
-  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("2 of 5 runs over: direct on 2 ranks; about "));
+  EXPECT_THAT(panel_->status().toStdString(),
+              HasSubstr("2 of 5 runs over: direct on 2 ranks; about "));
   EXPECT_FALSE(panel_->start_button().isEnabled());
   EXPECT_FALSE(panel_->cancel_button().isHidden());
   EXPECT_THAT(ranks(ScalingChart::speed_up, "ring"), ElementsAre(2));
@@ -321,11 +350,13 @@ TEST_F(ScalingPanelTest, starts_the_program_on_a_copy_of_the_document_with_what_
   panel_->form().steps().setValue(30);
   QTest::mouseClick(&panel_->start_button(), Qt::LeftButton);
   const std::string told = scratch_.filePath("sweeps/told").toStdString();
-  ASSERT_TRUE(wait([&] { return QFile::exists(QString::fromStdString(told)) && !panel_->sweeping(); }));
+  ASSERT_TRUE(
+      wait([&] { return QFile::exists(QString::fromStdString(told)) && !panel_->sweeping(); }));
   const std::string directory = panel_->follower().directory().toStdString();
-  EXPECT_EQ(base::read_file(told, 1 << 16).value(), "sweep\n" + directory + "/experiment.json\n--out\n" + directory + "\n--data-directory\n" +
-                                                        document_.directory().toStdString() +
-                                                        "\n--steps\n30\n--scaling\nweak\n--ranks\n1,2,4\n--algorithms\nring\n");
+  EXPECT_EQ(base::read_file(told, 1 << 16).value(),
+            "sweep\n" + directory + "/experiment.json\n--out\n" + directory +
+                "\n--data-directory\n" + document_.directory().toStdString() +
+                "\n--steps\n30\n--scaling\nweak\n--ranks\n1,2,4\n--algorithms\nring\n");
   EXPECT_EQ(experiment::load(directory + "/experiment.json").value(), document_.experiment());
 }
 
@@ -342,8 +373,9 @@ TEST_F(ScalingPanelTest, says_that_a_program_cannot_be_started) {
 }
 
 TEST_F(ScalingPanelTest, names_all_that_one_can_act_on_for_screen_readers) {
-  for (const QWidget* widget : std::initializer_list<const QWidget*>{&panel_->form().ranks(), &panel_->form().algorithms(), &panel_->form().scaling(),
-                                                                     &panel_->form().steps(), &panel_->list(), &panel_->table(), &panel_->charts()})
+  for (const QWidget* widget : std::initializer_list<const QWidget*>{
+           &panel_->form().ranks(), &panel_->form().algorithms(), &panel_->form().scaling(),
+           &panel_->form().steps(), &panel_->list(), &panel_->table(), &panel_->charts()})
     EXPECT_FALSE(widget->accessibleName().isEmpty()) << widget->metaObject()->className();
 }
 
@@ -351,7 +383,8 @@ TEST_F(ScalingPanelTest, holds_twice_the_type_without_cutting_its_fields) {
   Theme::instance().apply(Theme::Kind::dark, 2);
   panel_->resize(2000, 900);
   QCoreApplication::processEvents();
-  EXPECT_TRUE(wait([&] { return panel_->form().width() >= panel_->form().minimumSizeHint().width(); }));
+  EXPECT_TRUE(
+      wait([&] { return panel_->form().width() >= panel_->form().minimumSizeHint().width(); }));
   EXPECT_GE(panel_->start_button().width(), panel_->start_button().sizeHint().width() * 9 / 10);
 }
 

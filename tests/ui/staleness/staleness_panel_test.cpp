@@ -39,8 +39,10 @@ class StalenessPanelTest : public testing::Test {
     panel_.show();
   }
 
-  // Of workers 0 and 1, in turn, as a server tells of them, or each of itself; and so many of worker 1's were dropped.
-  void record(const experiment::Experiment& e, const std::vector<double>& staleness, int dropped = 0) {
+  // Of workers 0 and 1, in turn, as a server tells of them, or each of itself; and so many of
+  // worker 1's were dropped.
+  void record(const experiment::Experiment& e, const std::vector<double>& staleness,
+              int dropped = 0) {
     const auto resolved = experiment::resolve(e, ".").value();
     base::Json header{{"run", "synthetic"},
                       {"ranks", resolved.world()},
@@ -49,17 +51,24 @@ class StalenessPanelTest : public testing::Test {
                       {"reports_of_step", 1},
                       {"reports_of_evaluation", 1},
                       {"steps_apart", 1000}};
-    auto recording = telemetry::RecordingWriter::create(std::filesystem::path(directory_.path().toStdString()) / telemetry::kRecordingFile, header).value();
+    auto recording =
+        telemetry::RecordingWriter::create(
+            std::filesystem::path(directory_.path().toStdString()) / telemetry::kRecordingFile,
+            header)
+            .value();
     std::map<int, std::vector<Event>> events;  // by who tells
     const auto metric = [&](Metric kind, double value, int index, std::size_t step) {
       Event event;
-      event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>(step + 1) * 1'000'000;
+      event.begin_ns = event.ready_ns = event.end_ns =
+          static_cast<std::int64_t>(step + 1) * 1'000'000;
       event.value = value, event.step = static_cast<std::int32_t>(step);
-      event.subject = static_cast<std::uint16_t>(kind), event.index = static_cast<std::uint16_t>(index);
+      event.subject = static_cast<std::uint16_t>(kind),
+      event.index = static_cast<std::uint16_t>(index);
       event.kind = telemetry::EventKind::metric;
       events[resolved.servers > 0 ? resolved.workers() : index].push_back(event);
     };
-    for (std::size_t i = 0; i < staleness.size(); ++i) metric(Metric::staleness, staleness[i], static_cast<int>(i % 2), i);
+    for (std::size_t i = 0; i < staleness.size(); ++i)
+      metric(Metric::staleness, staleness[i], static_cast<int>(i % 2), i);
     for (int i = 1; i <= dropped; ++i) metric(Metric::dropped_gradients, i, 1, staleness.size());
     for (const auto& [teller, told] : events) EXPECT_TRUE(recording.append_events(teller, told));
     EXPECT_TRUE(recording.close());
@@ -90,7 +99,8 @@ TEST_F(StalenessPanelTest, says_who_contributed_how_much_and_how_stale_it_was) {
   EXPECT_EQ(cell(1, 7), "9");
   EXPECT_EQ(cell(2, 0), "all");
   EXPECT_EQ(cell(2, 1), "6");
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("6 gradients applied, 5 of them delayed, 2 dropped"));
+  EXPECT_THAT(panel_.words().toStdString(),
+              HasSubstr("6 gradients applied, 5 of them delayed, 2 dropped"));
   EXPECT_THAT(panel_.words().toStdString(), HasSubstr("By theory 1.00 in the mean (λ - 1)"));
 }
 
@@ -109,13 +119,16 @@ TEST_F(StalenessPanelTest, its_histogram_counts_them) {
 // Worker by worker, on each other; what is exported is what was counted.
 TEST_F(StalenessPanelTest, its_histogram_is_of_bars_and_is_exported_as_counts) {
   record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 3});
-  for (const char* id : {"worker0", "worker1"}) EXPECT_TRUE(is_bars(panel_.histogram().model().find(id)->style)) << id;
+  for (const char* id : {"worker0", "worker1"})
+    EXPECT_TRUE(is_bars(panel_.histogram().model().find(id)->style)) << id;
   EXPECT_EQ(panel_.histogram().model().find("worker1")->tops.value(1), 4) << "two of each worker";
-  EXPECT_EQ(panel_.histogram().model().find("theory")->points.value(1), 4) << "as high as the highest bar";
+  EXPECT_EQ(panel_.histogram().model().find("theory")->points.value(1), 4)
+      << "as high as the highest bar";
   EXPECT_EQ(csv_of(panel_.histogram().model(), panel_.histogram().counts()),
             "series,versions,value\n"
             "\"worker, rank 0\",0,1\n\"worker, rank 0\",1,2\n"
-            "\"worker, rank 1\",0,0\n\"worker, rank 1\",1,2\n\"worker, rank 1\",2,0\n\"worker, rank 1\",3,1\n"
+            "\"worker, rank 1\",0,0\n\"worker, rank 1\",1,2\n\"worker, rank 1\",2,0\n\"worker, "
+            "rank 1\",3,1\n"
             "\"mean, by theory\",1,0\n\"mean, by theory\",1,4\n");
 }
 
@@ -131,8 +144,10 @@ TEST_F(StalenessPanelTest, the_stalest_hundredth_leaves_the_others_their_room) {
 TEST_F(StalenessPanelTest, a_row_asks_for_the_last_of_the_stalest_gradients_of_its_worker) {
   record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 7, 4, 1, 2, 7, 3, 0});
   std::vector<std::pair<int, double>> wanted;
-  QObject::connect(&panel_, &StalenessPanel::gradient_wanted, [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
-  for (const int row : {0, 1, 2}) emit panel_.table().itemActivated(panel_.table().topLevelItem(row), 0);
+  QObject::connect(&panel_, &StalenessPanel::gradient_wanted,
+                   [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
+  for (const int row : {0, 1, 2})
+    emit panel_.table().itemActivated(panel_.table().topLevelItem(row), 0);
   ASSERT_EQ(wanted.size(), 2u) << "all workers together have none";
   EXPECT_EQ(wanted[0].first, 0);
   EXPECT_NEAR(wanted[0].second, 0.004, 1e-9);
@@ -143,7 +158,8 @@ TEST_F(StalenessPanelTest, a_row_asks_for_the_last_of_the_stalest_gradients_of_i
 TEST_F(StalenessPanelTest, a_bar_asks_for_the_last_gradient_that_was_as_stale_whosever_it_is) {
   record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 4, 0, 1, 0, 1, 0, 0});
   std::vector<std::pair<int, double>> wanted;
-  QObject::connect(&panel_, &StalenessPanel::gradient_wanted, [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
+  QObject::connect(&panel_, &StalenessPanel::gradient_wanted,
+                   [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
   PlotCanvas& canvas = panel_.histogram().canvas();
   QTest::keyClick(&canvas, Qt::Key_Return);
   EXPECT_TRUE(wanted.empty()) << "the crosshair stands nowhere";
@@ -162,7 +178,8 @@ TEST_F(StalenessPanelTest, a_bar_asks_for_the_last_gradient_that_was_as_stale_wh
   EXPECT_NEAR(wanted[1].second, 0.003, 1e-9) << "the last that was 4 versions old";
 }
 
-// What a narrow panel, or large type, has no room for is hidden whole, what matters least first, and a row's help has it.
+// What a narrow panel, or large type, has no room for is hidden whole, what matters least first,
+// and a row's help has it.
 class NarrowStalenessPanel : public StalenessPanelTest, public testing::WithParamInterface<int> {
  protected:
   ~NarrowStalenessPanel() override { Theme::instance().apply(Theme::Kind::light); }
@@ -194,7 +211,8 @@ TEST_P(NarrowStalenessPanel, shows_whole_columns_whatever_its_room) {
   show(900);
   EXPECT_TRUE(header().isSectionHidden(2)) << "the share follows from what was applied";
   EXPECT_EQ(header().isSectionHidden(4), GetParam() == 0) << "where nothing was dropped";
-  EXPECT_THAT(panel_.table().topLevelItem(1)->toolTip(0).toStdString(), HasSubstr("rank 1: 3 gradients applied (50.0 %)"));
+  EXPECT_THAT(panel_.table().topLevelItem(1)->toolTip(0).toStdString(),
+              HasSubstr("rank 1: 3 gradients applied (50.0 %)"));
 }
 
 TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
@@ -204,7 +222,8 @@ TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
   EXPECT_THAT(panel_.words().toStdString(), HasSubstr("never more than 5"));
 }
 
-// Four micro-batches a step: of two stages the first has gone forward with the second one when the first is back.
+// Four micro-batches a step: of two stages the first has gone forward with the second one when the
+// first is back.
 TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every_micro_batch) {
   experiment::Experiment e = served(experiment::ServerMode::asynchronous);
   e.topology.hosts[0].devices.pop_back();
@@ -215,11 +234,17 @@ TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every
   e.training.batch_per_rank = 10;
   e.training.accumulation_steps = 4;
   record(e, {0, 0, 1, 0, 1, 0, 1, 0});
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("8 gradients applied, 3 of them delayed, 0 dropped. Staleness: 0.38 in the mean, p95 1, at most 1."));
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("By theory 0.38 in the mean (p - 1 - s at stage s, less at the beginning of a step)."));
+  EXPECT_THAT(panel_.words().toStdString(),
+              HasSubstr("8 gradients applied, 3 of them delayed, 0 dropped. Staleness: 0.38 in the "
+                        "mean, p95 1, at most 1."));
+  EXPECT_THAT(
+      panel_.words().toStdString(),
+      HasSubstr(
+          "By theory 0.38 in the mean (p - 1 - s at stage s, less at the beginning of a step)."));
   ASSERT_EQ(panel_.table().topLevelItemCount(), 3);  // and all
   EXPECT_EQ(panel_.table().headerItem()->text(0), "Stage");
-  EXPECT_EQ(panel_.histogram().model().find("worker0")->style.label, "stage, rank 0") << "as in the chart";
+  EXPECT_EQ(panel_.histogram().model().find("worker0")->style.label, "stage, rank 0")
+      << "as in the chart";
 }
 
 TEST_F(StalenessPanelTest, without_servers_or_a_run_it_says_so) {

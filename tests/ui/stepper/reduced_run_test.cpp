@@ -18,7 +18,8 @@ std::vector<std::pair<int, int>> buckets(const experiment::Experiment& e, const 
   return list;
 }
 
-// What batch normalisation sums over ranks are no gradients, and go over another group: after them, by names of their own.
+// What batch normalisation sums over ranks are no gradients, and go over another group: after them,
+// by names of their own.
 TEST(ReducedRun, offers_the_buckets_of_gradients_and_what_batch_normalisation_sums_apart) {
   const auto apart = strategy::small_normalised_images(3), together = strategy::synchronised(apart);
   EXPECT_GE(buckets(apart, "grads").size(), 2u);
@@ -29,19 +30,25 @@ TEST(ReducedRun, offers_the_buckets_of_gradients_and_what_batch_normalisation_su
   EXPECT_FALSE(reduced_run(experiment::to_json(strategy::resolved(together)))->of_one_kind());
 }
 
-// An exchange of rows is cut between rows, and what comes before the first step is told from what every step does.
+// An exchange of rows is cut between rows, and what comes before the first step is told from what
+// every step does.
 TEST(ReducedRun, has_what_is_exchanged_in_rows_and_what_comes_before_the_first_step) {
   experiment::Experiment e = strategy::small(3);
   e.strategy.kind = experiment::StrategyKind::ddp;
   e.strategy.algorithm = collective::Algorithm::halving_doubling;
   e.data.sharding.kind = data::ShardingKind::vertical;
   const ReducedRun run = reduced_run(experiment::to_json(strategy::resolved(e))).value();
-  const auto find = [&](collective::Collective wanted) { return std::ranges::find(run.buckets, wanted, &RunBucket::collective); };
-  for (const auto wanted : {collective::Collective::reduce_scatter, collective::Collective::all_gather}) {
+  const auto find = [&](collective::Collective wanted) {
+    return std::ranges::find(run.buckets, wanted, &RunBucket::collective);
+  };
+  for (const auto wanted :
+       {collective::Collective::reduce_scatter, collective::Collective::all_gather}) {
     ASSERT_NE(find(wanted), run.buckets.end());
     EXPECT_GT(find(wanted)->row, 1);
-    EXPECT_EQ(run.exercise(*find(wanted)).algorithm, collective::Algorithm::direct) << "which is how it is carried out";
-    for (const auto& chunk : collective::chunk_spans(run.exercise(*find(wanted)))) EXPECT_EQ(chunk.count % find(wanted)->row, 0);
+    EXPECT_EQ(run.exercise(*find(wanted)).algorithm, collective::Algorithm::direct)
+        << "which is how it is carried out";
+    for (const auto& chunk : collective::chunk_spans(run.exercise(*find(wanted))))
+      EXPECT_EQ(chunk.count % find(wanted)->row, 0);
     EXPECT_FALSE(find(wanted)->before_steps);
   }
   const auto broadcast = find(collective::Collective::broadcast);

@@ -22,7 +22,8 @@ class StepperPanelTest : public testing::Test {
  protected:
   StepperPanelTest() {
     draw(tests::drawn_hosts(1, 3));
-    QObject::connect(&panel_, &StepperPanel::transit_changed, [this](const auto& transit) { transit_ = transit; });
+    QObject::connect(&panel_, &StepperPanel::transit_changed,
+                     [this](const auto& transit) { transit_ = transit; });
     panel_.resize(1400, 420);
     panel_.show();
     panel_.set_seen(true);
@@ -40,8 +41,12 @@ class StepperPanelTest : public testing::Test {
   void key(int key) { QTest::keyClick(&panel_.table(), static_cast<Qt::Key>(key)); }
   int step() { return panel_.stepper().step(); }
   int last() { return panel_.stepper().steps().count(); }
-  QString cell(int rank, int chunk) { return panel_.table().model()->index(rank, chunk).data().toString(); }
-  QString spoken(int rank, int chunk) { return panel_.table().model()->index(rank, chunk).data(Qt::AccessibleTextRole).toString(); }
+  QString cell(int rank, int chunk) {
+    return panel_.table().model()->index(rank, chunk).data().toString();
+  }
+  QString spoken(int rank, int chunk) {
+    return panel_.table().model()->index(rank, chunk).data(Qt::AccessibleTextRole).toString();
+  }
   // As typed into the table.
   void type(int rank, int chunk, const QString& number) {
     panel_.table().setCurrentIndex(panel_.table().model()->index(rank, chunk));
@@ -71,7 +76,8 @@ class StepperPanelTest : public testing::Test {
   // Rank r begins with 10^r in every chunk: sums tell who is in them.
   void type_powers() {
     for (int rank = 0; rank < 3; ++rank)
-      for (int chunk = 0; chunk < 3; ++chunk) panel_.stepper().set_value(rank, chunk, std::pow(10, rank));
+      for (int chunk = 0; chunk < 3; ++chunk)
+        panel_.stepper().set_value(rank, chunk, std::pow(10, rank));
   }
 
   Document document_;
@@ -127,13 +133,16 @@ TEST_F(StepperPanelTest, the_table_shows_true_values_and_whose_they_are) {
   EXPECT_EQ(cell(2, 0), "100 (2)");
   key(Qt::Key_PageDown);
   EXPECT_EQ(cell(2, 0), "110 (2+1)");
-  EXPECT_EQ(panel_.sentence(), "Rank 1 sends chunk 0 to rank 2, which adds it to its own: 110 (2+1).");
+  EXPECT_EQ(panel_.sentence(),
+            "Rank 1 sends chunk 0 to rank 2, which adds it to its own: 110 (2+1).");
   EXPECT_EQ(spoken(2, 0), "rank 2, chunk 0: 110, from ranks 2+1, changed by this step");
   EXPECT_EQ(spoken(1, 0), "rank 1, chunk 0: 10, from ranks 1, sent in this step");
   key(Qt::Key_End);
   for (int rank = 0; rank < 3; ++rank)
-    for (int chunk = 0; chunk < 3; ++chunk) EXPECT_TRUE(cell(rank, chunk).startsWith("111 (")) << cell(rank, chunk).toStdString();
-  EXPECT_TRUE(panel_.sentence().endsWith("Done: every rank holds the sum of all.")) << panel_.sentence().toStdString();
+    for (int chunk = 0; chunk < 3; ++chunk)
+      EXPECT_TRUE(cell(rank, chunk).startsWith("111 (")) << cell(rank, chunk).toStdString();
+  EXPECT_TRUE(panel_.sentence().endsWith("Done: every rank holds the sum of all."))
+      << panel_.sentence().toStdString();
   EXPECT_TRUE(spoken(0, 0).contains("complete"));
 }
 
@@ -150,18 +159,26 @@ TEST_F(StepperPanelTest, a_sum_of_many_is_seen_growing_aside) {
 }
 
 TEST_F(StepperPanelTest, bytes_so_far_are_told_beside_plan_and_formula) {
-  EXPECT_EQ(panel_.table().model()->headerData(0, Qt::Vertical).toString(), "rank 0\nsent 0 of 16 B");
+  EXPECT_EQ(panel_.table().model()->headerData(0, Qt::Vertical).toString(),
+            "rank 0\nsent 0 of 16 B");
   key(Qt::Key_PageDown);
-  EXPECT_EQ(panel_.table().model()->headerData(0, Qt::Vertical).toString(), "rank 0\nsent 4 of 16 B");
-  EXPECT_TRUE(panel_.foot().startsWith("Sent in all: 12 of 48 B. Formula: 2 (n - 1) S = 48 B (n = 3, S = 12 B).")) << panel_.foot().toStdString();
-  EXPECT_TRUE(panel_.foot().contains("The numbers are an example, one in each chunk: a chunk is 4 B.")) << panel_.foot().toStdString();
+  EXPECT_EQ(panel_.table().model()->headerData(0, Qt::Vertical).toString(),
+            "rank 0\nsent 4 of 16 B");
+  EXPECT_TRUE(panel_.foot().startsWith(
+      "Sent in all: 12 of 48 B. Formula: 2 (n - 1) S = 48 B (n = 3, S = 12 B)."))
+      << panel_.foot().toStdString();
+  EXPECT_TRUE(
+      panel_.foot().contains("The numbers are an example, one in each chunk: a chunk is 4 B."))
+      << panel_.foot().toStdString();
 }
 
 TEST_F(StepperPanelTest, an_engine_that_reports_no_chunks_is_said_to) {
   EXPECT_FALSE(panel_.foot().contains("gloo"));
   document_.set_value("strategy.engine", "gloo");
   key(Qt::Key_Right);
-  EXPECT_TRUE(panel_.foot().contains("A run would hand its collectives to gloo, which reports no chunks.")) << panel_.foot().toStdString();
+  EXPECT_TRUE(
+      panel_.foot().contains("A run would hand its collectives to gloo, which reports no chunks."))
+      << panel_.foot().toStdString();
   choose("ranks", "of an example");
   EXPECT_FALSE(panel_.foot().contains("gloo")) << "an example is nobody's run";
 }
@@ -169,7 +186,8 @@ TEST_F(StepperPanelTest, an_engine_that_reports_no_chunks_is_said_to) {
 TEST_F(StepperPanelTest, the_program_of_the_selected_rank_marks_the_line_of_the_step) {
   EXPECT_EQ(panel_.program().current_line(), "");
   key(Qt::Key_Right);
-  EXPECT_TRUE(panel_.program().current_line().startsWith("RED.b0.t0.c1<r2")) << panel_.program().current_line().toStdString();
+  EXPECT_TRUE(panel_.program().current_line().startsWith("RED.b0.t0.c1<r2"))
+      << panel_.program().current_line().toStdString();
   EXPECT_TRUE(panel_.program().current_line().endsWith("add chunk 1 from rank 2"));
   key(Qt::Key_Down);
   EXPECT_EQ(panel_.table().rank(), 1);
@@ -178,7 +196,8 @@ TEST_F(StepperPanelTest, the_program_of_the_selected_rank_marks_the_line_of_the_
   EXPECT_TRUE(panel_.program().current_line().startsWith("RED.b0.t0.c2<r0"));
   EXPECT_TRUE(panel_.program().toPlainText().contains("✓") == false);
   key(Qt::Key_End);
-  EXPECT_EQ(panel_.program().toPlainText().count("✓") + panel_.program().toPlainText().count("▶"), 8);
+  EXPECT_EQ(panel_.program().toPlainText().count("✓") + panel_.program().toPlainText().count("▶"),
+            8);
 }
 
 TEST_F(StepperPanelTest, the_program_is_that_of_a_rank_of_the_step) {
@@ -188,10 +207,12 @@ TEST_F(StepperPanelTest, the_program_is_that_of_a_rank_of_the_step) {
   EXPECT_EQ(title(), "Program of rank 0") << "which receives";
   key(Qt::Key_Right);
   EXPECT_EQ(title(), "Program of rank 0") << "which sends";
-  EXPECT_TRUE(panel_.program().current_line().startsWith("SEND.b0.t0.c2>r1")) << panel_.program().current_line().toStdString();
+  EXPECT_TRUE(panel_.program().current_line().startsWith("SEND.b0.t0.c2>r1"))
+      << panel_.program().current_line().toStdString();
   key(Qt::Key_Right);
   EXPECT_EQ(title(), "Program of rank 2") << "which receives from rank 1";
-  EXPECT_TRUE(panel_.program().current_line().startsWith("RED.b0.t0.c0<r1")) << panel_.program().current_line().toStdString();
+  EXPECT_TRUE(panel_.program().current_line().startsWith("RED.b0.t0.c0<r1"))
+      << panel_.program().current_line().toStdString();
   EXPECT_EQ(panel_.table().rank(), 0) << "still selected";
   key(Qt::Key_Left);
   EXPECT_EQ(title(), "Program of rank 0");
@@ -334,11 +355,13 @@ TEST_F(StepperPanelTest, the_other_collectives_begin_with_what_takes_part) {
 TEST_F(StepperPanelTest, partial_sums_are_shaded_and_what_changed_is_framed) {
   const auto colour = [&](int rank, int chunk) {
     const QRect cell = panel_.table().visualRect(panel_.table().model()->index(rank, chunk));
-    return panel_.table().viewport()->grab(cell).toImage().pixelColor(cell.width() / 2, cell.height() - 8);
+    return panel_.table().viewport()->grab(cell).toImage().pixelColor(cell.width() / 2,
+                                                                      cell.height() - 8);
   };
   const auto frame = [&](int rank, int chunk) {
     const QRect cell = panel_.table().visualRect(panel_.table().model()->index(rank, chunk));
-    EXPECT_TRUE(panel_.table().viewport()->rect().contains(cell)) << "rank " << rank << ", chunk " << chunk << " is in sight";
+    EXPECT_TRUE(panel_.table().viewport()->rect().contains(cell))
+        << "rank " << rank << ", chunk " << chunk << " is in sight";
     return panel_.table().viewport()->grab(cell).toImage().pixelColor(2, cell.height() / 2);
   };
   key(Qt::Key_PageDown);
@@ -353,7 +376,9 @@ TEST_F(StepperPanelTest, is_readable_in_both_themes_and_in_large_type) {
       Theme::instance().apply(kind, scale);
       key(Qt::Key_End);
       const QRect cell = panel_.table().visualRect(panel_.table().model()->index(0, 0));
-      EXPECT_GE(test::text_contrast(panel_.table().viewport()->grab(cell.adjusted(10, 10, -10, -10)).toImage()), test::kReadable);
+      EXPECT_GE(test::text_contrast(
+                    panel_.table().viewport()->grab(cell.adjusted(10, 10, -10, -10)).toImage()),
+                test::kReadable);
       const QFontMetrics letters(Theme::instance().font(1.25, true));
       EXPECT_GE(cell.height(), 2 * letters.height() * 0.85) << "number and ranks are whole";
     }

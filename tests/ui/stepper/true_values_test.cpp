@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Numbers that ranks put aside, stepped through: from a history by hand, in the panel as a person sees it.
+// Numbers that ranks put aside, stepped through: from a history by hand, in the panel as a person
+// sees it.
 #include "ui/stepper/true_values.h"
 
 #include <gmock/gmock.h>
@@ -24,10 +25,12 @@ using testing::ElementsAre;
 
 // What a rank holds: in fp32 the sums over ranks of such numbers depend on their order.
 float held(int rank, std::int64_t place, int step) {
-  return 0.1F * static_cast<float>(rank + 1) + 1e-3F * static_cast<float>(place) + static_cast<float>(step);
+  return 0.1F * static_cast<float>(rank + 1) + 1e-3F * static_cast<float>(place) +
+         static_cast<float>(step);
 }
 
-// A run of three devices on the strategies' small model, whose ranks put aside numbers of the formula above.
+// A run of three devices on the strategies' small model, whose ranks put aside numbers of the
+// formula above.
 class HandMadeRun {
  public:
   explicit HandMadeRun(experiment::StrategyKind kind = experiment::StrategyKind::mirrored) {
@@ -43,21 +46,31 @@ class HandMadeRun {
       const collective::Exercise exercise = run.exercise(bucket);
       const collective::Steps steps = collective::steps(exercise).value();
       const auto spans = collective::chunk_spans(exercise);
-      std::vector<ChunkValues> of_rank(bucket.ranks.size(), {step, bucket.group, bucket.number, bucket.dtype, bucket.elements, {}, {}, {}});
+      std::vector<ChunkValues> of_rank(
+          bucket.ranks.size(),
+          {step, bucket.group, bucket.number, bucket.dtype, bucket.elements, {}, {}, {}});
       for (const std::int64_t place : run::sampled_places(exercise)) {
         const auto chunk =
-            std::ranges::find_if(spans, [&](const auto& span) { return span.first <= place && place < span.first + span.count; }) - spans.begin();
+            std::ranges::find_if(spans,
+                                 [&](const auto& span) {
+                                   return span.first <= place && place < span.first + span.count;
+                                 }) -
+            spans.begin();
         collective::Values before(bucket.ranks.size());
         for (std::size_t position = 0; position < before.size(); ++position)
-          before[position].assign(spans.size(), static_cast<double>(held(bucket.ranks[position], place, step)));
-        const auto end = collective::state_at(steps, before, steps.count(),
-                                              [](double a, double b) { return static_cast<double>(static_cast<float>(a) + static_cast<float>(b)); });
+          before[position].assign(spans.size(),
+                                  static_cast<double>(held(bucket.ranks[position], place, step)));
+        const auto end = collective::state_at(steps, before, steps.count(), [](double a, double b) {
+          return static_cast<double>(static_cast<float>(a) + static_cast<float>(b));
+        });
         for (std::size_t position = 0; position < before.size(); ++position) {
           const auto& cell = end.held[position][static_cast<std::size_t>(chunk)];
-          add(of_rank[position], place, held(bucket.ranks[position], place, step), static_cast<float>(cell.value) + (position == 1 ? wrong_by : 0));
+          add(of_rank[position], place, held(bucket.ranks[position], place, step),
+              static_cast<float>(cell.value) + (position == 1 ? wrong_by : 0));
         }
       }
-      for (std::size_t position = 0; position < of_rank.size(); ++position) tell(bucket.ranks[position], of_rank[position]);
+      for (std::size_t position = 0; position < of_rank.size(); ++position)
+        tell(bucket.ranks[position], of_rank[position]);
     }
   }
   void tell(int rank, const ChunkValues& values) {
@@ -72,7 +85,8 @@ class HandMadeRun {
  private:
   static void add(ChunkValues& values, std::int64_t place, float before, float after) {
     values.places.push_back(place);
-    for (const auto& [number, to] : {std::pair{before, &values.before}, std::pair{after, &values.after}}) {
+    for (const auto& [number, to] :
+         {std::pair{before, &values.before}, std::pair{after, &values.after}}) {
       const auto bytes = std::as_bytes(std::span(&number, 1));
       to->insert(to->end(), bytes.begin(), bytes.end());
     }
@@ -104,7 +118,8 @@ TEST(TrueValues, are_those_of_the_places_in_each_chunk) {
     for (int rank = 0; rank < 3; ++rank)
       for (std::size_t chunk = 0; chunk < spans.size(); ++chunk)
         EXPECT_EQ(values.before[static_cast<std::size_t>(rank)][chunk],
-                  static_cast<double>(held(rank, places[4 * chunk + static_cast<std::size_t>(element)], 2)));
+                  static_cast<double>(
+                      held(rank, places[4 * chunk + static_cast<std::size_t>(element)], 2)));
   }
   EXPECT_FALSE(true_values(made.history, bucket, exercise, 2, 4));
 }
@@ -121,12 +136,15 @@ TEST(TrueValues, of_another_bucket_than_was_put_aside_are_none) {
 TEST(ReducedRun, of_strategies_that_do_not_all_reduce_has_their_collectives_with_roots_and_ranks) {
   const HandMadeRun made(experiment::StrategyKind::data_parallel);
   const auto token = [&](const std::string& wanted, const std::vector<int>& ranks) {
-    return std::ranges::any_of(made.run.buckets, [&](const RunBucket& one) { return one.token == wanted && one.ranks == ranks; });
+    return std::ranges::any_of(made.run.buckets, [&](const RunBucket& one) {
+      return one.token == wanted && one.ranks == ranks;
+    });
   };
   EXPECT_TRUE(token("REDUCE.b0>r0", {0, 1, 2}));
   EXPECT_TRUE(token("BCAST.b1<r0", {0, 2}) || token("BCAST.b0<r0", {0, 2})) << "rows of rank 2";
   EXPECT_FALSE(made.run.of_one_kind());
-  for (const RunBucket& bucket : made.run.buckets) EXPECT_TRUE(collective::steps(made.run.exercise(bucket))) << bucket.token;
+  for (const RunBucket& bucket : made.run.buckets)
+    EXPECT_TRUE(collective::steps(made.run.exercise(bucket))) << bucket.token;
 }
 
 class TrueStepper : public testing::Test {
@@ -145,8 +163,12 @@ class TrueStepper : public testing::Test {
     emit combo(field)->activated(index);
   }
   QComboBox* combo(const char* field) { return panel_.findChild<QComboBox*>(field); }
-  QString cell(int rank, int chunk) { return panel_.table().model()->index(rank, chunk).data().toString(); }
-  QString spoken(int rank, int chunk) { return panel_.table().model()->index(rank, chunk).data(Qt::AccessibleTextRole).toString(); }
+  QString cell(int rank, int chunk) {
+    return panel_.table().model()->index(rank, chunk).data().toString();
+  }
+  QString spoken(int rank, int chunk) {
+    return panel_.table().model()->index(rank, chunk).data(Qt::AccessibleTextRole).toString();
+  }
   int rows() { return panel_.table().model()->rowCount(); }
   int chunks() { return panel_.table().model()->columnCount(); }
 
@@ -160,15 +182,19 @@ TEST_F(TrueStepper, shows_the_numbers_of_the_run_and_ticks_off_those_that_it_had
   look(made);
   const auto places = run::sampled_places(made.run.exercise(made.run.buckets.front()));
   EXPECT_EQ(cell(2, 0), number_words(static_cast<double>(held(2, places[0], 0))) + " (2)");
-  EXPECT_TRUE(
-      panel_.foot().contains("The numbers are true, from bucket 0 of run by hand: of every chunk number 1 of 4 that was put aside, as the ranks held it "
-                             "before, in step 0. Sums are rounded as the ranks rounded them, in fp32."))
+  EXPECT_TRUE(panel_.foot().contains(
+      "The numbers are true, from bucket 0 of run by hand: of every chunk number 1 of 4 that was "
+      "put aside, as the ranks held it "
+      "before, in step 0. Sums are rounded as the ranks rounded them, in fp32."))
       << panel_.foot().toStdString();
   EXPECT_FALSE(cell(0, 0).contains("run had"));
   panel_.stepper().go_to_end();
   for (int rank = 0; rank < rows(); ++rank)
-    for (int chunk = 0; chunk < chunks(); ++chunk) EXPECT_TRUE(cell(rank, chunk).endsWith(", as the run had it")) << cell(rank, chunk).toStdString();
-  EXPECT_TRUE(panel_.sentence().endsWith(QString("All %1 numbers are those that the run had, to the bit.").arg(rows() * chunks())))
+    for (int chunk = 0; chunk < chunks(); ++chunk)
+      EXPECT_TRUE(cell(rank, chunk).endsWith(", as the run had it"))
+          << cell(rank, chunk).toStdString();
+  EXPECT_TRUE(panel_.sentence().endsWith(
+      QString("All %1 numbers are those that the run had, to the bit.").arg(rows() * chunks())))
       << panel_.sentence().toStdString();
   EXPECT_TRUE(spoken(1, 1).contains("complete, as the run had it"));
 }
@@ -180,7 +206,9 @@ TEST_F(TrueStepper, says_where_the_run_had_another_number_however_close) {
   panel_.stepper().go_to_end();
   EXPECT_TRUE(cell(0, 0).endsWith(", as the run had it"));
   EXPECT_TRUE(cell(1, 0).contains(", but the run had 0.")) << cell(1, 0).toStdString();
-  EXPECT_TRUE(panel_.sentence().contains(QString("%1 of %2 numbers are not those that the run had.").arg(chunks()).arg(rows() * chunks())))
+  EXPECT_TRUE(panel_.sentence().contains(QString("%1 of %2 numbers are not those that the run had.")
+                                             .arg(chunks())
+                                             .arg(rows() * chunks())))
       << panel_.sentence().toStdString();
 }
 
@@ -196,7 +224,8 @@ TEST_F(TrueStepper, another_step_and_another_element_show_their_own_numbers) {
   choose("values_element", 3);
   EXPECT_EQ(cell(1, 0), number_words(static_cast<double>(held(1, places[3], 4))) + " (1)");
   choose("values_step", 2);
-  EXPECT_TRUE(panel_.foot().contains("The numbers are an example; bytes are those of bucket 0 of run by hand."));
+  EXPECT_TRUE(panel_.foot().contains(
+      "The numbers are an example; bytes are those of bucket 0 of run by hand."));
   EXPECT_TRUE(panel_.findChild<QSpinBox*>("seed")->isVisible());
   choose("values_step", 0);
   EXPECT_FALSE(panel_.findChild<QSpinBox*>("seed")->isVisible()) << "true numbers follow no seed";
@@ -216,7 +245,8 @@ TEST_F(TrueStepper, of_another_algorithm_than_the_runs_nothing_true_is_claimed) 
   made.put_aside(0);
   look(made);
   choose("algorithm", combo("algorithm")->findText("star"));
-  EXPECT_TRUE(panel_.foot().contains("which the run reduced by ring and not so")) << panel_.foot().toStdString();
+  EXPECT_TRUE(panel_.foot().contains("which the run reduced by ring and not so"))
+      << panel_.foot().toStdString();
   EXPECT_FALSE(panel_.stepper().is_true());
   EXPECT_FALSE(combo("values_step")->isVisible());
 }
@@ -224,10 +254,12 @@ TEST_F(TrueStepper, of_another_algorithm_than_the_runs_nothing_true_is_claimed) 
 TEST_F(TrueStepper, a_run_that_put_nothing_aside_is_said_to) {
   HandMadeRun made;
   look(made);
-  EXPECT_TRUE(panel_.foot().contains("The run has put none of its own numbers aside.")) << panel_.foot().toStdString();
+  EXPECT_TRUE(panel_.foot().contains("The run has put none of its own numbers aside."))
+      << panel_.foot().toStdString();
   made.put_aside(0);
   panel_.bar().history_grew();
-  EXPECT_TRUE(panel_.foot().contains("The numbers are true")) << "as soon as it has: " << panel_.foot().toStdString();
+  EXPECT_TRUE(panel_.foot().contains("The numbers are true"))
+      << "as soon as it has: " << panel_.foot().toStdString();
 }
 
 TEST_F(TrueStepper, ranks_of_a_part_of_the_run_have_their_own_names) {
@@ -235,15 +267,21 @@ TEST_F(TrueStepper, ranks_of_a_part_of_the_run_have_their_own_names) {
   made.put_aside(0);
   look(made);
   const auto& buckets = made.run.buckets;
-  const auto rows_of_2 = std::ranges::find_if(buckets, [](const RunBucket& one) { return one.ranks == std::vector{0, 2}; });
+  const auto rows_of_2 = std::ranges::find_if(buckets, [](const RunBucket& one) {
+    return one.ranks == std::vector{0, 2};
+  });
   ASSERT_NE(rows_of_2, buckets.end());
   choose("bucket", static_cast<int>(rows_of_2 - buckets.begin()));
   EXPECT_EQ(rows(), 2);
-  EXPECT_EQ(panel_.table().model()->headerData(1, Qt::Vertical).toString().section('\n', 0, 0), "rank 2");
-  EXPECT_TRUE(combo("bucket")->currentText().contains(", ranks 0, 2")) << combo("bucket")->currentText().toStdString();
+  EXPECT_EQ(panel_.table().model()->headerData(1, Qt::Vertical).toString().section('\n', 0, 0),
+            "rank 2");
+  EXPECT_TRUE(combo("bucket")->currentText().contains(", ranks 0, 2"))
+      << combo("bucket")->currentText().toStdString();
   panel_.stepper().go_to_end();
-  EXPECT_TRUE(panel_.sentence().startsWith("Rank 0 sends chunk 0 to rank 2")) << panel_.sentence().toStdString();
-  EXPECT_TRUE(panel_.sentence().endsWith("All 2 numbers are those that the run had, to the bit.")) << panel_.sentence().toStdString();
+  EXPECT_TRUE(panel_.sentence().startsWith("Rank 0 sends chunk 0 to rank 2"))
+      << panel_.sentence().toStdString();
+  EXPECT_TRUE(panel_.sentence().endsWith("All 2 numbers are those that the run had, to the bit."))
+      << panel_.sentence().toStdString();
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ using experiment::PipelineSchedule;
 // Three ranks, four micro-batches, 1F1B; recorded three times as slow as simulated.
 class PipelineRun : public testing::Test {
  protected:
-  PipelineRun() : resolved_(resolved(drawn_pipeline(PipelineSchedule::one_f_one_b, 3, 4))), shape_(*pipeline_shape(resolved_)) {}
+  PipelineRun()
+      : resolved_(resolved(drawn_pipeline(PipelineSchedule::one_f_one_b, 3, 4))),
+        shape_(*pipeline_shape(resolved_)) {}
 
   void record(RecordedPipeline run, int steps = 5) {
     run.write(directory_.path().toStdString(), steps);
@@ -25,7 +27,9 @@ class PipelineRun : public testing::Test {
     spans_.read(history_);
     while (steps_.read(history_)) continue;
   }
-  RanStep step(int number) { return ran_step(spans_, recorded_cells(spans_, shape_), *steps_.find(number)); }
+  RanStep step(int number) {
+    return ran_step(spans_, recorded_cells(spans_, shape_), *steps_.find(number));
+  }
 
   experiment::Resolved resolved_;
   PipelineShape shape_;
@@ -44,11 +48,13 @@ TEST_F(PipelineRun, a_recorded_step_has_the_cells_of_the_plan_in_the_times_of_th
   EXPECT_EQ(ran.program, "train");
   EXPECT_EQ(ran.lacking, 0u);
   ASSERT_EQ(ran.cells.ranks.size(), 3u);
-  EXPECT_NEAR(static_cast<double>(ran.cells.range.width()), 3.0 * static_cast<double>(simulated.range.width()), 10);
+  EXPECT_NEAR(static_cast<double>(ran.cells.range.width()),
+              3.0 * static_cast<double>(simulated.range.width()), 10);
   EXPECT_NEAR(ran.cells.bubble(), simulated.bubble(), 1e-3);
   for (std::size_t rank = 0; rank < 3; ++rank) {
     ASSERT_EQ(ran.cells.ranks[rank].size(), simulated.ranks[rank].size());
-    for (std::size_t i = 0; i < simulated.ranks[rank].size(); ++i) EXPECT_EQ(ran.cells.ranks[rank][i].of, simulated.ranks[rank][i].of);
+    for (std::size_t i = 0; i < simulated.ranks[rank].size(); ++i)
+      EXPECT_EQ(ran.cells.ranks[rank][i].of, simulated.ranks[rank][i].of);
   }
 }
 
@@ -67,7 +73,9 @@ TEST_F(PipelineRun, each_cell_is_found_on_the_lanes_at_its_first_op) {
 TEST_F(PipelineRun, ops_that_were_not_recorded_are_counted) {
   const plan::RankPlan first = strategy::make_plan(resolved_).value().rank_plan(0);
   const auto& ops = first.programs[static_cast<std::size_t>(first.program("train"))].ops;
-  const auto lost = std::ranges::find(ops, "B.s0.m1", [](const plan::Op& op) { return plan::token(op); }) - ops.begin();
+  const auto lost =
+      std::ranges::find(ops, "B.s0.m1", [](const plan::Op& op) { return plan::token(op); }) -
+      ops.begin();
   record({.resolved = resolved_, .lost = static_cast<int>(lost)});
   EXPECT_EQ(step(1).lacking, lost < std::ssize(ops) ? 1u : 0u);
 }
@@ -87,7 +95,8 @@ TEST_F(PipelineRun, the_last_whole_step_is_one_that_all_ranks_reported) {
 
 TEST(FullStep, of_an_epoch_is_the_last_before_its_tails) {
   plan::Schedule schedule;
-  schedule.steps = 24, schedule.full_steps_per_epoch = 5, schedule.tails = {2, 1};  // epochs of eight
+  schedule.steps = 24, schedule.full_steps_per_epoch = 5,
+  schedule.tails = {2, 1};  // epochs of eight
   EXPECT_EQ(last_full_step(0, schedule), 0);
   EXPECT_EQ(last_full_step(4, schedule), 4);
   EXPECT_EQ(last_full_step(7, schedule), 4);

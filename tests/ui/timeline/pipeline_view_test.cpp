@@ -19,22 +19,33 @@ using experiment::Pass;
 
 constexpr Nanoseconds kUnit = 1'000'000;
 
-// Of two ranks with a stage each, GPipe of three micro-batches: forward and back take a millisecond each, or so many.
+// Of two ranks with a stage each, GPipe of three micro-batches: forward and back take a millisecond
+// each, or so many.
 StepCells gpipe(Nanoseconds unit, Nanoseconds begin = 0) {
   std::vector<std::vector<PassCell>> ranks(2);
   const auto add = [&](int rank, Pass pass, int micro, Nanoseconds at) {
     auto& cells = ranks[static_cast<std::size_t>(rank)];
-    cells.push_back({{pass, rank, micro}, static_cast<int>(cells.size()), {begin + at * unit, begin + (at + 1) * unit}});
+    cells.push_back({{pass, rank, micro},
+                     static_cast<int>(cells.size()),
+                     {begin + at * unit, begin + (at + 1) * unit}});
   };
   for (int m = 0; m < 3; ++m) add(0, Pass::forward, m, m), add(1, Pass::forward, m, m + 1);
   for (int m = 0; m < 3; ++m) add(1, Pass::backward, m, m + 4), add(0, Pass::backward, m, m + 5);
   return StepCells::of(std::move(ranks));
 }
 
-PipelineShape two_stages() { return {experiment::PipelineSchedule::gpipe, {1, 2, 1}, {{0, 1, 0}, {2, 3, 1}}, {"0\u20131", "2\u20133"}}; }
+PipelineShape two_stages() {
+  return {experiment::PipelineSchedule::gpipe,
+          {1, 2, 1},
+          {{0, 1, 0}, {2, 3, 1}},
+          {"0\u20131", "2\u20133"}};
+}
 
 KnownPipeline plan_of_two() {
-  PlannedStep step{"train", gpipe(kUnit), {{"F.s0.m0", "F.s0.m1", "F.s0.m2", "B.s1.m0", "B.s1.m1", "B.s1.m2"}, {}}, 0.25};
+  PlannedStep step{"train",
+                   gpipe(kUnit),
+                   {{"F.s0.m0", "F.s0.m1", "F.s0.m2", "B.s1.m0", "B.s1.m1", "B.s1.m2"}, {}},
+                   0.25};
   return std::make_shared<const PipelinePlan>(PipelinePlan{two_stages(), {step}});
 }
 
@@ -56,9 +67,12 @@ class PipelineViewTest : public testing::Test {
   ~PipelineViewTest() override { Theme::instance().apply(Theme::Kind::light); }
 
   QPoint middle(const CellPlace& place) const { return view_.rect_of(place).center().toPoint(); }
-  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&view_, key, modifiers); }
+  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(&view_, key, modifiers);
+  }
   void point_at(QPoint at) {
-    QMouseEvent over(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+    QMouseEvent over(QEvent::MouseMove, at, view_.viewport()->mapToGlobal(at), Qt::NoButton,
+                     Qt::NoButton, {});
     QApplication::sendEvent(view_.viewport(), &over);
   }
   QImage picture() { return view_.viewport()->grab().toImage(); }
@@ -66,31 +80,43 @@ class PipelineViewTest : public testing::Test {
   double share(const QImage& seen, const QRectF& box, const QColor& colour) {
     int count = 0, all = 0;
     for (int y = qRound(box.top()) + 2; y < qRound(box.bottom()) - 2; ++y)
-      for (int x = qRound(box.left()) + 3; x < qRound(box.right()) - 3; ++x) ++all, count += seen.pixelColor(x, y).rgb() == colour.rgb() ? 1 : 0;
+      for (int x = qRound(box.left()) + 3; x < qRound(box.right()) - 3; ++x)
+        ++all, count += seen.pixelColor(x, y).rgb() == colour.rgb() ? 1 : 0;
     return all == 0 ? 0 : static_cast<double>(count) / all;
   }
 
   PipelineView view_;
 };
 
-constexpr CellPlace planned_cell(int rank, std::size_t number) { return {CellBlock::plan, rank, number}; }
-constexpr CellPlace ran_cell(int rank, std::size_t number) { return {CellBlock::run, rank, number}; }
+constexpr CellPlace planned_cell(int rank, std::size_t number) {
+  return {CellBlock::plan, rank, number};
+}
+constexpr CellPlace ran_cell(int rank, std::size_t number) {
+  return {CellBlock::run, rank, number};
+}
 
 TEST_F(PipelineViewTest, the_plan_stands_above_the_run_and_both_steps_are_as_wide) {
   EXPECT_LT(view_.rect_of(planned_cell(1, 0)).bottom(), view_.rect_of(ran_cell(0, 0)).top());
   for (int rank = 0; rank < 2; ++rank)
     for (std::size_t i = 0; i < 6; ++i) {
-      EXPECT_NEAR(view_.rect_of(planned_cell(rank, i)).left(), view_.rect_of(ran_cell(rank, i)).left(), 1e-6) << "at the same part of its step";
-      EXPECT_NEAR(view_.rect_of(planned_cell(rank, i)).width(), view_.rect_of(planned_cell(0, 0)).width(), 1e-6);
+      EXPECT_NEAR(view_.rect_of(planned_cell(rank, i)).left(),
+                  view_.rect_of(ran_cell(rank, i)).left(), 1e-6)
+          << "at the same part of its step";
+      EXPECT_NEAR(view_.rect_of(planned_cell(rank, i)).width(),
+                  view_.rect_of(planned_cell(0, 0)).width(), 1e-6);
     }
-  EXPECT_NEAR(view_.rect_of(planned_cell(0, 0)).width() * 8, view_.scene().body(CellBlock::plan).width(), 1e-6) << "eight places in a step";
+  EXPECT_NEAR(view_.rect_of(planned_cell(0, 0)).width() * 8,
+              view_.scene().body(CellBlock::plan).width(), 1e-6)
+      << "eight places in a step";
 }
 
 TEST_F(PipelineViewTest, cells_have_the_colour_of_their_pass_and_what_is_idle_is_hatched) {
   const QImage seen = picture();
   const TimelineColours colours = timeline_colours();
-  for (const auto& place : {planned_cell(0, 0), ran_cell(0, 0)}) EXPECT_GT(share(seen, view_.rect_of(place), pass_colour(colours, Pass::forward, 0, 1)), 0.7);
-  EXPECT_GT(share(seen, view_.rect_of(ran_cell(1, 3)), pass_colour(colours, Pass::backward, 0, 1)), 0.7);
+  for (const auto& place : {planned_cell(0, 0), ran_cell(0, 0)})
+    EXPECT_GT(share(seen, view_.rect_of(place), pass_colour(colours, Pass::forward, 0, 1)), 0.7);
+  EXPECT_GT(share(seen, view_.rect_of(ran_cell(1, 3)), pass_colour(colours, Pass::backward, 0, 1)),
+            0.7);
   const QRectF before = view_.rect_of(ran_cell(0, 2)), after = view_.rect_of(ran_cell(0, 3));
   const QRectF gap(before.right(), before.top(), after.left() - before.right(), before.height());
   ASSERT_GT(gap.width(), 50);
@@ -106,25 +132,33 @@ TEST_F(PipelineViewTest, passes_can_be_told_apart_in_both_themes_and_numbers_be_
     const TimelineColours colours = timeline_colours();
     const auto colour = [&](Pass pass, int chunk) { return pass_colour(colours, pass, chunk, 2); };
     for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_weight})
-      for (const int chunk : {0, 1}) EXPECT_GT(contrast(text_on(colour(pass, chunk)), colour(pass, chunk)), 4.5);
-    for (const int chunk : {0, 1}) EXPECT_GT(contrast(colour(Pass::forward, chunk), colour(Pass::backward, chunk)), 2);
+      for (const int chunk : {0, 1})
+        EXPECT_GT(contrast(text_on(colour(pass, chunk)), colour(pass, chunk)), 4.5);
+    for (const int chunk : {0, 1})
+      EXPECT_GT(contrast(colour(Pass::forward, chunk), colour(Pass::backward, chunk)), 2);
     EXPECT_GT(contrast(colour(Pass::backward, 0), colour(Pass::backward_weight, 0)), 1.5);
-    for (const Pass pass : {Pass::forward, Pass::backward}) EXPECT_GT(contrast(colour(pass, 0), colour(pass, 1)), 1.15);
+    for (const Pass pass : {Pass::forward, Pass::backward})
+      EXPECT_GT(contrast(colour(pass, 0), colour(pass, 1)), 1.15);
   }
 }
 
 TEST_F(PipelineViewTest, labels_name_the_micro_batch_and_where_a_rank_has_several_stages_which) {
   EXPECT_EQ(cell_label(two_stages(), {Pass::forward, 1, 12}), "12");
-  const PipelineShape four{experiment::PipelineSchedule::interleaved_1f1b, {1, 2, 1}, {{0, 0, 0}, {1, 1, 1}, {2, 2, 0}, {3, 3, 1}}, {"0", "1", "2", "3"}};
+  const PipelineShape four{experiment::PipelineSchedule::interleaved_1f1b,
+                           {1, 2, 1},
+                           {{0, 0, 0}, {1, 1, 1}, {2, 2, 0}, {3, 3, 1}},
+                           {"0", "1", "2", "3"}};
   EXPECT_EQ(cell_label(four, {Pass::forward, 1, 3}), "3a");
   EXPECT_EQ(cell_label(four, {Pass::backward, 2, 3}), "3b");
 }
 
-TEST_F(PipelineViewTest, the_pointer_reads_the_exact_times_of_a_cell_beside_those_of_the_other_block) {
+TEST_F(PipelineViewTest,
+       the_pointer_reads_the_exact_times_of_a_cell_beside_those_of_the_other_block) {
   point_at(middle(ran_cell(1, 4)));
   EXPECT_EQ(view_.reading().title, "Micro-batch 1 backward");
   EXPECT_EQ(view_.reading().lines.join("; ").toStdString(),
-            "stage 1 (layers 2\u20133) on rank 1; measured in step 7; from 10.000000 ms to 12.000000 ms of the step; takes 2.000000 ms; "
+            "stage 1 (layers 2\u20133) on rank 1; measured in step 7; from 10.000000 ms to "
+            "12.000000 ms of the step; takes 2.000000 ms; "
             "in the plan begins at 5.000000 ms and takes 1.000000 ms, 0.50 times as long");
   point_at(QPoint(qRound(view_.rect_of(ran_cell(0, 2)).right()) + 20, middle(ran_cell(0, 2)).y()));
   EXPECT_EQ(view_.reading().title, "") << "between cells there is nothing to read";
@@ -166,7 +200,8 @@ TEST_F(PipelineViewTest, arrows_go_from_cell_to_cell_and_from_the_plan_on_into_t
 }
 
 TEST_F(PipelineViewTest, keys_ask_for_steps_for_following_and_for_the_plan) {
-  QSignalSpy steps(&view_, &PipelineView::step_wanted), follow(&view_, &PipelineView::follow_wanted), plan(&view_, &PipelineView::plan_wanted);
+  QSignalSpy steps(&view_, &PipelineView::step_wanted),
+      follow(&view_, &PipelineView::follow_wanted), plan(&view_, &PipelineView::plan_wanted);
   view_.setFocus();
   press(Qt::Key_PageUp);
   press(Qt::Key_PageDown);
@@ -187,13 +222,15 @@ TEST_F(PipelineViewTest, zooms_both_blocks_together_and_never_beyond_the_step) {
   const double width = view_.rect_of(ran_cell(0, 0)).width();
   press(Qt::Key_Plus);
   EXPECT_GT(view_.rect_of(ran_cell(0, 0)).width(), width * 1.2);
-  EXPECT_NEAR(view_.rect_of(ran_cell(0, 0)).width(), view_.rect_of(planned_cell(0, 0)).width(), 1e-6);
+  EXPECT_NEAR(view_.rect_of(ran_cell(0, 0)).width(), view_.rect_of(planned_cell(0, 0)).width(),
+              1e-6);
   press(Qt::Key_Right, Qt::ShiftModifier);
   for (int i = 0; i < 9; ++i) press(Qt::Key_Minus);
   EXPECT_EQ(view_.view(), (TimeRange{0, kWholeStep}));
   view_.zoom_at(0, 0.25);
   view_.select(ran_cell(1, 5));
-  EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.rect_of(ran_cell(1, 5)).center())) << "what is selected is brought into view";
+  EXPECT_TRUE(QRectF(view_.viewport()->rect()).contains(view_.rect_of(ran_cell(1, 5)).center()))
+      << "what is selected is brought into view";
 }
 
 TEST_F(PipelineViewTest, rows_scroll_where_there_is_no_room) {
@@ -217,32 +254,47 @@ TEST_F(PipelineViewTest, where_there_is_no_run_yet_it_says_what_to_do) {
 
 TEST(PipelineWords, tell_the_bubble_by_formula_simulated_and_measured_and_how_far_these_are_apart) {
   PipelinePicture picture = both();
-  picture.ran->cells.ranks[0].pop_back();  // a busy place less: 11 of 16, and the last one of rank 0 ended the step
+  picture.ran->cells.ranks[0]
+      .pop_back();  // a busy place less: 11 of 16, and the last one of rank 0 ended the step
   picture.ran->cells = StepCells::of(picture.ran->cells.ranks);
-  EXPECT_EQ(planned_words(picture).toStdString(), "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated 25.0 % (0.0 points), in 8 ms");
+  EXPECT_EQ(planned_words(picture).toStdString(),
+            "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated 25.0 % (0.0 points), "
+            "in 8 ms");
   EXPECT_EQ(measured_words(picture).toStdString(),
-            "Measured in step 7: 21.4 % (\u22123.6 points on the simulated one, \u22123.6 on the formula), in 14 ms, 1.75 times as long");
+            "Measured in step 7: 21.4 % (\u22123.6 points on the simulated one, \u22123.6 on the "
+            "formula), in 14 ms, 1.75 times as long");
 }
 
 TEST(PipelineWords, tell_no_figure_of_a_step_that_lacks_ops_and_none_apart_of_another_experiment) {
   PipelinePicture picture = both();
   picture.ran->lacking = 3;
-  EXPECT_TRUE(measured_words(picture).endsWith("Measured in step 7: no figure, as 3 ops of it are not held here")) << measured_words(picture).toStdString();
+  EXPECT_TRUE(measured_words(picture).endsWith(
+      "Measured in step 7: no figure, as 3 ops of it are not held here"))
+      << measured_words(picture).toStdString();
   picture.ran->lacking = 0;
   picture.of_drawing = true;
-  EXPECT_TRUE(measured_words(picture).startsWith("Measured in step 7: 25.0 % (of another experiment), in ")) << measured_words(picture).toStdString();
+  EXPECT_TRUE(
+      measured_words(picture).startsWith("Measured in step 7: 25.0 % (of another experiment), in "))
+      << measured_words(picture).toStdString();
 }
 
 TEST(PipelineWords, of_a_server_that_is_called_say_so) {
   PipelinePicture picture;
-  PipelineShape shape{experiment::PipelineSchedule::naive, {1, 2, 1, true}, {{0, -1, 0}, {0, 3, 1}, {4, 3, 0}}, {"", "0\u20133", "loss"}};
-  StepCells cells = StepCells::of({{{{Pass::backward, 2, 0}, 0, {1, 2}}}, {{{Pass::forward, 1, 0}, 0, {0, 1}}, {{Pass::backward, 1, 0}, 1, {2, 3}}}});
-  picture.plan = std::make_shared<const PipelinePlan>(PipelinePlan{shape, {{"train", cells, {{"LOSS.m0"}, {"F.s0.m0", "B.s3.m0"}}, {}}}});
+  PipelineShape shape{experiment::PipelineSchedule::naive,
+                      {1, 2, 1, true},
+                      {{0, -1, 0}, {0, 3, 1}, {4, 3, 0}},
+                      {"", "0\u20133", "loss"}};
+  StepCells cells =
+      StepCells::of({{{{Pass::backward, 2, 0}, 0, {1, 2}}},
+                     {{{Pass::forward, 1, 0}, 0, {0, 1}}, {{Pass::backward, 1, 0}, 1, {2, 3}}}});
+  picture.plan = std::make_shared<const PipelinePlan>(
+      PipelinePlan{shape, {{"train", cells, {{"LOSS.m0"}, {"F.s0.m0", "B.s3.m0"}}, {}}}});
   EXPECT_EQ(words_of(picture, planned_cell(0, 0)).title, "Micro-batch 0 backward");
   EXPECT_EQ(words_of(picture, planned_cell(0, 0)).lines.front(), "stage 2 (the loss) on rank 0");
   EXPECT_EQ(words_of(picture, planned_cell(1, 0)).title, "Micro-batch 0 remote forward");
   EXPECT_EQ(words_of(picture, planned_cell(1, 1)).title, "Micro-batch 0 remote backward");
-  EXPECT_EQ(cell_label(shape, {Pass::backward, 2, 0}), "0") << "its rank has no other stage with cells";
+  EXPECT_EQ(cell_label(shape, {Pass::backward, 2, 0}), "0")
+      << "its rank has no other stage with cells";
 }
 
 }  // namespace

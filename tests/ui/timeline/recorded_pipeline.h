@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A recording of a pipeline as the simulator has it, but so many times slower: what is planned and what is measured differ by that alone.
+// A recording of a pipeline as the simulator has it, but so many times slower: what is planned and
+// what is measured differ by that alone.
 #pragma once
 
 #include <filesystem>
@@ -21,13 +22,16 @@ struct RecordedPipeline {
   void write(const std::filesystem::path& directory, int steps) const {
     const plan::Plan plan = strategy::make_plan(resolved).value();
     std::filesystem::create_directories(directory);
-    auto writer = std::move(*telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile,
-                                                                {{"run", "by hand"}, {"ranks", plan.ranks}, {"experiment", experiment::to_json(resolved)}}));
+    auto writer = std::move(*telemetry::RecordingWriter::create(
+        directory / telemetry::kRecordingFile, {{"run", "by hand"},
+                                                {"ranks", plan.ranks},
+                                                {"experiment", experiment::to_json(resolved)}}));
     for (int rank = 0; rank < plan.ranks; ++rank) {
       const std::string text = plan::to_text(plan.rank_plan(rank));
       EXPECT_TRUE(writer.append(telemetry::FrameType::plan, rank, std::as_bytes(std::span(text))));
     }
-    for (const auto& [rank, event] : events(plan, steps)) EXPECT_TRUE(writer.append_events(rank, std::span(&event, 1)));
+    for (const auto& [rank, event] : events(plan, steps))
+      EXPECT_TRUE(writer.append_events(rank, std::span(&event, 1)));
     EXPECT_TRUE(writer.close());
   }
 
@@ -40,7 +44,8 @@ struct RecordedPipeline {
       const bool op = event.kind == telemetry::EventKind::op;
       if (event.step >= steps || (op && !ops) || (op && rank == 0 && event.subject == lost)) return;
       for (std::int64_t* time : {&event.begin_ns, &event.ready_ns, &event.end_ns}) *time *= slower;
-      if (!op && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds)) event.value *= static_cast<double>(slower);
+      if (!op && event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
+        event.value *= static_cast<double>(slower);
       all.emplace_back(rank, event);
     };
     EXPECT_TRUE(sim::simulate(plan, topology::Network(resolved.document.topology), options));

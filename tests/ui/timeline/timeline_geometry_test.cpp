@@ -38,8 +38,10 @@ QStringList labels(const TimeRange& view, int about) {
 }
 
 TEST(TimelineGeometry, ticks_are_round_and_say_just_the_digits_that_tell_them_apart) {
-  EXPECT_THAT(labels({0, 10'000'000'000}, 5), ElementsAre("0 s", "2 s", "4 s", "6 s", "8 s", "10 s"));
-  EXPECT_THAT(labels({12'345'600'000, 12'345'900'000}, 3), ElementsAre("12.3456 s", "12.3457 s", "12.3458 s", "12.3459 s"));
+  EXPECT_THAT(labels({0, 10'000'000'000}, 5),
+              ElementsAre("0 s", "2 s", "4 s", "6 s", "8 s", "10 s"));
+  EXPECT_THAT(labels({12'345'600'000, 12'345'900'000}, 3),
+              ElementsAre("12.3456 s", "12.3457 s", "12.3458 s", "12.3459 s"));
   EXPECT_THAT(labels({1'000, 1'600}, 3), ElementsAre("1.0 µs", "1.2 µs", "1.4 µs", "1.6 µs"));
   EXPECT_THAT(labels({-300, 300}, 2), ElementsAre("0 ns"));
 }
@@ -49,7 +51,8 @@ TEST(TimelineGeometry, ranks_stand_below_each_other_with_their_lanes) {
   ops.add(0, {ran(kForward, 0, 5)});
   TimelineRows rows;
   rows.lay_out(ops.store(), 10, 4);
-  ASSERT_EQ(rows.rows().size(), 10u) << "four lanes each, and that of whole buckets; the unnamed one is empty";
+  ASSERT_EQ(rows.rows().size(), 10u)
+      << "four lanes each, and that of whole buckets; the unnamed one is empty";
   EXPECT_EQ(rows.rows()[0].top, 4);
   EXPECT_EQ(rows.rows()[2].lane, 5) << "buckets stand above their chunks";
   EXPECT_EQ(rows.rows()[3].lane, 3);
@@ -109,38 +112,48 @@ TEST(TimelineWords, tell_of_a_receive_all_that_was_recorded) {
   ops.end_step(0, 4, 3'000'000, 1'000'000);
   const SpanWords words = words_of(ops.store(), ops.history(), {0, 4, 0, 0});
   EXPECT_EQ(words.title, "RED.b0.t0.c1<r1");
-  EXPECT_THAT(words.lines, ElementsAre("transfer on rank 0, recv.g0, step 4 (train)", "begins at 2.000100 ms of the run, at 100 ns of the step",
-                                       "takes 100 ns: waits 75 ns for the peer, transfers for 25 ns", "51,200 bytes"));
+  EXPECT_THAT(
+      words.lines,
+      ElementsAre("transfer on rank 0, recv.g0, step 4 (train)",
+                  "begins at 2.000100 ms of the run, at 100 ns of the step",
+                  "takes 100 ns: waits 75 ns for the peer, transfers for 25 ns", "51,200 bytes"));
 }
 
 TEST(TimelineWords, tell_of_a_bucket_what_the_rank_did_for_it_exactly) {
   RecordedOps ops;
-  ops.add(
-      0,
-      {ran(kForward, 0, 45, 3), {kSend, 10, 10, 30, 3, 64}, {kReduce, 10, 40, 50, 3, 64}, {kSecondSend, 52, 52, 60, 3, 64}, {kThirdSend, 55, 55, 75, 3, 64}});
+  ops.add(0, {ran(kForward, 0, 45, 3),
+              {kSend, 10, 10, 30, 3, 64},
+              {kReduce, 10, 40, 50, 3, 64},
+              {kSecondSend, 52, 52, 60, 3, 64},
+              {kThirdSend, 55, 55, 75, 3, 64}});
   const SpanWords words = words_of(ops.store(), ops.history(), {0, 5, 0, 0});
   EXPECT_EQ(words.title, "AR.b0");
   EXPECT_THAT(
       words.lines,
-      ElementsAre(
-          "collective on rank 0, buckets.g0, step 3 (train)", "begins at 10 ns of the run",
-          "takes 65 ns, until 75 ns of the run: waits 30 ns for peers, transfers and adds up for 10 ns, only sends for 23 ns, has nothing under way for 2 ns",
-          "meanwhile the rank computes for 35 ns", "256 bytes sent and received"));
+      ElementsAre("collective on rank 0, buckets.g0, step 3 (train)", "begins at 10 ns of the run",
+                  "takes 65 ns, until 75 ns of the run: waits 30 ns for peers, transfers and adds "
+                  "up for 10 ns, only sends for 23 ns, has nothing under way for 2 ns",
+                  "meanwhile the rank computes for 35 ns", "256 bytes sent and received"));
 }
 
-TEST(TimelineWords, claim_nothing_of_a_step_that_was_not_reported_nor_of_a_wait_that_nobody_measured) {
+TEST(TimelineWords,
+     claim_nothing_of_a_step_that_was_not_reported_nor_of_a_wait_that_nobody_measured) {
   RecordedOps ops;
   ops.add(0, {{kSend, 100, 100, 200, 4, 8}, ran(kForward, 0, 50, 4)});
-  EXPECT_THAT(words_of(ops.store(), ops.history(), {0, 3, 0, 0}).lines, ElementsAre("send on rank 0, send.g0, step 4 (train)", "begins at 100 ns of the run",
-                                                                                    "takes 100 ns, from posted to consumed by the peer", "8 bytes"));
-  EXPECT_EQ(words_of(ops.store(), ops.history(), {0, 2, 0, 0}).lines.size(), 3) << "what computes moves no bytes";
+  EXPECT_THAT(words_of(ops.store(), ops.history(), {0, 3, 0, 0}).lines,
+              ElementsAre("send on rank 0, send.g0, step 4 (train)", "begins at 100 ns of the run",
+                          "takes 100 ns, from posted to consumed by the peer", "8 bytes"));
+  EXPECT_EQ(words_of(ops.store(), ops.history(), {0, 2, 0, 0}).lines.size(), 3)
+      << "what computes moves no bytes";
 }
 
-TEST(TimelineWalk, what_a_rank_pushed_by_a_time_is_the_last_gradient_that_had_begun_and_no_mere_request) {
+TEST(TimelineWalk,
+     what_a_rank_pushed_by_a_time_is_the_last_gradient_that_had_begun_and_no_mere_request) {
   constexpr int kPush = 8, kAsk = 9;
   RecordedOps ops(2);
   ops.plan(0, planned(0, "PUSH.b0>r1 @send.g0 group g0\nPUSH>r1 @send.g0 group g0\n"));
-  ops.add(0, {ran(kPush, 100, 200, 0), ran(kAsk, 210, 220, 0), ran(kPush, 300, 400, 1), ran(kAsk, 410, 420, 1), ran(kSend, 430, 500, 1)});
+  ops.add(0, {ran(kPush, 100, 200, 0), ran(kAsk, 210, 220, 0), ran(kPush, 300, 400, 1),
+              ran(kAsk, 410, 420, 1), ran(kSend, 430, 500, 1)});
   const auto pushed_at = [&](Nanoseconds time) -> Nanoseconds {
     const auto push = push_before(ops.store(), 0, time);
     return push ? span_at(ops.store(), *push)->begin : -1;

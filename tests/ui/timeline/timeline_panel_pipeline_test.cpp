@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The panel of the timeline with pipelines: drawn ones, and recorded ones that ran three times as slow as simulated.
+// The panel of the timeline with pipelines: drawn ones, and recorded ones that ran three times as
+// slow as simulated.
 #include <QAction>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -27,13 +28,16 @@ class PipelinePanel : public testing::Test {
   }
   ~PipelinePanel() override { panel_.set_run(nullptr); }
 
-  KnownPipeline plan(const experiment::Experiment& e) { return std::make_shared<const PipelinePlan>(planned(e)); }
+  KnownPipeline plan(const experiment::Experiment& e) {
+    return std::make_shared<const PipelinePlan>(planned(e));
+  }
   void open_run(int steps = 6) { open_run(steps, steps - 1); }
   void open_run(int steps, int shown) {
     RecordedPipeline{resolved(drawn_)}.write(directory_.path().toStdString(), steps);
     run_ = ui::Run::open({}, directory_.path());
     panel_.set_run(run_.get());
-    ASSERT_TRUE(says("Measured in step " + QString::number(shown))) << panel_.figures().toStdString();
+    ASSERT_TRUE(says("Measured in step " + QString::number(shown)))
+        << panel_.figures().toStdString();
   }
   bool says(const QString& text) {
     return QTest::qWaitFor([&] { return panel_.figures().contains(text); }, kPatience);
@@ -60,7 +64,9 @@ TEST_F(PipelinePanel, where_there_is_no_pipeline_nothing_is_said_of_one) {
 TEST_F(PipelinePanel, a_drawing_that_did_not_run_shows_the_cells_of_its_plan) {
   panel_.set_drawing(plan(drawn_));
   ASSERT_TRUE(panel_.shows_pipeline());
-  EXPECT_TRUE(panel_.figures().startsWith("Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated ")) << panel_.figures().toStdString();
+  EXPECT_TRUE(panel_.figures().startsWith(
+      "Bubble: by formula 25.0 % ((p-1)/(m+p-1) = 1/4) \u00b7 simulated "))
+      << panel_.figures().toStdString();
   EXPECT_TRUE(panel_.pipeline().picture().of_drawing);
   EXPECT_FALSE(panel_.step_action(-1).isEnabled());
   panel_.set_run(nullptr);
@@ -71,14 +77,16 @@ TEST_F(PipelinePanel, a_drawing_that_did_not_run_shows_the_cells_of_its_plan) {
 
 TEST_F(PipelinePanel, a_cell_of_what_is_drawn_is_found_in_its_plan) {
   panel_.set_drawing(plan(drawn_));
-  QSignalSpy drawn(&panel_, &TimelinePanel::drawn_op_selected), of_run(&panel_, &TimelinePanel::op_selected);
+  QSignalSpy drawn(&panel_, &TimelinePanel::drawn_op_selected),
+      of_run(&panel_, &TimelinePanel::op_selected);
   panel_.pipeline().select(CellPlace{CellBlock::plan, 1, 1});
   ASSERT_EQ(drawn.size(), 1);
   EXPECT_EQ(drawn[0], (QList<QVariant>{1, "train", "F.s1.m1", false}));
   panel_.plan_action().trigger();
   ASSERT_EQ(drawn.size(), 2);
   EXPECT_EQ(drawn[1][3], true);
-  EXPECT_TRUE(panel_.selected_text().startsWith("Micro-batch 1 forward: stage 1")) << panel_.selected_text().toStdString();
+  EXPECT_TRUE(panel_.selected_text().startsWith("Micro-batch 1 forward: stage 1"))
+      << panel_.selected_text().toStdString();
   EXPECT_EQ(of_run.size(), 0);
 }
 
@@ -106,14 +114,16 @@ TEST_F(PipelinePanel, a_shorter_step_that_ends_an_epoch_does_not_stand_for_the_r
   EXPECT_TRUE(says("= 1/3"));
 }
 
-// The plan is simulated aside: when that is known the run may be over, and nobody waits for a step of it.
+// The plan is simulated aside: when that is known the run may be over, and nobody waits for a step
+// of it.
 TEST_F(PipelinePanel, what_is_recorded_and_not_read_yet_is_not_waited_for) {
   QStringList words;
   RecordedPipeline{resolved(drawn_)}.write(directory_.path().toStdString(), 6);
   run_ = ui::Run::open({}, directory_.path());
   ASSERT_TRUE(QTest::qWaitFor([&] { return run_->complete(); }, kPatience));
   PipelineReader reader(nullptr);
-  QObject::connect(&reader, &PipelineReader::changed, [&] { words << why_block_is_empty(reader.picture(), CellBlock::run); });
+  QObject::connect(&reader, &PipelineReader::changed,
+                   [&] { words << why_block_is_empty(reader.picture(), CellBlock::run); });
   StepTimes steps;
   while (steps.read(run_->history())) {
   }
@@ -126,7 +136,8 @@ TEST_F(PipelinePanel, what_is_recorded_and_not_read_yet_is_not_waited_for) {
   EXPECT_FALSE(words.join(' ').contains("Waiting")) << words.join(' ').toStdString();
 }
 
-TEST_F(PipelinePanel, steps_are_gone_through_one_by_one_and_are_those_that_are_chosen_on_the_lanes) {
+TEST_F(PipelinePanel,
+       steps_are_gone_through_one_by_one_and_are_those_that_are_chosen_on_the_lanes) {
   open_run();
   EXPECT_FALSE(panel_.step_action(1).isEnabled()) << "it is the last";
   panel_.step_action(-1).trigger();
@@ -153,11 +164,13 @@ TEST_F(PipelinePanel, a_cell_that_ran_is_selected_on_the_lanes_and_in_the_plan_a
   EXPECT_EQ(panel_.view().selected()->rank, 1);
   panel_.pipeline_action().setChecked(false);
   EXPECT_FALSE(panel_.shows_pipeline());
-  EXPECT_TRUE(panel_.selected_text().startsWith("F.s1.m2: forward on rank 1")) << panel_.selected_text().toStdString();
+  EXPECT_TRUE(panel_.selected_text().startsWith("F.s1.m2: forward on rank 1"))
+      << panel_.selected_text().toStdString();
   EXPECT_TRUE(says("Step 5: efficiency"));
 }
 
-TEST_F(PipelinePanel, what_is_drawn_now_takes_the_place_of_the_runs_plan_where_it_is_another_experiment) {
+TEST_F(PipelinePanel,
+       what_is_drawn_now_takes_the_place_of_the_runs_plan_where_it_is_another_experiment) {
   open_run();
   panel_.set_drawing(plan(drawn_));
   EXPECT_FALSE(panel_.pipeline().picture().of_drawing) << "it is the same";

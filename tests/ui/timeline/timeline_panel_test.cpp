@@ -24,9 +24,13 @@ using test::SyntheticRun;
 std::vector<telemetry::Event> ops_of(int step) {
   const std::int64_t at = step * 5'000'000LL;
   const auto op = [&](int number, std::int64_t begin, std::int64_t end) {
-    return telemetry::Event{at + begin, at + begin, at + end, 0, step, static_cast<std::uint16_t>(number), 0, telemetry::EventKind::op};
+    return telemetry::Event{at + begin, at + begin,
+                            at + end,   0,
+                            step,       static_cast<std::uint16_t>(number),
+                            0,          telemetry::EventKind::op};
   };
-  return {op(test::kForward, 500'000, 2'000'000), op(test::kBackward, 2'000'000, 3'500'000), op(test::kSend, 2'500'000, 4'500'000)};
+  return {op(test::kForward, 500'000, 2'000'000), op(test::kBackward, 2'000'000, 3'500'000),
+          op(test::kSend, 2'500'000, 4'500'000)};
 }
 
 class TimelinePanelTest : public testing::Test {
@@ -38,7 +42,9 @@ class TimelinePanelTest : public testing::Test {
   ~TimelinePanelTest() override { panel_.set_run(nullptr); }
 
   SyntheticRun synthetic(bool record_ops = true) const {
-    return {.ranks = 2, .jitter = 0, .experiment = {{"document", {{"run", {{"record_ops", record_ops}}}}}}};
+    return {.ranks = 2,
+            .jitter = 0,
+            .experiment = {{"document", {{"run", {{"record_ops", record_ops}}}}}}};
   }
   void record(const SyntheticRun& run, int steps, bool ops) {
     auto writer = run.create(directory_.path().toStdString());
@@ -47,7 +53,8 @@ class TimelinePanelTest : public testing::Test {
       ASSERT_TRUE(writer.append(telemetry::FrameType::plan, rank, std::as_bytes(std::span(plan))));
     }
     for (int step = 0; step < steps; ++step) {
-      for (int rank = 0; ops && rank < run.ranks; ++rank) ASSERT_TRUE(writer.append_events(rank, ops_of(step)));
+      for (int rank = 0; ops && rank < run.ranks; ++rank)
+        ASSERT_TRUE(writer.append_events(rank, ops_of(step)));
       ASSERT_TRUE(run.append(writer, step, step + 1));
     }
     ASSERT_TRUE(writer.close());
@@ -70,19 +77,23 @@ class TimelinePanelTest : public testing::Test {
   TimelinePanel panel_;
 };
 
-TEST_F(TimelinePanelTest, says_what_to_do_while_there_is_no_run) { EXPECT_TRUE(empty_text().contains("press Run")); }
+TEST_F(TimelinePanelTest, says_what_to_do_while_there_is_no_run) {
+  EXPECT_TRUE(empty_text().contains("press Run"));
+}
 
 TEST_F(TimelinePanelTest, of_a_run_without_ops_it_says_what_to_switch_on) {
   record(synthetic(false), 5, false);
   open();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text().contains("run.record_ops"); })) << empty_text().toStdString();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text().contains("run.record_ops"); }))
+      << empty_text().toStdString();
   EXPECT_TRUE(panel_.badges().isEmpty());
 }
 
 TEST_F(TimelinePanelTest, of_a_run_that_recorded_none_though_it_should_it_says_just_that) {
   record(synthetic(), 5, false);
   open();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text() == "This run recorded no ops."; })) << empty_text().toStdString();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text() == "This run recorded no ops."; }))
+      << empty_text().toStdString();
 }
 
 TEST_F(TimelinePanelTest, tells_the_figures_of_the_chosen_step) {
@@ -91,7 +102,8 @@ TEST_F(TimelinePanelTest, tells_the_figures_of_the_chosen_step) {
   panel_.view().choose_step(7);
   ASSERT_TRUE(says("Step 7")) << panel_.figures().toStdString();
   EXPECT_TRUE(says("efficiency 60 %")) << "3 of 5 ms: " << panel_.figures().toStdString();
-  EXPECT_TRUE(says("communication 40 % of the time, 50 % of it hidden behind compute")) << "2 of 5 ms, 1 of 2: " << panel_.figures().toStdString();
+  EXPECT_TRUE(says("communication 40 % of the time, 50 % of it hidden behind compute"))
+      << "2 of 5 ms, 1 of 2: " << panel_.figures().toStdString();
   panel_.view().choose_step({});
   EXPECT_TRUE(says("In view, steps 37 to 39")) << panel_.figures().toStdString();
 }
@@ -133,7 +145,9 @@ TEST_F(TimelinePanelTest, the_selected_op_is_told_in_full_and_asked_for_in_the_p
   panel_.view().select(SpanPlace{1, 3, 0, 2});
   ASSERT_EQ(told.size(), 1);
   EXPECT_EQ(told[0], (QList<QVariant>{1, "train", "SEND.b0.t0.c0>r0", false}));
-  EXPECT_TRUE(panel_.selected_text().startsWith("SEND.b0.t0.c0>r0: send on rank 1, send.g0, step 2 (train)")) << panel_.selected_text().toStdString();
+  EXPECT_TRUE(panel_.selected_text().startsWith(
+      "SEND.b0.t0.c0>r0: send on rank 1, send.g0, step 2 (train)"))
+      << panel_.selected_text().toStdString();
   panel_.plan_action().trigger();
   ASSERT_EQ(told.size(), 2);
   EXPECT_EQ(told[1][3], true);
@@ -155,7 +169,8 @@ TEST_F(TimelinePanelTest, a_recording_that_grows_is_followed_until_one_lets_go) 
   const std::string plan = test::planned(0);
   ASSERT_TRUE(writer.append(telemetry::FrameType::plan, 0, std::as_bytes(std::span(plan))));
   const auto train = [&](int begin, int end) {
-    for (int step = begin; step < end; ++step) ASSERT_TRUE(writer.append_events(0, ops_of(step)) && run.append(writer, step, step + 1));
+    for (int step = begin; step < end; ++step)
+      ASSERT_TRUE(writer.append_events(0, ops_of(step)) && run.append(writer, step, step + 1));
   };
   train(0, 30);
   run_ = ui::Run::open({}, directory_.path());

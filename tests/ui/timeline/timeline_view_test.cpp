@@ -19,7 +19,8 @@ using namespace test;
 
 constexpr Nanoseconds kStep = 1'000'000;
 
-// Two ranks; a step of a millisecond computes for the first 600 microseconds, sends and receives until 900, and updates.
+// Two ranks; a step of a millisecond computes for the first 600 microseconds, sends and receives
+// until 900, and updates.
 class TimelineViewTest : public testing::Test {
  protected:
   TimelineViewTest() {
@@ -50,15 +51,19 @@ class TimelineViewTest : public testing::Test {
   const OpSpan& span(const SpanPlace& place) { return *span_at(ops_.store(), place); }
   QPoint middle(const SpanPlace& place) const { return view_.rect_of(place).center().toPoint(); }
   void click(QPoint at) { QTest::mouseClick(view_.viewport(), Qt::LeftButton, {}, at); }
-  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) { QTest::keyClick(&view_, key, modifiers); }
+  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(&view_, key, modifiers);
+  }
   void drag(QPoint from, QPoint to, Qt::KeyboardModifiers modifiers = {}) {
     QTest::mousePress(view_.viewport(), Qt::LeftButton, modifiers, from);
-    QMouseEvent move(QEvent::MouseMove, to, view_.viewport()->mapToGlobal(to), Qt::LeftButton, Qt::LeftButton, modifiers);
+    QMouseEvent move(QEvent::MouseMove, to, view_.viewport()->mapToGlobal(to), Qt::LeftButton,
+                     Qt::LeftButton, modifiers);
     QApplication::sendEvent(view_.viewport(), &move);
     QTest::mouseRelease(view_.viewport(), Qt::LeftButton, modifiers, to);
   }
   void turn_wheel(QPoint at, int by, Qt::KeyboardModifiers modifiers) {
-    QWheelEvent turn(at, view_.viewport()->mapToGlobal(at), {}, {0, by}, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+    QWheelEvent turn(at, view_.viewport()->mapToGlobal(at), {}, {0, by}, Qt::NoButton, modifiers,
+                     Qt::NoScrollPhase, false);
     QApplication::sendEvent(view_.viewport(), &turn);
   }
   QImage picture() { return view_.viewport()->grab().toImage(); }
@@ -77,10 +82,12 @@ TEST_F(TimelineViewTest, what_befell_a_rank_stands_in_its_lanes_and_in_no_others
   const QColor ink = Theme::instance().colours().warning;
   const auto inked = [&](int rank) {
     const QImage seen = picture();
-    const int top = qRound(view_.rect_of(place(rank, 0, 3)).top()), bottom = qRound(view_.rect_of(place(rank, 2, 3)).bottom());
+    const int top = qRound(view_.rect_of(place(rank, 0, 3)).top()),
+              bottom = qRound(view_.rect_of(place(rank, 2, 3)).bottom());
     int count = 0;
     for (int y = top; y < bottom; ++y)
-      for (int x = 0; x < view_.viewport()->width(); ++x) count += seen.pixelColor(x, y) == ink ? 1 : 0;
+      for (int x = 0; x < view_.viewport()->width(); ++x)
+        count += seen.pixelColor(x, y) == ink ? 1 : 0;
     return count;
   };
   view_.home();
@@ -102,14 +109,17 @@ TEST_F(TimelineViewTest, paints_each_op_in_the_colour_of_its_kind_and_waiting_ap
   EXPECT_EQ(at(place(0, 1, 3), 0.5), colours.of(SpanKind::input));
   EXPECT_EQ(at(place(1, 2, 10), 0.9), colours.of(SpanKind::backward));
   EXPECT_EQ(at(place(1, 4, 3), 0.97), colours.of(SpanKind::receive));
-  EXPECT_NE(at(place(1, 4, 3), 0.3), colours.of(SpanKind::receive)) << "it waits until the last tenth";
+  EXPECT_NE(at(place(1, 4, 3), 0.3), colours.of(SpanKind::receive))
+      << "it waits until the last tenth";
   const QRectF forward = view_.rect_of(place(0, 2, 9)), rest = view_.rect_of(place(0, 2, 11));
-  EXPECT_EQ(seen.pixelColor(qRound(rest.right() + 3), qRound(forward.center().y())), colours.ground) << "nothing ran, and nothing is drawn";
+  EXPECT_EQ(seen.pixelColor(qRound(rest.right() + 3), qRound(forward.center().y())), colours.ground)
+      << "nothing ran, and nothing is drawn";
 }
 
 TEST_F(TimelineViewTest, what_a_rank_was_held_back_stands_apart_from_what_it_computed) {
   const Nanoseconds at = 5 * kStep;
-  ops_.add(1, {{kForward, at, at, at + 200'000, 5, 0, 0}, {kBackward, at + 200'000, at + 200'000, at + kStep, 5, 0, 600'000}});
+  ops_.add(1, {{kForward, at, at, at + 200'000, 5, 0, 0},
+               {kBackward, at + 200'000, at + 200'000, at + kStep, 5, 0, 600'000}});
   ops_.end_step(1, 5, at + kStep, kStep);
   read();
   view_.refresh();
@@ -119,12 +129,17 @@ TEST_F(TimelineViewTest, what_a_rank_was_held_back_stands_apart_from_what_it_com
   const QImage seen = picture();
   const QColor backward = timeline_colours().of(SpanKind::backward);
   const QRectF box = view_.rect_of(held);
-  const auto coloured = [&](double fraction) { return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2) == backward; };
+  const auto coloured = [&](double fraction) {
+    return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2) ==
+           backward;
+  };
   EXPECT_TRUE(coloured(0.1) && coloured(0.23)) << "a quarter of it was computed";
   for (const double late : {0.27, 0.5, 0.75, 0.98}) EXPECT_FALSE(coloured(late)) << late;
   QTest::mouseMove(view_.viewport(), middle(held));
   ASSERT_TRUE(QTest::qWaitFor([&] { return !view_.reading().title.isEmpty(); }));
-  EXPECT_TRUE(view_.reading().lines.contains("takes 800.000 µs: computes for 200.000 µs, is held back for 600.000 µs, as its rank is slowed or paced"))
+  EXPECT_TRUE(
+      view_.reading().lines.contains("takes 800.000 µs: computes for 200.000 µs, is held back for "
+                                     "600.000 µs, as its rank is slowed or paced"))
       << view_.reading().sentence().toStdString();
 }
 
@@ -133,7 +148,8 @@ TEST_F(TimelineViewTest, a_click_selects_the_op_there_and_one_beside_it_nothing)
   click(middle(place(1, 4, 3)));
   EXPECT_EQ(view_.selected(), place(1, 4, 3));
   EXPECT_EQ(told.size(), 1);
-  EXPECT_TRUE(view_.accessibleDescription().startsWith("RED.b0.t0.c1<r0: transfer on rank 1")) << view_.accessibleDescription().toStdString();
+  EXPECT_TRUE(view_.accessibleDescription().startsWith("RED.b0.t0.c1<r0: transfer on rank 1"))
+      << view_.accessibleDescription().toStdString();
   click(middle(place(1, 1, 3)) + QPoint(60, 0));
   EXPECT_EQ(view_.selected(), std::nullopt);
   EXPECT_EQ(view_.accessibleDescription(), "");
@@ -143,12 +159,15 @@ TEST_F(TimelineViewTest, the_pointer_reads_the_exact_figures_of_an_op) {
   QTest::mouseMove(view_.viewport(), middle(place(1, 4, 3)));
   ASSERT_TRUE(QTest::qWaitFor([&] { return !view_.reading().title.isEmpty(); }));
   EXPECT_EQ(view_.reading().title, "RED.b0.t0.c1<r0");
-  EXPECT_TRUE(view_.reading().lines.contains("takes 500.000 µs: waits 450.000 µs for the peer, transfers for 50.000 µs"))
+  EXPECT_TRUE(view_.reading().lines.contains(
+      "takes 500.000 µs: waits 450.000 µs for the peer, transfers for 50.000 µs"))
       << view_.reading().sentence().toStdString();
-  EXPECT_TRUE(view_.reading().lines.contains("begins at 3.400000 ms of the run, at 400.000 µs of the step"));
+  EXPECT_TRUE(view_.reading().lines.contains(
+      "begins at 3.400000 ms of the run, at 400.000 µs of the step"));
 }
 
-TEST_F(TimelineViewTest, a_bucket_stands_above_its_chunks_with_its_waiting_apart_and_is_read_and_walked_as_one) {
+TEST_F(TimelineViewTest,
+       a_bucket_stands_above_its_chunks_with_its_waiting_apart_and_is_read_and_walked_as_one) {
   for (int step = 5; step < 8; ++step) {
     const Nanoseconds at = kStep * step;
     for (int rank = 0; rank < 2; ++rank) {
@@ -162,28 +181,35 @@ TEST_F(TimelineViewTest, a_bucket_stands_above_its_chunks_with_its_waiting_apart
   read();
   view_.refresh();
   view_.show_range({6 * kStep, 7 * kStep});
-  const SpanPlace bucket = place(1, 5, 2);  // two pieces a bucket: a receive that waits first, and sends
+  const SpanPlace bucket =
+      place(1, 5, 2);  // two pieces a bucket: a receive that waits first, and sends
   ASSERT_EQ(span(bucket).step, 6);
   const QRectF box = view_.rect_of(bucket);
   EXPECT_LT(box.bottom(), view_.rect_of(place(1, 3, 0)).top()) << "above the sends";
   const QImage seen = picture();
-  const auto at = [&](double fraction) { return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2); };
+  const auto at = [&](double fraction) {
+    return seen.pixelColor(qRound(box.left() + fraction * box.width()), qRound(box.bottom()) - 2);
+  };
   const TimelineColours colours = timeline_colours();
   EXPECT_EQ(at(0.5), colours.of(SpanKind::receive)) << "the third of five parts";
   EXPECT_NE(at(0.2), colours.of(SpanKind::receive)) << "two parts wait";
   EXPECT_EQ(at(0.8).rgb(), colours.of(SpanKind::send).rgb());
   const QPoint in_sends(qRound(box.left() + 0.8 * box.width()), qRound(box.center().y()));
   EXPECT_EQ(view_.place_at(in_sends), place(1, 5, 3));
-  QMouseEvent over(QEvent::MouseMove, in_sends, view_.viewport()->mapToGlobal(in_sends), Qt::NoButton, Qt::NoButton, {});
+  QMouseEvent over(QEvent::MouseMove, in_sends, view_.viewport()->mapToGlobal(in_sends),
+                   Qt::NoButton, Qt::NoButton, {});
   QApplication::sendEvent(view_.viewport(), &over);
   EXPECT_EQ(view_.reading().title, "AR.b0");
-  EXPECT_TRUE(view_.reading().lines.join("; ").contains("waits 200.000 µs for peers, transfers and adds up for 100.000 µs, only sends for 200.000 µs"))
+  EXPECT_TRUE(
+      view_.reading().lines.join("; ").contains("waits 200.000 µs for peers, transfers and adds up "
+                                                "for 100.000 µs, only sends for 200.000 µs"))
       << view_.reading().sentence().toStdString();
   view_.select(bucket);
   view_.setFocus();
   press(Qt::Key_Right);
   ASSERT_TRUE(view_.selected());
-  EXPECT_EQ(span(*view_.selected()).step, 7) << "the next bucket, and not another piece of this one";
+  EXPECT_EQ(span(*view_.selected()).step, 7)
+      << "the next bucket, and not another piece of this one";
   press(Qt::Key_Left);
   EXPECT_EQ(span(*view_.selected()).step, 6);
 }
@@ -294,7 +320,8 @@ TEST_F(TimelineViewTest, enter_asks_for_the_plan_of_the_selected_op) {
 }
 
 TEST_F(TimelineViewTest, a_click_on_the_ruler_chooses_a_step_and_another_lets_it_go) {
-  const QPoint at(qRound(view_.rect_of(place(0, 2, 10)).center().x()), qRound(view_.rect_of(place(0, 1, 3)).top()) - 12);
+  const QPoint at(qRound(view_.rect_of(place(0, 2, 10)).center().x()),
+                  qRound(view_.rect_of(place(0, 1, 3)).top()) - 12);
   click(at);
   EXPECT_EQ(view_.chosen_step(), 3);
   click(at);
@@ -311,7 +338,9 @@ TEST_F(TimelineViewTest, says_when_ops_share_a_column_and_a_click_looks_closer) 
   EXPECT_TRUE(view_.merged());
   const QPoint at(600, middle(place(0, 2, 9)).y());
   QTest::mouseMove(view_.viewport(), at);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return view_.reading().title.contains("ops too close to be told apart here"); })) << view_.reading().title.toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] {
+    return view_.reading().title.contains("ops too close to be told apart here");
+  })) << view_.reading().title.toStdString();
   const Nanoseconds width = view_.view().width();
   click(at);
   EXPECT_LT(view_.view().width(), width / 2);
@@ -326,7 +355,8 @@ TEST_F(TimelineViewTest, a_merged_column_is_filled_by_the_share_of_its_time) {
   const QRectF lane = view_.rect_of(place(0, 1, 9));
   int filled = 0;
   const int x = 600, top = qRound(lane.top()), bottom = qRound(lane.bottom());
-  for (int y = top; y < bottom; ++y) filled += seen.pixelColor(x, y) == timeline_colours().of(SpanKind::input);
+  for (int y = top; y < bottom; ++y)
+    filled += seen.pixelColor(x, y) == timeline_colours().of(SpanKind::input);
   EXPECT_GE(filled, 1) << "5 % of the time: it is seen";
   EXPECT_LE(filled, 3) << "and no more than that";
 }
@@ -354,7 +384,8 @@ TEST_F(TimelineViewTest, without_a_run_it_says_what_to_do_in_both_themes) {
     const QImage seen = picture();
     double best = 1;
     for (int y = 0; y < seen.height(); ++y)
-      for (int x = 0; x < seen.width(); ++x) best = std::max(best, contrast(seen.pixelColor(x, y), seen.pixelColor(0, 0)));
+      for (int x = 0; x < seen.width(); ++x)
+        best = std::max(best, contrast(seen.pixelColor(x, y), seen.pixelColor(0, 0)));
     EXPECT_GE(best, 4.5);
   }
   press(Qt::Key_Right);
@@ -365,7 +396,8 @@ TEST_F(TimelineViewTest, without_a_run_it_says_what_to_do_in_both_themes) {
 TEST_F(TimelineViewTest, names_on_ops_can_be_read_on_every_colour_of_both_themes) {
   for (const auto kind : {Theme::Kind::light, Theme::Kind::dark}) {
     Theme::instance().apply(kind);
-    for (const QColor& colour : timeline_colours().kinds) EXPECT_GE(contrast(text_on(colour), colour), 4.5) << colour.name().toStdString();
+    for (const QColor& colour : timeline_colours().kinds)
+      EXPECT_GE(contrast(text_on(colour), colour), 4.5) << colour.name().toStdString();
   }
 }
 

@@ -45,18 +45,23 @@ TEST_F(WelcomePageTest, files_opened_lately_can_be_read_after_every_change_of_th
   page_.show();
   ASSERT_TRUE(QTest::qWaitForWindowExposed(&page_));
   const auto buttons = page_.findChildren<QPushButton*>();
-  const auto lately = std::ranges::find_if(buttons, [](const QPushButton* button) { return button->text().startsWith("one_device_digits.json"); });
+  const auto lately = std::ranges::find_if(buttons, [](const QPushButton* button) {
+    return button->text().startsWith("one_device_digits.json");
+  });
   ASSERT_NE(lately, buttons.end());
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     QCoreApplication::processEvents();
-    EXPECT_GE(test::text_contrast((*lately)->parentWidget()->grab((*lately)->geometry()).toImage()), test::kReadable) << Theme::instance().dark();
+    EXPECT_GE(test::text_contrast((*lately)->parentWidget()->grab((*lately)->geometry()).toImage()),
+              test::kReadable)
+        << Theme::instance().dark();
   }
 }
 
 TEST_F(WelcomePageTest, one_click_opens_and_runs) {
   std::optional<QString> file;
-  QObject::connect(&page_, &WelcomePage::run_requested, [&](const experiment::Experiment&, const QString& asked) { file = asked; });
+  QObject::connect(&page_, &WelcomePage::run_requested,
+                   [&](const experiment::Experiment&, const QString& asked) { file = asked; });
   page_.cards()[1]->run_button().click();
   ASSERT_TRUE(file);
   EXPECT_TRUE(file->endsWith("four_devices_mirrored_digits.json"));
@@ -71,24 +76,28 @@ TEST_F(WelcomePageTest, an_example_can_be_opened_without_running) {
 TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
   auto example = read_example(kExamples + "/four_devices_mirrored_mnist.json");
   ASSERT_TRUE(example);
-  ASSERT_TRUE(QFile::copy(kExamples + "/four_devices_mirrored_mnist.json", directory_.filePath("mnist.json")));  // no data beside it
+  ASSERT_TRUE(QFile::copy(kExamples + "/four_devices_mirrored_mnist.json",
+                          directory_.filePath("mnist.json")));  // no data beside it
   example = read_example(directory_.filePath("mnist.json"));
   ASSERT_TRUE(example && example->missing);
   ExampleCard card(*example);
   EXPECT_TRUE(words(card).contains("train-images-idx3-ubyte"));
   EXPECT_TRUE(words(card).contains("data/mnist")) << words(card).toStdString();
-  EXPECT_TRUE(words(card).contains(QRegularExpression("from https://\\S+/mnist/ "))) << "where to get them: " << words(card).toStdString();
+  EXPECT_TRUE(words(card).contains(QRegularExpression("from https://\\S+/mnist/ ")))
+      << "where to get them: " << words(card).toStdString();
   QStringList warnings;
   for (const TintedLabel* label : card.findChildren<TintedLabel*>())
     if (label->tint() == Tint::warning) warnings << label->text();
-  ASSERT_EQ(warnings.size(), 1) << "one line says that something is missing; what to do is read in peace";
+  ASSERT_EQ(warnings.size(), 1)
+      << "one line says that something is missing; what to do is read in peace";
   EXPECT_LE(warnings[0].size(), 40);
   EXPECT_TRUE(card.run_button().text().contains("digits"));
   std::optional<experiment::Experiment> run;
-  QObject::connect(&card, &ExampleCard::run_requested, [&](const experiment::Experiment& asked, const QString& file) {
-    run = asked;
-    EXPECT_EQ(file, "") << "it is not that file any more";
-  });
+  QObject::connect(&card, &ExampleCard::run_requested,
+                   [&](const experiment::Experiment& asked, const QString& file) {
+                     run = asked;
+                     EXPECT_EQ(file, "") << "it is not that file any more";
+                   });
   card.run_button().click();
   ASSERT_TRUE(run);
   EXPECT_EQ(run->data.kind, data::DataKind::digits);
@@ -106,7 +115,8 @@ TEST_F(WelcomePageTest, a_card_is_as_wide_as_its_words_need_at_any_scale) {
       for (const QLabel* label : card->findChildren<QLabel*>()) {
         EXPECT_TRUE(card->rect().contains(label->geometry())) << label->text().toStdString();
         EXPECT_GE(label->width(), label->minimumSizeHint().width()) << label->text().toStdString();
-        EXPECT_GE(label->height(), label->heightForWidth(label->width())) << label->text().toStdString();
+        EXPECT_GE(label->height(), label->heightForWidth(label->width()))
+            << label->text().toStdString();
       }
   }
   Theme::instance().apply(Theme::Kind::light);

@@ -16,11 +16,13 @@ using base::Result;
 using compute::Activation;
 using compute::Memory;
 
-constexpr int kMostAlgorithms = 32;  // of a direction; cuDNN 9 has 8, each in several kinds of arithmetic
+constexpr int kMostAlgorithms =
+    32;  // of a direction; cuDNN 9 has 8, each in several kinds of arithmetic
 constexpr float kOne = 1, kZero = 0;
 
 Problem refused(const Library& library, cudnnStatus_t status, const std::string& what) {
-  return {ProblemCode::failed, "cuda", library.name() + " refused " + what + " (" + library.error_string(status) + ")", "", ""};
+  return {ProblemCode::failed, "cuda",
+          library.name() + " refused " + what + " (" + library.error_string(status) + ")", "", ""};
 }
 
 // cuDNN at work on a GPU; one thread at a time may ask it for anything.
@@ -51,22 +53,28 @@ struct Choice {
   std::size_t bytes;
 };
 
-// Whether an algorithm multiplies what it is given and sums that; others (Winograd's, by Fourier's transform) transform it first, and round otherwise.
+// Whether an algorithm multiplies what it is given and sums that; others (Winograd's, by Fourier's
+// transform) transform it first, and round otherwise.
 bool is_plain(cudnnConvolutionFwdAlgo_t algorithm) {
-  return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
-         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_GEMM || algorithm == CUDNN_CONVOLUTION_FWD_ALGO_DIRECT;
+  return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ||
+         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
+         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_GEMM ||
+         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_DIRECT;
 }
 bool is_plain(cudnnConvolutionBwdDataAlgo_t algorithm) {
-  return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_0 || algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
+  return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_0 ||
+         algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
 }
 bool is_plain(cudnnConvolutionBwdFilterAlgo_t algorithm) {
-  return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 || algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
+  return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 ||
+         algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
          algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3;
 }
 
 class ByLibrary final : public Convolutions {
  public:
-  ByLibrary(std::shared_ptr<Started> started, const Allocate& allocate) : started_(std::move(started)), allocate_(allocate) {}
+  ByLibrary(std::shared_ptr<Started> started, const Allocate& allocate)
+      : started_(std::move(started)), allocate_(allocate) {}
 
   std::string name() const override { return started_->library.name(); }
 
@@ -77,28 +85,42 @@ class ByLibrary final : public Convolutions {
     const auto& [input, output, bias, weight, window, activation] = *described;
     switch (op.makes) {
       case Convolution::Makes::input_gradient:
-        return alone<cudnnConvolutionBwdDataAlgoPerf_t>(library.backward_input, weight, output, window, input, op.input.bytes());
+        return alone<cudnnConvolutionBwdDataAlgoPerf_t>(library.backward_input, weight, output,
+                                                        window, input, op.input.bytes());
       case Convolution::Makes::weight_gradient:
-        return alone<cudnnConvolutionBwdFilterAlgoPerf_t>(library.backward_weight, input, output, window, weight, op.weight.bytes());
+        return alone<cudnnConvolutionBwdFilterAlgoPerf_t>(library.backward_weight, input, output,
+                                                          window, weight, op.weight.bytes());
       default: break;
     }
-    if (op.activation == Activation::tanh || (op.bias.empty() && op.activation != Activation::none)) return std::nullopt;
-    if (op.bias.empty()) return alone<cudnnConvolutionFwdAlgoPerf_t>(library.forward, input, weight, window, output, op.output.bytes());
+    if (op.activation == Activation::tanh || (op.bias.empty() && op.activation != Activation::none))
+      return std::nullopt;
+    if (op.bias.empty())
+      return alone<cudnnConvolutionFwdAlgoPerf_t>(library.forward, input, weight, window, output,
+                                                  op.output.bytes());
     return with_bias(*described, op);
   }
 
  private:
-  // The fastest, as cuDNN expects, of those that always give the same bits and need no more room than there may be.
+  // The fastest, as cuDNN expects, of those that always give the same bits and need no more room
+  // than there may be.
   template <class Found, class OneDirection, class May, class... Descriptors>
-  auto choose(const OneDirection& direction, May may, Descriptors... descriptors) -> std::optional<Choice<decltype(Found::algo)>> {
+  auto choose(const OneDirection& direction, May may, Descriptors... descriptors)
+      -> std::optional<Choice<decltype(Found::algo)>> {
     const std::scoped_lock lock(started_->mutex);
     std::array<Found, kMostAlgorithms> all{};
     int count = 0;
-    if (direction.ask(started_->handle, descriptors..., kMostAlgorithms, &count, all.data()) != CUDNN_STATUS_SUCCESS) return std::nullopt;
+    if (direction.ask(started_->handle, descriptors..., kMostAlgorithms, &count, all.data()) !=
+        CUDNN_STATUS_SUCCESS)
+      return std::nullopt;
     for (const Found& found : std::span(all).first(static_cast<std::size_t>(count))) {
       std::size_t bytes = 0;
-      if (found.status != CUDNN_STATUS_SUCCESS || found.determinism != CUDNN_DETERMINISTIC || !may(found.algo)) continue;
-      if (direction.room_of(started_->handle, descriptors..., found.algo, &bytes) != CUDNN_STATUS_SUCCESS || bytes > kMostRoom) continue;
+      if (found.status != CUDNN_STATUS_SUCCESS || found.determinism != CUDNN_DETERMINISTIC ||
+          !may(found.algo))
+        continue;
+      if (direction.room_of(started_->handle, descriptors..., found.algo, &bytes) !=
+              CUDNN_STATUS_SUCCESS ||
+          bytes > kMostRoom)
+        continue;
       return Choice<decltype(Found::algo)>{found.algo, bytes};
     }
     return std::nullopt;
@@ -106,51 +128,66 @@ class ByLibrary final : public Convolutions {
 
   // result = left * right, whatever the direction makes of that.
   template <class Found, class OneDirection, class Left, class Right, class Made>
-  Result<std::optional<Work>> alone(const OneDirection& direction, const Described<Left>& left, const Described<Right>& right,
-                                    const std::shared_ptr<cudnnConvolutionStruct>& window, const Described<Made>& made, std::int64_t made_bytes) {
+  Result<std::optional<Work>> alone(const OneDirection& direction, const Described<Left>& left,
+                                    const Described<Right>& right,
+                                    const std::shared_ptr<cudnnConvolutionStruct>& window,
+                                    const Described<Made>& made, std::int64_t made_bytes) {
     const auto choice = choose<Found>(
-        direction, [](auto algorithm) { return is_plain(algorithm); }, left.descriptor.get(), right.descriptor.get(), window.get(), made.descriptor.get());
+        direction, [](auto algorithm) { return is_plain(algorithm); }, left.descriptor.get(),
+        right.descriptor.get(), window.get(), made.descriptor.get());
     if (!choice) return std::nullopt;
-    const auto make = [=, started = started_, direction = direction.make](void* stream, std::byte* room, std::byte* output) {
+    const auto make = [=, started = started_, direction = direction.make](
+                          void* stream, std::byte* room, std::byte* output) {
       return started->on(stream, [&] {
-        return direction(started->handle, &kOne, left.descriptor.get(), left.data, right.descriptor.get(), right.data, window.get(), choice->algorithm, room,
+        return direction(started->handle, &kOne, left.descriptor.get(), left.data,
+                         right.descriptor.get(), right.data, window.get(), choice->algorithm, room,
                          choice->bytes, &kZero, made.descriptor.get(), output);
       });
     };
     return tried(make, choice->bytes, made.data, made_bytes);
   }
 
-  // Without an activation it goes by one algorithm only, says cuDNN's reference of CUDNN_ACTIVATION_IDENTITY.
+  // Without an activation it goes by one algorithm only, says cuDNN's reference of
+  // CUDNN_ACTIVATION_IDENTITY.
   Result<std::optional<Work>> with_bias(const Description& d, const Convolution& op) {
     const auto may = [&](cudnnConvolutionFwdAlgo_t algorithm) {
-      return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM || (op.activation == Activation::relu && is_plain(algorithm));
+      return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
+             (op.activation == Activation::relu && is_plain(algorithm));
     };
-    const auto choice = choose<cudnnConvolutionFwdAlgoPerf_t>(started_->library.forward, may, d.input.descriptor.get(), d.weight.descriptor.get(),
-                                                              d.window.get(), d.output.descriptor.get());
+    const auto choice = choose<cudnnConvolutionFwdAlgoPerf_t>(
+        started_->library.forward, may, d.input.descriptor.get(), d.weight.descriptor.get(),
+        d.window.get(), d.output.descriptor.get());
     if (!choice) return std::nullopt;
-    const auto make = [d, choice = *choice, started = started_](void* stream, std::byte* room, std::byte* output) {
-      return started->on(stream, [&] {  // what it could add besides, 0 times the output, is not there
-        return started->library.forward_with_bias(started->handle, &kOne, d.input.descriptor.get(), d.input.data, d.weight.descriptor.get(), d.weight.data,
-                                                  d.window.get(), choice.algorithm, room, choice.bytes, &kZero, d.output.descriptor.get(), output,
-                                                  d.bias.descriptor.get(), d.bias.data, d.activation.get(), d.output.descriptor.get(), output);
-      });
+    const auto make = [d, choice = *choice, started = started_](void* stream, std::byte* room,
+                                                                std::byte* output) {
+      return started->on(
+          stream, [&] {  // what it could add besides, 0 times the output, is not there
+            return started->library.forward_with_bias(
+                started->handle, &kOne, d.input.descriptor.get(), d.input.data,
+                d.weight.descriptor.get(), d.weight.data, d.window.get(), choice.algorithm, room,
+                choice.bytes, &kZero, d.output.descriptor.get(), output, d.bias.descriptor.get(),
+                d.bias.data, d.activation.get(), d.output.descriptor.get(), output);
+          });
     };
     return tried(make, choice->bytes, d.output.data, op.output.bytes());
   }
 
-  // make(stream, room, output), where that goes: cuDNN says of no algorithm beforehand. It is tried once, in memory that is nobody else's: a queue may be at
-  // work in what others share.
+  // make(stream, room, output), where that goes: cuDNN says of no algorithm beforehand. It is tried
+  // once, in memory that is nobody else's: a queue may be at work in what others share.
   template <class Make>
-  Result<std::optional<Work>> tried(const Make& make, std::size_t room_bytes, std::byte* output, std::int64_t output_bytes) {
+  Result<std::optional<Work>> tried(const Make& make, std::size_t room_bytes, std::byte* output,
+                                    std::int64_t output_bytes) {
     {
-      const auto made = allocate_(output_bytes), room = allocate_(static_cast<std::int64_t>(room_bytes));
+      const auto made = allocate_(output_bytes),
+                 room = allocate_(static_cast<std::int64_t>(room_bytes));
       if (!made) return base::fail(made.error());
       if (!room) return base::fail(room.error());
       if (!make(nullptr, room->get(), made->get())) return std::nullopt;
     }
     auto room = room_of(room_bytes);
     if (!room) return base::fail(room.error());
-    return Work([make, room = *room, output](void* stream) { return make(stream, room.get(), output); });
+    return Work(
+        [make, room = *room, output](void* stream) { return make(stream, room.get(), output); });
   }
 
   // What was prepared before keeps the room that it has; doubling bounds what that comes to.
@@ -178,7 +215,9 @@ Result<std::unique_ptr<Convolutions>> open(const Allocate& allocate, const std::
   auto started = std::make_shared<Started>();
   started->library = *library;
   if (const cudnnStatus_t status = library->start(&started->handle); status != CUDNN_STATUS_SUCCESS)
-    return base::fail({ProblemCode::unavailable, "cuda", library->name() + " does not start (" + library->error_string(status) + ")", "", ""});
+    return base::fail({ProblemCode::unavailable, "cuda",
+                       library->name() + " does not start (" + library->error_string(status) + ")",
+                       "", ""});
   return std::make_unique<ByLibrary>(std::move(started), allocate);
 }
 

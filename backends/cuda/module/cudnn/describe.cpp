@@ -18,7 +18,8 @@ cudnnDataType_t type_of(DType dtype) {
   }
 }
 
-// Without TF32 what is fp32 is multiplied in fp32; factors of 16 bits are multiplied exactly by tensor cores, too.
+// Without TF32 what is fp32 is multiplied in fp32; factors of 16 bits are multiplied exactly by
+// tensor cores, too.
 cudnnMathType_t arithmetic_of(const Convolution& convolution) {
   if (convolution.input.dtype != DType::fp32) return CUDNN_TENSOR_OP_MATH;
   return convolution.tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
@@ -31,15 +32,19 @@ class Describer {
   bool refused() const { return refused_; }
 
   // [B,H,W,C], which cuDNN names in another order than that in which it lies.
-  Described<cudnnTensorStruct> images(const Tensor& t) { return tensor(t, t.shape[0], t.shape[3], t.shape[1], t.shape[2]); }
-  Described<cudnnTensorStruct> bias(const Tensor& t) { return t.empty() ? Described<cudnnTensorStruct>{} : tensor(t, 1, t.shape[0], 1, 1); }
+  Described<cudnnTensorStruct> images(const Tensor& t) {
+    return tensor(t, t.shape[0], t.shape[3], t.shape[1], t.shape[2]);
+  }
+  Described<cudnnTensorStruct> bias(const Tensor& t) {
+    return t.empty() ? Described<cudnnTensorStruct>{} : tensor(t, 1, t.shape[0], 1, 1);
+  }
 
   // [O,K,K,I]
   Described<cudnnFilterStruct> weight(const Tensor& t) {
     auto made = make<cudnnFilterStruct>(library_.create_weight, library_.destroy_weight);
     if (fits(t))
-      check(
-          library_.set_weight(made.get(), type_of(t.dtype), CUDNN_TENSOR_NHWC, in_int(t.shape[0]), in_int(t.shape[3]), in_int(t.shape[1]), in_int(t.shape[2])));
+      check(library_.set_weight(made.get(), type_of(t.dtype), CUDNN_TENSOR_NHWC, in_int(t.shape[0]),
+                                in_int(t.shape[3]), in_int(t.shape[1]), in_int(t.shape[2])));
     return {std::move(made), t.data};
   }
 
@@ -47,14 +52,17 @@ class Describer {
     const compute::Window& window = convolution.window;
     auto made = make<cudnnConvolutionStruct>(library_.create_window, library_.destroy_window);
     const int padding = in_int(window.padding), stride = in_int(window.stride);
-    check(library_.set_window(made.get(), padding, padding, stride, stride, 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
+    check(library_.set_window(made.get(), padding, padding, stride, stride, 1, 1,
+                              CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
     check(library_.set_arithmetic(made.get(), arithmetic_of(convolution)));
     return made;
   }
 
   std::shared_ptr<cudnnActivationStruct> activation(Activation activation) {
-    auto made = make<cudnnActivationStruct>(library_.create_activation, library_.destroy_activation);
-    const auto mode = activation == Activation::relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY;
+    auto made =
+        make<cudnnActivationStruct>(library_.create_activation, library_.destroy_activation);
+    const auto mode =
+        activation == Activation::relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY;
     check(library_.set_activation(made.get(), mode, CUDNN_NOT_PROPAGATE_NAN, 0));
     return made;
   }
@@ -77,9 +85,12 @@ class Describer {
             }};
   }
 
-  Described<cudnnTensorStruct> tensor(const Tensor& t, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
+  Described<cudnnTensorStruct> tensor(const Tensor& t, std::int64_t batch, std::int64_t channels,
+                                      std::int64_t height, std::int64_t width) {
     auto made = make<cudnnTensorStruct>(library_.create_tensor, library_.destroy_tensor);
-    if (fits(t)) check(library_.set_tensor(made.get(), CUDNN_TENSOR_NHWC, type_of(t.dtype), in_int(batch), in_int(channels), in_int(height), in_int(width)));
+    if (fits(t))
+      check(library_.set_tensor(made.get(), CUDNN_TENSOR_NHWC, type_of(t.dtype), in_int(batch),
+                                in_int(channels), in_int(height), in_int(width)));
     return {std::move(made), t.data};
   }
 
@@ -91,8 +102,10 @@ class Describer {
 
 std::optional<Description> describe(const Library& library, const Convolution& convolution) {
   Describer describer(library);
-  Description made{describer.images(convolution.input),  describer.images(convolution.output), describer.bias(convolution.bias),
-                   describer.weight(convolution.weight), describer.window(convolution),        describer.activation(convolution.activation)};
+  Description made{
+      describer.images(convolution.input), describer.images(convolution.output),
+      describer.bias(convolution.bias),    describer.weight(convolution.weight),
+      describer.window(convolution),       describer.activation(convolution.activation)};
   if (describer.refused()) return std::nullopt;
   return made;
 }

@@ -10,7 +10,8 @@ using base::Functions;
 
 // As cuDNN counts versions from 9 on.
 std::string in_words(std::size_t version) {
-  return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+  return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 
 void find_descriptors(Functions& functions, Library& library) {
@@ -47,7 +48,8 @@ void find_convolutions(Functions& functions, Library& library) {
 std::string Library::name() const { return "cuDNN " + in_words(version()); }
 
 base::Result<Library> open_library(const std::string& file) {
-  Functions functions(file.empty() ? "libcudnn.so." + std::to_string(CUDNN_MAJOR) : file, "Install cuDNN, or go by columns: nothing else needs it.");
+  Functions functions(file.empty() ? "libcudnn.so." + std::to_string(CUDNN_MAJOR) : file,
+                      "Install cuDNN, or go by columns: nothing else needs it.");
   Library library;
   functions.find(library.version, "cudnnGetVersion");
   functions.find(library.error_string, "cudnnGetErrorString");
@@ -57,8 +59,10 @@ base::Result<Library> open_library(const std::string& file) {
   find_descriptors(functions, library);
   find_convolutions(functions, library);
   if (const auto found = functions.state(); !found) return base::fail(found.error());
-  if (const std::size_t version = library.version(); version / 10'000 != CUDNN_MAJOR)  // of those before 9, which count in thousands, 0
-    return base::fail(functions.unavailable("is " + in_words(version) + ", and this was built by " + in_words(CUDNN_VERSION)));
+  if (const std::size_t version = library.version();
+      version / 10'000 != CUDNN_MAJOR)  // of those before 9, which count in thousands, 0
+    return base::fail(functions.unavailable("is " + in_words(version) + ", and this was built by " +
+                                            in_words(CUDNN_VERSION)));
   return library;
 }
 

@@ -9,7 +9,8 @@
 
 namespace trainyard::cuda::cudnn {
 
-// A direction of convolution: which algorithms there are for it, the fastest first, the room that one needs, and the convolution.
+// A direction of convolution: which algorithms there are for it, the fastest first, the room that
+// one needs, and the convolution.
 template <class Ask, class RoomOf, class Make>
 struct Direction {
   Ask ask = nullptr;
@@ -38,21 +39,25 @@ struct Library {
   decltype(&::cudnnSetActivationDescriptor) set_activation = nullptr;
   decltype(&::cudnnDestroyActivationDescriptor) destroy_activation = nullptr;
 
-  Direction<decltype(&::cudnnGetConvolutionForwardAlgorithm_v7), decltype(&::cudnnGetConvolutionForwardWorkspaceSize), decltype(&::cudnnConvolutionForward)>
+  Direction<decltype(&::cudnnGetConvolutionForwardAlgorithm_v7),
+            decltype(&::cudnnGetConvolutionForwardWorkspaceSize),
+            decltype(&::cudnnConvolutionForward)>
       forward;
   decltype(&::cudnnConvolutionBiasActivationForward) forward_with_bias = nullptr;
-  Direction<decltype(&::cudnnGetConvolutionBackwardDataAlgorithm_v7), decltype(&::cudnnGetConvolutionBackwardDataWorkspaceSize),
+  Direction<decltype(&::cudnnGetConvolutionBackwardDataAlgorithm_v7),
+            decltype(&::cudnnGetConvolutionBackwardDataWorkspaceSize),
             decltype(&::cudnnConvolutionBackwardData)>
       backward_input;
-  Direction<decltype(&::cudnnGetConvolutionBackwardFilterAlgorithm_v7), decltype(&::cudnnGetConvolutionBackwardFilterWorkspaceSize),
+  Direction<decltype(&::cudnnGetConvolutionBackwardFilterAlgorithm_v7),
+            decltype(&::cudnnGetConvolutionBackwardFilterWorkspaceSize),
             decltype(&::cudnnConvolutionBackwardFilter)>
       backward_weight;
 
   std::string name() const;  // "cuDNN 9.19.0"
 };
 
-// `file` empty: that of the header's major version. Never closed. Problems, `unavailable`: it cannot be opened, lacks a function, or is of another major
-// version than the header.
+// `file` empty: that of the header's major version. Never closed. Problems, `unavailable`: it
+// cannot be opened, lacks a function, or is of another major version than the header.
 base::Result<Library> open_library(const std::string& file);
 
 }  // namespace trainyard::cuda::cudnn

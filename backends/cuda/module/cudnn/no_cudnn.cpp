@@ -5,8 +5,10 @@
 namespace trainyard::cuda::cudnn {
 
 base::Result<std::unique_ptr<Convolutions>> open(const Allocate&, const std::string&) {
-  return base::fail({base::ProblemCode::unavailable, "cuda", "this build of Trainyard has no cuDNN", "",
-                     "Install the CUDA Toolkit and the headers of cuDNN, and configure again with -DTRAINYARD_CUDA=ON."});
+  return base::fail({base::ProblemCode::unavailable, "cuda", "this build of Trainyard has no cuDNN",
+                     "",
+                     "Install the CUDA Toolkit and the headers of cuDNN, and configure again with "
+                     "-DTRAINYARD_CUDA=ON."});
 }
 
 }  // namespace trainyard::cuda::cudnn

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradients of attention of 16 bits by tensor cores, in two passes: those of queries, by teams that have some and go through the keys, as forward does; and
-// those of keys and values, by teams that have some and go through the queries, of which they know by then what softmax was. In the second a row of a matrix is
-// a key and a column a query, so that what one product makes is at once the left factor of the next. See attention_forward.h.
+// Gradients of attention of 16 bits by tensor cores, in two passes: those of queries, by teams that
+// have some and go through the keys, as forward does; and those of keys and values, by teams that
+// have some and go through the queries, of which they know by then what softmax was. In the second
+// a row of a matrix is a key and a column a query, so that what one product makes is at once the
+// left factor of the next. See attention_forward.h.
 #pragma once
 
 #include "backends/cuda/module/kernels/attention_forward.h"
 
 namespace trainyard::cuda {
 
-// Of a query: exp(score) / sum of exp(scores) = 2^(score log2(e) - log_sum), and the mean of g . value by these: g . output. One that is not there sees
-// nothing.
+// Of a query: exp(score) / sum of exp(scores) = 2^(score log2(e) - log_sum), and the mean of g .
+// value by these: g . output. One that is not there sees nothing.
 struct alignas(8) SoftmaxOfQuery {
   float log_sum, mean;
 };
@@ -22,8 +24,10 @@ constexpr std::int64_t softmax_rows(std::int64_t rows) { return parts(rows, kOwn
 template <int kWidth>
 struct BackwardShape {
   static constexpr int kPassing = kWidth <= 64 ? 64 : 32;  // rows of a tile that passes by
-  static constexpr int kNumbers = 2 * numbers_of<kWidth>(kOwnRows) + PassingRows<kWidth, kPassing>::kNumbers;
-  static constexpr int kBytes = 2 * kNumbers + 2 * kPassing * static_cast<int>(sizeof(SoftmaxOfQuery));
+  static constexpr int kNumbers =
+      2 * numbers_of<kWidth>(kOwnRows) + PassingRows<kWidth, kPassing>::kNumbers;
+  static constexpr int kBytes =
+      2 * kNumbers + 2 * kPassing * static_cast<int>(sizeof(SoftmaxOfQuery));
 };
 
 // A team's own rows of two matrices, and two others that pass by.
@@ -34,8 +38,10 @@ struct BackwardTiles {
 };
 
 template <int kWidth>
-IN_REGISTERS BackwardTiles<kWidth> fetch_own(const Team& team, std::int64_t first, const HeadRows& left_rows, const HeadRows& right_rows,
-                                             const HeadRows& left_passing, const HeadRows& right_passing) {
+IN_REGISTERS BackwardTiles<kWidth> fetch_own(const Team& team, std::int64_t first,
+                                             const HeadRows& left_rows, const HeadRows& right_rows,
+                                             const HeadRows& left_passing,
+                                             const HeadRows& right_passing) {
   const TileOf<kWidth> left{shared<std::uint16_t>(team)}, right{left(kOwnRows, 0)};
   fetch_rows<kWidth>(team, left_rows, first, kOwnRows, left);
   fetch_rows<kWidth>(team, right_rows, first, kOwnRows, right);
@@ -43,10 +49,13 @@ IN_REGISTERS BackwardTiles<kWidth> fetch_own(const Team& team, std::int64_t firs
 }
 
 template <int kWidth>
-IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head,
-                                                 std::int64_t first) {
-  return fetch_own<kWidth>(team, first, rows_of(of, op.input, Part::query, head), rows_of(of, op.output_gradient, Part::output, head),
-                           rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head));
+IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& of,
+                                                 const compute::AttentionBackward& op,
+                                                 std::int64_t head, std::int64_t first) {
+  return fetch_own<kWidth>(team, first, rows_of(of, op.input, Part::query, head),
+                           rows_of(of, op.output_gradient, Part::output, head),
+                           rows_of(of, op.input, Part::key, head),
+                           rows_of(of, op.input, Part::value, head));
 }
 
 // What two matrices have of each other: query . key, and gradient . value.
@@ -56,7 +65,8 @@ struct ScoredStrip {
 };
 
 template <class T, int kWidth>
-IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTiles<kWidth>& tiles, int strip, int buffer) {
+IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTiles<kWidth>& tiles,
+                                             int strip, int buffer) {
   ScoredStrip<kWidth> scored;
   Operand<T, kStrip, kWidth> own;
   load(warp, own, TileOf<kWidth>{tiles.left(strip * kStrip, 0)});
@@ -68,62 +78,79 @@ IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTil
 
 // work(strip, scored, buffer) of the keys that a strip of a team's queries sees, a tile at a time.
 template <class T, int kWidth, class Work>
-IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTiles<kWidth>& tiles, std::int64_t first, int strip, const Work& work) {
+IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTiles<kWidth>& tiles,
+                           std::int64_t first, int strip, const Work& work) {
   constexpr int kKeys = BackwardShape<kWidth>::kPassing;
   const Warp warp = warp_of(team);
   const auto get = [&](std::int64_t key, int buffer) { tiles.passing.get(team, key, buffer); };
-  for_tiles(team, 0, std::min(first + kOwnRows, of.rows), kKeys, get, [&](std::int64_t key, int buffer) {
-    const int ahead = static_cast<int>(key - first) - strip * kStrip;
-    if (strip >= kWarps || ahead >= kStrip) return;
-    ScoredStrip<kWidth> scored = score_strip<T>(warp, tiles, strip, buffer);
-    if (ahead + kKeys > 1) hide_later_keys(warp, scored.scores, ahead);
-    work(scored, buffer);
-  });
+  for_tiles(team, 0, std::min(first + kOwnRows, of.rows), kKeys, get,
+            [&](std::int64_t key, int buffer) {
+              const int ahead = static_cast<int>(key - first) - strip * kStrip;
+              if (strip >= kWarps || ahead >= kStrip) return;
+              ScoredStrip<kWidth> scored = score_strip<T>(warp, tiles, strip, buffer);
+              if (ahead + kKeys > 1) hide_later_keys(warp, scored.scores, ahead);
+              work(scored, buffer);
+            });
 }
 
 // g . output of a team's own queries; where there is none, 0.
 template <class T>
-ON_DEVICE void make_means(const Team& team, const HeadRows& gradients, const HeadRows& outputs, std::int64_t first, float* means) {
-  for (int row = team.rank; row < kOwnRows; row += team.size) means[row] = first + row < outputs.rows ? dot<T>(gradients, outputs, first + row) : 0;
+ON_DEVICE void make_means(const Team& team, const HeadRows& gradients, const HeadRows& outputs,
+                          std::int64_t first, float* means) {
+  for (int row = team.rank; row < kOwnRows; row += team.size)
+    means[row] = first + row < outputs.rows ? dot<T>(gradients, outputs, first + row) : 0;
 }
 
 template <class T, int kWidth>
-ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head, std::int64_t first,
+ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of,
+                                              const compute::AttentionBackward& op,
+                                              std::int64_t head, std::int64_t first,
                                               SoftmaxOfQuery* all) {
   const Warp warp = warp_of(team);
   const float factor = score_factor(of) * kLog2OfE;
   const BackwardTiles<kWidth> tiles = fetch_queries<kWidth>(team, of, op, head, first);
-  auto* const means = reinterpret_cast<float*>(shared<std::uint16_t>(team) + BackwardShape<kWidth>::kNumbers);
-  make_means<T>(team, rows_of(of, op.output_gradient, Part::output, head), rows_of(of, op.output, Part::output, head), first, means);
+  auto* const means =
+      reinterpret_cast<float*>(shared<std::uint16_t>(team) + BackwardShape<kWidth>::kNumbers);
+  make_means<T>(team, rows_of(of, op.output_gradient, Part::output, head),
+                rows_of(of, op.output, Part::output, head), first, means);
   team.sync();
   for_strips(warp, [&](int strip) {
     SeenRows<kStrip> seen = nothing_seen_of<kStrip>(warp);
     Accumulator<kStrip, kWidth> sums;
     PerRow<kStrip> mean;
-    for_each(warp, mean, [&](float& number, const Entry& entry) { number = strip < kWarps ? means[strip * kStrip + entry.row] : 0; });
+    for_each(warp, mean, [&](float& number, const Entry& entry) {
+      number = strip < kWarps ? means[strip * kStrip + entry.row] : 0;
+    });
     for_keys<T>(team, of, tiles, first, strip, [&](ScoredStrip<kWidth>& scored, int buffer) {
       const PerRow<kStrip> scale = take_up(warp, seen, scored.scores, factor);
       for_each(warp, sums, [&](float& sum, const Entry& entry) { sum *= scale[entry]; });
-      for_each(warp, scored.along, scored.scores, [&](float& along, float& likely, const Entry& entry) { along = likely * (along - mean[entry]); });
+      for_each(warp, scored.along, scored.scores,
+               [&](float& along, float& likely, const Entry& entry) {
+                 along = likely * (along - mean[entry]);
+               });
       add_product(warp, sums, rounded<T>(scored.along), tiles.passing.left(buffer));
     });
     join(warp, seen.sum, total);
-    for_each(warp, sums, [&](float& sum, const Entry& entry) { sum *= score_factor(of) / seen.sum[entry]; });
+    for_each(warp, sums,
+             [&](float& sum, const Entry& entry) { sum *= score_factor(of) / seen.sum[entry]; });
     for_each(warp, seen.sum, [&](float& sum, const Entry& entry) {
       const std::int64_t query = first + strip * kStrip + entry.row;
       if (strip >= kWarps || !speaks_for_rows(warp)) return;
-      all[query] = query < of.rows ? SoftmaxOfQuery{seen.largest[entry] * factor + std::log2(sum), mean[entry]}
-                                   : SoftmaxOfQuery{std::numeric_limits<float>::infinity(), 0};
+      all[query] = query < of.rows
+                       ? SoftmaxOfQuery{seen.largest[entry] * factor + std::log2(sum), mean[entry]}
+                       : SoftmaxOfQuery{std::numeric_limits<float>::infinity(), 0};
     });
     if (strip < kWarps) store<T>(warp, sums, TileOf<kWidth>{tiles.left(strip * kStrip, 0)});
   });
   team.sync();
-  write_rows<kWidth>(team, tiles.left, kOwnRows, rows_of(of, op.input_gradient, Part::query, head), first);
+  write_rows<kWidth>(team, tiles.left, kOwnRows, rows_of(of, op.input_gradient, Part::query, head),
+                     first);
 }
 
 // Where the query of column + `behind` comes before the key of the row, it sees it not.
 template <int kQueries>
-IN_REGISTERS void hide_earlier_queries(const Warp& warp, Accumulator<kStrip, kQueries>& scores, int behind) {
+IN_REGISTERS void hide_earlier_queries(const Warp& warp, Accumulator<kStrip, kQueries>& scores,
+                                       int behind) {
   for_each(warp, scores, [&](float& score, const Entry& entry) {
     if (entry.column < entry.row + behind) score = -std::numeric_limits<float>::infinity();
   });
@@ -131,36 +158,47 @@ IN_REGISTERS void hide_earlier_queries(const Warp& warp, Accumulator<kStrip, kQu
 
 // Queries of a team's keys, and what is known of them.
 template <int kWidth>
-IN_REGISTERS void get_queries(const Team& team, const BackwardTiles<kWidth>& tiles, const SoftmaxOfQuery* all, std::int64_t query, int buffer,
+IN_REGISTERS void get_queries(const Team& team, const BackwardTiles<kWidth>& tiles,
+                              const SoftmaxOfQuery* all, std::int64_t query, int buffer,
                               SoftmaxOfQuery* softmax) {
-  constexpr int kQueries = BackwardShape<kWidth>::kPassing, kAtOnce = 2 * kPiece / static_cast<int>(sizeof(SoftmaxOfQuery));
+  constexpr int kQueries = BackwardShape<kWidth>::kPassing,
+                kAtOnce = 2 * kPiece / static_cast<int>(sizeof(SoftmaxOfQuery));
   tiles.passing.get(team, query, buffer);
-  rolled(team.rank * kAtOnce, kQueries, team.size * kAtOnce,
-         [&](int k) { fetch(reinterpret_cast<std::uint16_t*>(softmax + buffer * kQueries + k), reinterpret_cast<const std::uint16_t*>(all + query + k)); });
+  rolled(team.rank * kAtOnce, kQueries, team.size * kAtOnce, [&](int k) {
+    fetch(reinterpret_cast<std::uint16_t*>(softmax + buffer * kQueries + k),
+          reinterpret_cast<const std::uint16_t*>(all + query + k));
+  });
 }
 
 template <class T, int kWidth>
-ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of, const compute::AttentionBackward& op, std::int64_t head, std::int64_t first,
-                                           const SoftmaxOfQuery* all) {
+ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
+                                           const compute::AttentionBackward& op, std::int64_t head,
+                                           std::int64_t first, const SoftmaxOfQuery* all) {
   constexpr int kQueries = BackwardShape<kWidth>::kPassing;
   const Warp warp = warp_of(team);
   const float factor = score_factor(of) * kLog2OfE;
-  const BackwardTiles<kWidth> tiles = fetch_own<kWidth>(team, first, rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head),
-                                                        rows_of(of, op.input, Part::query, head), rows_of(of, op.output_gradient, Part::output, head));
-  auto* const softmax = reinterpret_cast<SoftmaxOfQuery*>(shared<std::uint16_t>(team) + BackwardShape<kWidth>::kNumbers);
+  const BackwardTiles<kWidth> tiles = fetch_own<kWidth>(
+      team, first, rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head),
+      rows_of(of, op.input, Part::query, head),
+      rows_of(of, op.output_gradient, Part::output, head));
+  auto* const softmax = reinterpret_cast<SoftmaxOfQuery*>(shared<std::uint16_t>(team) +
+                                                          BackwardShape<kWidth>::kNumbers);
   for_strips(warp, [&](int strip) {
     Accumulator<kStrip, kWidth> key_sums, value_sums;
-    const auto get = [&](std::int64_t query, int buffer) { get_queries(team, tiles, all, query, buffer, softmax); };
+    const auto get = [&](std::int64_t query, int buffer) {
+      get_queries(team, tiles, all, query, buffer, softmax);
+    };
     for_tiles(team, first, of.rows, kQueries, get, [&](std::int64_t query, int buffer) {
       const int behind = static_cast<int>(first - query) + strip * kStrip;
       if (strip >= kWarps || behind >= kQueries) return;
       ScoredStrip<kWidth> scored = score_strip<T>(warp, tiles, strip, buffer);
       if (behind + kStrip > 1) hide_earlier_queries(warp, scored.scores, behind);
-      for_each(warp, scored.scores, scored.along, [&](float& score, float& along, const Entry& entry) {
-        const SoftmaxOfQuery of_query = softmax[buffer * kQueries + entry.column];
-        score = power_of_two(score * factor - of_query.log_sum);
-        along = score * (along - of_query.mean);
-      });
+      for_each(warp, scored.scores, scored.along,
+               [&](float& score, float& along, const Entry& entry) {
+                 const SoftmaxOfQuery of_query = softmax[buffer * kQueries + entry.column];
+                 score = power_of_two(score * factor - of_query.log_sum);
+                 along = score * (along - of_query.mean);
+               });
       add_product(warp, value_sums, rounded<T>(scored.scores), tiles.passing.right(buffer));
       add_product(warp, key_sums, rounded<T>(scored.along), tiles.passing.left(buffer));
     });
@@ -170,20 +208,27 @@ ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of, co
     store<T>(warp, value_sums, TileOf<kWidth>{tiles.right(strip * kStrip, 0)});
   });
   team.sync();
-  write_rows<kWidth>(team, tiles.left, kOwnRows, rows_of(of, op.input_gradient, Part::key, head), first);
-  write_rows<kWidth>(team, tiles.right, kOwnRows, rows_of(of, op.input_gradient, Part::value, head), first);
+  write_rows<kWidth>(team, tiles.left, kOwnRows, rows_of(of, op.input_gradient, Part::key, head),
+                     first);
+  write_rows<kWidth>(team, tiles.right, kOwnRows, rows_of(of, op.input_gradient, Part::value, head),
+                     first);
 }
 
 // In each pass those that have most to see come first.
 template <class T, int kWidth>
-void differentiate_by_warps(Stream& stream, const compute::AttentionBackward& op, const Heads& of, SoftmaxOfQuery* all) {
-  const std::int64_t heads = op.input.shape[0] * of.heads, teams = heads * parts(of.rows, kOwnRows), known = softmax_rows(of.rows);
+void differentiate_by_warps(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
+                            SoftmaxOfQuery* all) {
+  const std::int64_t heads = op.input.shape[0] * of.heads, teams = heads * parts(of.rows, kOwnRows),
+                     known = softmax_rows(of.rows);
   constexpr int kBytes = BackwardShape<kWidth>::kBytes;
   for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    differentiate_queries_by_warps<T, kWidth>(team, of, op, at % heads, tile_from_last<kOwnRows>(of, heads, at), all + at % heads * known);
+    differentiate_queries_by_warps<T, kWidth>(team, of, op, at % heads,
+                                              tile_from_last<kOwnRows>(of, heads, at),
+                                              all + at % heads * known);
   });
   for_teams<kTileThreads>(stream, teams, kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    differentiate_keys_by_warps<T, kWidth>(team, of, op, at % heads, at / heads * kOwnRows, all + at % heads * known);
+    differentiate_keys_by_warps<T, kWidth>(team, of, op, at % heads, at / heads * kOwnRows,
+                                           all + at % heads * known);
   });
 }
 

@@ -8,7 +8,9 @@
 namespace trainyard::cuda {
 
 // Heads as wide as models have them, of 16 bits.
-inline bool tensor_cores_take(const Tensor& input, std::int64_t width) { return compute::is_half(input.dtype) && width % kStrip == 0 && width <= 128; }
+inline bool tensor_cores_take(const Tensor& input, std::int64_t width) {
+  return compute::is_half(input.dtype) && width % kStrip == 0 && width <= 128;
+}
 
 // work<T, kWidth>(): of the least width that holds a head's.
 template <class T, class Work>
@@ -25,17 +27,21 @@ void with_shape(DType dtype, std::int64_t width, const Work& work) {
 
 inline Run by_tensor_cores(const compute::AttentionForward& op) {
   return [op, of = heads_of(op.input, op.heads, kStrip)](Stream& stream) {
-    with_shape(op.input.dtype, of.width, [&]<class T, int kWidth>() { attend_by_warps<T, kWidth>(stream, op, of); });
+    with_shape(op.input.dtype, of.width,
+               [&]<class T, int kWidth>() { attend_by_warps<T, kWidth>(stream, op, of); });
   };
 }
 
 inline base::Result<Run> by_tensor_cores(Device& device, const compute::AttentionBackward& op) {
   const Heads of = heads_of(op.input, op.heads, kStrip);
-  auto memory = device.allocate(op.input.shape[0] * op.heads * softmax_rows(of.rows) * static_cast<std::int64_t>(sizeof(SoftmaxOfQuery)));
+  auto memory = device.allocate(op.input.shape[0] * op.heads * softmax_rows(of.rows) *
+                                static_cast<std::int64_t>(sizeof(SoftmaxOfQuery)));
   if (!memory) return base::fail(memory.error());
   return Run([op, of, memory = *memory](Stream& stream) {
     auto* const all = reinterpret_cast<SoftmaxOfQuery*>(memory.get());
-    with_shape(op.input.dtype, of.width, [&]<class T, int kWidth>() { differentiate_by_warps<T, kWidth>(stream, op, of, all); });
+    with_shape(op.input.dtype, of.width, [&]<class T, int kWidth>() {
+      differentiate_by_warps<T, kWidth>(stream, op, of, all);
+    });
   });
 }
 

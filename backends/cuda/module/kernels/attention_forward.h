@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Attention of 16 bits by tensor cores (Dao 2023, "FlashAttention-2"): each warp of a team has some queries, with all that it knows of them in its registers,
-// and they go through the keys together. Probabilities are rounded to 16 bits before they are multiplied; what is summed up is fp32.
+// Attention of 16 bits by tensor cores (Dao 2023, "FlashAttention-2"): each warp of a team has some
+// queries, with all that it knows of them in its registers, and they go through the keys together.
+// Probabilities are rounded to 16 bits before they are multiplied; what is summed up is fp32.
 #pragma once
 
 #include <cmath>
@@ -10,7 +11,8 @@
 
 namespace trainyard::cuda {
 
-// Of queries, while keys go by: their largest score, and the sum of exp(score - largest), in parts until it is joined.
+// Of queries, while keys go by: their largest score, and the sum of exp(score - largest), in parts
+// until it is joined.
 template <int kRows>
 struct SeenRows {
   PerRow<kRows> largest, sum;
@@ -19,7 +21,8 @@ struct SeenRows {
 template <int kRows>
 IN_REGISTERS SeenRows<kRows> nothing_seen_of(const Warp& warp) {
   SeenRows<kRows> seen;
-  for_each(warp, seen.largest, [](float& largest, Entry) { largest = -std::numeric_limits<float>::infinity(); });
+  for_each(warp, seen.largest,
+           [](float& largest, Entry) { largest = -std::numeric_limits<float>::infinity(); });
   for_each(warp, seen.sum, [](float& sum, Entry) { sum = 0; });
   return seen;
 }
@@ -35,11 +38,15 @@ IN_REGISTERS void hide_later_keys(const Warp& warp, Accumulator<kRows, kKeys>& s
 ON_DEVICE inline float larger(float a, float b) { return std::fmax(a, b); }
 ON_DEVICE inline float total(float a, float b) { return a + b; }
 
-// Scores become exp(score - largest), with what they are to be multiplied by first, as a power of 2. By how much all sums before are to be scaled.
+// Scores become exp(score - largest), with what they are to be multiplied by first, as a power
+// of 2. By how much all sums before are to be scaled.
 template <int kRows, int kKeys>
-IN_REGISTERS PerRow<kRows> take_up(const Warp& warp, SeenRows<kRows>& seen, Accumulator<kRows, kKeys>& scores, float factor) {
+IN_REGISTERS PerRow<kRows> take_up(const Warp& warp, SeenRows<kRows>& seen,
+                                   Accumulator<kRows, kKeys>& scores, float factor) {
   PerRow<kRows> scale = seen.largest;
-  for_each(warp, scores, [&](float& score, const Entry& entry) { seen.largest[entry] = larger(seen.largest[entry], score); });
+  for_each(warp, scores, [&](float& score, const Entry& entry) {
+    seen.largest[entry] = larger(seen.largest[entry], score);
+  });
   join(warp, seen.largest, larger);
   for_each(warp, scale, [&](float& before, const Entry& entry) {
     before = power_of_two((before - seen.largest[entry]) * factor);
@@ -52,13 +59,18 @@ IN_REGISTERS PerRow<kRows> take_up(const Warp& warp, SeenRows<kRows>& seen, Accu
   return scale;
 }
 
-ON_DEVICE inline float score_factor(const Heads& of) { return 1 / std::sqrt(static_cast<float>(of.width)); }
+ON_DEVICE inline float score_factor(const Heads& of) {
+  return 1 / std::sqrt(static_cast<float>(of.width));
+}
 
-// A warp has more queries where its registers hold them, so that it reads each key for more of them.
+// A warp has more queries where its registers hold them, so that it reads each key for more of
+// them.
 template <int kWidth>
 struct ForwardShape {
-  static constexpr int kRows = kWidth <= 64 ? 2 * kStrip : kStrip, kQueries = kRows * kWarps, kKeys = 64;
-  static constexpr int kBytes = 2 * (numbers_of<kWidth>(kQueries) + PassingRows<kWidth, kKeys>::kNumbers);
+  static constexpr int kRows = kWidth <= 64 ? 2 * kStrip : kStrip, kQueries = kRows * kWarps,
+                       kKeys = 64;
+  static constexpr int kBytes =
+      2 * (numbers_of<kWidth>(kQueries) + PassingRows<kWidth, kKeys>::kNumbers);
 };
 
 // What a warp has of its queries.
@@ -70,7 +82,8 @@ struct Attending {
 };
 
 template <class T, int kWidth>
-IN_REGISTERS void attend_to(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kWidth> keys, TileOf<kWidth> values, int ahead, float factor) {
+IN_REGISTERS void attend_to(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kWidth> keys,
+                            TileOf<kWidth> values, int ahead, float factor) {
   constexpr int kRows = ForwardShape<kWidth>::kRows, kKeys = ForwardShape<kWidth>::kKeys;
   Accumulator<kRows, kKeys> scores;
   add_product_with_transposed(warp, scores, mine.queries, keys);
@@ -89,14 +102,18 @@ IN_REGISTERS void finish(const Warp& warp, Attending<T, kWidth>& mine, TileOf<kW
 }
 
 template <class T, int kWidth>
-ON_DEVICE void attend_by_warps(const Team& team, const Heads& of, const compute::AttentionForward& op, std::int64_t head, std::int64_t first) {
+ON_DEVICE void attend_by_warps(const Team& team, const Heads& of,
+                               const compute::AttentionForward& op, std::int64_t head,
+                               std::int64_t first) {
   using Shape = ForwardShape<kWidth>;
   const Warp warp = warp_of(team);
   const TileOf<kWidth> queries{shared<std::uint16_t>(team)};
-  const PassingRows<kWidth, Shape::kKeys> passing{
-      rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head), {queries(Shape::kQueries, 0)}};
+  const PassingRows<kWidth, Shape::kKeys> passing{rows_of(of, op.input, Part::key, head),
+                                                  rows_of(of, op.input, Part::value, head),
+                                                  {queries(Shape::kQueries, 0)}};
   const std::int64_t end = std::min(first + Shape::kQueries, of.rows);
-  fetch_rows<kWidth>(team, rows_of(of, op.input, Part::query, head), first, Shape::kQueries, queries);
+  fetch_rows<kWidth>(team, rows_of(of, op.input, Part::query, head), first, Shape::kQueries,
+                     queries);
   for_strips(warp, [&](int strip) {
     const TileOf<kWidth> own{queries(strip * Shape::kRows, 0)};
     Attending<T, kWidth> mine{{}, nothing_seen_of<Shape::kRows>(warp), {}};
@@ -105,15 +122,18 @@ ON_DEVICE void attend_by_warps(const Team& team, const Heads& of, const compute:
       const int ahead = static_cast<int>(key - first) - strip * Shape::kRows;
       if (strip >= kWarps || ahead >= Shape::kRows) return;
       if (key == 0) load(warp, mine.queries, own);
-      attend_to(warp, mine, passing.left(buffer), passing.right(buffer), ahead, score_factor(of) * kLog2OfE);
+      attend_to(warp, mine, passing.left(buffer), passing.right(buffer), ahead,
+                score_factor(of) * kLog2OfE);
     });
     if (strip < kWarps) finish(warp, mine, own);
   });
   team.sync();
-  write_rows<kWidth>(team, queries, Shape::kQueries, rows_of(of, op.output, Part::output, head), first);
+  write_rows<kWidth>(team, queries, Shape::kQueries, rows_of(of, op.output, Part::output, head),
+                     first);
 }
 
-// The team `at` of those that share out heads and tiles: tiles that see most first, of all heads, so that none is left for the end.
+// The team `at` of those that share out heads and tiles: tiles that see most first, of all heads,
+// so that none is left for the end.
 template <int kQueries>
 ON_DEVICE std::int64_t tile_from_last(const Heads& of, std::int64_t heads, std::int64_t at) {
   return (parts(of.rows, kQueries) - 1 - at / heads) * kQueries;
@@ -123,9 +143,12 @@ template <class T, int kWidth>
 void attend_by_warps(Stream& stream, const compute::AttentionForward& op, const Heads& of) {
   using Shape = ForwardShape<kWidth>;
   const std::int64_t heads = op.input.shape[0] * of.heads;
-  for_teams<kTileThreads>(stream, heads * parts(of.rows, Shape::kQueries), Shape::kBytes, [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    attend_by_warps<T, kWidth>(team, of, op, at % heads, tile_from_last<Shape::kQueries>(of, heads, at));
-  });
+  for_teams<kTileThreads>(stream, heads * parts(of.rows, Shape::kQueries), Shape::kBytes,
+                          [=] ON_DEVICE(const Team& team, std::int64_t at) {
+                            attend_by_warps<T, kWidth>(
+                                team, of, op, at % heads,
+                                tile_from_last<Shape::kQueries>(of, heads, at));
+                          });
 }
 
 }  // namespace trainyard::cuda

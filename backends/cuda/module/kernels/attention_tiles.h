@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Attention of 16 bits by tensor cores: how rows of heads come into a team's fast memory, and go back. Rows are a little longer there than a head is wide, so
-// that rows one below the other lie in different banks; what is beyond a head's last row, or its width, is zeros.
+// Attention of 16 bits by tensor cores: how rows of heads come into a team's fast memory, and go
+// back. Rows are a little longer there than a head is wide, so that rows one below the other lie in
+// different banks; what is beyond a head's last row, or its width, is zeros.
 #pragma once
 
 #include "backends/cuda/module/fragments.h"
@@ -22,17 +23,22 @@ constexpr int numbers_of(int rows) {
   return rows * (kWidth + kPiece);
 }
 
-// Of one head in a tensor. Where its rows do not begin where a piece could, they are moved number by number.
+// Of one head in a tensor. Where its rows do not begin where a piece could, they are moved number
+// by number.
 struct HeadRows {
   std::uint16_t* begin;
   std::int64_t stride, rows, width;
   bool pieces;
 };
 
-ON_DEVICE inline HeadRows rows_of(const Heads& of, const Tensor& tensor, Part part, std::int64_t head) {
+ON_DEVICE inline HeadRows rows_of(const Heads& of, const Tensor& tensor, Part part,
+                                  std::int64_t head) {
   const bool alone = part == Part::output;
-  const std::int64_t first = alone ? of.output(head, 0) : of.query(head, 0) + static_cast<std::int64_t>(part) * of.together;
-  return {as<std::uint16_t>(tensor) + first, (alone ? 1 : 3) * of.together, of.rows, of.width, reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0};
+  const std::int64_t first =
+      alone ? of.output(head, 0)
+            : of.query(head, 0) + static_cast<std::int64_t>(part) * of.together;
+  return {as<std::uint16_t>(tensor) + first, (alone ? 1 : 3) * of.together, of.rows, of.width,
+          reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0};
 }
 
 struct alignas(2 * kPiece) Piece {
@@ -43,29 +49,40 @@ struct alignas(2 * kPiece) Piece {
 template <int kColumns, int kAtOnce, class Body>
 IN_REGISTERS void for_all(const Team& team, int rows, const Body& body) {
   constexpr int kOfRow = kColumns / kAtOnce;
-  rolled(team.rank, rows * kOfRow, team.size, [&](int k) { body(k / kOfRow, k % kOfRow * kAtOnce); });
+  rolled(team.rank, rows * kOfRow, team.size,
+         [&](int k) { body(k / kOfRow, k % kOfRow * kAtOnce); });
 }
 
 // So many rows of a head, from `first` on. They are there when arrive() says so.
 template <int kWidth>
-IN_REGISTERS void fetch_rows(const Team& team, const HeadRows& from, std::int64_t first, int rows, TileOf<kWidth> to) {
-  const auto there = [&](int row, int column) { return first + row < from.rows && column < from.width; };
+IN_REGISTERS void fetch_rows(const Team& team, const HeadRows& from, std::int64_t first, int rows,
+                             TileOf<kWidth> to) {
+  const auto there = [&](int row, int column) {
+    return first + row < from.rows && column < from.width;
+  };
   const std::uint16_t* const begin = from.begin + first * from.stride;
   if (from.pieces)
     return for_all<kWidth, kPiece>(team, rows, [&](int row, int column) {
       if (there(row, column)) fetch(to(row, column), begin + row * from.stride + column);
       else *reinterpret_cast<Piece*>(to(row, column)) = {};
     });
-  for_all<kWidth, 1>(team, rows, [&](int row, int column) { *to(row, column) = there(row, column) ? begin[row * from.stride + column] : std::uint16_t{0}; });
+  for_all<kWidth, 1>(team, rows, [&](int row, int column) {
+    *to(row, column) = there(row, column) ? begin[row * from.stride + column] : std::uint16_t{0};
+  });
 }
 
 template <int kWidth>
-IN_REGISTERS void write_rows(const Team& team, TileOf<kWidth> from, int rows, const HeadRows& to, std::int64_t first) {
-  const auto there = [&](int row, int column) { return first + row < to.rows && column < to.width; };
+IN_REGISTERS void write_rows(const Team& team, TileOf<kWidth> from, int rows, const HeadRows& to,
+                             std::int64_t first) {
+  const auto there = [&](int row, int column) {
+    return first + row < to.rows && column < to.width;
+  };
   std::uint16_t* const begin = to.begin + first * to.stride;
   if (to.pieces)
     return for_all<kWidth, kPiece>(team, rows, [&](int row, int column) {
-      if (there(row, column)) *reinterpret_cast<Piece*>(begin + row * to.stride + column) = *reinterpret_cast<const Piece*>(from(row, column));
+      if (there(row, column))
+        *reinterpret_cast<Piece*>(begin + row * to.stride + column) =
+            *reinterpret_cast<const Piece*>(from(row, column));
     });
   for_all<kWidth, 1>(team, rows, [&](int row, int column) {
     if (there(row, column)) begin[row * to.stride + column] = *from(row, column);
@@ -75,20 +92,23 @@ IN_REGISTERS void write_rows(const Team& team, TileOf<kWidth> from, int rows, co
 // Of a row of two matrices of one width.
 template <class T>
 ON_DEVICE float dot(const HeadRows& a, const HeadRows& b, std::int64_t row) {
-  const std::uint16_t *const left = a.begin + row * a.stride, *const right = b.begin + row * b.stride;
+  const std::uint16_t *const left = a.begin + row * a.stride, *const right =
+                                                                  b.begin + row * b.stride;
   float sum = 0;
   if (!a.pieces || !b.pieces) {
     for (std::int64_t w = 0; w < a.width; ++w) sum += T::decode(left[w]) * T::decode(right[w]);
     return sum;
   }
   for (std::int64_t w = 0; w < a.width; w += kPiece) {
-    const Piece one = *reinterpret_cast<const Piece*>(left + w), other = *reinterpret_cast<const Piece*>(right + w);
+    const Piece one = *reinterpret_cast<const Piece*>(left + w),
+                other = *reinterpret_cast<const Piece*>(right + w);
     for (int k = 0; k < kPiece; ++k) sum += T::decode(one.numbers[k]) * T::decode(other.numbers[k]);
   }
   return sum;
 }
 
-// Two matrices of a head that go by together, so many rows of each at a time, in two buffers: one is filled while a team works on the other.
+// Two matrices of a head that go by together, so many rows of each at a time, in two buffers: one
+// is filled while a team works on the other.
 template <int kWidth, int kRows>
 struct PassingRows {
   static constexpr int kNumbers = 4 * numbers_of<kWidth>(kRows);
@@ -96,16 +116,20 @@ struct PassingRows {
   TileOf<kWidth> buffers;
 
   ON_DEVICE TileOf<kWidth> left(int buffer) const { return {buffers(2 * buffer * kRows, 0)}; }
-  ON_DEVICE TileOf<kWidth> right(int buffer) const { return {buffers((2 * buffer + 1) * kRows, 0)}; }
+  ON_DEVICE TileOf<kWidth> right(int buffer) const {
+    return {buffers((2 * buffer + 1) * kRows, 0)};
+  }
   IN_REGISTERS void get(const Team& team, std::int64_t first, int buffer) const {
     fetch_rows<kWidth>(team, left_rows, first, kRows, left(buffer));
     fetch_rows<kWidth>(team, right_rows, first, kRows, right(buffer));
   }
 };
 
-// get(first, buffer) and then work(first, buffer) of the tiles that begin at `first`, first + step, ... below `end`.
+// get(first, buffer) and then work(first, buffer) of the tiles that begin at `first`, first + step,
+// ... below `end`.
 template <class Get, class Work>
-IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t end, int step, const Get& get, const Work& work) {
+IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t end, int step,
+                            const Get& get, const Work& work) {
   get(first, 0);
   for (int buffer = 0; first < end; first += step, buffer ^= 1) {
     arrive(team);  // and the other buffer is done with
@@ -115,8 +139,8 @@ IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t e
   team.sync();
 }
 
-// body(strip) of the strips of a team's tile, each by one warp: at once where there are as many warps. The others only help to fetch: they have a strip that
-// is not there, kWarps or beyond.
+// body(strip) of the strips of a team's tile, each by one warp: at once where there are as many
+// warps. The others only help to fetch: they have a strip that is not there, kWarps or beyond.
 template <class Body>
 IN_REGISTERS void for_strips(const Warp& warp, const Body& body) {
   for (int strip = warp.rank; strip - warp.rank < kWarps; strip += warp.count) body(strip);

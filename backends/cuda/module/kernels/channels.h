@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Batch normalisation, and sums of columns. What is normalised by is reckoned once a channel, before the elements.
+// Batch normalisation, and sums of columns. What is normalised by is reckoned once a channel,
+// before the elements.
 #pragma once
 
 #include "backends/cuda/module/kernels/sums.h"
 
 namespace trainyard::cuda {
 
-inline std::int64_t rows_of(const Tensor& tensor) { return tensor.elements() / channels_of(tensor); }
-inline std::int64_t bytes_of_channels(const Tensor& input, int numbers) { return channels_of(input) * numbers * static_cast<std::int64_t>(sizeof(double)); }
+inline std::int64_t rows_of(const Tensor& tensor) {
+  return tensor.elements() / channels_of(tensor);
+}
+inline std::int64_t bytes_of_channels(const Tensor& input, int numbers) {
+  return channels_of(input) * numbers * static_cast<std::int64_t>(sizeof(double));
+}
 
 // Mean, variance and 1 / sqrt(variance + epsilon) of a channel, and of how many.
 struct Normal {
@@ -17,7 +22,8 @@ struct Normal {
 ON_DEVICE inline Normal normal_of(const Tensor& sums, std::int64_t channel, double epsilon) {
   const std::int64_t channels = (sums.elements() - 1) / 2;
   const double* const sum = as<double>(sums);
-  const double samples = sum[2 * channels], mean = sum[channel] / samples, square = sum[channels + channel] / samples - mean * mean;
+  const double samples = sum[2 * channels], mean = sum[channel] / samples,
+               square = sum[channels + channel] / samples - mean * mean;
   const double variance = square < 0 ? 0 : square;  // of NaN: NaN
   return {mean, variance, 1 / std::sqrt(variance + epsilon), samples};
 }
@@ -27,7 +33,9 @@ ON_DEVICE W normalised(const Tensor& input, std::int64_t i, const Normal& of) {
   return (get<W>(input, i) - static_cast<W>(of.mean)) * static_cast<W>(of.inverse_deviation);
 }
 
-inline std::int64_t scratch_bytes(const compute::SumRows& op) { return bytes_of_column_sums(op.input.shape[0], op.input.shape[1], 1); }
+inline std::int64_t scratch_bytes(const compute::SumRows& op) {
+  return bytes_of_column_sums(op.input.shape[0], op.input.shape[1], 1);
+}
 
 template <class W, DType kInput>
 void sum_rows(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
@@ -37,7 +45,9 @@ void sum_rows(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
       [=, input = op.input.data] ON_DEVICE(std::int64_t row, std::int64_t c) {
         return Sums<1>{{static_cast<double>(get<W>(Tensor{kInput, {}, input}, row * columns + c))}};
       },
-      [=, output = op.output] ON_DEVICE(std::int64_t c, const Sums<1>& all) { put(output, c, static_cast<W>(all.value[0])); });
+      [=, output = op.output] ON_DEVICE(std::int64_t c, const Sums<1>& all) {
+        put(output, c, static_cast<W>(all.value[0]));
+      });
 }
 
 // Every bias has its gradient by these.
@@ -49,7 +59,9 @@ void run(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
   else sum_rows<W, DType::fp32>(stream, op, scratch);
 }
 
-inline std::int64_t scratch_bytes(const compute::BatchNormSums& op) { return bytes_of_column_sums(rows_of(op.input), channels_of(op.input), 2); }
+inline std::int64_t scratch_bytes(const compute::BatchNormSums& op) {
+  return bytes_of_column_sums(rows_of(op.input), channels_of(op.input), 2);
+}
 
 template <class W>
 void run(Stream& stream, const compute::BatchNormSums& op, std::byte* scratch) {
@@ -68,12 +80,14 @@ void run(Stream& stream, const compute::BatchNormSums& op, std::byte* scratch) {
 }
 
 template <class W>
-void normalise(Stream& stream, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& output, Activation activation,
-               const Normal* normals) {
+void normalise(Stream& stream, const Tensor& input, const Tensor& weight, const Tensor& bias,
+               const Tensor& output, Activation activation, const Normal* normals) {
   const std::int64_t channels = channels_of(input);
   for_each(stream, input.elements(), [=] ON_DEVICE(std::int64_t i) {
     const std::int64_t c = i % channels;
-    put(output, i, activate(activation, get<W>(weight, c) * normalised<W>(input, i, normals[c]) + get<W>(bias, c)));
+    put(output, i,
+        activate(activation,
+                 get<W>(weight, c) * normalised<W>(input, i, normals[c]) + get<W>(bias, c)));
   });
 }
 
@@ -83,7 +97,9 @@ ON_DEVICE void follow(const Tensor& running, std::int64_t i, double momentum, do
   if (std::isfinite(now)) put(running, i, static_cast<W>(before + momentum * (now - before)));
 }
 
-inline std::int64_t scratch_bytes(const compute::BatchNormForward& op) { return bytes_of_channels(op.input, 4); }
+inline std::int64_t scratch_bytes(const compute::BatchNormForward& op) {
+  return bytes_of_channels(op.input, 4);
+}
 
 template <class W>
 void run(Stream& stream, const compute::BatchNormForward& op, std::byte* scratch) {
@@ -93,12 +109,15 @@ void run(Stream& stream, const compute::BatchNormForward& op, std::byte* scratch
     const Normal of = normals[c] = normal_of(op.sums, c, op.epsilon);
     if (of.samples == 0 || op.running.empty()) return;
     follow<W>(op.running, c, op.momentum, of.mean);
-    follow<W>(op.running, channels + c, op.momentum, of.variance * (of.samples > 1 ? of.samples / (of.samples - 1) : 1));
+    follow<W>(op.running, channels + c, op.momentum,
+              of.variance * (of.samples > 1 ? of.samples / (of.samples - 1) : 1));
   });
   normalise<W>(stream, op.input, op.weight, op.bias, op.output, op.activation, normals);
 }
 
-inline std::int64_t scratch_bytes(const compute::BatchNormEvaluate& op) { return bytes_of_channels(op.input, 4); }
+inline std::int64_t scratch_bytes(const compute::BatchNormEvaluate& op) {
+  return bytes_of_channels(op.input, 4);
+}
 
 template <class W>
 void run(Stream& stream, const compute::BatchNormEvaluate& op, std::byte* scratch) {
@@ -112,21 +131,25 @@ void run(Stream& stream, const compute::BatchNormEvaluate& op, std::byte* scratc
 }
 
 inline std::int64_t scratch_bytes(const compute::BatchNormBackwardWeight& op) {
-  return bytes_of_channels(op.input, 4) + bytes_of_sums(1) + bytes_of_column_sums(rows_of(op.input), channels_of(op.input), 2);
+  return bytes_of_channels(op.input, 4) + bytes_of_sums(1) +
+         bytes_of_column_sums(rows_of(op.input), channels_of(op.input), 2);
 }
 
 template <class W>
 void run(Stream& stream, const compute::BatchNormBackwardWeight& op, std::byte* scratch) {
   const std::int64_t channels = channels_of(op.input);
   auto* const normals = reinterpret_cast<Normal*>(scratch);
-  auto* const memory = reinterpret_cast<double*>(normals + channels);  // of the norm, then of columns
-  for_each(stream, channels, [=] ON_DEVICE(std::int64_t c) { normals[c] = normal_of(op.sums, c, op.epsilon); });
+  auto* const memory =
+      reinterpret_cast<double*>(normals + channels);  // of the norm, then of columns
+  for_each(stream, channels,
+           [=] ON_DEVICE(std::int64_t c) { normals[c] = normal_of(op.sums, c, op.epsilon); });
   sum_columns<2>(
       stream, rows_of(op.input), channels, memory + bytes_of_sums(1) / 8,
       [=] ON_DEVICE(std::int64_t row, std::int64_t c) {
         const std::int64_t i = row * channels + c;
         const double gradient = get<W>(op.output_gradient, i);
-        return Sums<2>{{gradient * static_cast<double>(normalised<W>(op.input, i, normals[c])), gradient}};
+        return Sums<2>{
+            {gradient * static_cast<double>(normalised<W>(op.input, i, normals[c])), gradient}};
       },
       [=] ON_DEVICE(std::int64_t c, const Sums<2>& all) {
         as<double>(op.gradient_sums)[c] = all.value[0];
@@ -137,13 +160,16 @@ void run(Stream& stream, const compute::BatchNormBackwardWeight& op, std::byte* 
   square<W>(stream, op.weight_gradient, op.bias_gradient, op.squared_norm, memory);
 }
 
-inline std::int64_t scratch_bytes(const compute::BatchNormBackwardInput& op) { return bytes_of_channels(op.input, 4); }
+inline std::int64_t scratch_bytes(const compute::BatchNormBackwardInput& op) {
+  return bytes_of_channels(op.input, 4);
+}
 
 template <class W>
 void run(Stream& stream, const compute::BatchNormBackwardInput& op, std::byte* scratch) {
   const std::int64_t channels = channels_of(op.input);
   auto* const normals = reinterpret_cast<Normal*>(scratch);
-  for_each(stream, channels, [=] ON_DEVICE(std::int64_t c) { normals[c] = normal_of(op.sums, c, op.epsilon); });
+  for_each(stream, channels,
+           [=] ON_DEVICE(std::int64_t c) { normals[c] = normal_of(op.sums, c, op.epsilon); });
   for_each(stream, op.input.elements(), [=] ON_DEVICE(std::int64_t i) {
     const std::int64_t c = i % channels;
     const Normal& of = normals[c];

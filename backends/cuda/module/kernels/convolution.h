@@ -8,7 +8,8 @@
 
 namespace trainyard::cuda {
 
-// What stands around a convolution: tensors are brought to memory of its own before, and back afterwards.
+// What stands around a convolution: tensors are brought to memory of its own before, and back
+// afterwards.
 struct Around {
   std::vector<Run> before, after;
   std::vector<Memory> memory;
@@ -41,22 +42,32 @@ ON_DEVICE inline std::int64_t place_as_images(const Shape& weight, std::int64_t 
 
 template <class W>
 void lay_as_images(Stream& stream, const Tensor& weight, const Tensor& laid) {
-  for_each(stream, weight.elements(), [=] ON_DEVICE(std::int64_t i) { put(laid, place_as_images(weight.shape, i), get<W>(weight, i)); });
+  for_each(stream, weight.elements(), [=] ON_DEVICE(std::int64_t i) {
+    put(laid, place_as_images(weight.shape, i), get<W>(weight, i));
+  });
 }
 template <class W>
 void lay_back(Stream& stream, const Tensor& laid, const Tensor& weight) {
-  for_each(stream, weight.elements(), [=] ON_DEVICE(std::int64_t i) { put(weight, i, get<W>(laid, place_as_images(weight.shape, i))); });
+  for_each(stream, weight.elements(), [=] ON_DEVICE(std::int64_t i) {
+    put(weight, i, get<W>(laid, place_as_images(weight.shape, i)));
+  });
 }
 
 // A weight lies among others, and is laid as images are.
 template <class W>
 base::Result<void> lay(Device& device, Tensor& weight, bool is_made, Around& around) {
   const Tensor original = weight;
-  const auto laid = lend(device, weight.dtype, {weight.shape[0], weight.shape[2], weight.shape[3], weight.shape[1]}, around);
+  const auto laid =
+      lend(device, weight.dtype,
+           {weight.shape[0], weight.shape[2], weight.shape[3], weight.shape[1]}, around);
   if (!laid) return base::fail(laid.error());
   weight = *laid;
-  if (is_made) around.after.emplace_back([original, weight](Stream& stream) { lay_back<W>(stream, weight, original); });
-  else around.before.emplace_back([original, weight](Stream& stream) { lay_as_images<W>(stream, original, weight); });
+  if (is_made)
+    around.after.emplace_back(
+        [original, weight](Stream& stream) { lay_back<W>(stream, weight, original); });
+  else
+    around.before.emplace_back(
+        [original, weight](Stream& stream) { lay_as_images<W>(stream, original, weight); });
   return {};
 }
 
@@ -65,7 +76,9 @@ template <class W>
 base::Result<std::optional<Run>> by_device(Device& device, Convolution op, Multiplies multiplies) {
   using Makes = Convolution::Makes;
   const DType dtype = op.input.dtype;
-  if (multiplies == Multiplies::bfloat16 || dtype == DType::fp64 || op.weight.dtype != dtype || op.output.elements() == 0) return std::nullopt;
+  if (multiplies == Multiplies::bfloat16 || dtype == DType::fp64 || op.weight.dtype != dtype ||
+      op.output.elements() == 0)
+    return std::nullopt;
   op.tf32 = multiplies == Multiplies::tf32;
   Around around;
   base::Result<void> fits = align<W>(device, op.input, op.makes == Makes::input_gradient, around);
@@ -80,33 +93,47 @@ base::Result<std::optional<Run>> by_device(Device& device, Convolution op, Multi
   return keeping(std::move(around.memory), in_order(std::move(around.before)));
 }
 
-// Bias and activation come afterwards where the device has no convolution with them; not to 16 bits, to which a result is rounded but once.
+// Bias and activation come afterwards where the device has no convolution with them; not to 16
+// bits, to which a result is rounded but once.
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dForward& op) {
-  auto whole = by_device<W>(device, {Convolution::Makes::output, op.input, op.weight, op.output, op.window, op.bias, op.activation}, op.multiplies);
+  auto whole = by_device<W>(device,
+                            {Convolution::Makes::output, op.input, op.weight, op.output, op.window,
+                             op.bias, op.activation},
+                            op.multiplies);
   if (!whole) return base::fail(whole.error());
   if (*whole) return std::move(**whole);
   if (compute::is_half(op.output.dtype)) return by_columns<W>(device, op);
-  auto sums = by_device<W>(device, {Convolution::Makes::output, op.input, op.weight, op.output, op.window}, op.multiplies);
+  auto sums =
+      by_device<W>(device, {Convolution::Makes::output, op.input, op.weight, op.output, op.window},
+                   op.multiplies);
   if (!sums) return base::fail(sums.error());
   if (!*sums) return by_columns<W>(device, op);
   const Tensor output = as_rows(op.output);
-  return in_order({std::move(**sums), run_of<W>(compute::AddBias{output, op.bias, output, op.activation})});
+  return in_order(
+      {std::move(**sums), run_of<W>(compute::AddBias{output, op.bias, output, op.activation})});
 }
 
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dBackwardInput& op) {
-  auto whole = by_device<W>(device, {Convolution::Makes::input_gradient, op.input_gradient, op.weight, op.output_gradient, op.window}, op.multiplies);
+  auto whole = by_device<W>(device,
+                            {Convolution::Makes::input_gradient, op.input_gradient, op.weight,
+                             op.output_gradient, op.window},
+                            op.multiplies);
   if (!whole) return base::fail(whole.error());
   return *whole ? std::move(**whole) : by_columns<W>(device, op);
 }
 
 template <class W>
 base::Result<Run> make(Device& device, const compute::Conv2dBackwardWeight& op) {
-  auto whole = by_device<W>(device, {Convolution::Makes::weight_gradient, op.input, op.weight_gradient, op.output_gradient, op.window}, op.multiplies);
+  auto whole = by_device<W>(device,
+                            {Convolution::Makes::weight_gradient, op.input, op.weight_gradient,
+                             op.output_gradient, op.window},
+                            op.multiplies);
   if (!whole) return base::fail(whole.error());
   if (!*whole) return by_columns<W>(device, op);
-  auto rest = make_bias_and_norm<W>(device, as_rows(op.output_gradient), op.weight_gradient, op.bias_gradient, op.squared_norm);
+  auto rest = make_bias_and_norm<W>(device, as_rows(op.output_gradient), op.weight_gradient,
+                                    op.bias_gradient, op.squared_norm);
   if (!rest) return rest;
   return in_order({std::move(**whole), std::move(*rest)});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions as products: what each window sees is a row of columns [B H' W', I K K], in the order in which a weight lies. They are made for some samples at
-// a time, so that they take no more than kMostColumns.
+// Convolutions as products: what each window sees is a row of columns [B H' W', I K K], in the
+// order in which a weight lies. They are made for some samples at a time, so that they take no more
+// than kMostColumns.
 #pragma once
 
 #include "backends/cuda/module/kernels/linear.h"
@@ -8,16 +9,22 @@
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kMostColumns = std::int64_t{64} << 20;  // bytes, or what one sample takes
+inline constexpr std::int64_t kMostColumns = std::int64_t{64}
+                                             << 20;  // bytes, or what one sample takes
 
-// columns[(b,y,x), (i,r,s)] = what the window at (y, x) of the result has at (r, s) of channel i; outside the image 0.
+// columns[(b,y,x), (i,r,s)] = what the window at (y, x) of the result has at (r, s) of channel i;
+// outside the image 0.
 template <class W>
-void gather(Stream& stream, const Tensor& image, const Window& window, const Shape& result, const Tensor& columns) {
+void gather(Stream& stream, const Tensor& image, const Window& window, const Shape& result,
+            const Tensor& columns) {
   const std::int64_t width = columns.shape[1], area = window.kernel * window.kernel;
   for_each(stream, columns.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const std::int64_t at = i / width, c = i % width / area, r = i % area / window.kernel, s = i % area % window.kernel;
-    const std::int64_t b = at / (result[1] * result[2]), row = at / result[2] % result[1], column = at % result[2];
-    const std::int64_t y = row * window.stride + r - window.padding, x = column * window.stride + s - window.padding;
+    const std::int64_t at = i / width, c = i % width / area, r = i % area / window.kernel,
+                       s = i % area % window.kernel;
+    const std::int64_t b = at / (result[1] * result[2]), row = at / result[2] % result[1],
+                       column = at % result[2];
+    const std::int64_t y = row * window.stride + r - window.padding,
+                       x = column * window.stride + s - window.padding;
     const bool inside = y >= 0 && y < image.shape[1] && x >= 0 && x < image.shape[2];
     put(columns, i, inside ? get<W>(image, element_at(image.shape, b, y, x, c)) : W{0});
   });
@@ -25,14 +32,17 @@ void gather(Stream& stream, const Tensor& image, const Window& window, const Sha
 
 // Back: each pixel is the sum of all its places in columns.
 template <class W>
-void scatter(Stream& stream, const Tensor& columns, const Window& window, const Shape& result, const Tensor& image) {
+void scatter(Stream& stream, const Tensor& columns, const Window& window, const Shape& result,
+             const Tensor& image) {
   const std::int64_t width = columns.shape[1], area = window.kernel * window.kernel;
   for_each(stream, image.elements(), [=] ON_DEVICE(std::int64_t i) {
     const Place at = place_of(image.shape, i);
     W sum = 0;
-    windows_on(window, result, at.y, at.x, [&](std::int64_t r, std::int64_t s, std::int64_t row, std::int64_t column) {
-      sum += get<W>(columns, ((at.b * result[1] + row) * result[2] + column) * width + at.c * area + r * window.kernel + s);
-    });
+    windows_on(window, result, at.y, at.x,
+               [&](std::int64_t r, std::int64_t s, std::int64_t row, std::int64_t column) {
+                 sum += get<W>(columns, ((at.b * result[1] + row) * result[2] + column) * width +
+                                            at.c * area + r * window.kernel + s);
+               });
     put(image, i, sum);
   });
 }
@@ -40,13 +50,18 @@ void scatter(Stream& stream, const Tensor& columns, const Window& window, const 
 // Samples from `first` on.
 inline Tensor samples_of(const Tensor& images, std::int64_t first, std::int64_t count) {
   Tensor some = images;
-  some.data += first * (images.elements() / std::max<std::int64_t>(1, images.shape[0])) * base::size_of(images.dtype);
+  some.data += first * (images.elements() / std::max<std::int64_t>(1, images.shape[0])) *
+               base::size_of(images.dtype);
   some.shape.extents[0] = count;
   return some;
 }
 
 // [B,H',W',O] as rows of channels.
-inline Tensor as_rows(const Tensor& images) { return {images.dtype, {images.shape[0] * images.shape[1] * images.shape[2], images.shape[3]}, images.data}; }
+inline Tensor as_rows(const Tensor& images) {
+  return {images.dtype,
+          {images.shape[0] * images.shape[1] * images.shape[2], images.shape[3]},
+          images.data};
+}
 
 // How a batch is cut: columns of `samples` at a time.
 struct Slices {
@@ -60,9 +75,12 @@ struct Slices {
   }
 };
 
-inline base::Result<Slices> make_slices(Device& device, DType dtype, const Shape& result, std::int64_t width) {
-  const std::int64_t pixels = result[1] * result[2], of_sample = pixels * width * base::size_of(dtype);
-  const std::int64_t samples = std::clamp<std::int64_t>(kMostColumns / of_sample, 1, std::max<std::int64_t>(1, result[0]));
+inline base::Result<Slices> make_slices(Device& device, DType dtype, const Shape& result,
+                                        std::int64_t width) {
+  const std::int64_t pixels = result[1] * result[2],
+                     of_sample = pixels * width * base::size_of(dtype);
+  const std::int64_t samples =
+      std::clamp<std::int64_t>(kMostColumns / of_sample, 1, std::max<std::int64_t>(1, result[0]));
   auto columns = allocate(device, dtype, {samples * pixels, width});
   if (!columns) return base::fail(columns.error());
   return Slices{result[0], samples, std::move(*columns)};
@@ -81,7 +99,11 @@ base::Result<Run> by_slices(const Slices& slices, const Make& make_one) {
 }
 
 // A weight [O,I,K,K] as a matrix.
-inline Tensor as_matrix(const Tensor& weight) { return {weight.dtype, {weight.shape[0], weight.shape[1] * weight.shape[2] * weight.shape[3]}, weight.data}; }
+inline Tensor as_matrix(const Tensor& weight) {
+  return {weight.dtype,
+          {weight.shape[0], weight.shape[1] * weight.shape[2] * weight.shape[3]},
+          weight.data};
+}
 
 template <class W>
 base::Result<Run> by_columns(Device& device, const compute::Conv2dForward& op) {
@@ -89,10 +111,13 @@ base::Result<Run> by_columns(Device& device, const compute::Conv2dForward& op) {
   auto slices = make_slices(device, op.input.dtype, op.output.shape, weight.shape[1]);
   if (!slices) return base::fail(slices.error());
   return by_slices(*slices, [&](std::int64_t first, std::int64_t count) -> base::Result<Run> {
-    const Tensor images = samples_of(op.input, first, count), columns = slices->columns_of(count), output = samples_of(op.output, first, count);
-    auto product = make<W>(device, compute::LinearForward{columns, weight, op.bias, as_rows(output), op.activation, op.multiplies});
+    const Tensor images = samples_of(op.input, first, count), columns = slices->columns_of(count),
+                 output = samples_of(op.output, first, count);
+    auto product = make<W>(device, compute::LinearForward{columns, weight, op.bias, as_rows(output),
+                                                          op.activation, op.multiplies});
     if (!product) return product;
-    return Run([images, columns, window = op.window, result = output.shape, product = *product](Stream& stream) {
+    return Run([images, columns, window = op.window, result = output.shape,
+                product = *product](Stream& stream) {
       gather<W>(stream, images, window, result, columns);
       product(stream);
     });
@@ -103,14 +128,18 @@ base::Result<Run> by_columns(Device& device, const compute::Conv2dForward& op) {
 template <class W>
 base::Result<Run> by_columns(Device& device, const compute::Conv2dBackwardInput& op) {
   const Tensor weight = as_matrix(op.weight);
-  auto slices = make_slices(device, compute::wide(op.output_gradient.dtype), op.output_gradient.shape, weight.shape[1]);
+  auto slices = make_slices(device, compute::wide(op.output_gradient.dtype),
+                            op.output_gradient.shape, weight.shape[1]);
   if (!slices) return base::fail(slices.error());
   return by_slices(*slices, [&](std::int64_t first, std::int64_t count) -> base::Result<Run> {
-    const Tensor columns = slices->columns_of(count), images = samples_of(op.input_gradient, first, count),
+    const Tensor columns = slices->columns_of(count),
+                 images = samples_of(op.input_gradient, first, count),
                  gradient = samples_of(op.output_gradient, first, count);
-    auto product = make<W>(device, compute::LinearBackwardInput{as_rows(gradient), weight, columns, op.multiplies});
+    auto product = make<W>(
+        device, compute::LinearBackwardInput{as_rows(gradient), weight, columns, op.multiplies});
     if (!product) return product;
-    return Run([images, columns, window = op.window, result = gradient.shape, product = *product](Stream& stream) {
+    return Run([images, columns, window = op.window, result = gradient.shape,
+                product = *product](Stream& stream) {
       product(stream);
       scatter<W>(stream, columns, window, result, images);
     });
@@ -123,23 +152,29 @@ base::Result<Run> by_columns(Device& device, const compute::Conv2dBackwardWeight
   const Tensor weight = as_matrix(op.weight_gradient);
   auto slices = make_slices(device, op.input.dtype, op.output_gradient.shape, weight.shape[1]);
   if (!slices) return base::fail(slices.error());
-  auto sliced = by_slices(*slices, [&](std::int64_t first, std::int64_t count) -> base::Result<Run> {
-    const Tensor images = samples_of(op.input, first, count), columns = slices->columns_of(count), gradient = samples_of(op.output_gradient, first, count);
-    Product product;
-    product.left = as_rows(gradient), product.right = columns, product.result = weight;
-    product.m = weight.shape[0], product.n = weight.shape[1], product.k = columns.shape[0];
-    product.left_transposed = product.accumulates = true;
-    auto multiplied = make_product<W>(device, product, op.multiplies);
-    if (!multiplied) return multiplied;
-    return Run([images, columns, window = op.window, result = gradient.shape, multiplied = *multiplied](Stream& stream) {
-      gather<W>(stream, images, window, result, columns);
-      multiplied(stream);
-    });
-  });
+  auto sliced =
+      by_slices(*slices, [&](std::int64_t first, std::int64_t count) -> base::Result<Run> {
+        const Tensor images = samples_of(op.input, first, count),
+                     columns = slices->columns_of(count),
+                     gradient = samples_of(op.output_gradient, first, count);
+        Product product;
+        product.left = as_rows(gradient), product.right = columns, product.result = weight;
+        product.m = weight.shape[0], product.n = weight.shape[1], product.k = columns.shape[0];
+        product.left_transposed = product.accumulates = true;
+        auto multiplied = make_product<W>(device, product, op.multiplies);
+        if (!multiplied) return multiplied;
+        return Run([images, columns, window = op.window, result = gradient.shape,
+                    multiplied = *multiplied](Stream& stream) {
+          gather<W>(stream, images, window, result, columns);
+          multiplied(stream);
+        });
+      });
   if (!sliced) return sliced;
-  auto rest = make_bias_and_norm<W>(device, as_rows(op.output_gradient), op.weight_gradient, op.bias_gradient, op.squared_norm);
+  auto rest = make_bias_and_norm<W>(device, as_rows(op.output_gradient), op.weight_gradient,
+                                    op.bias_gradient, op.squared_norm);
   if (!rest) return rest;
-  return in_order({run_of<W>(compute::Zero{op.weight_gradient}), std::move(*sliced), std::move(*rest)});
+  return in_order(
+      {run_of<W>(compute::Zero{op.weight_gradient}), std::move(*sliced), std::move(*rest)});
 }
 
 }  // namespace trainyard::cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Element by element, four neighbours to a thread where all tensors allow it: what they want is on its way at once, by as many bytes as the device likes.
+// Element by element, four neighbours to a thread where all tensors allow it: what they want is on
+// its way at once, by as many bytes as the device likes.
 #pragma once
 
 #include <bit>
@@ -22,7 +23,10 @@ struct Neighbours<double> {
   };
   Pair pairs[2];
 
-  static bool fit(const Tensor& tensor) { return tensor.dtype == DType::fp64 && reinterpret_cast<std::uintptr_t>(tensor.data) % sizeof(Pair) == 0; }
+  static bool fit(const Tensor& tensor) {
+    return tensor.dtype == DType::fp64 &&
+           reinterpret_cast<std::uintptr_t>(tensor.data) % sizeof(Pair) == 0;
+  }
 
   ON_DEVICE void load(const Tensor& tensor, std::int64_t at) {
     for (int p = 0; p < 2; ++p) pairs[p] = as<Pair>(tensor)[2 * at + p];
@@ -45,7 +49,9 @@ struct Neighbours<float> {
   Wide lying;  // of 16 bits two in each of the first words, the first in the lower half
 
   static bool fit(const Tensor& tensor) {
-    return reinterpret_cast<std::uintptr_t>(tensor.data) % (compute::is_half(tensor.dtype) ? sizeof(Narrow) : sizeof(Wide)) == 0;
+    return reinterpret_cast<std::uintptr_t>(tensor.data) %
+               (compute::is_half(tensor.dtype) ? sizeof(Narrow) : sizeof(Wide)) ==
+           0;
   }
   ON_DEVICE void load(const Tensor& tensor, std::int64_t at) {
     if (!compute::is_half(tensor.dtype)) {
@@ -79,18 +85,22 @@ struct Neighbours<float> {
   }
 };
 
-// output(i) = work(i, one(i), other(i)); `other` may be empty, and is 0 then. The output may be one of the two.
+// output(i) = work(i, one(i), other(i)); `other` may be empty, and is 0 then. The output may be one
+// of the two.
 template <class W, class Work>
 void map(Stream& stream, const Tensor& output, const Tensor& one, const Tensor& other, Work work) {
   const std::int64_t count = output.elements();
-  const bool fit = Neighbours<W>::fit(output) && Neighbours<W>::fit(one) && (other.empty() || Neighbours<W>::fit(other));
+  const bool fit = Neighbours<W>::fit(output) && Neighbours<W>::fit(one) &&
+                   (other.empty() || Neighbours<W>::fit(other));
   const std::int64_t together = fit ? count / kNeighbours : 0, first = together * kNeighbours;
   for_each(stream, together, [=] ON_DEVICE(std::int64_t at) {
     Neighbours<W> ones{}, others{}, results{};
     ones.load(one, at);
     if (!other.empty()) others.load(other, at);
     for (int k = 0; k < kNeighbours; ++k)
-      results.put(output.dtype, k, work(at * kNeighbours + k, ones.get(one.dtype, k), other.empty() ? W{0} : others.get(other.dtype, k)));
+      results.put(output.dtype, k,
+                  work(at * kNeighbours + k, ones.get(one.dtype, k),
+                       other.empty() ? W{0} : others.get(other.dtype, k)));
     results.store(output, at);
   });
   for_each(stream, count - first, [=] ON_DEVICE(std::int64_t rest) {

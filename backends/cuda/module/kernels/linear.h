@@ -47,9 +47,11 @@ inline Run keeping(std::vector<Memory> memory, Run work) {
   return [memory = std::move(memory), work = std::move(work)](Stream& stream) { work(stream); };
 }
 
-// A factor as the product takes it: itself, or a copy that is rounded to bfloat16 each time before. What that takes is added to `runs` and `memory`.
+// A factor as the product takes it: itself, or a copy that is rounded to bfloat16 each time before.
+// What that takes is added to `runs` and `memory`.
 template <class W>
-base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies multiplies, std::vector<Run>& runs, std::vector<Memory>& memory) {
+base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies multiplies,
+                               std::vector<Run>& runs, std::vector<Memory>& memory) {
   if (multiplies != Multiplies::bfloat16) return factor;
   auto rounded = allocate(device, DType::bf16, factor.shape);
   if (!rounded) return base::fail(rounded.error());
@@ -58,10 +60,12 @@ base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies 
   return rounded->tensor;
 }
 
-// The product of `product`, whose factors may be rounded first, with bias and activation in one go where the device can, or else after it, from a result that
-// is not rounded yet. Without rows the result is empty; without anything to sum it is 0.
+// The product of `product`, whose factors may be rounded first, with bias and activation in one go
+// where the device can, or else after it, from a result that is not rounded yet. Without rows the
+// result is empty; without anything to sum it is 0.
 template <class W>
-base::Result<Run> make_product(Device& device, Product product, Multiplies multiplies = Multiplies::full) {
+base::Result<Run> make_product(Device& device, Product product,
+                               Multiplies multiplies = Multiplies::full) {
   if (product.m == 0 || product.n == 0) return Run([](Stream&) {});
   if (product.k == 0) return run_of<W>(compute::Zero{product.result});
   std::vector<Run> runs;
@@ -92,7 +96,8 @@ base::Result<Run> make_product(Device& device, Product product, Multiplies multi
       memory.push_back(wide->memory);
     }
   }
-  auto multiplied = pays_to_pad(product) ? in_padded_rows<W>(device, product) : device.product(product);
+  auto multiplied =
+      pays_to_pad(product) ? in_padded_rows<W>(device, product) : device.product(product);
   if (!multiplied) return base::fail(multiplied.error());
   runs.push_back(std::move(*multiplied));
   if (finishes) runs.push_back(run_of<W>(finish));
@@ -102,7 +107,8 @@ base::Result<Run> make_product(Device& device, Product product, Multiplies multi
 template <class W>
 base::Result<Run> make(Device& device, const compute::LinearForward& op) {
   Product product;
-  product.left = op.input, product.right = op.weight, product.bias = op.bias, product.result = op.output;
+  product.left = op.input, product.right = op.weight, product.bias = op.bias,
+  product.result = op.output;
   product.m = op.input.shape[0], product.n = op.weight.shape[0], product.k = op.input.shape[1];
   product.right_transposed = true;
   product.activation = op.activation;
@@ -113,20 +119,24 @@ template <class W>
 base::Result<Run> make(Device& device, const compute::LinearBackwardInput& op) {
   Product product;
   product.left = op.output_gradient, product.right = op.weight, product.result = op.input_gradient;
-  product.m = op.output_gradient.shape[0], product.n = op.weight.shape[1], product.k = op.weight.shape[0];
+  product.m = op.output_gradient.shape[0], product.n = op.weight.shape[1],
+  product.k = op.weight.shape[0];
   return make_product<W>(device, product, op.multiplies);
 }
 
 // Column sums of the gradient to the bias, and the norm of both gradients.
 template <class W>
-base::Result<Run> make_bias_and_norm(Device& device, const Tensor& output_gradient, const Tensor& weight_gradient, const Tensor& bias_gradient,
+base::Result<Run> make_bias_and_norm(Device& device, const Tensor& output_gradient,
+                                     const Tensor& weight_gradient, const Tensor& bias_gradient,
                                      const Tensor& squared_norm) {
   const compute::SumRows sums{output_gradient, bias_gradient};
-  auto memory = device.allocate_zeros(bytes_of_sums(1) + (bias_gradient.empty() ? 0 : scratch_bytes(sums)));
+  auto memory =
+      device.allocate_zeros(bytes_of_sums(1) + (bias_gradient.empty() ? 0 : scratch_bytes(sums)));
   if (!memory) return base::fail(memory.error());
   return Run([=, memory = *memory](Stream& stream) {
     if (!bias_gradient.empty()) run<W>(stream, sums, memory.get() + bytes_of_sums(1));
-    square<W>(stream, weight_gradient, bias_gradient, squared_norm, reinterpret_cast<double*>(memory.get()));
+    square<W>(stream, weight_gradient, bias_gradient, squared_norm,
+              reinterpret_cast<double*>(memory.get()));
   });
 }
 
@@ -134,11 +144,13 @@ template <class W>
 base::Result<Run> make(Device& device, const compute::LinearBackwardWeight& op) {
   Product product;
   product.left = op.output_gradient, product.right = op.input, product.result = op.weight_gradient;
-  product.m = op.output_gradient.shape[1], product.n = op.input.shape[1], product.k = op.input.shape[0];
+  product.m = op.output_gradient.shape[1], product.n = op.input.shape[1],
+  product.k = op.input.shape[0];
   product.left_transposed = true;
   auto weight = make_product<W>(device, product, op.multiplies);
   if (!weight) return weight;
-  auto rest = make_bias_and_norm<W>(device, op.output_gradient, op.weight_gradient, op.bias_gradient, op.squared_norm);
+  auto rest = make_bias_and_norm<W>(device, op.output_gradient, op.weight_gradient,
+                                    op.bias_gradient, op.squared_norm);
   if (!rest) return rest;
   return in_order({std::move(*weight), std::move(*rest)});
 }

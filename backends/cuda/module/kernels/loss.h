@@ -16,14 +16,17 @@ struct Softmax {
 };
 
 template <class W>
-ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_t first, std::int64_t classes) {
+ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_t first,
+                             std::int64_t classes) {
   Ranked own{-std::numeric_limits<double>::infinity(), std::numeric_limits<std::int64_t>::max()};
   for_row<W>(team, logits, first, classes, [&](std::int64_t c, W logit) {
     if (logit > own.value || own.place > c) own = {static_cast<double>(logit), c};
   });
   const Ranked largest = team.first_maximum(own);
   double sum = 0;
-  for_row<W>(team, logits, first, classes, [&](std::int64_t, W logit) { sum += static_cast<double>(std::exp(logit - static_cast<W>(largest.value))); });
+  for_row<W>(team, logits, first, classes, [&](std::int64_t, W logit) {
+    sum += static_cast<double>(std::exp(logit - static_cast<W>(largest.value)));
+  });
   return {largest.value, largest.place, team.sum(sum)};
 }
 
@@ -35,17 +38,20 @@ struct LossScale {
   ON_DEVICE double get() const { return held != nullptr ? *held : number; }
 };
 
-// The host writes the loss scale, and may keep that where the device is slow to look: it is fetched once, to where all teams look.
+// The host writes the loss scale, and may keep that where the device is slow to look: it is fetched
+// once, to where all teams look.
 template <class OneOp>
 LossScale scale_of(Stream& stream, const OneOp& op, double* memory) {
   if (op.gradient.empty() || op.loss_scale.empty()) return {op.scale, nullptr};
-  for_each(stream, 1, [=] ON_DEVICE(std::int64_t) { *memory = op.scale * *as<double>(op.loss_scale); });
+  for_each(stream, 1,
+           [=] ON_DEVICE(std::int64_t) { *memory = op.scale * *as<double>(op.loss_scale); });
   return {op.scale, memory};
 }
 
 // scale (softmax - 1 where the class is `label`), of the classes of a row.
 template <class W>
-ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tensor& gradient, std::int64_t row, const Softmax& of, std::int64_t label,
+ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tensor& gradient,
+                             std::int64_t row, const Softmax& of, std::int64_t label,
                              const LossScale& of_loss) {
   const std::int64_t classes = logits.shape[1];
   if (gradient.empty()) return;
@@ -62,7 +68,8 @@ struct Scored {
 };
 
 // metrics = part {sum of losses, of correct ones}
-inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, double part, const Tensor& metrics, double* memory) {
+inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, double part,
+                   const Tensor& metrics, double* memory) {
   if (metrics.empty()) return;
   sum_all<2>(
       stream, count, memory,
@@ -76,10 +83,15 @@ inline void add_up(Stream& stream, const Scored* rows, std::int64_t count, doubl
 
 template <class OneOp>
 std::int64_t bytes_of_loss(const OneOp& op) {
-  return op.logits.shape[0] * static_cast<std::int64_t>(sizeof(Scored)) + bytes_of_sums(2) + static_cast<std::int64_t>(sizeof(double));
+  return op.logits.shape[0] * static_cast<std::int64_t>(sizeof(Scored)) + bytes_of_sums(2) +
+         static_cast<std::int64_t>(sizeof(double));
 }
-inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropy& op) { return bytes_of_loss(op); }
-inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropyPart& op) { return bytes_of_loss(op); }
+inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropy& op) {
+  return bytes_of_loss(op);
+}
+inline std::int64_t scratch_bytes(const compute::SoftmaxCrossEntropyPart& op) {
+  return bytes_of_loss(op);
+}
 
 template <class W>
 void run(Stream& stream, const compute::SoftmaxCrossEntropy& op, std::byte* scratch) {
@@ -90,8 +102,10 @@ void run(Stream& stream, const compute::SoftmaxCrossEntropy& op, std::byte* scra
     const std::int64_t first = row * classes, label = as<std::int32_t>(op.labels)[row];
     const Softmax of = softmax_of<W>(team, op.logits, first, classes);
     const bool known = label >= 0 && label < classes;
-    const double own = known ? static_cast<double>(get<W>(op.logits, first + label)) : std::numeric_limits<double>::quiet_NaN();
-    if (team.rank == 0) rows[row] = {of.largest + std::log(of.sum) - own, of.place == label ? 1.0 : 0.0};
+    const double own = known ? static_cast<double>(get<W>(op.logits, first + label))
+                             : std::numeric_limits<double>::quiet_NaN();
+    if (team.rank == 0)
+      rows[row] = {of.largest + std::log(of.sum) - own, of.place == label ? 1.0 : 0.0};
     differentiate<W>(team, op.logits, op.gradient, row, of, label, scale);
   });
   add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
@@ -106,8 +120,10 @@ void run(Stream& stream, const compute::SoftmaxSummary& op) {
     if (team.rank != 0) return;
     double own = -std::numeric_limits<double>::infinity();
     if (label < 0 || label >= op.all_classes) own = std::numeric_limits<double>::quiet_NaN();
-    else if (label >= op.first_class && label < op.first_class + classes) own = get<W>(op.logits, first + label - op.first_class);
-    const double values[] = {of.largest, static_cast<double>(op.first_class + of.place), of.sum, own};
+    else if (label >= op.first_class && label < op.first_class + classes)
+      own = get<W>(op.logits, first + label - op.first_class);
+    const double values[] = {of.largest, static_cast<double>(op.first_class + of.place), of.sum,
+                             own};
     for (std::int64_t v = 0; v < 4; ++v) as<double>(op.summary)[v * batch + row] = values[v];
   });
 }
@@ -121,13 +137,16 @@ struct WholeSoftmax {
 ON_DEVICE inline WholeSoftmax whole_softmax(const Tensor& summaries, std::int64_t row) {
   const std::int64_t count = summaries.shape[0], batch = summaries.shape[2];
   const double* const values = as<double>(summaries) + row;
-  WholeSoftmax all{{-std::numeric_limits<double>::infinity(), -1, 0}, -std::numeric_limits<double>::infinity()};
+  WholeSoftmax all{{-std::numeric_limits<double>::infinity(), -1, 0},
+                   -std::numeric_limits<double>::infinity()};
   for (std::int64_t k = 0; k < count; ++k) {
     const double* const part = values + k * 4 * batch;
-    if (k == 0 || part[0] > all.of.largest) all.of.largest = part[0], all.of.place = static_cast<std::int64_t>(part[batch]);
+    if (k == 0 || part[0] > all.of.largest)
+      all.of.largest = part[0], all.of.place = static_cast<std::int64_t>(part[batch]);
     if (!(part[3 * batch] <= all.own)) all.own = part[3 * batch];
   }
-  for (std::int64_t k = 0; k < count; ++k) all.of.sum += values[(k * 4 + 2) * batch] * std::exp(values[k * 4 * batch] - all.of.largest);
+  for (std::int64_t k = 0; k < count; ++k)
+    all.of.sum += values[(k * 4 + 2) * batch] * std::exp(values[k * 4 * batch] - all.of.largest);
   return all;
 }
 
@@ -139,7 +158,9 @@ void run(Stream& stream, const compute::SoftmaxCrossEntropyPart& op, std::byte* 
   for_teams(stream, batch, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const WholeSoftmax all = whole_softmax(op.summaries, row);
     const std::int64_t label = as<std::int32_t>(op.labels)[row];
-    if (team.rank == 0) rows[row] = {std::log(all.of.sum) - (all.own - all.of.largest), all.of.place == label ? 1.0 : 0.0};
+    if (team.rank == 0)
+      rows[row] = {std::log(all.of.sum) - (all.own - all.of.largest),
+                   all.of.place == label ? 1.0 : 0.0};
     differentiate<W>(team, op.logits, op.gradient, row, all.of, label - op.first_class, scale);
   });
   add_up(stream, rows, batch, op.part, op.metrics, reinterpret_cast<double*>(rows + batch));
@@ -156,10 +177,14 @@ template <class W>
 void run(Stream& stream, const compute::ClipFactor& op) {
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
     double own = 0;
-    for (std::int64_t i = team.rank; i < op.squared_norms.elements(); i += team.size) own += as<double>(op.squared_norms)[i];
-    const double sum = team.sum(own), times = op.loss_scale.empty() ? 1 : *as<double>(op.loss_scale), wanted = op.maximum / (std::sqrt(sum) / times + 1e-6);
+    for (std::int64_t i = team.rank; i < op.squared_norms.elements(); i += team.size)
+      own += as<double>(op.squared_norms)[i];
+    const double sum = team.sum(own),
+                 times = op.loss_scale.empty() ? 1 : *as<double>(op.loss_scale),
+                 wanted = op.maximum / (std::sqrt(sum) / times + 1e-6);
     const double unusable = op.skip_non_finite ? 0 : std::numeric_limits<double>::quiet_NaN();
-    if (team.rank == 0) *as<double>(op.factor) = (!std::isfinite(sum) ? unusable : wanted < 1 ? wanted : 1) / times;
+    if (team.rank == 0)
+      *as<double>(op.factor) = (!std::isfinite(sum) ? unusable : wanted < 1 ? wanted : 1) / times;
   });
 }
 

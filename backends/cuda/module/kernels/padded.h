@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Products of 16 bits whose factors have rows that tensor cores do not like: they read by 16 bytes ("cuBLAS Library", tensor core usage), and where a row does
-// not begin so, as with the 50,257 classes of GPT-2, a product is several times slower. Then factors are copied to rows that do, and zeros stand where they are
-// longer: PyTorch's compiler does the same.
+// Products of 16 bits whose factors have rows that tensor cores do not like: they read by 16 bytes
+// ("cuBLAS Library", tensor core usage), and where a row does not begin so, as with the 50,257
+// classes of GPT-2, a product is several times slower. Then factors are copied to rows that do, and
+// zeros stand where they are longer: PyTorch's compiler does the same.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,9 @@
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kRowUnit = 8;        // numbers of 16 bits
-inline constexpr std::int64_t kPaddingPays = 128;  // a factor's copy takes less than what it saves: each number is multiplied that often
+inline constexpr std::int64_t kRowUnit = 8;  // numbers of 16 bits
+inline constexpr std::int64_t kPaddingPays =
+    128;  // a factor's copy takes less than what it saves: each number is multiplied that often
 
 // How the three of a product lie, row by row.
 struct Lying {
@@ -22,13 +24,19 @@ struct Lying {
   bool operator==(const Lying&) const = default;
   std::int64_t elements() const { return rows * columns; }
 };
-inline Lying left_of(const Product& p) { return p.left_transposed ? Lying{p.k, p.m} : Lying{p.m, p.k}; }
-inline Lying right_of(const Product& p) { return p.right_transposed ? Lying{p.n, p.k} : Lying{p.k, p.n}; }
+inline Lying left_of(const Product& p) {
+  return p.left_transposed ? Lying{p.k, p.m} : Lying{p.m, p.k};
+}
+inline Lying right_of(const Product& p) {
+  return p.right_transposed ? Lying{p.n, p.k} : Lying{p.k, p.n};
+}
 inline Lying result_of(const Product& p) { return {p.m, p.n}; }
 
 // The same product with the extents that rows of factors have, in whole units.
 inline Product padded(Product p) {
-  const auto whole = [](std::int64_t extent, bool is_row) { return is_row ? parts(extent, kRowUnit) * kRowUnit : extent; };
+  const auto whole = [](std::int64_t extent, bool is_row) {
+    return is_row ? parts(extent, kRowUnit) * kRowUnit : extent;
+  };
   p.m = whole(p.m, p.left_transposed);
   p.n = whole(p.n, !p.right_transposed);
   p.k = whole(p.k, !p.left_transposed || p.right_transposed);
@@ -36,14 +44,19 @@ inline Product padded(Product p) {
 }
 
 inline bool pays_to_pad(const Product& p) {
-  if (!compute::is_half(p.left.dtype) || std::min({p.m, p.n, p.k}) < kPaddingPays || p.accumulates || !p.bias.empty()) return false;
+  if (!compute::is_half(p.left.dtype) || std::min({p.m, p.n, p.k}) < kPaddingPays ||
+      p.accumulates || !p.bias.empty())
+    return false;
   return left_of(p).columns % kRowUnit != 0 || right_of(p).columns % kRowUnit != 0;
 }
 
-// Four numbers of 16 bits from any that they begin at, by the words of 8 bytes that they lie in, of which both are within [begin, end).
-ON_DEVICE inline bool lie_in_words(const std::uint16_t* four, const std::byte* begin, const std::byte* end) {
+// Four numbers of 16 bits from any that they begin at, by the words of 8 bytes that they lie in, of
+// which both are within [begin, end).
+ON_DEVICE inline bool lie_in_words(const std::uint16_t* four, const std::byte* begin,
+                                   const std::byte* end) {
   const auto first = reinterpret_cast<std::uintptr_t>(four) / 8 * 8;
-  return first >= reinterpret_cast<std::uintptr_t>(begin) && first + 16 <= reinterpret_cast<std::uintptr_t>(end);
+  return first >= reinterpret_cast<std::uintptr_t>(begin) &&
+         first + 16 <= reinterpret_cast<std::uintptr_t>(end);
 }
 ON_DEVICE inline std::uint64_t four_at(const std::uint16_t* four) {
   const auto place = reinterpret_cast<std::uintptr_t>(four);
@@ -53,16 +66,20 @@ ON_DEVICE inline std::uint64_t four_at(const std::uint16_t* four) {
 }
 
 // As `fit`, of 16 bits to rows that four share.
-inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tensor& to, Lying becomes) {
+inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tensor& to,
+                       Lying becomes) {
   const std::byte* const end = from.data + is.elements() * 2;
   for_teams(stream, becomes.rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
     const std::uint16_t* const numbers = as<std::uint16_t>(from) + row * is.columns;
     const std::int64_t there = row < is.rows ? is.columns : 0;
-    for (std::int64_t c = kNeighbours * team.rank; c < becomes.columns; c += kNeighbours * team.size) {
+    for (std::int64_t c = kNeighbours * team.rank; c < becomes.columns;
+         c += kNeighbours * team.size) {
       std::uint64_t four = 0;
-      if (c + kNeighbours <= there && lie_in_words(numbers + c, from.data, end)) four = four_at(numbers + c);
+      if (c + kNeighbours <= there && lie_in_words(numbers + c, from.data, end))
+        four = four_at(numbers + c);
       else
-        for (int k = 0; k < kNeighbours && c + k < there; ++k) four |= static_cast<std::uint64_t>(numbers[c + k]) << (16 * k);
+        for (int k = 0; k < kNeighbours && c + k < there; ++k)
+          four |= static_cast<std::uint64_t>(numbers[c + k]) << (16 * k);
       as<std::uint64_t>(to)[(row * becomes.columns + c) / kNeighbours] = four;
     }
   });
@@ -71,31 +88,42 @@ inline void fit_halves(Stream& stream, const Tensor& from, Lying is, const Tenso
 // What there is of `from` in both, and zeros in all else of `to`.
 template <class W>
 void fit(Stream& stream, const Tensor& from, Lying is, const Tensor& to, Lying becomes) {
-  const bool by_fours = becomes.columns % kNeighbours == 0 && reinterpret_cast<std::uintptr_t>(to.data) % sizeof(std::uint64_t) == 0;
-  if (compute::is_half(from.dtype) && from.dtype == to.dtype && by_fours && is.columns <= becomes.columns) return fit_halves(stream, from, is, to, becomes);
+  const bool by_fours = becomes.columns % kNeighbours == 0 &&
+                        reinterpret_cast<std::uintptr_t>(to.data) % sizeof(std::uint64_t) == 0;
+  if (compute::is_half(from.dtype) && from.dtype == to.dtype && by_fours &&
+      is.columns <= becomes.columns)
+    return fit_halves(stream, from, is, to, becomes);
   for_teams(stream, becomes.rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
-    const std::int64_t there = row >= is.rows ? 0 : is.columns < becomes.columns ? is.columns : becomes.columns;
-    for_row<W>(team, from, row * is.columns, there, [&](std::int64_t c, W value) { put(to, row * becomes.columns + c, value); });
-    for (std::int64_t c = there + team.rank; c < becomes.columns; c += team.size) put(to, row * becomes.columns + c, W{0});
+    const std::int64_t there = row >= is.rows                 ? 0
+                               : is.columns < becomes.columns ? is.columns
+                                                              : becomes.columns;
+    for_row<W>(team, from, row * is.columns, there,
+               [&](std::int64_t c, W value) { put(to, row * becomes.columns + c, value); });
+    for (std::int64_t c = there + team.rank; c < becomes.columns; c += team.size)
+      put(to, row * becomes.columns + c, W{0});
   });
 }
 
 template <class W>
 base::Result<Run> in_padded_rows(Device& device, const Product& p) {
   Product wide = padded(p);
-  const Lying left = left_of(p), right = right_of(p), result = result_of(p), wide_left = left_of(wide), wide_right = right_of(wide),
-              wide_result = result_of(wide);
+  const Lying left = left_of(p), right = right_of(p), result = result_of(p),
+              wide_left = left_of(wide), wide_right = right_of(wide), wide_result = result_of(wide);
   std::vector<Memory> kept;
-  const auto place = [&](Room which, Tensor& tensor, Lying is, Lying becomes) -> base::Result<void> {
+  const auto place = [&](Room which, Tensor& tensor, Lying is,
+                         Lying becomes) -> base::Result<void> {
     if (is == becomes) return {};
-    return device.room(which, becomes.elements() * base::size_of(tensor.dtype)).map([&](const Memory& memory) {
-      tensor.data = memory.get();
-      kept.push_back(memory);
-    });
+    return device.room(which, becomes.elements() * base::size_of(tensor.dtype))
+        .map([&](const Memory& memory) {
+          tensor.data = memory.get();
+          kept.push_back(memory);
+        });
   };
   if (auto ok = place(Room::left, wide.left, left, wide_left); !ok) return base::fail(ok.error());
-  if (auto ok = place(Room::right, wide.right, right, wide_right); !ok) return base::fail(ok.error());
-  if (auto ok = place(Room::result, wide.result, result, wide_result); !ok) return base::fail(ok.error());
+  if (auto ok = place(Room::right, wide.right, right, wide_right); !ok)
+    return base::fail(ok.error());
+  if (auto ok = place(Room::result, wide.result, result, wide_result); !ok)
+    return base::fail(ok.error());
   auto multiplied = device.product(wide);
   if (!multiplied) return multiplied;
   return Run([=, multiplied = std::move(*multiplied), kept = std::move(kept)](Stream& stream) {

@@ -18,21 +18,26 @@ struct Place {
 
 template <class Index>
 ON_DEVICE Place place_by(const Shape& s, Index i) {
-  const auto height = static_cast<Index>(s[1]), width = static_cast<Index>(s[2]), channels = static_cast<Index>(s[3]);
+  const auto height = static_cast<Index>(s[1]), width = static_cast<Index>(s[2]),
+             channels = static_cast<Index>(s[3]);
   const Index pixel = i / channels, row = pixel / width;
   return {row / height, row % height, pixel % width, i % channels};
 }
 // Of the i-th element of [B,H,W,C], and back. GPUs divide 32 bits several times faster than 64.
 ON_DEVICE inline Place place_of(const Shape& s, std::int64_t i) {
-  return i <= std::numeric_limits<std::uint32_t>::max() ? place_by(s, static_cast<std::uint32_t>(i)) : place_by(s, i);
+  return i <= std::numeric_limits<std::uint32_t>::max() ? place_by(s, static_cast<std::uint32_t>(i))
+                                                        : place_by(s, i);
 }
-ON_DEVICE inline std::int64_t element_at(const Shape& s, std::int64_t b, std::int64_t y, std::int64_t x, std::int64_t c) {
+ON_DEVICE inline std::int64_t element_at(const Shape& s, std::int64_t b, std::int64_t y,
+                                         std::int64_t x, std::int64_t c) {
   return ((b * s[1] + y) * s[2] + x) * s[3] + c;
 }
 
-// visit(r, s, y, x) for every place of the window at (row, column) of the result that lies within the image.
+// visit(r, s, y, x) for every place of the window at (row, column) of the result that lies within
+// the image.
 template <class Visit>
-ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, std::int64_t column, const Visit& visit) {
+ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, std::int64_t column,
+                         const Visit& visit) {
   for (std::int64_t r = 0; r < w.kernel; ++r)
     for (std::int64_t s = 0; s < w.kernel; ++s) {
       const std::int64_t y = row * w.stride + r - w.padding, x = column * w.stride + s - w.padding;
@@ -40,20 +45,24 @@ ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, 
     }
 }
 
-// The windows that see a pixel along one axis, of which there are `windows`: from the last to the first.
+// The windows that see a pixel along one axis, of which there are `windows`: from the last to the
+// first.
 struct SeenBy {
   std::int64_t first, last;
 };
 ON_DEVICE inline SeenBy seen_by(const Window& w, std::int64_t windows, std::int64_t pixel) {
-  const auto end = static_cast<std::int32_t>(pixel + w.padding), low = static_cast<std::int32_t>(end - w.kernel + 1),
+  const auto end = static_cast<std::int32_t>(pixel + w.padding),
+             low = static_cast<std::int32_t>(end - w.kernel + 1),
              stride = static_cast<std::int32_t>(w.stride);
   const std::int64_t last = end / stride;
   return {low <= 0 ? 0 : (low + stride - 1) / stride, last < windows ? last : windows - 1};
 }
 
-// visit(r, s, row, column) for every window of the result that sees pixel (y, x), and where in the window that is, which grows.
+// visit(r, s, row, column) for every window of the result that sees pixel (y, x), and where in the
+// window that is, which grows.
 template <class Visit>
-ON_DEVICE void windows_on(const Window& w, const Shape& result, std::int64_t y, std::int64_t x, const Visit& visit) {
+ON_DEVICE void windows_on(const Window& w, const Shape& result, std::int64_t y, std::int64_t x,
+                          const Visit& visit) {
   const SeenBy rows = seen_by(w, result[1], y), columns = seen_by(w, result[2], x);
   for (std::int64_t row = rows.last; row >= rows.first; --row)
     for (std::int64_t column = columns.last; column >= columns.first; --column)
@@ -63,10 +72,11 @@ ON_DEVICE void windows_on(const Window& w, const Shape& result, std::int64_t y, 
 template <class W>
 ON_DEVICE W largest_in(const compute::PoolForward& op, const Place& at) {
   W largest = -std::numeric_limits<W>::infinity();
-  in_window(op.window, op.input.shape, at.y, at.x, [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) {
-    const W here = get<W>(op.input, element_at(op.input.shape, at.b, y, x, at.c));
-    if (here > largest || here != here) largest = here;  // once it is NaN it stays so
-  });
+  in_window(op.window, op.input.shape, at.y, at.x,
+            [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) {
+              const W here = get<W>(op.input, element_at(op.input.shape, at.b, y, x, at.c));
+              if (here > largest || here != here) largest = here;  // once it is NaN it stays so
+            });
   return largest;
 }
 
@@ -74,7 +84,9 @@ template <class W>
 ON_DEVICE W average_in(const compute::PoolForward& op, const Place& at) {
   W sum = 0;
   in_window(op.window, op.input.shape, at.y, at.x,
-            [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) { sum += get<W>(op.input, element_at(op.input.shape, at.b, y, x, at.c)); });
+            [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) {
+              sum += get<W>(op.input, element_at(op.input.shape, at.b, y, x, at.c));
+            });
   return sum / static_cast<W>(op.window.kernel * op.window.kernel);
 }
 
@@ -82,19 +94,22 @@ template <class W>
 void run(Stream& stream, const compute::PoolForward& op) {
   for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
     const Place at = place_of(op.output.shape, i);
-    put(op.output, i, op.pooling == Pooling::maximum ? largest_in<W>(op, at) : average_in<W>(op, at));
+    put(op.output, i,
+        op.pooling == Pooling::maximum ? largest_in<W>(op, at) : average_in<W>(op, at));
   });
 }
 
 // The first input of a window that equals its maximum; -1 where none does (NaN).
 template <class W>
-ON_DEVICE std::int64_t first_maximum(const compute::PoolBackward& op, std::int64_t b, std::int64_t row, std::int64_t column, std::int64_t c) {
+ON_DEVICE std::int64_t first_maximum(const compute::PoolBackward& op, std::int64_t b,
+                                     std::int64_t row, std::int64_t column, std::int64_t c) {
   const W largest = get<W>(op.output, element_at(op.output_gradient.shape, b, row, column, c));
   std::int64_t first = -1;
-  in_window(op.window, op.input_gradient.shape, row, column, [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) {
-    const std::int64_t place = element_at(op.input_gradient.shape, b, y, x, c);
-    if (first < 0 && get<W>(op.input, place) == largest) first = place;
-  });
+  in_window(op.window, op.input_gradient.shape, row, column,
+            [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) {
+              const std::int64_t place = element_at(op.input_gradient.shape, b, y, x, c);
+              if (first < 0 && get<W>(op.input, place) == largest) first = place;
+            });
   return first;
 }
 
@@ -104,11 +119,13 @@ void run(Stream& stream, const compute::PoolBackward& op) {
   for_each(stream, op.input_gradient.elements(), [=] ON_DEVICE(std::int64_t i) {
     const Place at = place_of(op.input_gradient.shape, i);
     W sum = 0;
-    windows_on(op.window, op.output_gradient.shape, at.y, at.x, [&](std::int64_t, std::int64_t, std::int64_t row, std::int64_t column) {
-      const W gradient = get<W>(op.output_gradient, element_at(op.output_gradient.shape, at.b, row, column, at.c));
-      if (op.pooling == Pooling::average) sum += gradient * share;
-      else if (first_maximum<W>(op, at.b, row, column, at.c) == i) sum += gradient;
-    });
+    windows_on(op.window, op.output_gradient.shape, at.y, at.x,
+               [&](std::int64_t, std::int64_t, std::int64_t row, std::int64_t column) {
+                 const W gradient = get<W>(op.output_gradient, element_at(op.output_gradient.shape,
+                                                                          at.b, row, column, at.c));
+                 if (op.pooling == Pooling::average) sum += gradient * share;
+                 else if (first_maximum<W>(op, at.b, row, column, at.c) == i) sum += gradient;
+               });
     put(op.input_gradient, i, sum);
   });
 }

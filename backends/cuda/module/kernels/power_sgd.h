@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PowerSGD (core/compute/compression/power_sgd.h), a matrix after the other. Sums are carried in fp64 and in one order, so that GPUs decode the same bits.
+// PowerSGD (core/compute/compression/power_sgd.h), a matrix after the other. Sums are carried in
+// fp64 and in one order, so that GPUs decode the same bits.
 #pragma once
 
 #include "backends/cuda/module/kernels/whole.h"
@@ -16,20 +17,26 @@ inline constexpr int kColumnsAtOnce = 4;  // of a thin matrix
 template <class Bytes>
 std::int64_t most_bytes(const PowerSgdLayout& layout, const Bytes& bytes) {
   std::int64_t most = 8;
-  for (const PowerSgdBlock& block : layout.blocks) most = std::max<std::int64_t>(most, bytes(block));
+  for (const PowerSgdBlock& block : layout.blocks)
+    most = std::max<std::int64_t>(most, bytes(block));
   return most;
 }
 
 inline std::int64_t scratch_bytes(const compute::PowerSgdLeft& op) {
-  return most_bytes(op.layout, [](const PowerSgdBlock& block) { return block.right_elements() * static_cast<std::int64_t>(sizeof(float)); });
+  return most_bytes(op.layout, [](const PowerSgdBlock& block) {
+    return block.right_elements() * static_cast<std::int64_t>(sizeof(float));
+  });
 }
 inline std::int64_t scratch_bytes(const compute::PowerSgdRight& op) {
-  return most_bytes(op.layout, [](const PowerSgdBlock& block) { return bytes_of_column_sums(block.matrix.rows, block.matrix.columns, kColumnsAtOnce); });
+  return most_bytes(op.layout, [](const PowerSgdBlock& block) {
+    return bytes_of_column_sums(block.matrix.rows, block.matrix.columns, kColumnsAtOnce);
+  });
 }
 inline std::int64_t scratch_bytes(const compute::PowerSgdDecode&) { return 8 + bytes_of_sums(1); }
 
 // Of a column, for all of the team.
-ON_DEVICE inline double column_length(const Team& team, const float* matrix, std::int64_t rows, std::int64_t columns, std::int64_t column) {
+ON_DEVICE inline double column_length(const Team& team, const float* matrix, std::int64_t rows,
+                                      std::int64_t columns, std::int64_t column) {
   double own = 0;
   for (std::int64_t r = team.rank; r < rows; r += team.size) {
     const double value = matrix[r * columns + column];
@@ -39,25 +46,30 @@ ON_DEVICE inline double column_length(const Team& team, const float* matrix, std
 }
 
 // A team takes a column.
-inline void begin_from(Stream& stream, const float* last, const PowerSgdBlock& block, const base::Random& random, float* guess) {
+inline void begin_from(Stream& stream, const float* last, const PowerSgdBlock& block,
+                       const base::Random& random, float* guess) {
   for_teams(stream, block.rank, 0, [=] ON_DEVICE(const Team& team, std::int64_t k) {
     const double length = column_length(team, last, block.matrix.columns, block.rank, k);
     for (std::int64_t c = team.rank; c < block.matrix.columns; c += team.size) {
       const std::int64_t at = c * block.rank + k;
-      guess[at] = static_cast<float>(length == 0 ? random.uniform(static_cast<std::uint64_t>(block.right + at), -1, 1) : last[at] / length);
+      guess[at] = static_cast<float>(
+          length == 0 ? random.uniform(static_cast<std::uint64_t>(block.right + at), -1, 1)
+                      : last[at] / length);
     }
   });
 }
 
 // P = M Q'. A team takes a row.
-inline void multiply(Stream& stream, const float* matrix, const float* guess, const PowerSgdBlock& block, float* left) {
+inline void multiply(Stream& stream, const float* matrix, const float* guess,
+                     const PowerSgdBlock& block, float* left) {
   for_teams<64>(stream, block.matrix.rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t r) {
     for (std::int64_t first = 0; first < block.rank; first += kColumnsAtOnce) {
       double own[kColumnsAtOnce] = {};
       for (std::int64_t c = team.rank; c < block.matrix.columns; c += team.size) {
         const double value = matrix[r * block.matrix.columns + c];
         for (int k = 0; k < kColumnsAtOnce; ++k)
-          if (first + k < block.rank) own[k] += value * static_cast<double>(guess[c * block.rank + first + k]);
+          if (first + k < block.rank)
+            own[k] += value * static_cast<double>(guess[c * block.rank + first + k]);
       }
       for (int k = 0; k < kColumnsAtOnce && first + k < block.rank; ++k) {
         const double sum = team.sum(own[k]);
@@ -76,20 +88,24 @@ inline void make_orthonormal(Stream& stream, float* basis, const PowerSgdBlock& 
       for (std::int64_t other = 0; other < k; ++other) {
         double own = 0;
         for (std::int64_t r = team.rank; r < rows; r += team.size)
-          own += static_cast<double>(basis[r * rank + k]) * static_cast<double>(basis[r * rank + other]);
+          own += static_cast<double>(basis[r * rank + k]) *
+                 static_cast<double>(basis[r * rank + other]);
         const double along = team.sum(own);
-        for (std::int64_t r = team.rank; r < rows; r += team.size) basis[r * rank + k] -= static_cast<float>(along * basis[r * rank + other]);
+        for (std::int64_t r = team.rank; r < rows; r += team.size)
+          basis[r * rank + k] -= static_cast<float>(along * basis[r * rank + other]);
       }
       const double length = column_length(team, basis, rows, rank, k);
       const bool nothing = std::isfinite(before) && length <= compression::kOfRounding * before;
       for (std::int64_t r = team.rank; r < rows; r += team.size)
-        basis[r * rank + k] = nothing ? 0.0F : static_cast<float>(static_cast<double>(basis[r * rank + k]) / length);
+        basis[r * rank + k] =
+            nothing ? 0.0F : static_cast<float>(static_cast<double>(basis[r * rank + k]) / length);
     }
   });
 }
 
 // Q = M^T P^.
-inline void multiply_transposed(Stream& stream, const float* matrix, const float* basis, const PowerSgdBlock& block, double* sums, float* right) {
+inline void multiply_transposed(Stream& stream, const float* matrix, const float* basis,
+                                const PowerSgdBlock& block, double* sums, float* right) {
   for (std::int64_t first = 0; first < block.rank; first += kColumnsAtOnce)
     sum_columns<kColumnsAtOnce>(
         stream, block.matrix.rows, block.matrix.columns, sums,
@@ -97,25 +113,31 @@ inline void multiply_transposed(Stream& stream, const float* matrix, const float
           const double value = matrix[row * block.matrix.columns + column];
           Sums<kColumnsAtOnce> all;
           for (int k = 0; k < kColumnsAtOnce; ++k)
-            if (first + k < block.rank) all.value[k] = value * static_cast<double>(basis[row * block.rank + first + k]);
+            if (first + k < block.rank)
+              all.value[k] = value * static_cast<double>(basis[row * block.rank + first + k]);
           return all;
         },
         [=] ON_DEVICE(std::int64_t column, const Sums<kColumnsAtOnce>& all) {
           for (int k = 0; k < kColumnsAtOnce; ++k)
-            if (first + k < block.rank) right[column * block.rank + first + k] = static_cast<float>(all.value[k]);
+            if (first + k < block.rank)
+              right[column * block.rank + first + k] = static_cast<float>(all.value[k]);
         });
 }
 
 template <class W>
 void run(Stream& stream, const compute::PowerSgdLeft& op, std::byte* scratch) {
-  auto *const gradient = op.gradient.as<float>(), *const residual = op.residual.as<float>(), *const guess = reinterpret_cast<float*>(scratch);
-  if (residual != nullptr) for_each(stream, op.layout.elements, [=] ON_DEVICE(std::int64_t i) { residual[i] += gradient[i]; });
+  auto *const gradient = op.gradient.as<float>(), *const residual = op.residual.as<float>(),
+              *const guess = reinterpret_cast<float*>(scratch);
+  if (residual != nullptr)
+    for_each(stream, op.layout.elements,
+             [=] ON_DEVICE(std::int64_t i) { residual[i] += gradient[i]; });
   const base::Random random(op.seed, base::Purpose::compress, op.bucket);
   for (const PowerSgdBlock& block : op.layout.blocks) {
     const float* const matrix = (residual != nullptr ? residual : gradient) + block.matrix.first;
     float* const left = op.left.as<float>() + block.left;
     if (block.rank == 0) {
-      for_each(stream, block.left_elements(), [=] ON_DEVICE(std::int64_t i) { left[i] = matrix[i]; });
+      for_each(stream, block.left_elements(),
+               [=] ON_DEVICE(std::int64_t i) { left[i] = matrix[i]; });
       continue;
     }
     begin_from(stream, op.guess.as<float>() + block.right, block, random, guess);
@@ -131,27 +153,34 @@ void run(Stream& stream, const compute::PowerSgdRight& op, std::byte* scratch) {
     float* const basis = op.basis.as<float>() + block.left;
     for_each(stream, block.left_elements(), [=] ON_DEVICE(std::int64_t i) { basis[i] = left[i]; });
     make_orthonormal(stream, basis, block);
-    multiply_transposed(stream, op.source.as<float>() + block.matrix.first, basis, block, reinterpret_cast<double*>(scratch),
-                        op.right.as<float>() + block.right);
+    multiply_transposed(stream, op.source.as<float>() + block.matrix.first, basis, block,
+                        reinterpret_cast<double*>(scratch), op.right.as<float>() + block.right);
   }
 }
 
 // Of one matrix. What was to be sent lies in the residual, or else in the gradient still.
-inline void decode(Stream& stream, const compute::PowerSgdDecode& op, const PowerSgdBlock& block, double* error, double* sums) {
-  const float *const basis = op.basis.as<float>() + block.left, *const right = op.right.as<float>() + block.right;
-  float *const gradient = op.gradient.as<float>() + block.matrix.first, *const residual =
-                                                                            op.residual.empty() ? nullptr : op.residual.as<float>() + block.matrix.first;
+inline void decode(Stream& stream, const compute::PowerSgdDecode& op, const PowerSgdBlock& block,
+                   double* error, double* sums) {
+  const float *const basis = op.basis.as<float>() + block.left, *const right =
+                                                                    op.right.as<float>() +
+                                                                    block.right;
+  float *const gradient = op.gradient.as<float>() + block.matrix.first,
+               *const residual =
+                   op.residual.empty() ? nullptr : op.residual.as<float>() + block.matrix.first;
   sum_all<1>(
       stream, block.matrix.rows * block.matrix.columns, sums,
       [=, ranks = static_cast<double>(op.ranks)] ON_DEVICE(std::int64_t i) {
         const std::int64_t row = i / block.matrix.columns, column = i % block.matrix.columns;
         double all = 0;
         for (std::int64_t k = 0; k < block.rank; ++k)
-          all += static_cast<double>(basis[row * block.rank + k]) * static_cast<double>(right[column * block.rank + k]);
+          all += static_cast<double>(basis[row * block.rank + k]) *
+                 static_cast<double>(right[column * block.rank + k]);
         const auto sum = static_cast<float>(all);
-        const double left = static_cast<double>(residual != nullptr ? residual[i] : gradient[i]) - static_cast<double>(sum) / ranks;
+        const double left = static_cast<double>(residual != nullptr ? residual[i] : gradient[i]) -
+                            static_cast<double>(sum) / ranks;
         gradient[i] = sum;
-        if (residual != nullptr) residual[i] = std::isfinite(left) ? static_cast<float>(left) : 0.0F;
+        if (residual != nullptr)
+          residual[i] = std::isfinite(left) ? static_cast<float>(left) : 0.0F;
         return Sums<1>{{left * left}};
       },
       [=] ON_DEVICE(const Sums<1>& all) { *error += all.value[0]; });
@@ -167,18 +196,21 @@ void run(Stream& stream, const compute::PowerSgdDecode& op, std::byte* scratch) 
       continue;
     }
     const float* const left = op.left.as<float>() + block.left;
-    float *const gradient = op.gradient.as<float>() + block.matrix.first, *const residual =
-                                                                              op.residual.empty() ? nullptr : op.residual.as<float>() + block.matrix.first;
+    float *const gradient = op.gradient.as<float>() + block.matrix.first,
+                 *const residual =
+                     op.residual.empty() ? nullptr : op.residual.as<float>() + block.matrix.first;
     for_each(stream, block.left_elements(), [=] ON_DEVICE(std::int64_t i) {
       gradient[i] = left[i];
       if (residual != nullptr) residual[i] = 0;
     });
   }
-  for_each(stream, 1, [=, to = op.squared_error.as<double>()] ON_DEVICE(std::int64_t) { *to = *error; });  // once: it may lie with the host
+  for_each(stream, 1, [=, to = op.squared_error.as<double>()] ON_DEVICE(std::int64_t) {
+    *to = *error;
+  });  // once: it may lie with the host
   // As on every device, a guess that is not finite begins anew.
-  for_each(stream, op.layout.right_elements, [=, right = op.right.as<float>(), guess = op.guess.as<float>()] ON_DEVICE(std::int64_t i) {
-    guess[i] = compression::is_finite(right[i]) ? right[i] : 0.0F;
-  });
+  for_each(stream, op.layout.right_elements,
+           [=, right = op.right.as<float>(), guess = op.guess.as<float>()] ON_DEVICE(
+               std::int64_t i) { guess[i] = compression::is_finite(right[i]) ? right[i] : 0.0F; });
 }
 
 }  // namespace trainyard::cuda

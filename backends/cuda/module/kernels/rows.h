@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Normalisation row by row, each by a team. Statistics are made anew in every pass; the gradient of the weights keeps those of all rows while it sums columns.
+// Normalisation row by row, each by a team. Statistics are made anew in every pass; the gradient of
+// the weights keeps those of all rows while it sums columns.
 #pragma once
 
 #include "backends/cuda/module/kernels/each.h"
@@ -14,13 +15,15 @@ struct Slot {
   int four, place;
 };
 
-// A row as its team reads and writes it, number by number: visit(slot, c) of those that are a thread's own, and no slot means anything.
+// A row as its team reads and writes it, number by number: visit(slot, c) of those that are a
+// thread's own, and no slot means anything.
 template <class W>
 struct LooseRow {
   const Tensor& tensor;
   std::int64_t columns, first;
 
-  ON_DEVICE LooseRow(const Tensor& all, std::int64_t row) : tensor(all), columns(channels_of(all)), first(row * columns) {}
+  ON_DEVICE LooseRow(const Tensor& all, std::int64_t row)
+      : tensor(all), columns(channels_of(all)), first(row * columns) {}
   ON_DEVICE void read(const Team&) {}
   template <class Visit>
   ON_DEVICE void visit(const Team& team, const Visit& visit) const {
@@ -32,11 +35,13 @@ struct LooseRow {
 
 // One that a small team keeps, four neighbours at a time, so that each is read once.
 inline constexpr std::int64_t kKeptColumns = 1024;
-inline constexpr int kKeptFours = static_cast<int>(kKeptColumns / kNeighbours / kSmallTeam);  // of a thread
+inline constexpr int kKeptFours =
+    static_cast<int>(kKeptColumns / kNeighbours / kSmallTeam);  // of a thread
 
 template <class W>
 bool keeps(const Tensor& tensor) {
-  return Neighbours<W>::fit(tensor) && channels_of(tensor) % kNeighbours == 0 && channels_of(tensor) <= kKeptColumns;
+  return Neighbours<W>::fit(tensor) && channels_of(tensor) % kNeighbours == 0 &&
+         channels_of(tensor) <= kKeptColumns;
 }
 
 template <class W>
@@ -45,7 +50,8 @@ struct KeptRow {
   std::int64_t fours, first;
   Neighbours<W> kept[kKeptFours];
 
-  ON_DEVICE KeptRow(const Tensor& all, std::int64_t row) : tensor(all), fours(channels_of(all) / kNeighbours), first(row * fours) {}
+  ON_DEVICE KeptRow(const Tensor& all, std::int64_t row)
+      : tensor(all), fours(channels_of(all) / kNeighbours), first(row * fours) {}
   IN_REGISTERS void read(const Team& team) {
     unrolled<kKeptFours>([&](int four) {
       const std::int64_t at = four * team.size + team.rank;
@@ -56,10 +62,15 @@ struct KeptRow {
   IN_REGISTERS void visit(const Team& team, const Visit& visit) const {
     unrolled<kKeptFours>([&](int four) {
       const std::int64_t at = four * team.size + team.rank;
-      if (at < fours) unrolled<kNeighbours>([&](int place) { visit(Slot{four, place}, at * kNeighbours + place); });
+      if (at < fours)
+        unrolled<kNeighbours>([&](int place) {
+          visit(Slot{four, place}, at * kNeighbours + place);
+        });
     });
   }
-  IN_REGISTERS W get(Slot slot, std::int64_t) const { return kept[slot.four].get(tensor.dtype, slot.place); }
+  IN_REGISTERS W get(Slot slot, std::int64_t) const {
+    return kept[slot.four].get(tensor.dtype, slot.place);
+  }
   IN_REGISTERS void put(Slot slot, std::int64_t c, W value) {
     kept[slot.four].put(tensor.dtype, slot.place, value);
     if (slot.place == kNeighbours - 1) kept[slot.four].store(tensor, first + c / kNeighbours);
@@ -72,9 +83,12 @@ struct RowStatistics {
 };
 
 template <class W, class Row>
-IN_REGISTERS RowStatistics statistics_of(const Team& team, const Row& row, std::int64_t columns, RowNorm norm, double epsilon) {
+IN_REGISTERS RowStatistics statistics_of(const Team& team, const Row& row, std::int64_t columns,
+                                         RowNorm norm, double epsilon) {
   double sum = 0, squares = 0;
-  if (norm == RowNorm::layer) row.visit(team, [&](Slot slot, std::int64_t c) { sum += static_cast<double>(row.get(slot, c)); });
+  if (norm == RowNorm::layer)
+    row.visit(team,
+              [&](Slot slot, std::int64_t c) { sum += static_cast<double>(row.get(slot, c)); });
   const double mean = norm == RowNorm::layer ? team.sum(sum) / static_cast<double>(columns) : 0;
   row.visit(team, [&](Slot slot, std::int64_t c) {
     const double centred = static_cast<double>(row.get(slot, c)) - mean;
@@ -92,7 +106,8 @@ template <class W, class Row>
 IN_REGISTERS void normalise(const Team& team, const compute::RowNormForward& op, std::int64_t at) {
   Row input(op.input, at), output(op.output, at);
   input.read(team);
-  const RowStatistics of = statistics_of<W>(team, input, channels_of(op.input), op.norm, op.epsilon);
+  const RowStatistics of =
+      statistics_of<W>(team, input, channels_of(op.input), op.norm, op.epsilon);
   input.visit(team, [&](Slot slot, std::int64_t c) {
     const W shift = op.bias.empty() ? W{0} : get<W>(op.bias, c);
     output.put(slot, c, get<W>(op.weight, c) * normalised(input.get(slot, c), of) + shift);
@@ -103,24 +118,32 @@ template <class W>
 void run(Stream& stream, const compute::RowNormForward& op) {
   const std::int64_t rows = op.input.elements() / channels_of(op.input);
   if (keeps<W>(op.input) && keeps<W>(op.output))
-    for_teams<kSmallTeam>(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) { normalise<W, KeptRow<W>>(team, op, row); });
-  else for_teams(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) { normalise<W, LooseRow<W>>(team, op, row); });
+    for_teams<kSmallTeam>(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
+      normalise<W, KeptRow<W>>(team, op, row);
+    });
+  else
+    for_teams(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
+      normalise<W, LooseRow<W>>(team, op, row);
+    });
 }
 
 inline std::int64_t scratch_bytes(const compute::RowNormBackwardWeight& op) {
   const std::int64_t columns = channels_of(op.input), rows = op.input.elements() / columns;
-  return rows * static_cast<std::int64_t>(sizeof(RowStatistics)) + bytes_of_sums(1) + bytes_of_column_sums(rows, columns, 2);
+  return rows * static_cast<std::int64_t>(sizeof(RowStatistics)) + bytes_of_sums(1) +
+         bytes_of_column_sums(rows, columns, 2);
 }
 
 template <class W, class Row>
-IN_REGISTERS RowStatistics statistics_of(const Team& team, const compute::RowNormBackwardWeight& op, std::int64_t at) {
+IN_REGISTERS RowStatistics statistics_of(const Team& team, const compute::RowNormBackwardWeight& op,
+                                         std::int64_t at) {
   Row input(op.input, at);
   input.read(team);
   return statistics_of<W>(team, input, channels_of(op.input), op.norm, op.epsilon);
 }
 
 template <class W>
-void make_statistics(Stream& stream, const compute::RowNormBackwardWeight& op, std::int64_t rows, RowStatistics* statistics) {
+void make_statistics(Stream& stream, const compute::RowNormBackwardWeight& op, std::int64_t rows,
+                     RowStatistics* statistics) {
   if (keeps<W>(op.input))
     for_teams<kSmallTeam>(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
       const RowStatistics of = statistics_of<W, KeptRow<W>>(team, op, row);
@@ -137,13 +160,16 @@ template <class W>
 void run(Stream& stream, const compute::RowNormBackwardWeight& op, std::byte* scratch) {
   const std::int64_t columns = channels_of(op.input), rows = op.input.elements() / columns;
   auto* const statistics = reinterpret_cast<RowStatistics*>(scratch);
-  auto* const memory = reinterpret_cast<double*>(statistics + rows);  // of the norm, then of columns
+  auto* const memory =
+      reinterpret_cast<double*>(statistics + rows);  // of the norm, then of columns
   make_statistics<W>(stream, op, rows, statistics);
   sum_columns<2>(
       stream, rows, columns, memory + bytes_of_sums(1) / 8,
       [=] ON_DEVICE(std::int64_t row, std::int64_t c) {
         const double gradient = get<W>(op.output_gradient, row * columns + c);
-        return Sums<2>{{gradient * static_cast<double>(normalised(get<W>(op.input, row * columns + c), statistics[row])), gradient}};
+        return Sums<2>{{gradient * static_cast<double>(normalised(
+                                       get<W>(op.input, row * columns + c), statistics[row])),
+                        gradient}};
       },
       [=] ON_DEVICE(std::int64_t c, const Sums<2>& all) {
         put(op.weight_gradient, c, static_cast<W>(all.value[0]));
@@ -153,7 +179,8 @@ void run(Stream& stream, const compute::RowNormBackwardWeight& op, std::byte* sc
 }
 
 template <class W, class Row>
-IN_REGISTERS void differentiate(const Team& team, const compute::RowNormBackwardInput& op, std::int64_t at) {
+IN_REGISTERS void differentiate(const Team& team, const compute::RowNormBackwardInput& op,
+                                std::int64_t at) {
   const std::int64_t columns = channels_of(op.input);
   Row input(op.input, at), gradient(op.output_gradient, at), made(op.input_gradient, at);
   input.read(team), gradient.read(team);
@@ -164,11 +191,14 @@ IN_REGISTERS void differentiate(const Team& team, const compute::RowNormBackward
     sum += scaled;
     along += scaled * static_cast<double>(normalised(input.get(slot, c), of));
   });
-  const auto mean = static_cast<W>(op.norm == RowNorm::layer ? team.sum(sum) / static_cast<double>(columns) : 0);
+  const auto mean =
+      static_cast<W>(op.norm == RowNorm::layer ? team.sum(sum) / static_cast<double>(columns) : 0);
   const auto mean_along = static_cast<W>(team.sum(along) / static_cast<double>(columns));
   input.visit(team, [&](Slot slot, std::int64_t c) {
     const W scaled = get<W>(op.weight, c) * gradient.get(slot, c);
-    made.put(slot, c, (scaled - mean - normalised(input.get(slot, c), of) * mean_along) * static_cast<W>(of.inverse_deviation));
+    made.put(slot, c,
+             (scaled - mean - normalised(input.get(slot, c), of) * mean_along) *
+                 static_cast<W>(of.inverse_deviation));
   });
 }
 
@@ -176,8 +206,13 @@ template <class W>
 void run(Stream& stream, const compute::RowNormBackwardInput& op) {
   const std::int64_t rows = op.input.elements() / channels_of(op.input);
   if (keeps<W>(op.input) && keeps<W>(op.output_gradient) && keeps<W>(op.input_gradient))
-    for_teams<kSmallTeam>(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) { differentiate<W, KeptRow<W>>(team, op, row); });
-  else for_teams(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) { differentiate<W, LooseRow<W>>(team, op, row); });
+    for_teams<kSmallTeam>(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
+      differentiate<W, KeptRow<W>>(team, op, row);
+    });
+  else
+    for_teams(stream, rows, 0, [=] ON_DEVICE(const Team& team, std::int64_t row) {
+      differentiate<W, LooseRow<W>>(team, op, row);
+    });
 }
 
 }  // namespace trainyard::cuda

@@ -6,18 +6,23 @@
 
 namespace trainyard::cuda {
 
-// to[i] = value_of[bytes[i]]. The bytes may lie in memory of the host that the device reaches: each is read once.
+// to[i] = value_of[bytes[i]]. The bytes may lie in memory of the host that the device reaches: each
+// is read once.
 template <class W>
 void decode_as(Stream& stream, const Tensor& to, const std::uint8_t* bytes, const float* value_of) {
-  const bool fit = Neighbours<W>::fit(to) && reinterpret_cast<std::uintptr_t>(bytes) % kNeighbours == 0;
-  const std::int64_t count = to.elements(), together = fit ? count / kNeighbours : 0, first = together * kNeighbours;
+  const bool fit =
+      Neighbours<W>::fit(to) && reinterpret_cast<std::uintptr_t>(bytes) % kNeighbours == 0;
+  const std::int64_t count = to.elements(), together = fit ? count / kNeighbours : 0,
+                     first = together * kNeighbours;
   for_each(stream, together, [=] ON_DEVICE(std::int64_t at) {
     const std::uint32_t lying = reinterpret_cast<const std::uint32_t*>(bytes)[at];
     Neighbours<W> values{};
     for (int k = 0; k < kNeighbours; ++k) values.put(to.dtype, k, value_of[lying >> (8 * k) & 255]);
     values.store(to, at);
   });
-  for_each(stream, count - first, [=] ON_DEVICE(std::int64_t rest) { put(to, first + rest, static_cast<W>(value_of[bytes[first + rest]])); });
+  for_each(stream, count - first, [=] ON_DEVICE(std::int64_t rest) {
+    put(to, first + rest, static_cast<W>(value_of[bytes[first + rest]]));
+  });
 }
 
 }  // namespace trainyard::cuda

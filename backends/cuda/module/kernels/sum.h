@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The one sum of all collectives: in the order given, of numbers of 16 bits in fp32 and rounded after each addition; integers wrap.
+// The one sum of all collectives: in the order given, of numbers of 16 bits in fp32 and rounded
+// after each addition; integers wrap.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +24,18 @@ struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Four {
 
 template <class T>
 bool lie_as_four(const std::byte* destination, const Sources& sources) {
-  const auto fits = [](const std::byte* place) { return reinterpret_cast<std::uintptr_t>(place) % alignof(Four<T>) == 0; };
+  const auto fits = [](const std::byte* place) {
+    return reinterpret_cast<std::uintptr_t>(place) % alignof(Four<T>) == 0;
+  };
   return fits(destination) && std::all_of(sources.place, sources.place + sources.count, fits);
 }
 
 // plus(a, b) of what lies as T.
 template <class T, class Plus>
-void add(Stream& stream, std::byte* destination, const Sources& sources, std::int64_t elements, Plus plus) {
-  const std::int64_t together = lie_as_four<T>(destination, sources) ? elements / 4 : 0, first = 4 * together;
+void add(Stream& stream, std::byte* destination, const Sources& sources, std::int64_t elements,
+         Plus plus) {
+  const std::int64_t together = lie_as_four<T>(destination, sources) ? elements / 4 : 0,
+                     first = 4 * together;
   for_each(stream, together, [=] ON_DEVICE(std::int64_t i) {
     Four<T> sum = reinterpret_cast<const Four<T>*>(sources.place[0])[i];
     for (int s = 1; s < sources.count; ++s) {
@@ -41,7 +46,8 @@ void add(Stream& stream, std::byte* destination, const Sources& sources, std::in
   });
   for_each(stream, elements - first, [=] ON_DEVICE(std::int64_t rest) {
     T sum = load<T>(sources.place[0], first + rest);
-    for (int s = 1; s < sources.count; ++s) sum = plus(sum, load<T>(sources.place[s], first + rest));
+    for (int s = 1; s < sources.count; ++s)
+      sum = plus(sum, load<T>(sources.place[s], first + rest));
     store(destination, first + rest, sum);
   });
 }
@@ -54,7 +60,9 @@ struct Plus {
 
 template <class Half>
 struct PlusOfHalves {
-  ON_DEVICE std::uint16_t operator()(std::uint16_t a, std::uint16_t b) const { return Half::encode(Half::decode(a) + Half::decode(b)); }
+  ON_DEVICE std::uint16_t operator()(std::uint16_t a, std::uint16_t b) const {
+    return Half::encode(Half::decode(a) + Half::decode(b));
+  }
 };
 
 }  // namespace trainyard::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums over many numbers, in fp64 and in one order always: parts by teams, and the sum of the parts by whichever team is the last. So a result has the same
-// bits every time.
+// Sums over many numbers, in fp64 and in one order always: parts by teams, and the sum of the parts
+// by whichever team is the last. So a result has the same bits every time.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,19 @@ struct Sums {
   double value[V] = {};
 };
 
-inline constexpr std::int64_t kMostSumTeams = 1024, kOfSumTeam = 1024;  // numbers of a team, until there are no more teams
-constexpr std::int64_t sum_teams(std::int64_t count) { return std::clamp<std::int64_t>(parts(count, kOfSumTeam), 1, kMostSumTeams); }
-constexpr std::int64_t bytes_of_sums(int sums) { return (1 + kMostSumTeams * sums) * static_cast<std::int64_t>(sizeof(double)); }
+inline constexpr std::int64_t kMostSumTeams = 1024,
+                              kOfSumTeam =
+                                  1024;  // numbers of a team, until there are no more teams
+constexpr std::int64_t sum_teams(std::int64_t count) {
+  return std::clamp<std::int64_t>(parts(count, kOfSumTeam), 1, kMostSumTeams);
+}
+constexpr std::int64_t bytes_of_sums(int sums) {
+  return (1 + kMostSumTeams * sums) * static_cast<std::int64_t>(sizeof(double));
+}
 
-// Sums of value(i) over i in [0, count), each asked for once, by a thread so many Ahead of adding them; finish(sums) is called once. `memory` has
-// bytes_of_sums(V), and is nobody else's: it begins with how many teams are through, which is 0 before and after.
+// Sums of value(i) over i in [0, count), each asked for once, by a thread so many Ahead of adding
+// them; finish(sums) is called once. `memory` has bytes_of_sums(V), and is nobody else's: it begins
+// with how many teams are through, which is 0 before and after.
 template <int V, int Ahead = 4, class Value, class Finish>
 void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Finish finish) {
   const std::int64_t teams = sum_teams(count);
@@ -47,18 +54,23 @@ void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Fi
     Sums<V> all;
     for (int v = 0; v < V; ++v) {
       double part = 0;
-      for (std::int64_t t = team.rank; t < teams; t += team.size) part += as_written(of_teams[v * teams + t]);
+      for (std::int64_t t = team.rank; t < teams; t += team.size)
+        part += as_written(of_teams[v * teams + t]);
       all.value[v] = team.sum(part);
     }
     if (team.rank == 0) finish(all);
   });
 }
 
-inline constexpr std::int64_t kSumColumns = 32, kSumLanes = 8, kMostSumParts = 256, kLeastSumRows = 64;
+inline constexpr std::int64_t kSumColumns = 32, kSumLanes = 8, kMostSumParts = 256,
+                              kLeastSumRows = 64;
 
-constexpr std::int64_t rows_of_part(std::int64_t rows) { return std::max(kLeastSumRows, parts(rows, kMostSumParts)); }
+constexpr std::int64_t rows_of_part(std::int64_t rows) {
+  return std::max(kLeastSumRows, parts(rows, kMostSumParts));
+}
 constexpr std::int64_t bytes_of_column_sums(std::int64_t rows, std::int64_t columns, int sums) {
-  return parts(rows, rows_of_part(rows)) * columns * sums * static_cast<std::int64_t>(sizeof(double));
+  return parts(rows, rows_of_part(rows)) * columns * sums *
+         static_cast<std::int64_t>(sizeof(double));
 }
 
 // Of what lanes have of a column.
@@ -68,63 +80,76 @@ ON_DEVICE inline double sum_of_lanes(const double* first) {
   return sum;
 }
 
-// Of each column the sums of value(row, column) over all rows: store(column, sums), also of no rows. `memory` has bytes_of_column_sums. A team takes some
-// columns of some rows, so that neighbours read neighbours; a thread asks for so many Ahead of adding them.
+// Of each column the sums of value(row, column) over all rows: store(column, sums), also of no
+// rows. `memory` has bytes_of_column_sums. A team takes some columns of some rows, so that
+// neighbours read neighbours; a thread asks for so many Ahead of adding them.
 template <int V, int Ahead = 4, class Value, class Store>
-void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double* memory, Value value, Store store) {
-  const std::int64_t height = rows_of_part(rows), row_parts = parts(rows, height), column_parts = parts(columns, kSumColumns);
+void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double* memory,
+                 Value value, Store store) {
+  const std::int64_t height = rows_of_part(rows), row_parts = parts(rows, height),
+                     column_parts = parts(columns, kSumColumns);
   constexpr std::int64_t together = kSumColumns * kSumLanes;
-  for_teams(stream, row_parts * column_parts, together * V * static_cast<std::int64_t>(sizeof(double)), [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    double* const of_lanes = shared<double>(team);
-    const std::int64_t part = at / column_parts, first_column = at % column_parts * kSumColumns;
-    const std::int64_t end = (part + 1) * height < rows ? (part + 1) * height : rows;
-    for (std::int64_t k = team.rank; k < together; k += team.size) {
-      const std::int64_t column = first_column + k % kSumColumns;
-      Sums<V> own;
-      std::int64_t row = part * height + k / kSumColumns;
-      for (; column < columns && row + (Ahead - 1) * kSumLanes < end; row += Ahead * kSumLanes) {
-        Sums<V> some[Ahead];
-        for (int a = 0; a < Ahead; ++a) some[a] = value(row + a * kSumLanes, column);
-        for (int a = 0; a < Ahead; ++a)
-          for (int v = 0; v < V; ++v) own.value[v] += some[a].value[v];
-      }
-      for (; column < columns && row < end; row += kSumLanes) {
-        const Sums<V> one = value(row, column);
-        for (int v = 0; v < V; ++v) own.value[v] += one.value[v];
-      }
-      for (int v = 0; v < V; ++v) of_lanes[v * together + k] = own.value[v];
-    }
-    team.sync();
-    for (std::int64_t k = team.rank; k < kSumColumns; k += team.size)
-      for (int v = 0; v < V && first_column + k < columns; ++v)
-        memory[(v * row_parts + part) * columns + first_column + k] = sum_of_lanes(of_lanes + v * together + k);
-  });
-  for_teams(stream, column_parts, together * V * static_cast<std::int64_t>(sizeof(double)), [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    double* const of_lanes = shared<double>(team);
-    const std::int64_t first_column = at * kSumColumns;
-    for (std::int64_t k = team.rank; k < together; k += team.size) {
-      const std::int64_t column = first_column + k % kSumColumns;
-      for (int v = 0; v < V; ++v) {
-        double own = 0;
-        for (std::int64_t part = k / kSumColumns; column < columns && part < row_parts; part += kSumLanes)
-          own += memory[(v * row_parts + part) * columns + column];
-        of_lanes[v * together + k] = own;
-      }
-    }
-    team.sync();
-    for (std::int64_t k = team.rank; k < kSumColumns && first_column + k < columns; k += team.size) {
-      Sums<V> all;
-      for (int v = 0; v < V; ++v) all.value[v] = sum_of_lanes(of_lanes + v * together + k);
-      store(first_column + k, all);
-    }
-  });
+  for_teams(
+      stream, row_parts * column_parts, together * V * static_cast<std::int64_t>(sizeof(double)),
+      [=] ON_DEVICE(const Team& team, std::int64_t at) {
+        double* const of_lanes = shared<double>(team);
+        const std::int64_t part = at / column_parts, first_column = at % column_parts * kSumColumns;
+        const std::int64_t end = (part + 1) * height < rows ? (part + 1) * height : rows;
+        for (std::int64_t k = team.rank; k < together; k += team.size) {
+          const std::int64_t column = first_column + k % kSumColumns;
+          Sums<V> own;
+          std::int64_t row = part * height + k / kSumColumns;
+          for (; column < columns && row + (Ahead - 1) * kSumLanes < end;
+               row += Ahead * kSumLanes) {
+            Sums<V> some[Ahead];
+            for (int a = 0; a < Ahead; ++a) some[a] = value(row + a * kSumLanes, column);
+            for (int a = 0; a < Ahead; ++a)
+              for (int v = 0; v < V; ++v) own.value[v] += some[a].value[v];
+          }
+          for (; column < columns && row < end; row += kSumLanes) {
+            const Sums<V> one = value(row, column);
+            for (int v = 0; v < V; ++v) own.value[v] += one.value[v];
+          }
+          for (int v = 0; v < V; ++v) of_lanes[v * together + k] = own.value[v];
+        }
+        team.sync();
+        for (std::int64_t k = team.rank; k < kSumColumns; k += team.size)
+          for (int v = 0; v < V && first_column + k < columns; ++v)
+            memory[(v * row_parts + part) * columns + first_column + k] =
+                sum_of_lanes(of_lanes + v * together + k);
+      });
+  for_teams(stream, column_parts, together * V * static_cast<std::int64_t>(sizeof(double)),
+            [=] ON_DEVICE(const Team& team, std::int64_t at) {
+              double* const of_lanes = shared<double>(team);
+              const std::int64_t first_column = at * kSumColumns;
+              for (std::int64_t k = team.rank; k < together; k += team.size) {
+                const std::int64_t column = first_column + k % kSumColumns;
+                for (int v = 0; v < V; ++v) {
+                  double own = 0;
+                  for (std::int64_t part = k / kSumColumns; column < columns && part < row_parts;
+                       part += kSumLanes)
+                    own += memory[(v * row_parts + part) * columns + column];
+                  of_lanes[v * together + k] = own;
+                }
+              }
+              team.sync();
+              for (std::int64_t k = team.rank; k < kSumColumns && first_column + k < columns;
+                   k += team.size) {
+                Sums<V> all;
+                for (int v = 0; v < V; ++v)
+                  all.value[v] = sum_of_lanes(of_lanes + v * together + k);
+                store(first_column + k, all);
+              }
+            });
 }
 
 // The sum of squares of both, of which either may be empty: to fp64 [1], if that is there.
 template <class W>
-void square(Stream& stream, const Tensor& one, const Tensor& other, const Tensor& sum, double* memory) {
+void square(Stream& stream, const Tensor& one, const Tensor& other, const Tensor& sum,
+            double* memory) {
   if (sum.empty()) return;
-  const std::int64_t ones = one.empty() ? 0 : one.elements(), others = other.empty() ? 0 : other.elements();
+  const std::int64_t ones = one.empty() ? 0 : one.elements(),
+                     others = other.empty() ? 0 : other.elements();
   sum_all<1>(
       stream, ones + others, memory,
       [=] ON_DEVICE(std::int64_t i) {

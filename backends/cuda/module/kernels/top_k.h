@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// top_k: the least magnitude that is taken is found eleven bits, ten and ten at a time, by counting how many numbers have which; then blocks of numbers are
-// told what was taken before them, so that places rise. Counts are of integers: their order is nothing to the result.
+// top_k: the least magnitude that is taken is found eleven bits, ten and ten at a time, by counting
+// how many numbers have which; then blocks of numbers are told what was taken before them, so that
+// places rise. Counts are of integers: their order is nothing to the result.
 #pragma once
 
 #include "backends/cuda/module/kernels/whole.h"
@@ -11,7 +12,8 @@ inline constexpr int kMostBins = 1 << 11;
 inline constexpr std::int64_t kMostTeams = 1024;  // that count
 inline constexpr std::int64_t kOfBlock = compression::kBlock;
 
-// Of what is sought: the upper bits, as far as they are known, and how many of the numbers that share them are taken.
+// Of what is sought: the upper bits, as far as they are known, and how many of the numbers that
+// share them are taken.
 struct Least {
   std::int32_t magnitude;
   std::int64_t taken;
@@ -20,7 +22,8 @@ struct Least {
 // Where top_k works.
 struct TopKMemory {
   Least* least;
-  std::int64_t *above, *equal;  // of each block; at first how many there are, then how many come before it
+  std::int64_t *above,
+      *equal;  // of each block; at first how many there are, then how many come before it
   double *errors, *sums;
   std::int32_t* bins;
 
@@ -32,37 +35,44 @@ struct TopKMemory {
         sums(errors + blocks),
         bins(reinterpret_cast<std::int32_t*>(sums + bytes_of_sums(1) / 8)) {}
   static std::int64_t bytes(std::int64_t blocks) {
-    return static_cast<std::int64_t>(sizeof(Least) + kMostBins * sizeof(std::int32_t)) + 3 * 8 * blocks + bytes_of_sums(1);
+    return static_cast<std::int64_t>(sizeof(Least) + kMostBins * sizeof(std::int32_t)) +
+           3 * 8 * blocks + bytes_of_sums(1);
   }
 };
 
 // `bits` more of the least magnitude, above the lower `shift`.
-inline void narrow(Stream& stream, const Whole& whole, int shift, int bits, const TopKMemory& memory) {
+inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
+                   const TopKMemory& memory) {
   const int count = 1 << bits;
   const std::int64_t teams = std::min(kMostTeams, parts(whole.elements, 4 * kOfBlock));
   clear(stream, memory.bins, count * static_cast<std::int64_t>(sizeof(std::int32_t)));
-  for_teams(stream, teams, count * static_cast<std::int64_t>(sizeof(std::int32_t)), [=] ON_DEVICE(const Team& team, std::int64_t at) {
-    auto* const own = shared<std::int32_t>(team);
-    for (int b = team.rank; b < count; b += team.size) own[b] = 0;
-    team.sync();
-    const std::int32_t known = memory.least->magnitude;
-    for (std::int64_t i = at * team.size + team.rank; i < whole.elements; i += teams * team.size) {
-      const std::int32_t magnitude = compression::magnitude(whole[i]);
-      if (static_cast<std::int64_t>(magnitude) >> (shift + bits) == known) add_to(own[magnitude >> shift & (count - 1)], 1);
-    }
-    team.sync();
-    for (int b = team.rank; b < count; b += team.size)
-      if (own[b] > 0) add_to(memory.bins[b], own[b]);
-  });
+  for_teams(stream, teams, count * static_cast<std::int64_t>(sizeof(std::int32_t)),
+            [=] ON_DEVICE(const Team& team, std::int64_t at) {
+              auto* const own = shared<std::int32_t>(team);
+              for (int b = team.rank; b < count; b += team.size) own[b] = 0;
+              team.sync();
+              const std::int32_t known = memory.least->magnitude;
+              for (std::int64_t i = at * team.size + team.rank; i < whole.elements;
+                   i += teams * team.size) {
+                const std::int32_t magnitude = compression::magnitude(whole[i]);
+                if (static_cast<std::int64_t>(magnitude) >> (shift + bits) == known)
+                  add_to(own[magnitude >> shift & (count - 1)], 1);
+              }
+              team.sync();
+              for (int b = team.rank; b < count; b += team.size)
+                if (own[b] > 0) add_to(memory.bins[b], own[b]);
+            });
   // Each of the team looks at some neighbours, the first at the highest.
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
     const Least least = *memory.least;
-    const int each = static_cast<int>(parts(count, team.size)), first = count - 1 - team.rank * each;
+    const int each = static_cast<int>(parts(count, team.size)),
+              first = count - 1 - team.rank * each;
     std::int64_t own = 0;
     for (int b = first; b > first - each && b >= 0; --b) own += memory.bins[b];
     std::int64_t higher = team.sum_before(own);
     for (int b = first; b > first - each && b >= 0; --b) {
-      if (higher < least.taken && least.taken <= higher + memory.bins[b]) *memory.least = {least.magnitude << bits | b, least.taken - higher};
+      if (higher < least.taken && least.taken <= higher + memory.bins[b])
+        *memory.least = {least.magnitude << bits | b, least.taken - higher};
       higher += memory.bins[b];
     }
   });
@@ -70,7 +80,8 @@ inline void narrow(Stream& stream, const Whole& whole, int shift, int bits, cons
 
 // Each becomes the sum of those before it.
 ON_DEVICE inline void sum_up(const Team& team, std::int64_t* counts, std::int64_t count) {
-  const std::int64_t each = parts(count, team.size), first = team.rank * each, end = first + each < count ? first + each : count;
+  const std::int64_t each = parts(count, team.size), first = team.rank * each,
+                     end = first + each < count ? first + each : count;
   std::int64_t own = 0;
   for (std::int64_t i = first; i < end; ++i) own += counts[i];
   std::int64_t before = team.sum_before(own);
@@ -82,7 +93,8 @@ ON_DEVICE inline void sum_up(const Team& team, std::int64_t* counts, std::int64_
 }
 
 // `k` of them, 1 or more; `memory` has TopKMemory::bytes.
-inline void compress_top_k(Stream& stream, const compute::CompressGradient& op, std::int64_t k, std::byte* scratch) {
+inline void compress_top_k(Stream& stream, const compute::CompressGradient& op, std::int64_t k,
+                           std::byte* scratch) {
   const Whole whole(op);
   const std::int64_t blocks = parts(whole.elements, kOfBlock);
   const TopKMemory memory(scratch, blocks);
@@ -93,14 +105,18 @@ inline void compress_top_k(Stream& stream, const compute::CompressGradient& op, 
   narrow(stream, whole, 0, 10, memory);
 
   for_teams(stream, blocks, 0, [=] ON_DEVICE(const Team& team, std::int64_t block) {
-    const std::int64_t end = (block + 1) * kOfBlock < whole.elements ? (block + 1) * kOfBlock : whole.elements;
+    const std::int64_t end =
+        (block + 1) * kOfBlock < whole.elements ? (block + 1) * kOfBlock : whole.elements;
     double above = 0, equal = 0;
     for (std::int64_t i = block * kOfBlock + team.rank; i < end; i += team.size) {
-      const std::int32_t magnitude = compression::magnitude(whole[i]), least = memory.least->magnitude;
+      const std::int32_t magnitude = compression::magnitude(whole[i]),
+                         least = memory.least->magnitude;
       above += magnitude > least ? 1 : 0, equal += magnitude == least ? 1 : 0;
     }
     above = team.sum(above), equal = team.sum(equal);
-    if (team.rank == 0) memory.above[block] = static_cast<std::int64_t>(above), memory.equal[block] = static_cast<std::int64_t>(equal);
+    if (team.rank == 0)
+      memory.above[block] = static_cast<std::int64_t>(above),
+      memory.equal[block] = static_cast<std::int64_t>(equal);
   });
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
     sum_up(team, memory.above, blocks);
@@ -108,20 +124,24 @@ inline void compress_top_k(Stream& stream, const compute::CompressGradient& op, 
   });
   for_teams(stream, blocks, 0, [=] ON_DEVICE(const Team& team, std::int64_t block) {
     const Least least = *memory.least;
-    const std::int64_t each = parts(kOfBlock, team.size), first = block * kOfBlock + team.rank * each;
-    std::int64_t end = first + each < (block + 1) * kOfBlock ? first + each : (block + 1) * kOfBlock;
+    const std::int64_t each = parts(kOfBlock, team.size),
+                       first = block * kOfBlock + team.rank * each;
+    std::int64_t end =
+        first + each < (block + 1) * kOfBlock ? first + each : (block + 1) * kOfBlock;
     end = end < whole.elements ? end : whole.elements;
     std::int64_t above = 0, equal = 0;
     for (std::int64_t i = first; i < end; ++i) {
       const std::int32_t magnitude = compression::magnitude(whole[i]);
       above += magnitude > least.magnitude ? 1 : 0, equal += magnitude == least.magnitude ? 1 : 0;
     }
-    above = memory.above[block] + team.sum_before(above), equal = memory.equal[block] + team.sum_before(equal);
+    above = memory.above[block] + team.sum_before(above),
+    equal = memory.equal[block] + team.sum_before(equal);
     double error = 0;
     for (std::int64_t i = first; i < end; ++i) {
       const float value = whole[i];
       const std::int32_t magnitude = compression::magnitude(value);
-      const bool taken = magnitude > least.magnitude || (magnitude == least.magnitude && equal < least.taken);
+      const bool taken =
+          magnitude > least.magnitude || (magnitude == least.magnitude && equal < least.taken);
       if (taken) {
         const std::int64_t next = above + (equal < least.taken ? equal : least.taken);
         store(encoded, next, static_cast<std::int32_t>(i));
@@ -133,7 +153,8 @@ inline void compress_top_k(Stream& stream, const compute::CompressGradient& op, 
     error = team.sum(error);
     if (team.rank == 0) memory.errors[block] = error;
   });
-  sum_errors(stream, op, blocks, memory.sums, [=] ON_DEVICE(std::int64_t block) { return memory.errors[block]; });
+  sum_errors(stream, op, blocks, memory.sums,
+             [=] ON_DEVICE(std::int64_t block) { return memory.errors[block]; });
 }
 
 }  // namespace trainyard::cuda

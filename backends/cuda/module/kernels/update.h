@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The optimizers: an element's step and what it adds to the statistics, in one pass. All tensors of an update are of one dtype, W.
+// The optimizers: an element's step and what it adds to the statistics, in one pass. All tensors of
+// an update are of one dtype, W.
 #pragma once
 
 #include "backends/cuda/module/kernels/sums.h"
@@ -13,22 +14,25 @@ struct Corrections {
   double first = 1, second = 1;
 };
 
-// What all elements are updated by. It is brought together once: the host writes some of it before each step, and may keep that where the device is slow to
-// look.
+// What all elements are updated by. It is brought together once: the host writes some of it before
+// each step, and may keep that where the device is slow to look.
 struct Factors {
   double rate, gradient;  // 0: parameters and moments stay
   Corrections moments;
 };
 
-// What a step wants of an element, and makes of it: the new parameter, in place of where it starts, and the new moments.
+// What a step wants of an element, and makes of it: the new parameter, in place of where it starts,
+// and the new moments.
 template <class W>
 struct Element {
   W parameter, gradient, start, moments[2];
 };
 
-inline constexpr std::int64_t kTogether = 4;  // elements of a thread: what they want is on its way at once
+inline constexpr std::int64_t kTogether =
+    4;  // elements of a thread: what they want is on its way at once
 
-inline constexpr std::int64_t kUpdateBytes = bytes_of_sums(3) + static_cast<std::int64_t>(sizeof(Factors));
+inline constexpr std::int64_t kUpdateBytes =
+    bytes_of_sums(3) + static_cast<std::int64_t>(sizeof(Factors));
 inline std::int64_t scratch_bytes(const compute::SgdUpdate&) { return kUpdateBytes; }
 inline std::int64_t scratch_bytes(const compute::AdamUpdate&) { return kUpdateBytes; }
 
@@ -58,12 +62,15 @@ struct Elements {
   }
 };
 
-// corrections() is called once, step(element, factors) for each element. `scratch` has kUpdateBytes.
+// corrections() is called once, step(element, factors) for each element. `scratch` has
+// kUpdateBytes.
 template <class W, class Correct, class Step>
-void update(Stream& stream, const UpdateInputs& common, const Elements<W>& elements, std::byte* scratch, Correct corrections, Step step) {
+void update(Stream& stream, const UpdateInputs& common, const Elements<W>& elements,
+            std::byte* scratch, Correct corrections, Step step) {
   auto* const factors = reinterpret_cast<Factors*>(scratch);
   for_each(stream, 1, [=] ON_DEVICE(std::int64_t) {
-    *factors = {*as<double>(common.learning_rate), common.factor.empty() ? 1 : *as<double>(common.factor), corrections()};
+    *factors = {*as<double>(common.learning_rate),
+                common.factor.empty() ? 1 : *as<double>(common.factor), corrections()};
   });
   const std::int64_t count = common.parameters.elements(), apart = parts(count, kTogether);
   sum_all<3, 1>(
@@ -80,8 +87,11 @@ void update(Stream& stream, const UpdateInputs& common, const Elements<W>& eleme
           Element<W>& one = taken[k];
           if (by.gradient != 0) step(one, by);
           elements.store(i, one, by.gradient == 0);
-          const double gradient = one.gradient, moved = static_cast<double>(one.start) - static_cast<double>(one.parameter), stored = one.start;
-          all.value[0] += gradient * gradient, all.value[1] += moved * moved, all.value[2] += stored * stored;
+          const double gradient = one.gradient,
+                       moved = static_cast<double>(one.start) - static_cast<double>(one.parameter),
+                       stored = one.start;
+          all.value[0] += gradient * gradient, all.value[1] += moved * moved,
+              all.value[2] += stored * stored;
         }
         return all;
       },
@@ -95,7 +105,8 @@ void run(Stream& stream, const compute::SgdUpdate& op, std::byte* scratch) {
   const Tensor moment = op.momentum != 0 ? op.moment : Tensor{};
   const auto momentum = static_cast<W>(op.momentum), decay = static_cast<W>(op.weight_decay);
   update<W>(
-      stream, op.common, Elements<W>(op.common, moment, {}), scratch, [] ON_DEVICE { return Corrections{}; },
+      stream, op.common, Elements<W>(op.common, moment, {}), scratch,
+      [] ON_DEVICE { return Corrections{}; },
       [=] ON_DEVICE(Element<W> & one, const Factors& by) {
         const W gradient = static_cast<W>(by.gradient) * one.gradient + decay * one.parameter;
         one.moments[0] = momentum != 0 ? gradient + momentum * one.moments[0] : gradient;
@@ -106,11 +117,13 @@ void run(Stream& stream, const compute::SgdUpdate& op, std::byte* scratch) {
 template <class W>
 void run(Stream& stream, const compute::AdamUpdate& op, std::byte* scratch) {
   const auto decay = static_cast<W>(op.weight_decay), epsilon = static_cast<W>(op.epsilon);
-  const auto beta1 = static_cast<W>(op.beta1), beta2 = static_cast<W>(op.beta2), left1 = static_cast<W>(1 - op.beta1), left2 = static_cast<W>(1 - op.beta2);
+  const auto beta1 = static_cast<W>(op.beta1), beta2 = static_cast<W>(op.beta2),
+             left1 = static_cast<W>(1 - op.beta1), left2 = static_cast<W>(1 - op.beta2);
   update<W>(
       stream, op.common, Elements<W>(op.common, op.first_moment, op.second_moment), scratch,
       [step = op.step, beta1 = op.beta1, beta2 = op.beta2] ON_DEVICE {
-        return Corrections{1 - std::pow(beta1, *as<double>(step)), 1 - std::pow(beta2, *as<double>(step))};
+        return Corrections{1 - std::pow(beta1, *as<double>(step)),
+                           1 - std::pow(beta2, *as<double>(step))};
       },
       [=, decoupled = op.decoupled] ON_DEVICE(Element<W> & one, const Factors& by) {
         const auto rate = static_cast<W>(by.rate);
@@ -119,7 +132,8 @@ void run(Stream& stream, const compute::AdamUpdate& op, std::byte* scratch) {
         else gradient += decay * one.parameter;
         const W first = one.moments[0] = beta1 * one.moments[0] + left1 * gradient;
         const W second = one.moments[1] = beta2 * one.moments[1] + left2 * gradient * gradient;
-        one.start -= rate * (first / static_cast<W>(by.moments.first) / (std::sqrt(second / static_cast<W>(by.moments.second)) + epsilon));
+        one.start -= rate * (first / static_cast<W>(by.moments.first) /
+                             (std::sqrt(second / static_cast<W>(by.moments.second)) + epsilon));
       });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions by cuDNN, with a library that stands in for cuDNN's. That they equal the reference, tests of conformance say (host/conformance_test.cpp).
+// Convolutions by cuDNN, with a library that stands in for cuDNN's. That they equal the reference,
+// tests of conformance say (host/conformance_test.cpp).
 #include "backends/cuda/module/cudnn/cudnn.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +45,8 @@ constexpr ImageSizes kSizes{2, 9, 7, 5, 6, {3, 2, 1}};
 std::vector<Case> convolutions(Values& values, DType dtype, const ImageSizes& sizes) {
   return {conformance::conv2d_forward(values, dtype, sizes, compute::Activation::none),
           conformance::conv2d_forward(values, dtype, sizes, compute::Activation::relu),
-          conformance::conv2d_forward(values, dtype, sizes, compute::Activation::tanh), conformance::conv2d_backward_input(values, dtype, sizes),
+          conformance::conv2d_forward(values, dtype, sizes, compute::Activation::tanh),
+          conformance::conv2d_backward_input(values, dtype, sizes),
           conformance::conv2d_backward_weight(values, dtype, sizes)};
 }
 
@@ -56,7 +58,8 @@ std::vector<std::byte> made_by(compute::Compute& device, DType dtype, const Chan
   for (Case& one : convolutions(values, dtype, kSizes)) {
     std::visit(change, one.op);
     conformance::run(device, one.op);
-    for (const auto& [name, result] : one.results) all.insert(all.end(), result.data, result.data + result.bytes());
+    for (const auto& [name, result] : one.results)
+      all.insert(all.end(), result.data, result.data + result.bytes());
   }
   return all;
 }
@@ -77,19 +80,22 @@ Op halved(Op op, DType half, Values& values) {
 
 TEST_F(Cudnn, makes_what_it_has_and_adds_bias_and_activation_where_it_can) {
   made_by(*on_host({.cudnn = TRAINYARD_CUDNN}));
-  EXPECT_EQ(library_.outputs_with_bias - before_.outputs_with_bias, 2 * 2) << "none and relu; each is tried once before, as all are";
+  EXPECT_EQ(library_.outputs_with_bias - before_.outputs_with_bias, 2 * 2)
+      << "none and relu; each is tried once before, as all are";
   EXPECT_EQ(library_.outputs - before_.outputs, 2) << "tanh comes afterwards";
   EXPECT_EQ(library_.input_gradients - before_.input_gradients, 2);
   EXPECT_EQ(library_.weight_gradients - before_.weight_gradients, 2);
 }
 
-// An output of 16 bits is rounded once, after its activation; the gradient of a weight is fp32, which cuDNN makes of no 16 bits.
+// An output of 16 bits is rounded once, after its activation; the gradient of a weight is fp32,
+// which cuDNN makes of no 16 bits.
 TEST_F(Cudnn, of_16_bits_makes_what_is_rounded_once_and_nothing_else) {
   const auto device = on_host({.cudnn = TRAINYARD_CUDNN});
   for (const DType half : {DType::bf16, DType::fp16}) {
     Values values;
     for (const Case& one : convolutions(values, DType::fp32, kSizes))
-      std::visit([&](const auto& op) { conformance::run(*device, halved(op, half, values)); }, one.op);
+      std::visit([&](const auto& op) { conformance::run(*device, halved(op, half, values)); },
+                 one.op);
   }
   EXPECT_EQ(library_.outputs_with_bias - before_.outputs_with_bias, 2 * 2 * 2);
   EXPECT_EQ(library_.outputs, before_.outputs);
@@ -137,27 +143,35 @@ TEST_F(Cudnn, that_refuses_what_it_had_agreed_to_is_heard) {
   const auto device = on_host({.cudnn = TRAINYARD_CUDNN});
   const auto queue = device->make_queue();
   Values values;
-  const auto kernel = device->prepare(conformance::conv2d_backward_input(values, DType::fp32, kSizes).op);
+  const auto kernel =
+      device->prepare(conformance::conv2d_backward_input(values, DType::fp32, kSizes).op);
   ASSERT_TRUE(kernel);
   library_.makes = false;
   (*kernel)->enqueue(*queue);
   const auto state = queue->state();
   ASSERT_FALSE(state);
-  EXPECT_THAT(state.error().what, testing::AllOf(HasSubstr("cuDNN 9"), HasSubstr("refused"), HasSubstr("CUDNN_STATUS_EXECUTION_FAILED")));
+  EXPECT_THAT(state.error().what, testing::AllOf(HasSubstr("cuDNN 9"), HasSubstr("refused"),
+                                                 HasSubstr("CUDNN_STATUS_EXECUTION_FAILED")));
 }
 
 TEST_F(Cudnn, outlives_the_device_in_what_was_prepared) {
   Values values;
   auto device = on_host({.cudnn = TRAINYARD_CUDNN});
   const auto queue = device->make_queue();
-  const auto kernel = std::move(device->prepare(conformance::conv2d_forward(values, DType::fp32, kSizes, compute::Activation::relu).op).value());
+  const auto kernel =
+      std::move(device
+                    ->prepare(conformance::conv2d_forward(values, DType::fp32, kSizes,
+                                                          compute::Activation::relu)
+                                  .op)
+                    .value());
   device.reset();
   kernel->enqueue(*queue);
   EXPECT_TRUE(queue->state());
 }
 
 std::string said_of(const std::string& file) {
-  const auto opened = cudnn::open([](std::int64_t) -> base::Result<compute::Memory> { return nullptr; }, file);
+  const auto opened =
+      cudnn::open([](std::int64_t) -> base::Result<compute::Memory> { return nullptr; }, file);
   if (opened) return (*opened)->name();
   EXPECT_EQ(opened.error().code, base::ProblemCode::unavailable);
   return opened.error().what;

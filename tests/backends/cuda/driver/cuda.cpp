@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// In the place of a driver's libcuda.so.1, as far as CUDA's runtime asks it: one that is too old; or, where TRAINYARD_DRIVER_SAYS is a CUresult, one that is
-// not, and answers whatever is asked of it with that.
+// In the place of a driver's libcuda.so.1, as far as CUDA's runtime asks it: one that is too old;
+// or, where TRAINYARD_DRIVER_SAYS is a CUresult, one that is not, and answers whatever is asked of
+// it with that.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -23,9 +24,10 @@ int cuDriverGetVersion(int* version) { return *version = said() == 0 ? 11'040 : 
 int cuInit(unsigned) { return said(); }
 int cuGetProcAddress_v2(const char* name, void** function, int, std::uint64_t, int* status) {
   if (status != nullptr) *status = 0;
-  *function = std::strcmp(name, "cuGetProcAddress") == 0     ? reinterpret_cast<void*>(cuGetProcAddress_v2)
-              : std::strcmp(name, "cuDriverGetVersion") == 0 ? reinterpret_cast<void*>(cuDriverGetVersion)
-                                                             : reinterpret_cast<void*>(refuse);
+  *function =
+      std::strcmp(name, "cuGetProcAddress") == 0     ? reinterpret_cast<void*>(cuGetProcAddress_v2)
+      : std::strcmp(name, "cuDriverGetVersion") == 0 ? reinterpret_cast<void*>(cuDriverGetVersion)
+                                                     : reinterpret_cast<void*>(refuse);
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// In the place of the driver's libnvidia-ml.so.1: one GPU, which is the busier the more often it was looked at, and tells nothing of its power. At each look
-// so much more has crossed its NVLinks.
+// In the place of the driver's libnvidia-ml.so.1: one GPU, which is the busier the more often it
+// was looked at, and tells nothing of its power. At each look so much more has crossed its NVLinks.
 #include <atomic>
 #include <cstring>
 
@@ -19,14 +19,22 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
   *device = &gpu;
   return 0;
 }
-int nvmlDeviceGetUtilizationRates(void*, unsigned* percent) { return percent[0] = ++looks, percent[1] = 0, 0; }
-int nvmlDeviceGetMemoryInfo(void*, unsigned long long* bytes) { return bytes[0] = 100, bytes[1] = 58, bytes[2] = 42, 0; }
+int nvmlDeviceGetUtilizationRates(void*, unsigned* percent) {
+  return percent[0] = ++looks, percent[1] = 0, 0;
+}
+int nvmlDeviceGetMemoryInfo(void*, unsigned long long* bytes) {
+  return bytes[0] = 100, bytes[1] = 58, bytes[2] = 42, 0;
+}
 int nvmlDeviceGetPowerUsage(void*, unsigned*) { return 3; }
 int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* generation) { return *generation = 5, 0; }
 int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* lanes) { return *lanes = 16, 0; }
 // Three links, of which the second is down.
-int nvmlDeviceGetNvLinkState(void*, unsigned link, int* is_up) { return *is_up = link != 1 ? 1 : 0, link < 3 ? 0 : 2; }
-int nvmlDeviceGetPcieThroughput(void*, int counter, unsigned* kilobytes) { return *kilobytes = counter == 0 ? 7 : 9, 0; }
+int nvmlDeviceGetNvLinkState(void*, unsigned link, int* is_up) {
+  return *is_up = link != 1 ? 1 : 0, link < 3 ? 0 : 2;
+}
+int nvmlDeviceGetPcieThroughput(void*, int counter, unsigned* kilobytes) {
+  return *kilobytes = counter == 0 ? 7 : 9, 0;
+}
 
 struct Field {
   unsigned id, scope;

@@ -9,23 +9,27 @@ namespace trainyard::conformance {
 
 static std::vector<Backend> backends() {
   std::vector<Backend> all{{"kernels_on_the_host", [] { return cuda::on_host(); }}};
-  if (const std::string cudnn = TRAINYARD_CUDNN; !cudnn.empty()) all.push_back({"and_cudnn", [cudnn] { return cuda::on_host({.cudnn = cudnn}); }});
+  if (const std::string cudnn = TRAINYARD_CUDNN; !cudnn.empty())
+    all.push_back({"and_cudnn", [cudnn] { return cuda::on_host({.cudnn = cudnn}); }});
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(cuda, ComputeConformance, testing::ValuesIn(backends()));
 
-// Three threads are no divisor of any tile: what one of them leaves out, or reads before another has written it, shows; ThreadSanitizer sees it, too.
+// Three threads are no divisor of any tile: what one of them leaves out, or reads before another
+// has written it, shows; ThreadSanitizer sees it, too.
 TEST(KernelsOfTeams, of_three_threads_equal_the_reference) {
   const auto device = cuda::on_host({.team = 3}), reference = compute::reference::make();
   ASSERT_GE(all_cases().size(), 60u);
   for (const Sizes& sizes : {Sizes{0, 7, 5}, {7, 17, 33}})
-    for (const NamedCase& named : all_cases()) compare(*device, *reference, named, DType::fp32, sizes);
+    for (const NamedCase& named : all_cases())
+      compare(*device, *reference, named, DType::fp32, sizes);
 }
 
 TEST(KernelsOfTeams, of_any_size_normalise_rows) {
   const auto reference = compute::reference::make();
-  for (const int size : {2, 3, 5}) expect_rows_normalised(*cuda::on_host({.team = size}), *reference);
+  for (const int size : {2, 3, 5})
+    expect_rows_normalised(*cuda::on_host({.team = size}), *reference);
 }
 
 TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {
@@ -34,7 +38,8 @@ TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {
     const auto device = cuda::on_host({.team = size});
     for (const Scheme scheme : {Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k})
       for (const std::int64_t elements : {7, 1025})
-        for (const Numbers kind : kNumbers) expect_compressed_alike(*device, *reference, spec_of(scheme), elements, kind);
+        for (const Numbers kind : kNumbers)
+          expect_compressed_alike(*device, *reference, spec_of(scheme), elements, kind);
   }
 }
 

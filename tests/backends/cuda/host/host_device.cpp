@@ -23,18 +23,23 @@ namespace {
 using base::Result;
 
 // Of a factor that may be transposed: element (row, column) of one that is not.
-double factor_at(const Tensor& factor, bool transposed, std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column, bool tf32) {
-  const auto number = get<double>(factor, transposed ? column * rows + row : row * columns + column);
-  return tf32 && factor.dtype == DType::fp32 ? stand_in::to_tf32(static_cast<float>(number)) : number;
+double factor_at(const Tensor& factor, bool transposed, std::int64_t rows, std::int64_t columns,
+                 std::int64_t row, std::int64_t column, bool tf32) {
+  const auto number =
+      get<double>(factor, transposed ? column * rows + row : row * columns + column);
+  return tf32 && factor.dtype == DType::fp32 ? stand_in::to_tf32(static_cast<float>(number))
+                                             : number;
 }
 
 void multiply(const Product& p) {
   for (std::int64_t row = 0; row < p.m; ++row)
     for (std::int64_t column = 0; column < p.n; ++column) {
       const std::int64_t at = row * p.n + column;
-      double sum = (p.accumulates ? get<double>(p.result, at) : 0) + (p.bias.empty() ? 0 : get<double>(p.bias, column));
+      double sum = (p.accumulates ? get<double>(p.result, at) : 0) +
+                   (p.bias.empty() ? 0 : get<double>(p.bias, column));
       for (std::int64_t i = 0; i < p.k; ++i)
-        sum += factor_at(p.left, p.left_transposed, p.m, p.k, row, i, p.tf32) * factor_at(p.right, p.right_transposed, p.k, p.n, i, column, p.tf32);
+        sum += factor_at(p.left, p.left_transposed, p.m, p.k, row, i, p.tf32) *
+               factor_at(p.right, p.right_transposed, p.k, p.n, i, column, p.tf32);
       put(p.result, at, activate(p.activation, sum));
     }
 }
@@ -100,14 +105,17 @@ class Places : public std::enable_shared_from_this<Places> {
 
 class HostQueue final : public StreamQueue {
  public:
-  HostQueue(Crew* crew, std::int64_t breaks_after) : breaks_after_(breaks_after) { stream_->crew = crew; }
+  HostQueue(Crew* crew, std::int64_t breaks_after) : breaks_after_(breaks_after) {
+    stream_->crew = crew;
+  }
   Stream& stream() override { return *stream_; }
   std::uint64_t record() override { return ++marks_; }
   bool reached(std::uint64_t) override { return true; }
   Result<void> state() override {
     if (stream_->refused) return base::fail(*stream_->refused);
     if (static_cast<std::int64_t>(marks_) <= breaks_after_) return {};
-    return base::fail({base::ProblemCode::failed, "cuda", "cannot run what was asked of it: it broke, as it should", "", ""});
+    return base::fail({base::ProblemCode::failed, "cuda",
+                       "cannot run what was asked of it: it broke, as it should", "", ""});
   }
 
  private:
@@ -127,28 +135,36 @@ Memory allocate_anew(std::int64_t bytes) {
 class HostDevice final : public Device {
  public:
   // Without places it reaches all of them.
-  HostDevice(std::shared_ptr<Places> places, const std::string& cudnn) : places_(std::move(places)) {
+  HostDevice(std::shared_ptr<Places> places, const std::string& cudnn)
+      : places_(std::move(places)) {
     if (!cudnn.empty()) convolutions_ = std::move(cudnn::open(allocate_anew, cudnn).value());
   }
 
   bool reaches(const std::byte* place) override { return !places_ || places_->have(place); }
-  bool fuses(DType result, Activation activation) const override { return result != DType::fp64 && activation != Activation::tanh; }
+  bool fuses(DType result, Activation activation) const override {
+    return result != DType::fp64 && activation != Activation::tanh;
+  }
   Result<Run> product(const Product& product) override {
     return Run([product](Stream&) { multiply(product); });
   }
   Result<std::optional<Run>> convolution(const Convolution& convolution) override {
     if (!convolutions_) return std::nullopt;
-    return convolutions_->convolution(convolution).map([](std::optional<cudnn::Work> work) -> std::optional<Run> {
-      if (!work) return std::nullopt;
-      return [work = std::move(*work)](Stream& stream) {
-        if (auto made = work(nullptr); !made && !stream.refused) stream.refused = std::move(made.error());
-      };
-    });
+    return convolutions_->convolution(convolution)
+        .map([](std::optional<cudnn::Work> work) -> std::optional<Run> {
+          if (!work) return std::nullopt;
+          return [work = std::move(*work)](Stream& stream) {
+            if (auto made = work(nullptr); !made && !stream.refused)
+              stream.refused = std::move(made.error());
+          };
+        });
   }
-  Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count, std::int32_t) override {
+  Result<Run> order(const std::int32_t* keys, std::int32_t* places, std::int64_t count,
+                    std::int32_t) override {
     return Run([=](Stream&) {
       for (std::int64_t i = 0; i < count; ++i) places[i] = static_cast<std::int32_t>(i);
-      std::sort(places, places + count, [&](std::int32_t a, std::int32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
+      std::sort(places, places + count, [&](std::int32_t a, std::int32_t b) {
+        return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
+      });
     });
   }
 
@@ -180,41 +196,59 @@ class DeviceKernel final : public compute::Kernel {
 class HostCompute final : public compute::Compute {
  public:
   explicit HostCompute(const OnHost& how)
-      : how_(how), crew_(how.team > 1 ? std::make_unique<Threads>(how.team) : nullptr), places_(how.own_memory ? Places::of_process() : nullptr) {}
+      : how_(how),
+        crew_(how.team > 1 ? std::make_unique<Threads>(how.team) : nullptr),
+        places_(how.own_memory ? Places::of_process() : nullptr) {}
   std::string name() const override { return "kernels of the GPU on the host"; }
-  std::unique_ptr<compute::Queue> make_queue() override { return std::make_unique<HostQueue>(crew_.get(), how_.breaks_after); }
+  std::unique_ptr<compute::Queue> make_queue() override {
+    return std::make_unique<HostQueue>(crew_.get(), how_.breaks_after);
+  }
   Result<std::unique_ptr<compute::Kernel>> prepare(const compute::Op& op) override {
-    return cuda::prepare(device_, op).map([](auto kernel) -> std::unique_ptr<compute::Kernel> { return std::make_unique<DeviceKernel>(std::move(kernel)); });
+    return cuda::prepare(device_, op).map([](auto kernel) -> std::unique_ptr<compute::Kernel> {
+      return std::make_unique<DeviceKernel>(std::move(kernel));
+    });
   }
   Result<Memory> allocate(std::int64_t bytes, const std::string& where) override {
     if (bytes > how_.memory_bytes)  // as that of a GPU says it
-      return base::fail({base::ProblemCode::unavailable, where, "has no room for " + base::format_bytes(static_cast<double>(bytes)), "",
+      return base::fail({base::ProblemCode::unavailable, where,
+                         "has no room for " + base::format_bytes(static_cast<double>(bytes)), "",
                          "Use a smaller batch or model, or put less on this GPU."});
-    return (places_ ? make_own(bytes) : compute::allocate(bytes, where)).map([&](Memory memory) { return reached(std::move(memory), bytes); });
+    return (places_ ? make_own(bytes) : compute::allocate(bytes, where)).map([&](Memory memory) {
+      return reached(std::move(memory), bytes);
+    });
   }
   Result<Memory> allocate_at_hand(std::int64_t bytes, const std::string& where) override {
-    return compute::allocate(bytes, where).map([&](Memory memory) { return reached(std::move(memory), bytes); });
+    return compute::allocate(bytes, where).map([&](Memory memory) {
+      return reached(std::move(memory), bytes);
+    });
   }
-  Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to, const std::string& where) override {
+  Result<compute::Lendable> allocate_to_lend(std::int64_t bytes, std::span<const int> to,
+                                             const std::string& where) override {
     if (!how_.lends) return Compute::allocate_to_lend(bytes, to, where);
-    return make_lent(bytes).map([&](compute::Lendable lent) { return compute::Lendable{reached(std::move(lent.memory), bytes), std::move(lent.name)}; });
+    return make_lent(bytes).map([&](compute::Lendable lent) {
+      return compute::Lendable{reached(std::move(lent.memory), bytes), std::move(lent.name)};
+    });
   }
   Result<Memory> borrow(const std::string& name, const std::string&) override {
-    return open_lent(name).map([&](std::pair<Memory, std::int64_t> opened) { return reached(std::move(opened.first), opened.second); });
+    return open_lent(name).map([&](std::pair<Memory, std::int64_t> opened) {
+      return reached(std::move(opened.first), opened.second);
+    });
   }
   bool on_host() const override { return !how_.own_memory; }
   std::optional<compute::DeviceUse> use() const override { return how_.use; }
   Result<std::shared_ptr<void>> reach(std::span<std::byte> memory) override {
     return places_ ? places_->add(memory.data(), std::ssize(memory)) : std::shared_ptr<void>();
   }
-  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources, std::int64_t elements) override {
+  void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+           std::int64_t elements) override {
     if (elements > 0 && !device_.reaches(destination)) {
       std::fputs("a sum goes to memory that the device does not reach\n", stderr);
       std::abort();
     }
     const AsDevice here;
     std::vector<const std::byte*> places(sources.begin(), sources.end());
-    const std::vector<std::byte> kept(destination, destination + elements * static_cast<std::int64_t>(base::size_of(dtype)));
+    const std::vector<std::byte> kept(
+        destination, destination + elements * static_cast<std::int64_t>(base::size_of(dtype)));
     for (std::size_t s = kMostSources; s < places.size(); ++s)
       if (places[s] == destination) places[s] = kept.data();  // else it is overwritten too early
     cuda::sum(queue_.stream(), dtype, destination, places, elements);
@@ -226,12 +260,15 @@ class HostCompute final : public compute::Compute {
   void load(const Tensor& destination, std::span<const float> source) override {
     const AsDevice here;
     for (std::size_t i = 0; i < source.size(); ++i) {
-      if (destination.dtype == DType::int32) as<std::int32_t>(destination)[i] = static_cast<std::int32_t>(source[i]);
+      if (destination.dtype == DType::int32)
+        as<std::int32_t>(destination)[i] = static_cast<std::int32_t>(source[i]);
       else put(destination, static_cast<std::int64_t>(i), source[i]);
     }
   }
-  void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source, std::span<const float, 256> value_of) override {
-    if (destination.dtype == DType::int32 || !device_.reaches(reinterpret_cast<const std::byte*>(source.data())))
+  void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source,
+                  std::span<const float, 256> value_of) override {
+    if (destination.dtype == DType::int32 ||
+        !device_.reaches(reinterpret_cast<const std::byte*>(source.data())))
       return Compute::load_bytes(destination, source, value_of);
     const AsDevice here;
     decode(queue_.stream(), destination, source.data(), value_of.data());
@@ -254,6 +291,8 @@ class HostCompute final : public compute::Compute {
 
 }  // namespace
 
-std::unique_ptr<compute::Compute> on_host(const OnHost& how) { return std::make_unique<HostCompute>(how); }
+std::unique_ptr<compute::Compute> on_host(const OnHost& how) {
+  return std::make_unique<HostCompute>(how);
+}
 
 }  // namespace trainyard::cuda

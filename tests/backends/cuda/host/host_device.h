@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The kernels of the GPU on this process: what is theirs alone is plain memory, products and sorting are plain loops. It shows that what the kernels say is
-// right, and nothing of what nvcc and CUDA make of it.
+// The kernels of the GPU on this process: what is theirs alone is plain memory, products and
+// sorting are plain loops. It shows that what the kernels say is right, and nothing of what nvcc
+// and CUDA make of it.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,16 @@
 namespace trainyard::cuda {
 
 struct OnHost {
-  std::string cudnn = {};   // the file of what is in the place of cuDNN's library; empty: convolutions go by columns
+  std::string cudnn =
+      {};  // the file of what is in the place of cuDNN's library; empty: convolutions go by columns
   int team = 1;             // threads of each (1 to 64); one is the caller's own
-  bool own_memory = false;  // reaches only what such devices allocated, and were told to reach: anything else is refused, or ends the process
+  bool own_memory = false;  // reaches only what such devices allocated, and were told to reach:
+                            // anything else is refused, or ends the process
   bool lends = true;        // memory that peers read (lent_memory.h)
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();
-  std::optional<compute::DeviceUse> use = {};                            // what it says of itself
-  std::int64_t breaks_after = std::numeric_limits<std::int64_t>::max();  // so many marks: then nothing runs any more
+  std::optional<compute::DeviceUse> use = {};  // what it says of itself
+  std::int64_t breaks_after =
+      std::numeric_limits<std::int64_t>::max();  // so many marks: then nothing runs any more
 };
 std::unique_ptr<compute::Compute> on_host(const OnHost& how = {});
 

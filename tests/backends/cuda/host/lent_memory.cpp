@@ -26,9 +26,11 @@ base::Problem cannot(const char* what) { return base::system_problem("lent memor
 // The pages of an open file, which stays open as long as they do; or, of none, pages of their own.
 Result<Memory> map(int fd, std::size_t bytes) {
   const int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void* const at = ::mmap(nullptr, std::max<std::size_t>(bytes, 1), PROT_READ | PROT_WRITE, flags, fd, 0);
+  void* const at =
+      ::mmap(nullptr, std::max<std::size_t>(bytes, 1), PROT_READ | PROT_WRITE, flags, fd, 0);
   if (at == MAP_FAILED) return ::close(fd), base::fail(cannot("cannot map it"));
-  if (key() >= 0) ::pkey_mprotect(at, std::max<std::size_t>(bytes, 1), PROT_READ | PROT_WRITE, key());
+  if (key() >= 0)
+    ::pkey_mprotect(at, std::max<std::size_t>(bytes, 1), PROT_READ | PROT_WRITE, key());
   return Memory(static_cast<std::byte*>(at), [fd, bytes](std::byte* gone) {
     ::munmap(gone, std::max<std::size_t>(bytes, 1));
     if (fd >= 0) ::close(fd);
@@ -43,15 +45,19 @@ Result<compute::Lendable> make_lent(std::int64_t bytes) {
   const int fd = ::memfd_create("lent", MFD_CLOEXEC);
   if (fd < 0 || ::ftruncate(fd, bytes) != 0) return base::fail(cannot("cannot make it"));
   return map(fd, static_cast<std::size_t>(bytes)).map([&](Memory memory) {
-    return compute::Lendable{std::move(memory), "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd)};
+    return compute::Lendable{std::move(memory),
+                             "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd)};
   });
 }
 
 Result<std::pair<Memory, std::int64_t>> open_lent(const std::string& name) {
   const int fd = ::open(name.c_str(), O_RDWR | O_CLOEXEC);
   struct stat found {};
-  if (fd < 0 || ::fstat(fd, &found) != 0) return base::fail(cannot(("cannot open " + name).c_str()));
-  return map(fd, static_cast<std::size_t>(found.st_size)).map([&](Memory memory) { return std::pair(std::move(memory), std::int64_t{found.st_size}); });
+  if (fd < 0 || ::fstat(fd, &found) != 0)
+    return base::fail(cannot(("cannot open " + name).c_str()));
+  return map(fd, static_cast<std::size_t>(found.st_size)).map([&](Memory memory) {
+    return std::pair(std::move(memory), std::int64_t{found.st_size});
+  });
 }
 
 AsDevice::AsDevice() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Memory as if it were a device's: only while a thread is the device may it look there; and processes lend it to each other. Where the processor has protection
-// keys (pkeys(7)) anybody else who does is ended by a fault; where it has none, nobody notices.
+// Memory as if it were a device's: only while a thread is the device may it look there; and
+// processes lend it to each other. Where the processor has protection keys (pkeys(7)) anybody else
+// who does is ended by a fault; where it has none, nobody notices.
 #pragma once
 
 #include "core/compute/compute.h"

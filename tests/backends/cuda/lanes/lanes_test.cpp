@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Attention with its matrices laid out among the lanes of a warp as on a GPU, by warps whose lanes are threads.
+// Attention with its matrices laid out among the lanes of a warp as on a GPU, by warps whose lanes
+// are threads.
 #include "tests/backends/cuda/host/host_device.h"
 #include "tests/conformance/compute_attention_conformance.h"
 
@@ -9,7 +10,8 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ComputeConformance);
 
 TEST(Lanes, of_a_warp_attend_as_the_reference_does) {
   const auto device = cuda::on_host({.team = 32}), reference = compute::reference::make();
-  for (const AttentionSizes& sizes : {AttentionSizes{1, 5, 1, 16}, {1, 66, 1, 64}}) expect_near_the_reference(*device, *reference, DType::bf16, sizes);
+  for (const AttentionSizes& sizes : {AttentionSizes{1, 5, 1, 16}, {1, 66, 1, 64}})
+    expect_near_the_reference(*device, *reference, DType::bf16, sizes);
 }
 
 TEST(Lanes, of_two_warps_attend_as_the_reference_does) {

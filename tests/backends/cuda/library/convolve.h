@@ -16,7 +16,8 @@ using compute::compression::Bf16;
 using compute::compression::Fp16;
 using Places = std::array<std::int64_t, 4>;
 
-// By what cuDNN names them: batch, channels, height, width; of a weight outputs, inputs, height, width.
+// By what cuDNN names them: batch, channels, height, width; of a weight outputs, inputs, height,
+// width.
 struct Extents {
   cudnnDataType_t type = CUDNN_DATA_DOUBLE;
   cudnnTensorFormat_t format = CUDNN_TENSOR_NCHW;
@@ -37,7 +38,8 @@ struct Window {
 
 inline double number(const Extents& of, const void* data, const Places& at, cudnnMathType_t math) {
   const std::int64_t i = of.place(at);
-  if (of.type == CUDNN_DATA_BFLOAT16) return Bf16::decode(static_cast<const std::uint16_t*>(data)[i]);
+  if (of.type == CUDNN_DATA_BFLOAT16)
+    return Bf16::decode(static_cast<const std::uint16_t*>(data)[i]);
   if (of.type == CUDNN_DATA_HALF) return Fp16::decode(static_cast<const std::uint16_t*>(data)[i]);
   const float value = static_cast<const float*>(data)[i];
   return math == CUDNN_FMA_MATH ? value : to_tf32(value);
@@ -45,8 +47,10 @@ inline double number(const Extents& of, const void* data, const Places& at, cudn
 
 inline void put(const Extents& of, void* data, const Places& at, double value) {
   const std::int64_t i = of.place(at);
-  if (of.type == CUDNN_DATA_BFLOAT16) static_cast<std::uint16_t*>(data)[i] = Bf16::encode(static_cast<float>(value));
-  else if (of.type == CUDNN_DATA_HALF) static_cast<std::uint16_t*>(data)[i] = Fp16::encode(static_cast<float>(value));
+  if (of.type == CUDNN_DATA_BFLOAT16)
+    static_cast<std::uint16_t*>(data)[i] = Bf16::encode(static_cast<float>(value));
+  else if (of.type == CUDNN_DATA_HALF)
+    static_cast<std::uint16_t*>(data)[i] = Fp16::encode(static_cast<float>(value));
   else static_cast<float*>(data)[i] = static_cast<float>(value);
 }
 
@@ -64,14 +68,21 @@ struct Whole {
   const Extents &input, &weight, &output;
   const Window& window;
 
-  bool inside(std::int64_t y, std::int64_t x) const { return y >= 0 && y < input.of[2] && x >= 0 && x < input.of[3]; }
+  bool inside(std::int64_t y, std::int64_t x) const {
+    return y >= 0 && y < input.of[2] && x >= 0 && x < input.of[3];
+  }
   std::int64_t begin(std::int64_t at) const { return at * window.stride - window.padding; }
 
   bool holds() const {
-    const bool one_type = input.type == weight.type && input.type == output.type && input.type != CUDNN_DATA_DOUBLE;
-    const bool one_format = input.format == CUDNN_TENSOR_NHWC && weight.format == input.format && output.format == input.format;
-    bool extents = input.of[0] == output.of[0] && input.of[1] == weight.of[1] && output.of[1] == weight.of[0];
-    for (const std::size_t axis : {2, 3}) extents &= output.of[axis] == (input.of[axis] + 2 * window.padding - weight.of[axis]) / window.stride + 1;
+    const bool one_type =
+        input.type == weight.type && input.type == output.type && input.type != CUDNN_DATA_DOUBLE;
+    const bool one_format = input.format == CUDNN_TENSOR_NHWC && weight.format == input.format &&
+                            output.format == input.format;
+    bool extents =
+        input.of[0] == output.of[0] && input.of[1] == weight.of[1] && output.of[1] == weight.of[0];
+    for (const std::size_t axis : {2, 3})
+      extents &= output.of[axis] ==
+                 (input.of[axis] + 2 * window.padding - weight.of[axis]) / window.stride + 1;
     return one_type && one_format && extents;
   }
 
@@ -82,7 +93,8 @@ struct Whole {
       for (std::int64_t r = 0; r < weight.of[2]; ++r)
         for (std::int64_t s = 0; s < weight.of[3]; ++s)
           if (const std::int64_t py = begin(row) + r, px = begin(column) + s; inside(py, px))
-            sum += number(input, x, {b, i, py, px}, window.math) * number(weight, w, {o, i, r, s}, window.math);
+            sum += number(input, x, {b, i, py, px}, window.math) *
+                   number(weight, w, {o, i, r, s}, window.math);
     return sum;
   }
 
@@ -101,7 +113,8 @@ struct Whole {
       for (std::int64_t r = 0; r < weight.of[2]; ++r)
         for (std::int64_t s = 0; s < weight.of[3]; ++s)
           if (has(py, r, output.of[2], row) && has(px, s, output.of[3], column))
-            sum += number(output, dy, {b, o, row, column}, window.math) * number(weight, w, {o, i, r, s}, window.math);
+            sum += number(output, dy, {b, o, row, column}, window.math) *
+                   number(weight, w, {o, i, r, s}, window.math);
     return sum;
   }
 
@@ -112,7 +125,8 @@ struct Whole {
       for (std::int64_t row = 0; row < output.of[2]; ++row)
         for (std::int64_t column = 0; column < output.of[3]; ++column)
           if (const std::int64_t py = begin(row) + r, px = begin(column) + s; inside(py, px))
-            sum += number(input, x, {b, i, py, px}, window.math) * number(output, dy, {b, o, row, column}, window.math);
+            sum += number(input, x, {b, i, py, px}, window.math) *
+                   number(output, dy, {b, o, row, column}, window.math);
     return sum;
   }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands in for cuDNN's library, as tests see it: what it shall refuse, and what it was asked to make. `cudnn_stand_in()` of the library is the one.
+// What stands in for cuDNN's library, as tests see it: what it shall refuse, and what it was asked
+// to make. `cudnn_stand_in()` of the library is the one.
 #pragma once
 
 #include <cstddef>

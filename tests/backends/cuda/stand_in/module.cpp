@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no memory to speak of, and one that breaks while it trains; or as
-// many of them as TRAINYARD_STAND_INS says. They lend memory, unless TRAINYARD_STAND_INS_LEND_NOTHING is set; with TRAINYARD_STAND_INS_OLD the first is of
-// 2018. What they compute, this process does, later, by the kernels of GPUs; their memory is their own.
+// trainyard-cuda.so of a machine that seems to have four GPUs: two that are whole, one with no
+// memory to speak of, and one that breaks while it trains; or as many of them as
+// TRAINYARD_STAND_INS says. They lend memory, unless TRAINYARD_STAND_INS_LEND_NOTHING is set; with
+// TRAINYARD_STAND_INS_OLD the first is of 2018. What they compute, this process does, later, by the
+// kernels of GPUs; their memory is their own.
 #include <array>
 #include <cstdlib>
 
@@ -13,7 +15,11 @@
 namespace trainyard::cuda {
 namespace {
 
-constexpr compute::DeviceUse kUse{.busy = 0.75, .memory_bytes = 123'000'000, .watts = 42, .bus = {5e6, 4e6}, .links = compute::Rates{7e6, 6e6}};
+constexpr compute::DeviceUse kUse{.busy = 0.75,
+                                  .memory_bytes = 123'000'000,
+                                  .watts = 42,
+                                  .bus = {5e6, 4e6},
+                                  .links = compute::Rates{7e6, 6e6}};
 const std::array<OnHost, 4> kGpus{OnHost{.own_memory = true, .use = kUse},
                                   {.own_memory = true, .use = kUse},
                                   {.own_memory = true, .memory_bytes = 100'000},
@@ -22,8 +28,11 @@ const std::array<OnHost, 4> kGpus{OnHost{.own_memory = true, .use = kUse},
 base::Result<std::vector<Gpu>> stand_ins() {
   std::vector<Gpu> all;
   const char* const asked = std::getenv("TRAINYARD_STAND_INS");
-  for (int number = 0; number < (asked != nullptr ? std::atoi(asked) : static_cast<int>(kGpus.size())); ++number)
-    all.push_back({number, "Stand-in " + std::to_string(number), "0000:0" + std::to_string(number) + ":00.0", 2'000'000'000, 90, 20e12, 1e12, "PCIe 4.0 x16"});
+  for (int number = 0;
+       number < (asked != nullptr ? std::atoi(asked) : static_cast<int>(kGpus.size())); ++number)
+    all.push_back({number, "Stand-in " + std::to_string(number),
+                   "0000:0" + std::to_string(number) + ":00.0", 2'000'000'000, 90, 20e12, 1e12,
+                   "PCIe 4.0 x16"});
   if (std::getenv("TRAINYARD_STAND_INS_OLD") != nullptr) all.front().capability = 75;
   return all;
 }
@@ -41,11 +50,13 @@ class OwnStreams final : public nccl::HostStreams {
   inline static OwnStreams* of_process = nullptr;
 };
 
-// What is new to it waits for all that it is at, a peer's numbers as well: so a GPU may, that loads a kernel.
+// What is new to it waits for all that it is at, a peer's numbers as well: so a GPU may, that loads
+// a kernel.
 base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) {
   OnHost how = kGpus.at(static_cast<std::size_t>(number));
   how.lends = std::getenv("TRAINYARD_STAND_INS_LEND_NOTHING") == nullptr;
-  return std::make_unique<tests::LateCompute>(on_host(how), nullptr, OwnStreams::finish_all_there_are);
+  return std::make_unique<tests::LateCompute>(on_host(how), nullptr,
+                                              OwnStreams::finish_all_there_are);
 }
 
 base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int number) {
@@ -56,5 +67,6 @@ base::Result<std::unique_ptr<compute::Streams>> make_stand_in_streams(int number
 }  // namespace
 }  // namespace trainyard::cuda
 
-extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{TRAINYARD_VERSION, trainyard::cuda::stand_ins,
-                                                                                       trainyard::cuda::make_stand_in, trainyard::cuda::make_stand_in_streams};
+extern "C" [[gnu::visibility("default")]] const trainyard::cuda::Module trainyard_cuda{
+    TRAINYARD_VERSION, trainyard::cuda::stand_ins, trainyard::cuda::make_stand_in,
+    trainyard::cuda::make_stand_in_streams};

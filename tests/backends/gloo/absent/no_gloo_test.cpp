@@ -13,7 +13,8 @@ TEST(NoGloo, says_what_to_install_and_how_to_configure) {
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().code, base::ProblemCode::unavailable);
   EXPECT_EQ(bound.error().where, "strategy.engine");
-  EXPECT_THAT(bound.error().advice, testing::AllOf(testing::HasSubstr("libgloo-dev"), testing::HasSubstr("-DTRAINYARD_GLOO=ON")));
+  EXPECT_THAT(bound.error().advice, testing::AllOf(testing::HasSubstr("libgloo-dev"),
+                                                   testing::HasSubstr("-DTRAINYARD_GLOO=ON")));
   EXPECT_EQ(version(), "");
   EXPECT_FALSE(supports(comm::CollectiveKind::all_reduce, base::Reduction::sum, base::DType::fp32));
 }

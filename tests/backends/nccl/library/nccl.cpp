@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands in for NCCL's library: the functions that the engine asks for, as its guide says them, of ranks that are processes or threads of one machine. All
-// of a group send to its first member, and receive from it. Streams are HostStreams.
+// What stands in for NCCL's library: the functions that the engine asks for, as its guide says
+// them, of ranks that are processes or threads of one machine. All of a group send to its first
+// member, and receive from it. Streams are HostStreams.
 //
-// As where NCCL takes the network, a call is through on its stream when what it sends was handed over; it leaves when the other asks for it. Who aborts takes
-// with it what has not left; who finalizes is through when all has. Two ranks on one GPU of one host are refused. Two that send to each other for the first
-// time meet before it: until the other comes, too, and until there is nothing on the rank's device, which may be asked for memory, the call is in progress, and
-// not on the stream.
+// As where NCCL takes the network, a call is through on its stream when what it sends was handed
+// over; it leaves when the other asks for it. Who aborts takes with it what has not left; who
+// finalizes is through when all has. Two ranks on one GPU of one host are refused. Two that send to
+// each other for the first time meet before it: until the other comes, too, and until there is
+// nothing on the rank's device, which may be asked for memory, the call is in progress, and not on
+// the stream.
 #include <nccl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -50,10 +53,13 @@ struct Place {
   static Place own() {
     Place place;
     if (const char* const gpu = std::getenv("TRAINYARD_STAND_IN_GPU")) place.gpu = std::atoi(gpu);
-    if (const char* const host = std::getenv("NCCL_HOSTID")) std::strncpy(place.host.data(), host, place.host.size() - 1);
+    if (const char* const host = std::getenv("NCCL_HOSTID"))
+      std::strncpy(place.host.data(), host, place.host.size() - 1);
     return place;
   }
-  bool is_taken_by(const Place& other) const { return gpu >= 0 && gpu == other.gpu && host == other.host; }
+  bool is_taken_by(const Place& other) const {
+    return gpu >= 0 && gpu == other.gpu && host == other.host;
+  }
   int gpu = -1;
   std::array<char, 64> host{};
 };
@@ -64,14 +70,17 @@ struct Letter {
   std::vector<char> data;
 };
 
-// A group, as one member has it: of the first two connections to each, of others two to the first, one for what goes out and one for what comes in. On each,
-// who receives asks first.
+// A group, as one member has it: of the first two connections to each, of others two to the first,
+// one for what goes out and one for what comes in. On each, who receives asks first.
 class Members : public std::enable_shared_from_this<Members> {
  public:
   Members(const ncclUniqueId& id, int position, int size)
-      : position_(position), size_(size), out_(static_cast<std::size_t>(size), -1), in_(out_), meets_(out_), sender_([this](const std::stop_token& stop) {
-          serve(stop);
-        }) {
+      : position_(position),
+        size_(size),
+        out_(static_cast<std::size_t>(size), -1),
+        in_(out_),
+        meets_(out_),
+        sender_([this](const std::stop_token& stop) { serve(stop); }) {
     std::memcpy(name_.sun_path + 1, id.internal, kWords * sizeof(std::uint32_t));
   }
   ~Members() {
@@ -84,15 +93,18 @@ class Members : public std::enable_shared_from_this<Members> {
   int size() const { return size_; }
   ncclResult_t state() const {
     const ncclResult_t state = state_;
-    return state == ncclSuccess && (meeting_ || (finalized_ && under_way_ > 0)) ? ncclInProgress : state;
+    return state == ncclSuccess && (meeting_ || (finalized_ && under_way_ > 0)) ? ncclInProgress
+                                                                                : state;
   }
-  // Before the first call of a direction: then(this), when the other has come to it as well, and all that is on the rank's device is through.
+  // Before the first call of a direction: then(this), when the other has come to it as well, and
+  // all that is on the rank's device is through.
   template <class Then>
   ncclResult_t meet(int other, bool sends, HostStream& stream, const Then& then) {
     if (std::exchange(has_met_[sends ? 1 : 0], true)) return then(*this), ncclSuccess;
     meeting_ = true;
     meeter_ = std::jthread([this, other, &stream, then] {
-      while (!over_ && !stream.rank_is_idle()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      while (!over_ && !stream.rank_is_idle())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const int socket = socket_to(meets_, other);
       char said = 0;
       std::size_t one = 1, another = 1;
@@ -136,12 +148,15 @@ class Members : public std::enable_shared_from_this<Members> {
     std::size_t asks = 1;
     if (state_ == ncclSuccess) moved(&kAsk, asks, ::send(socket, &kAsk, asks, MSG_NOSIGNAL));
     auto* at = static_cast<char*>(data);
-    while (bytes > 0 && state_ == ncclSuccess) at = const_cast<char*>(moved(at, bytes, ::recv(socket, at, bytes, 0)));
+    while (bytes > 0 && state_ == ncclSuccess)
+      at = const_cast<char*>(moved(at, bytes, ::recv(socket, at, bytes, 0)));
   }
 
  private:
   using Sockets = std::vector<int>;
-  int socket_to(const Sockets& sockets, int other) const { return sockets[static_cast<std::size_t>(position_ == 0 ? other : 0)]; }
+  int socket_to(const Sockets& sockets, int other) const {
+    return sockets[static_cast<std::size_t>(position_ == 0 ? other : 0)];
+  }
 
   template <class Work>
   void for_each_socket(const Work& work) const {
@@ -174,11 +189,13 @@ class Members : public std::enable_shared_from_this<Members> {
     std::size_t asks = 1, left = letter.data.size();
     if (state_ == ncclSuccess) moved(&ask, asks, ::recv(socket, &ask, asks, 0));
     const char* at = letter.data.data();
-    while (left > 0 && state_ == ncclSuccess) at = moved(at, left, ::send(socket, at, left, MSG_NOSIGNAL));
+    while (left > 0 && state_ == ncclSuccess)
+      at = moved(at, left, ::send(socket, at, left, MSG_NOSIGNAL));
   }
 
   sockaddr* name() { return reinterpret_cast<sockaddr*>(&name_); }
-  static constexpr socklen_t kLength = offsetof(sockaddr_un, sun_path) + 1 + kWords * sizeof(std::uint32_t);
+  static constexpr socklen_t kLength =
+      offsetof(sockaddr_un, sun_path) + 1 + kWords * sizeof(std::uint32_t);
 
   // What a connection is for, to who says it.
   enum class Use : char { sends, receives, meets };
@@ -198,7 +215,9 @@ class Members : public std::enable_shared_from_this<Members> {
       const int socket = ::accept(door, nullptr, nullptr);
       Hello hello;
       if (::recv(socket, &hello, sizeof hello, MSG_WAITALL) != sizeof hello) continue;
-      (hello.use == Use::sends ? in_ : hello.use == Use::receives ? out_ : meets_)[static_cast<std::size_t>(hello.position)] = socket;
+      (hello.use == Use::sends      ? in_
+       : hello.use == Use::receives ? out_
+                                    : meets_)[static_cast<std::size_t>(hello.position)] = socket;
       if (hello.use == Use::sends) places_.push_back(hello.place);
       --left;
     }
@@ -214,7 +233,9 @@ class Members : public std::enable_shared_from_this<Members> {
     return false;
   }
 
-  bool find() { return find(out_[0], Use::sends) && find(in_[0], Use::receives) && find(meets_[0], Use::meets); }
+  bool find() {
+    return find(out_[0], Use::sends) && find(in_[0], Use::receives) && find(meets_[0], Use::meets);
+  }
   bool find(int& found, Use use) {
     while (!over_) {
       const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
@@ -246,7 +267,8 @@ class Members : public std::enable_shared_from_this<Members> {
 
 template <class Number>
 void add(void* to, const void* other, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) static_cast<Number*>(to)[i] += static_cast<const Number*>(other)[i];
+  for (std::size_t i = 0; i < count; ++i)
+    static_cast<Number*>(to)[i] += static_cast<const Number*>(other)[i];
 }
 template <class Number>
 void divide(void* to, std::size_t count, int by) {
@@ -254,14 +276,16 @@ void divide(void* to, std::size_t count, int by) {
 }
 
 // What all members have, added up by the first in the order of their positions.
-void gather_sum(Members& m, std::vector<char>& sum, const void* own, std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
+void gather_sum(Members& m, std::vector<char>& sum, const void* own, std::size_t count,
+                ncclDataType_t type, ncclRedOp_t op) {
   const std::size_t bytes = count * size_of(type);
   sum.assign(static_cast<const char*>(own), static_cast<const char*>(own) + bytes);
   if (m.position() > 0) return m.send(0, own, bytes);
   std::vector<char> other(bytes);
   const auto with = [&](auto number) {
     using Number = decltype(number);
-    for (int p = 1; p < m.size(); ++p) m.receive(p, other.data(), bytes), add<Number>(sum.data(), other.data(), count);
+    for (int p = 1; p < m.size(); ++p)
+      m.receive(p, other.data(), bytes), add<Number>(sum.data(), other.data(), count);
     if (op == ncclAvg) divide<Number>(sum.data(), count, m.size());
   };
   if (type == ncclFloat64) with(double{});
@@ -300,7 +324,8 @@ HostStream& stream_of(cudaStream_t stream) { return *reinterpret_cast<HostStream
 
 ncclResult_t push(Members& members, cudaStream_t stream, std::function<void(Members&)> work) {
   members.begin();
-  stream_of(stream).push([members = members.shared_from_this(), work = std::move(work)] { members->work(work); });
+  stream_of(stream).push(
+      [members = members.shared_from_this(), work = std::move(work)] { members->work(work); });
   return ncclSuccess;
 }
 
@@ -316,7 +341,9 @@ extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) { return *version = NCCL_VERSION_CODE, ncclSuccess; }
 const char* ncclGetErrorString(ncclResult_t result) {
-  return result == ncclRemoteError ? "remote process exited or there was a network error" : result == ncclInvalidUsage ? "invalid usage" : "an error";
+  return result == ncclRemoteError    ? "remote process exited or there was a network error"
+         : result == ncclInvalidUsage ? "invalid usage"
+                                      : "an error";
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
@@ -329,13 +356,16 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int position, ncclConfig_t* config) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int position,
+                                    ncclConfig_t* config) {
   if (config->blocking != 0) return ncclInvalidArgument;
   auto members = std::make_shared<Members>(id, position, size);
   *comm = new ncclComm{members, std::jthread([members] { members->join(); })};
   return ncclInProgress;
 }
-ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) { return *state = comm->members->state(), ncclSuccess; }
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
+  return *state = comm->members->state(), ncclSuccess;
+}
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   comm->members->finalize();
   return comm->members->state();
@@ -343,7 +373,8 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 ncclResult_t ncclCommDestroy(ncclComm_t comm) { return end(comm); }
 ncclResult_t ncclCommAbort(ncclComm_t comm) { return end(comm); }
 
-ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
   return push(*comm->members, stream, [=](Members& m) {
     std::vector<char> sum;
     gather_sum(m, sum, from, count, type, op);
@@ -351,7 +382,8 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
     hand_out(m, to, sum.size(), 0);
   });
 }
-ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                        ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
   return push(*comm->members, stream, [=](Members& m) {
     std::vector<char> sum;
     gather_sum(m, sum, from, count, type, op);
@@ -360,33 +392,44 @@ ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataT
     if (m.position() == root && root > 0) m.receive(0, to, sum.size());
   });
 }
-ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream) {
-  return push(*comm->members, stream, [=](Members& m) { hand_out(m, to, count * size_of(type), root); });
+ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return push(*comm->members, stream,
+              [=](Members& m) { hand_out(m, to, count * size_of(type), root); });
 }
-ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return comm->members->meet(peer, true, stream_of(stream),
-                             [=](Members& both) { push(both, stream, [=](Members& m) { m.send(peer, from, count * size_of(type)); }); });
+ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return comm->members->meet(peer, true, stream_of(stream), [=](Members& both) {
+    push(both, stream, [=](Members& m) { m.send(peer, from, count * size_of(type)); });
+  });
 }
-ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
-  return comm->members->meet(peer, false, stream_of(stream),
-                             [=](Members& both) { push(both, stream, [=](Members& m) { m.receive(peer, to, count * size_of(type)); }); });
+ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return comm->members->meet(peer, false, stream_of(stream), [=](Members& both) {
+    push(both, stream, [=](Members& m) { m.receive(peer, to, count * size_of(type)); });
+  });
 }
-ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
   return push(*comm->members, stream, [=](Members& m) {
     const std::size_t part = count * size_of(type);
-    const auto place = [&](int p) { return static_cast<char*>(to) + static_cast<std::size_t>(p) * part; };
+    const auto place = [&](int p) {
+      return static_cast<char*>(to) + static_cast<std::size_t>(p) * part;
+    };
     if (from != place(m.position())) std::memcpy(place(m.position()), from, part);
     for (int p = 0; p < m.size(); ++p) hand_out(m, place(p), part, p);
   });
 }
-ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
   return push(*comm->members, stream, [=](Members& m) {
     std::vector<char> sum;
     gather_sum(m, sum, from, count * static_cast<std::size_t>(m.size()), type, op);
     const std::size_t part = count * size_of(type);
     if (m.position() > 0) return m.receive(0, to, part);
     std::memcpy(to, sum.data(), part);
-    for (int p = 1; p < m.size(); ++p) m.send(p, sum.data() + static_cast<std::size_t>(p) * part, part);
+    for (int p = 1; p < m.size(); ++p)
+      m.send(p, sum.data() + static_cast<std::size_t>(p) * part, part);
   });
 }
 ncclResult_t ncclGroupStart() { return ncclSuccess; }

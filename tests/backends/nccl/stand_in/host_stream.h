@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What stands in for a stream of CUDA: a thread that does what it is given, one after another. NCCL's stand-in is given it as a cudaStream_t.
+// What stands in for a stream of CUDA: a thread that does what it is given, one after another.
+// NCCL's stand-in is given it as a cudaStream_t.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,7 +21,8 @@ class HostStream {
   using All = std::vector<std::unique_ptr<HostStream>>;
 
   // One of the streams of a rank.
-  explicit HostStream(const All& of_rank) : of_rank_(of_rank), thread_([this](const std::stop_token& stop) { serve(stop); }) {}
+  explicit HostStream(const All& of_rank)
+      : of_rank_(of_rank), thread_([this](const std::stop_token& stop) { serve(stop); }) {}
 
   void push(std::function<void()> work) {
     const std::lock_guard lock(mutex_);

@@ -13,7 +13,9 @@ namespace trainyard::nccl {
 class HostStreams : public compute::Streams {
  public:
   base::Result<void> enter() override { return {}; }
-  base::Result<void*> stream() override { return streams_.emplace_back(std::make_unique<HostStream>(streams_)).get(); }
+  base::Result<void*> stream() override {
+    return streams_.emplace_back(std::make_unique<HostStream>(streams_)).get();
+  }
   base::Result<void> then(void* stream, void (*done)(void*), void* of) override {
     static_cast<HostStream*>(stream)->push([done, of] { done(of); });
     return {};
