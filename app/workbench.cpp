@@ -16,6 +16,7 @@
 #include "app/paths.h"
 #include "app/workbench_options.h"
 #include "backends/zmq/control.h"
+#include "core/base/fields.h"
 #include "core/experiment/document.h"
 #include "core/session/run_directory.h"
 #include "ui/main_window.h"

@@ -6,6 +6,7 @@
 #include <QRegularExpression>
 #include <QSet>
 
+#include "core/base/fields.h"
 #include "core/session/sweep_file.h"
 #include "core/telemetry/recording.h"
 

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 #include "core/sim/simulator.h"
 #include "core/strategy/strategy.h"

@@ -8,6 +8,7 @@
 
 #include "app/cli/bench_allreduce.h"
 #include "app/cli/verbs.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/collective/cost.h"
 #include "core/experiment/engine.h"
@@ -138,7 +139,7 @@ base::Problems engine_problems(const BenchJob& job) {
   return problems;
 }
 
-int run(const BenchArguments& arguments) {
+int run_bench(const BenchArguments& arguments) {
   BenchJob job = arguments.job;
   job.algorithm = named<collective::Algorithm>(arguments.algorithm);
   job.transport = named<BenchTransport>(arguments.transport);
@@ -171,7 +172,7 @@ void add_choice(Verb& verb, const std::string& name, std::string& word, const st
 
 void add_allreduce(Verb& bench) {
   Verb verb = bench.add_verb("allreduce", "Time an all-reduce between real ranks of this machine");
-  BenchArguments& arguments = verb.on_run(run);
+  BenchArguments& arguments = verb.on_run(run_bench);
   BenchJob& job = arguments.job;
   verb.option("--ranks", job.ranks, "Ranks that take part").required().range(1, 256);
   verb.option("--bytes", job.bytes,

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/base/fields.h"
-#include "core/base/json.h"
+#include "core/base/field_table.h"
+#include "core/base/json_fwd.h"
 #include "core/base/reduction.h"
+#include "core/base/result.h"
 #include "core/collective/algorithm.h"
 #include "core/comm/transport.h"
 #include "core/experiment/fields.h"

@@ -10,6 +10,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/gloo/gloo.h"
 #include "core/base/clock.h"
+#include "core/base/fields.h"
 #include "core/collective/expand.h"
 #include "core/comm/expect.h"
 #include "core/plan/engine_lane.h"

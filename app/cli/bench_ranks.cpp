@@ -16,6 +16,7 @@
 #include "backends/inproc/transport.h"
 #include "backends/shm/transport.h"
 #include "backends/zmq/transport.h"
+#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/session/process.h"
 #include "core/session/socket_directory.h"

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "app/cli/verbs.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/collective/engine_cost.h"
 #include "core/experiment/measured.h"
@@ -180,7 +181,7 @@ void print_report(const Checked& checked) {
   std::printf("plan %s\n", plan::hash(plan).c_str());
 }
 
-int run(const ExperimentArguments& arguments) {
+int run_check(const ExperimentArguments& arguments) {
   const auto resolved = load_resolved(arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
   const auto plan = strategy::make_plan(*resolved);
@@ -204,7 +205,7 @@ int run(const ExperimentArguments& arguments) {
 void add_check(Verb& program) {
   Verb verb = program.add_verb(
       "check", "Prove a plan: no deadlock, no race, the right sum; say its bytes and memory");
-  ExperimentArguments& arguments = verb.on_run(run);
+  ExperimentArguments& arguments = verb.on_run(run_check);
   arguments.add_to(verb);
   verb.examples(
       "Examples:\n"

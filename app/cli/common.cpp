@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/cli/verbs.h"
+#include "core/base/json.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/vertical.h"
 #include "core/session/room.h"

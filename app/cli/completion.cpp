@@ -111,7 +111,7 @@ struct CompletionArguments {
   std::string shell = "bash";
 };
 
-int run(const CompletionArguments& arguments) {
+int run_completion(const CompletionArguments& arguments) {
   const std::string text = script(*arguments.program);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
@@ -122,7 +122,7 @@ int run(const CompletionArguments& arguments) {
 void add_completion(Verb& program) {
   Verb verb =
       program.add_verb("completion", "Print a script that completes this command line in a shell");
-  CompletionArguments& arguments = verb.on_run(run);
+  CompletionArguments& arguments = verb.on_run(run_completion);
   arguments.program = &program.app();
   verb.option("shell", arguments.shell, "Which shell").one_of({"bash"});
   verb.examples(

@@ -20,6 +20,7 @@
 #include "backends/gloo/gloo.h"
 #include "backends/nccl/nccl.h"
 #include "backends/shm/transport.h"
+#include "core/base/json.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/session/run_directory.h"
@@ -243,7 +244,7 @@ struct DoctorArguments {
   bool json = false;
 };
 
-int run(const DoctorArguments& arguments) {
+int run_doctor(const DoctorArguments& arguments) {
   bool usable = true;
   for (const Finding& finding : findings()) {
     usable = usable && finding.verdict != Verdict::bad;
@@ -270,7 +271,7 @@ int run(const DoctorArguments& arguments) {
 
 void add_doctor(Verb& program) {
   Verb verb = program.add_verb("doctor", "Say what this machine has and lacks");
-  verb.json_flag(verb.on_run(run).json);
+  verb.json_flag(verb.on_run(run_doctor).json);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli doctor\n"

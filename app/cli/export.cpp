@@ -12,6 +12,7 @@
 #include "app/cli/verbs.h"
 #include "core/base/descriptor.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/plan/text.h"
 #include "core/telemetry/export_csv.h"
 #include "core/telemetry/export_trace.h"
@@ -103,7 +104,7 @@ base::Result<void> write_file(const ExportArguments& arguments, const History& h
   return written;
 }
 
-int run(const ExportArguments& arguments) {
+int run_export(const ExportArguments& arguments) {
   const auto history = load_history(arguments.directory);
   if (!history) return complain({history.error()}, arguments.json);
   if (const auto written = write_file(arguments, *history); !written)
@@ -126,7 +127,7 @@ int run(const ExportArguments& arguments) {
 void add_export(Verb& program) {
   Verb verb =
       program.add_verb("export", "Write a run as CSV, or as a trace for Perfetto and Chrome");
-  ExportArguments& arguments = verb.on_run(run);
+  ExportArguments& arguments = verb.on_run(run_export);
   verb.option("run_directory", arguments.directory, "Directory of the run")
       .required()
       .type_name("DIR");

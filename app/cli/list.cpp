@@ -8,6 +8,7 @@
 #include "app/cli/verbs.h"
 #include "app/paths.h"
 #include "backends/cuda/cuda.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
 
@@ -211,7 +212,7 @@ struct ListArguments {
   bool json = false;
 };
 
-int run(const ListArguments& arguments) {
+int run_list(const ListArguments& arguments) {
   const Kind& kind = *std::find_if(std::begin(kKinds), std::end(kKinds),
                                    [&](const Kind& k) { return arguments.kind == k.name; });
   const std::vector<Item> items = kind.items();
@@ -233,7 +234,7 @@ void add_list(Verb& program) {
   Verb verb = program.add_verb("list",
                                "List what can be chosen: strategies, algorithms, models, data "
                                "sets, examples, and the GPUs of this machine");
-  ListArguments& arguments = verb.on_run(run);
+  ListArguments& arguments = verb.on_run(run_list);
   verb.option("kind", arguments.kind, "What to list").required().one_of(kinds);
   verb.json_flag(arguments.json);
   verb.examples(

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/cli/verbs.h"
+#include "core/base/json.h"
 #include "core/plan/text.h"
 #include "core/strategy/strategy.h"
 
@@ -101,7 +102,7 @@ void print_grids(const plan::Plan& plan) {
     print("program " + program.name + "\n" + plan::grid(plan, program.name) + "\n");
 }
 
-int run(const PlanArguments& arguments) {
+int run_plan(const PlanArguments& arguments) {
   if (arguments.grid && arguments.json)
     return complain({{base::ProblemCode::bad_usage, "--grid", "does not go with --json",
                       "one of them", "A grid is for people to read"}},
@@ -131,7 +132,7 @@ int run(const PlanArguments& arguments) {
 
 void add_plan(Verb& program) {
   Verb verb = program.add_verb("plan", "Print what every rank will do: one line an op");
-  PlanArguments& arguments = verb.on_run(run);
+  PlanArguments& arguments = verb.on_run(run_plan);
   arguments.add_to(verb);
   verb.flag("--expand", arguments.expand,
             "Show all-reduces as the sends and receives of their algorithm, as ranks run them");

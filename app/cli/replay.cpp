@@ -109,8 +109,9 @@ std::string problem_text(const Json& object) {
 // from the first.
 void add_states(const History& history, std::vector<Moment>& moments) {
   const auto time_of = [](const Json& state) { return state.value("time_ns", std::int64_t{0}); };
-  const std::int64_t first = history.states().empty() ? 0 : time_of(history.states().front());
-  for (const Json& state : history.states()) {
+  const std::int64_t first = history.states().empty() ? 0 : time_of(*history.states().front());
+  for (const base::SharedJson& recorded : history.states()) {
+    const Json& state = *recorded;
     const double seconds = static_cast<double>(time_of(state) - first) * 1e-9;
     Moment moment{seconds, {{"type", "state"}, {"seconds", seconds}}, text_of(state, "state")};
     for (const auto& [key, value] : state.items())
@@ -274,7 +275,7 @@ int recompute(const ReplayArguments& arguments) {
   return again->compared() && !again->same() ? 3 : 0;
 }
 
-int run(const ReplayArguments& arguments) {
+int run_replay(const ReplayArguments& arguments) {
   if (arguments.recompute) return recompute(arguments);
   const auto history = load_history(arguments.directory);
   if (!history) return complain({history.error()}, arguments.json);
@@ -297,7 +298,7 @@ int run(const ReplayArguments& arguments) {
 
 void add_replay(Verb& program) {
   Verb verb = program.add_verb("replay", "Print what happened in a run, from its recording");
-  ReplayArguments& arguments = verb.on_run(run);
+  ReplayArguments& arguments = verb.on_run(run_replay);
   verb.option("run_directory", arguments.directory, "Directory of the run")
       .required()
       .type_name("DIR");

@@ -14,6 +14,7 @@
 #include "backends/zmq/control.h"
 #include "core/base/clock.h"
 #include "core/base/hex.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
@@ -324,7 +325,7 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
     note("every rank loads its own feature columns alone (vertical sharding)");
 }
 
-int run(const RunArguments& arguments) {
+int run_experiment(const RunArguments& arguments) {
   const std::int64_t started_ns = base::now_nanoseconds();
   catch_signals();
   base::set_log_name("coordinator");
@@ -374,7 +375,7 @@ int run(const RunArguments& arguments) {
 
 void add_run(Verb& program) {
   Verb verb = program.add_verb("run", "Train an experiment for real");
-  RunArguments& arguments = verb.on_run(run);
+  RunArguments& arguments = verb.on_run(run_experiment);
   arguments.add_to(verb);
   verb.option("--steps", arguments.steps,
               "Stop after this many steps, those before --resume among them")

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/cli/verbs.h"
+#include "core/base/json.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/experiment/imposed.h"
@@ -149,7 +150,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
   std::printf("  fingerprint         %s\n", o.fingerprint.c_str());
 }
 
-int run(const SimulateArguments& arguments) {
+int run_simulate(const SimulateArguments& arguments) {
   const auto resolved = load_resolved(arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
   const auto outcome = simulate(*resolved, arguments.steps);
@@ -165,7 +166,7 @@ int run(const SimulateArguments& arguments) {
 void add_simulate(Verb& program) {
   Verb verb =
       program.add_verb("simulate", "Run an experiment on a virtual clock, from the drawn speeds");
-  SimulateArguments& arguments = verb.on_run(run);
+  SimulateArguments& arguments = verb.on_run(run_simulate);
   arguments.add_to(verb);
   verb.option("--steps", arguments.steps,
               "Simulate so many steps; the rest is predicted from them (default: 20)")

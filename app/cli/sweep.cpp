@@ -10,6 +10,7 @@
 #include "app/cli/verbs.h"
 #include "app/devices.h"
 #include "app/paths.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/session/sweep_file.h"
 #include "core/session/sweep_run.h"
@@ -210,7 +211,7 @@ int sweep_there(const SweepArguments& arguments, Sweep sweep, const experiment::
   return exit_code_of(over->state);
 }
 
-int run(const SweepArguments& arguments) {
+int run_sweep(const SweepArguments& arguments) {
   catch_signals();
   const auto wish = read_wish(arguments);
   if (!wish) return complain({wish.error()}, arguments.json);
@@ -234,7 +235,7 @@ int run(const SweepArguments& arguments) {
 void add_sweep(Verb& program) {
   Verb verb = program.add_verb(
       "sweep", "Train on 1, 2, 4, ... ranks by one or more algorithms, and show how it scales");
-  SweepArguments& arguments = verb.on_run(run);
+  SweepArguments& arguments = verb.on_run(run_sweep);
   arguments.add_to(verb);
   verb.option("--ranks", arguments.ranks,
               "Numbers of ranks, as 1,2,4: the first ranks of the drawing (default: 1, 2, 4, ... "

@@ -5,6 +5,7 @@
 
 #include "app/cli/verbs.h"
 #include "app/devices.h"
+#include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
 #include "core/experiment/duties.h"
@@ -148,7 +149,7 @@ void print(const experiment::Resolved& resolved, const std::vector<std::string>&
   if (data::owns_samples(resolved.document.data.sharding)) print_shards(resolved.shards);
 }
 
-int run(const ExperimentArguments& arguments) {
+int run_validate(const ExperimentArguments& arguments) {
   const auto given = load(arguments);
   if (!given) return complain(given.error(), arguments.json);
   const auto resolved = resolve(*given, arguments);
@@ -182,7 +183,7 @@ int run(const ExperimentArguments& arguments) {
 
 void add_validate(Verb& program) {
   Verb verb = program.add_verb("validate", "Say everything that is wrong with an experiment");
-  ExperimentArguments& arguments = verb.on_run(run);
+  ExperimentArguments& arguments = verb.on_run(run_validate);
   arguments.add_to(verb);
   verb.examples(
       "Examples:\n"

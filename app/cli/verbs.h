@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/cli/options.h"
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/experiment/resolve.h"
 #include "core/plan/plan.h"

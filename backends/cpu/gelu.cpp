@@ -5,6 +5,7 @@
 
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/primitive.h"
+#include "core/base/fields.h"
 
 namespace trainyard::cpu {
 namespace {

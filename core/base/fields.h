@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/field_description.h"
 #include "core/base/field_table.h"
 #include "core/base/json.h"
 
@@ -20,22 +21,6 @@ template <class T>
 struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
-
-// The same field without its types: what a form or a schema needs to know.
-enum class FieldKind { boolean, integer, number, text, choice, document, list };
-struct FieldDescription {
-  std::string name;
-  FieldKind kind = FieldKind::text;
-  std::string unit;
-  Range range;
-  std::string help;
-  Json default_value;
-  std::vector<std::string> choices;  // FieldKind::choice
-  std::vector<FieldDescription>
-      fields;  // of a document, or of a list's elements when they are documents
-  FieldKind element = FieldKind::document;  // FieldKind::list
-  bool used = true;                         // given the document that `describe` was asked about
-};
 
 namespace detail {
 

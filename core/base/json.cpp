@@ -203,4 +203,7 @@ Result<Json> read_json(const std::filesystem::path& path) {
   });
 }
 
+SharedJson::SharedJson() : json_(std::make_shared<const Json>()) {}
+SharedJson::SharedJson(Json json) : json_(std::make_shared<const Json>(std::move(json))) {}
+
 }  // namespace trainyard::base

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the ops of transformers ask of their tensors.
+#include "core/base/json.h"
 #include "core/compute/halves.h"
 #include "core/compute/op_check.h"
 

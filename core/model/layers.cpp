@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/json.h"
+
 namespace trainyard::model {
 namespace {
 

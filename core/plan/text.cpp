@@ -2,6 +2,7 @@
 #include "core/plan/text.h"
 
 #include "core/base/hash.h"
+#include "core/base/json.h"
 
 namespace trainyard::plan {
 namespace {

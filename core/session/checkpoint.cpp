@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/session/checkpoint_pieces.h"

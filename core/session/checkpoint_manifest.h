@@ -2,10 +2,11 @@
 // What a checkpoint's manifest says.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "core/base/fields.h"
+#include "core/base/field_table.h"
 
 namespace trainyard::session {
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/json.h"
 #include "core/compute/op_check.h"
 
 namespace trainyard::session {

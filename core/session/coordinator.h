@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 #include "core/session/control.h"
 #include "core/session/rank.h"

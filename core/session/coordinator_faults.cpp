@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/experiment/halves.h"
 #include "core/experiment/servers.h"

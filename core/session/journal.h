@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "core/base/json.h"
 #include "core/plan/plan.h"
 #include "core/telemetry/history.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/order_file.h"
 
+#include "core/base/json.h"
 #include "core/plan/text.h"
 #include "core/run/order_log.h"
 #include "core/telemetry/recording.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"

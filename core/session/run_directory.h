@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/result.h"
 
 namespace trainyard::session {
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/experiment/fields.h"
 #include "core/run/memory_use.h"
 #include "core/telemetry/staleness_counts.h"

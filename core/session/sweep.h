@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/fields.h"
+#include "core/base/field_table.h"
+#include "core/base/result.h"
 #include "core/experiment/variant.h"
 
 namespace trainyard::session {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"

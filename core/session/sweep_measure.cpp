@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"

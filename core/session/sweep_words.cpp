@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 
 namespace trainyard::session {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json_fwd.h"
 #include "core/session/sweep.h"
 
 namespace trainyard::session {

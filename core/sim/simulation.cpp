@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sim/simulation.h"
 
+#include "core/base/fields.h"
 #include "core/plan/text.h"
 
 namespace trainyard::sim {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/base/json.h"
+
 namespace trainyard::telemetry {
 namespace {
 

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <set>
 
+#include "core/base/json.h"
 #include "core/telemetry/recording.h"
 
 namespace trainyard::telemetry {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
 
 namespace trainyard::telemetry {
 namespace {
@@ -64,10 +65,10 @@ base::Result<void> History::take(const Frame& frame) {
   if (!json) return base::fail(json.error());
   if (frame.type == FrameType::header) return take_header(*json);
   if (frame.type == FrameType::log) take_log(frame.rank, *json);
-  if (frame.type == FrameType::state) take_state(std::move(*json));
+  if (frame.type == FrameType::state) take_state(*json);
   if (frame.type == FrameType::result) {
     conclude();
-    result_ = std::move(*json);
+    result_ = base::SharedJson(std::move(*json));
   }
   return {};
 }
@@ -89,7 +90,7 @@ base::Result<void> History::take_header(const base::Json& json) {
   ranks_ = ranks->get<int>();
   take_reports(json);
   segments_ = std::move(segments);
-  header_ = json;
+  header_ = base::SharedJson(json);
   return {};
 }
 
@@ -123,7 +124,7 @@ void History::take_log(int rank, const base::Json& json) {
       {rank, time_ns ? seconds_at(*time_ns) : 0, text_at(json, "level"), text_at(json, "text")});
 }
 
-void History::take_state(base::Json json) {
+void History::take_state(const base::Json& json) {
   const auto time_ns = time_of(json);
   const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // it may be the first thing timed
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
@@ -131,8 +132,8 @@ void History::take_state(base::Json json) {
                        static_cast<int>(whole_at(*fault, "rank", -1)),
                        whole_at(*fault, "step", whole_at(json, "step", 0)), seconds,
                        static_cast<int>(whole_at(*fault, "link", -1))});
-  states_.push_back(json);
-  state_ = std::move(json);
+  state_ = base::SharedJson(json);
+  states_.push_back(state_);
 }
 
 base::Result<void> History::take_events(const Frame& frame) {
@@ -194,8 +195,8 @@ void History::take_disagreement(const Event& event, double seconds) {
   if (sum.reports < ranks_) return;
   consensus_.push_back({event.step, seconds, std::sqrt(sum.total / ranks_)});
   disagreements_.erase(disagreements_.begin(), disagreements_.upper_bound(event.step));
-  if (const auto shrinks = header_.find("lambda_2");
-      shrinks != header_.end() && shrinks->is_number())
+  if (const auto shrinks = header().find("lambda_2");
+      shrinks != header().end() && shrinks->is_number())
     decay_to_last(shrinks->get<double>());
 }
 

@@ -87,9 +87,9 @@ class History {
   // `damage()`. A Problem when there is no recording at all.
   static base::Result<History> load(const std::filesystem::path& run_directory);
 
-  const base::Json& header() const { return header_; }
-  const base::Json& state() const { return state_; }     // the last one
-  const base::Json& result() const { return result_; }   // null until the run ended
+  const base::Json& header() const { return *header_; }
+  const base::Json& state() const { return *state_; }    // the last one
+  const base::Json& result() const { return *result_; }  // null until the run ended
   const std::string& damage() const { return damage_; }  // for a person; "" when all is well
   int ranks() const { return ranks_; }
   int reports_of_step() const {
@@ -105,7 +105,7 @@ class History {
     return log_;
   }  // grows without being moved, however long
   std::optional<BadGradients> bad_gradients() const;
-  const std::vector<base::Json>& states() const { return states_; }
+  const std::vector<base::SharedJson>& states() const { return states_; }
   const std::vector<Fault>& faults() const { return faults_; }
   const std::string& plan_text(int rank) const;  // "" when not recorded
 
@@ -185,7 +185,7 @@ class History {
   void take_reports(const base::Json& header);
   base::Result<void> take_events(const Frame& frame);
   base::Result<void> take_values(const Frame& frame);
-  void take_state(base::Json json);
+  void take_state(const base::Json& json);
   void take_log(int rank, const base::Json& json);
   void take_op(int rank, const Event& event);
   void take_metric(int rank, const Event& event);
@@ -194,14 +194,14 @@ class History {
   void decay_to_last(double shrinks);
   double seconds_at(std::int64_t time_ns);
 
-  base::Json header_, state_, result_;
+  base::SharedJson header_, state_, result_;
   std::string damage_;
   int ranks_ = 0;
   std::optional<std::int64_t> first_ns_;
   std::vector<std::string> segments_;
   std::map<SeriesKey, Series> series_;
   std::deque<LogLine> log_;
-  std::vector<base::Json> states_;
+  std::vector<base::SharedJson> states_;
   std::vector<Fault> faults_;
   std::vector<OpRecord> ops_;
   std::uint64_t forgotten_ops_ = 0;

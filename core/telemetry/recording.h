@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
+#include "core/base/result.h"
 #include "core/telemetry/event.h"
 
 namespace trainyard::telemetry {
@@ -94,13 +95,5 @@ class RecordingReader {
 
 base::Result<std::vector<Event>> events_of(const Frame& frame);  // of an events frame
 base::Result<base::Json> json_of(const Frame& frame);            // of a JSON frame
-
-// The first and the last word of a run, for a list of runs: in a closed recording nothing between
-// them is read.
-struct Glance {
-  base::Json header;
-  base::Json result;  // null when the run did not end
-};
-base::Result<Glance> glance(const std::filesystem::path& run_directory);
 
 }  // namespace trainyard::telemetry

@@ -7,8 +7,10 @@
 #include <cstring>
 
 #include "core/base/descriptor.h"
+#include "core/base/json.h"
 #include "core/telemetry/frame.h"
 #include "core/telemetry/recording.h"
+#include "core/telemetry/recording_summary.h"
 
 namespace trainyard::telemetry {
 namespace {
@@ -222,14 +224,14 @@ base::Result<base::Json> find_json(RecordingReader& reader, FrameType type) {
 
 }  // namespace
 
-base::Result<Glance> glance(const std::filesystem::path& run_directory) {
+base::Result<RecordingSummary> read_summary(const std::filesystem::path& run_directory) {
   auto reader = RecordingReader::open(run_directory / kRecordingFile);
   if (!reader) return base::fail(reader.error());
   const auto header = find_json(*reader, FrameType::header);
   if (!header) return base::fail(header.error());
   reader->jump_to_last(FrameType::result);  // without an index the search begins here
   const auto result = find_json(*reader, FrameType::result);
-  return Glance{*header, result.value_or(base::Json())};
+  return RecordingSummary{*header, result.value_or(base::Json())};
 }
 
 }  // namespace trainyard::telemetry

@@ -7,6 +7,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/telemetry/frame.h"
 #include "core/telemetry/recording.h"
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 
 namespace trainyard::telemetry {

@@ -2,6 +2,7 @@
 // Coordinator and ranks together, without a process or a socket: how a run that trains is steered.
 #include <gmock/gmock.h>
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/session/checkpoint.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/wrapped_transport.h"

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/compute/numbers.h"
 #include "core/experiment/engine.h"
 #include "core/strategy/strategy.h"

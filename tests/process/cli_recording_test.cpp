@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli_program.h"
+#include "core/base/json.h"
 #include "core/telemetry/recording.h"
 #include "examples.h"
 

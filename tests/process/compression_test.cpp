@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "examples.h"
 #include "run_program.h"
 

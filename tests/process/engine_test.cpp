@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/session/checkpoint.h"
 #include "examples.h"
 #include "run_program.h"

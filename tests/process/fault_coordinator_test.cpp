@@ -12,6 +12,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/base/json.h"
 #include "core/telemetry/history.h"
 #include "examples.h"
 #include "run_program.h"

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "core/base/json.h"
 #include "run_program.h"
 #include "trained_weights.h"
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 #include "core/session/checkpoint.h"
 #include "core/telemetry/history.h"

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/base/json.h"
 #include "run_program.h"
 
 namespace trainyard::process {

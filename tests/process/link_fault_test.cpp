@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/telemetry/history.h"
 #include "examples.h"
 #include "watched_run.h"

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/json.h"
 #include "core/compute/tensor.h"
 #include "core/experiment/stages.h"
 #include "core/session/checkpoint.h"

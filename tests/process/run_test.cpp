@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 #include "core/telemetry/history.h"
 #include "examples.h"

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "core/base/json.h"
 #include "examples.h"
 #include "run_program.h"
 

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "core/base/json.h"
 #include "core/session/sweep_file.h"
 #include "core/telemetry/history.h"
 #include "examples.h"

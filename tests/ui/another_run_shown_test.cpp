@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QStatusBar>
 
+#include "core/base/json.h"
 #include "tests/ui/opened_run.h"
 #include "tests/ui/real_window.h"
 #include "tests/ui/runs_list.h"

@@ -13,6 +13,7 @@
 #include <QStatusBar>
 #include <QTest>
 
+#include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "tests/ui/answered_window.h"
 #include "tests/ui/charts/synthetic_run.h"

@@ -7,6 +7,7 @@
 
 #include <span>
 
+#include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "tests/drawings.h"
 

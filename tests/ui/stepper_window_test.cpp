@@ -3,7 +3,9 @@
 #include <QComboBox>
 #include <QDockWidget>
 
+#include "core/base/json.h"
 #include "core/run/chunk_sampler.h"
+#include "core/telemetry/recording_summary.h"
 #include "tests/ui/opened_run.h"
 
 namespace trainyard::ui::test {
@@ -104,7 +106,7 @@ TEST_F(StepperWindow, offers_ranks_and_buckets_of_the_run_and_says_what_is_true_
 
 TEST_F(StepperWindow, shows_the_numbers_of_a_live_run_as_they_come_and_compares_where_it_ends) {
   const QString directory = live_run_of("four_devices_mirrored_digits.json");
-  live_header_ = telemetry::glance(directory.toStdString())->header;
+  live_header_ = telemetry::read_summary(directory.toStdString())->header;
   ASSERT_TRUE(open_live(directory));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); }))
       << "its experiment comes with it";

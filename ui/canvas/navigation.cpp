@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/fields.h"
 #include "ui/model/counted.h"
 #include "ui/model/topology_words.h"
 

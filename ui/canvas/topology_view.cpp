@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/fields.h"
 #include "ui/canvas/name_editor.h"
 #include "ui/canvas/navigation.h"
 #include "ui/model/topology_words.h"

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/json.h"
 #include "core/telemetry/staleness_counts.h"
 #include "ui/charts/chart_text.h"
 #include "ui/charts/link_lines.h"

@@ -14,6 +14,7 @@
 #include <QWheelEvent>
 #include <cmath>
 
+#include "core/base/field_description.h"
 #include "ui/inspector/field_words.h"
 #include "ui/inspector/number_box.h"
 #include "ui/theme/icons.h"

@@ -5,7 +5,7 @@
 
 #include <QWidget>
 
-#include "core/base/fields.h"
+#include "core/base/field_description.h"
 
 namespace trainyard::ui {
 

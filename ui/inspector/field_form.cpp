@@ -6,6 +6,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "core/base/field_description.h"
 #include "ui/inspector/field_row.h"
 #include "ui/inspector/field_words.h"
 #include "ui/inspector/list_editor.h"

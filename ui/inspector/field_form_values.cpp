@@ -2,6 +2,7 @@
 // What the rows of a form show: values, what is wrong with them, and what was typed and refused.
 #include <algorithm>
 
+#include "core/base/field_description.h"
 #include "ui/inspector/field_row.h"
 #include "ui/inspector/field_words.h"
 

@@ -3,6 +3,7 @@
 
 #include <QRegularExpression>
 
+#include "core/base/field_description.h"
 #include "ui/inspector/quantity.h"
 #include "ui/model/topology_words.h"
 

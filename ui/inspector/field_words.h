@@ -4,7 +4,7 @@
 
 #include <QString>
 
-#include "core/base/fields.h"
+#include "core/base/json_fwd.h"
 #include "ui/model/place_words.h"
 
 namespace trainyard::ui {

@@ -8,6 +8,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"

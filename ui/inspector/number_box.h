@@ -7,7 +7,7 @@
 #include <QAbstractSpinBox>
 #include <optional>
 
-#include "core/base/fields.h"
+#include "core/base/field_table.h"
 
 namespace trainyard::ui {
 

@@ -7,7 +7,7 @@
 #include <QStringList>
 #include <vector>
 
-#include "core/base/fields.h"
+#include "core/base/field_description.h"
 #include "ui/model/document.h"
 #include "ui/model/topology_selection.h"
 

@@ -11,7 +11,8 @@
 #include <memory>
 #include <optional>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
+#include "core/base/result.h"
 #include "core/experiment/document.h"
 #include "ui/model/place_words.h"
 

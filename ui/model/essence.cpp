@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/essence.h"
 
+#include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "ui/model/topology_edit.h"
 

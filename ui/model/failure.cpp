@@ -3,6 +3,8 @@
 
 #include <QRegularExpression>
 
+#include "core/base/json.h"
+
 namespace trainyard::ui {
 namespace {
 

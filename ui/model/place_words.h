@@ -5,8 +5,12 @@
 #include <QString>
 #include <vector>
 
-#include "core/base/fields.h"
+#include "core/base/result.h"
 #include "core/experiment/experiment.h"
+
+namespace trainyard::base {
+struct FieldDescription;
+}
 
 namespace trainyard::ui {
 

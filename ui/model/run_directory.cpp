@@ -9,7 +9,9 @@
 #include <fstream>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/telemetry/recording.h"
+#include "core/telemetry/recording_summary.h"
 #include "ui/model/topology_edit.h"
 
 namespace trainyard::ui {
@@ -78,11 +80,11 @@ QString shown_name(const QString& directory, const base::Json& experiment) {
 }
 
 void fill_from_recording(RunEntry& entry) {
-  const auto glance = telemetry::glance(entry.directory.toStdString());
-  if (!glance) return;
-  entry.experiment = document_of(child(glance->header, "experiment"));
-  entry.result = glance->result;
-  entry.ranks = static_cast<int>(number_at(glance->header, "ranks").value_or(0));
+  const auto summary = telemetry::read_summary(entry.directory.toStdString());
+  if (!summary) return;
+  entry.experiment = document_of(child(summary->header, "experiment"));
+  entry.result = summary->result;
+  entry.ranks = static_cast<int>(number_at(summary->header, "ranks").value_or(0));
   entry.accuracy = number_at(entry.result, "held_out_accuracy");
   if (const QString status = words_at(entry.result, "status"); !status.isEmpty())
     entry.state = status;

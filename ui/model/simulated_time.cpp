@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/simulated_time.h"
 
+#include "core/base/json.h"
 #include "core/experiment/imposed.h"
 #include "core/session/recipe.h"
 #include "core/strategy/strategy.h"

@@ -5,7 +5,8 @@
 
 #include <stop_token>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
+#include "core/base/result.h"
 #include "core/sim/simulator.h"
 
 namespace trainyard::ui {

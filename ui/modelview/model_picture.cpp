@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/json.h"
 #include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"
 #include "core/experiment/fields.h"

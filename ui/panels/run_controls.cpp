@@ -8,6 +8,7 @@
 #include <QToolBar>
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "ui/theme/icons.h"
 

@@ -61,8 +61,8 @@ std::optional<QString> unlike_one_device(const telemetry::History& history,
 // Of a run that had a pace at some time.
 std::optional<QString> paced_turns(const telemetry::History& history) {
   double slowest = 0;
-  for (const base::Json& state : history.states())
-    slowest = std::max(slowest, state.value("seconds_per_step", 0.0));
+  for (const base::SharedJson& recorded : history.states())
+    slowest = std::max(slowest, (*recorded).value("seconds_per_step", 0.0));
   const auto trained = slowest > 0 ? recorded_experiment(history) : std::nullopt;
   const auto said = trained ? experiment::paced_turns_said(*trained, slowest) : std::nullopt;
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;

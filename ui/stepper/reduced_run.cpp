@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/json.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/plan/text.h"

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "core/base/dtype.h"
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
+#include "core/base/result.h"
 #include "core/collective/steps.h"
 
 namespace trainyard::ui {

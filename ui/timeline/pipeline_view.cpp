@@ -6,6 +6,7 @@
 #include <QScrollBar>
 #include <algorithm>
 
+#include "core/base/fields.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/pipeline_words.h"
 

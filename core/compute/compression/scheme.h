@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "core/base/dtype.h"
-#include "core/base/fields.h"
+#include "core/base/field_table.h"
 
 namespace trainyard::compute::compression {
 

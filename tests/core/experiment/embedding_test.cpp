@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/data/clicks.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/resolve.h"

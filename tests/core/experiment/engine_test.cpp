@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "tests/core/experiment/samples.h"

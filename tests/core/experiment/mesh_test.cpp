@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "core/experiment/fsdp.h"
 #include "core/experiment/in_vain.h"
 #include "core/experiment/sent_bytes.h"

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/resolve.h"
 #include "tests/core/experiment/samples.h"

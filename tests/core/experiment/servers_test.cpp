@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/experiment/buckets.h"
 #include "core/experiment/duties.h"
 #include "tests/core/experiment/problems.h"

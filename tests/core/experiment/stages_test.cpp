@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/measured.h"
 #include "tests/core/strategy/experiments.h"

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/findings.h"
 #include "core/experiment/placement.h"

@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "tests/core/session/sweeps.h"
 

@@ -9,6 +9,7 @@
 
 #include <fstream>
 
+#include "core/base/fields.h"
 #include "core/experiment/document.h"
 #include "core/session/sweep_file.h"
 #include "core/session/sweep_measure.h"

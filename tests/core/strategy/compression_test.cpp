@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
 #include "core/collective/expand.h"
 #include "core/experiment/fields.h"
 #include "core/plan/text.h"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "core/plan/frontier.h"
 #include "core/plan/text.h"

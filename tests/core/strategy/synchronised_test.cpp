@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/collective/expand.h"
 #include "core/experiment/sent_bytes.h"
 #include "core/strategy/strategy.h"

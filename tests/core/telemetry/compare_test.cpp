@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/json.h"
+
 namespace trainyard::telemetry {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "core/base/json.h"
 #include "core/telemetry/export_csv.h"
 #include "core/telemetry/export_trace.h"
 #include "tests/core/telemetry/support.h"

@@ -6,8 +6,10 @@
 #include <random>
 #include <sstream>
 
+#include "core/base/json.h"
 #include "core/telemetry/export_csv.h"
 #include "core/telemetry/export_trace.h"
+#include "core/telemetry/recording_summary.h"
 #include "core/telemetry/summary.h"
 #include "tests/core/telemetry/support.h"
 
@@ -74,7 +76,7 @@ class Fuzzer {
 
 // Everything that reads a recording, on this one.
 void use(const TemporaryDirectory& directory) {
-  static_cast<void>(glance(directory.path()));
+  static_cast<void>(read_summary(directory.path()));
   if (auto reader = RecordingReader::open(directory.recording()))
     static_cast<void>(reader->jump_to_last(FrameType::events));
   std::ostringstream trace, table;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/json.h"
 #include "tests/core/telemetry/support.h"
 
 namespace trainyard::telemetry {

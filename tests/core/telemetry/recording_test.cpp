@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "core/base/json.h"
 #include "core/telemetry/frame.h"
 #include "tests/core/telemetry/support.h"
 

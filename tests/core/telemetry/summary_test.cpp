@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "core/base/json.h"
 #include "tests/core/telemetry/support.h"
 
 namespace trainyard::telemetry {

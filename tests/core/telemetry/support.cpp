@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/telemetry/frame.h"
 
 namespace trainyard::telemetry {

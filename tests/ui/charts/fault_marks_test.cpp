@@ -10,6 +10,7 @@
 #include <QTest>
 #include <span>
 
+#include "core/base/json.h"
 #include "tests/ui/charts/plot_view_fixture.h"
 #include "tests/ui/charts/synthetic_run.h"
 #include "tests/ui/patience.h"

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "core/topology/network.h"
 #include "tests/drawings.h"

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/base/json.h"
 #include "tests/ui/charts/line_reading.h"
 
 namespace trainyard::ui {

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 #include "tests/drawings.h"
 #include "tests/ui/charts/line_reading.h"

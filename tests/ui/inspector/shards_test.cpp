@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/json.h"
 #include "tests/ui/inspector/inspector_fixture.h"
 #include "ui/theme/theme.h"
 

@@ -5,6 +5,8 @@
 
 #include <span>
 
+#include "core/base/json.h"
+
 namespace trainyard::ui {
 namespace {
 

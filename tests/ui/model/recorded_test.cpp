@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 
 namespace trainyard::ui {

@@ -10,6 +10,7 @@
 #include <QTableView>
 #include <QTest>
 
+#include "core/base/json.h"
 #include "tests/ui/charts/synthetic_run.h"
 #include "ui/model/counted.h"
 

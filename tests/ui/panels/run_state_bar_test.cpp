@@ -9,6 +9,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "core/base/json.h"
 #include "tests/ui/answering_coordinator.h"
 #include "tests/ui/charts/synthetic_run.h"
 #include "ui/theme/theme.h"

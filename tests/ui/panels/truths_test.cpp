@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "ui/model/recorded.h"
 #include "ui/panels/run_state_bar.h"

@@ -11,6 +11,7 @@
 #include <QTreeWidget>
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 #include "tests/drawings.h"
 #include "tests/ui/charts/synthetic_run.h"

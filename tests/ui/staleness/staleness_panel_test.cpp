@@ -9,6 +9,7 @@
 #include <QTest>
 #include <QTreeWidget>
 
+#include "core/base/json.h"
 #include "core/experiment/resolve.h"
 #include "tests/drawings.h"
 #include "tests/ui/charts/synthetic_run.h"

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "core/base/fields.h"
+
 namespace trainyard::cuda::cudnn {
 namespace {
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Description of a field without its C++ types: name, kind, unit, range, help and default value.
+// Forms, the JSON Schema and the manual are made from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/field_table.h"
+#include "core/base/json.h"
+
+namespace trainyard::base {
+
+enum class FieldKind { boolean, integer, number, text, choice, document, list };
+struct FieldDescription {
+  std::string name;
+  FieldKind kind = FieldKind::text;
+  std::string unit;
+  Range range;
+  std::string help;
+  Json default_value;
+  std::vector<std::string> choices;  // FieldKind::choice
+  std::vector<FieldDescription>
+      fields;  // of a document, or of a list's elements when they are documents
+  FieldKind element = FieldKind::document;  // FieldKind::list
+  bool used = true;                         // given the document that `describe` was asked about
+};
+
+}  // namespace trainyard::base
