@@ -17,8 +17,8 @@ using base::Random;
 constexpr double kClicks = 0.3;  // Fraction of all samples.
 // Over samples: with noise 1, the Bayes accuracy is about 0.86.
 constexpr double kScoreDeviation = 3;
-constexpr double kDenseDeviation =
-    0.5;  // Of dense weights; index weights have 1, so most information is in the indices.
+constexpr double kDenseDeviation = 0.5;  // Deviation of dense weights; index weights have 1, so
+                                         // most information is in the indices.
 
 std::vector<double> draw_weights(std::uint64_t seed, std::uint32_t item, std::int64_t count,
                                  double deviation) {

@@ -19,7 +19,7 @@ class CsvRecords {
 
   const std::vector<std::string>& fields() const {
     return fields_;
-  }                                            // Of the record that `next` found.
+  }                                            // Fields of the record that `next` found.
   std::int64_t line() const { return line_; }  // First line of the record, from 1.
 
  private:

@@ -34,7 +34,7 @@ struct DataSpec {
   DataKind kind = DataKind::digits;
   std::int64_t train_samples = 8000;     // File sets: 0 takes all that are not held out.
   std::int64_t held_out_samples = 2000;  // File sets: the last ones of the shuffled file.
-  std::int64_t seed = 1;                 // Of the generator and of the train / held-out split.
+  std::int64_t seed = 1;                 // Seed of the generator and of the train / held-out split.
   double noise = 1.0;                    // 0 clean .. 1 default difficulty.
   std::int64_t classes = 3;              // spirals, blobs
   std::int64_t features = 2;             // blobs

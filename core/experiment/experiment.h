@@ -214,7 +214,7 @@ struct StageSpec {
   bool operator==(const StageSpec&) const = default;
 };
 
-// What is sharded in fsdp (ZeRO stage; Rajbhandari et al. 2020).
+// State that fsdp shards (ZeRO stage; Rajbhandari et al. 2020).
 enum class Shard {
   // Parameters, gradients and moments (ZeRO-3). Units of parameters are gathered when needed.
   full,

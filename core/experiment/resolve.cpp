@@ -277,7 +277,7 @@ std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (servers > 0)
     return {0, (evaluators > 0 ? evaluates_alone(rank) : rank < workers())
                    ? data.held_out_samples
-                   : 0};  // A worker evaluates when told to.
+                   : 0};  // A worker evaluates on request.
   if (const Mesh mesh = mesh_of(*this); splits_model(document.strategy.kind)) {
     const MeshPlace at = mesh.place_of(rank);
     return mesh.is_called(at) ? std::pair<std::int64_t, std::int64_t>{0, 0}

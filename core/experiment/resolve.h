@@ -35,7 +35,7 @@ struct Resolved {
   // assigned to it in the first epoch. Counted by the coordinator. Empty if there are too many iid
   // samples to count, and in old recordings.
   data::ShardTable shards;
-  // Why `auto` chose the algorithm, in one line; empty if the user named one, or if nothing is
+  // Reason of `auto` for the algorithm, in one line; empty if the user named one, or if nothing is
   // reduced.
   std::string algorithm_reason = {};
   int storage_rank =

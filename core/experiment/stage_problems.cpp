@@ -83,7 +83,7 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
   return problems;
 }
 
-// Why a tied layer and its table must be on one stage.
+// Explains why a tied layer and its table must be on one stage.
 std::string why_together(const StrategySpec& strategy) {
   if (updates_each_micro_batch(strategy))
     return ": what both learn would have to be summed before every update, and pipedream waits for "

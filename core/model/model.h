@@ -56,25 +56,25 @@ struct Segment {
                elements = 0;  // Its parameters in the flat buffer: weight, then bias if it has one.
   LayerKind kind = LayerKind::linear;
   int layer = 0;  // Index in the list of layers.
-  // Of one sample: {features}, {rows, channels} of a sequence, or {height, width, channels}.
+  // Shapes of one sample: {features}, {rows, channels} of a sequence, or {height, width, channels}.
   Shape input_shape, output_shape;
-  compute::Window window;     // Of conv2d and pools.
-  double momentum = 0;        // Of batch_norm.
-  bool synchronised = false;  // Of batch_norm: statistics over the samples of all ranks.
-  double probability = 0;     // Of dropout.
+  compute::Window window;     // conv2d and pools
+  double momentum = 0;        // batch_norm
+  bool synchronised = false;  // batch_norm: statistics over the samples of all ranks.
+  double probability = 0;     // dropout
   std::int64_t slot_count =
-      0;        // Of lookup layers: the first columns of the sample, which are row numbers.
-  Shape table;  // Of lookup layers: [rows, width].
-  // Of embedding: [rows, width] of the vocabulary table; its bias has a row for each position in
+      0;        // Lookup layers: the first columns of the sample, which are row numbers.
+  Shape table;  // Lookup layers: [rows, width].
+  // embedding: [rows, width] of the vocabulary table; its bias has a row for each position in
   // the sample.
   Shape vocabulary;
-  std::int64_t heads = 0;  // Of attention.
-  int tied_to = -1;  // Of linear: the segment whose weight it uses and trains instead of its own.
+  std::int64_t heads = 0;  // attention
+  int tied_to = -1;  // linear: the segment whose weight it uses and trains instead of its own.
   // True for it and for that segment if they are on two ranks, each of which has the weight
   // (core/model/part.h).
   bool apart = false;
-  int addend = -1;  // Of add: the segment whose output is added to that of the preceding one.
-  // Of batch_norm: offset of its running means and variances [2, channels] in the flat state.
+  int addend = -1;  // add: the segment whose output is added to that of the preceding one.
+  // batch_norm: offset of its running means and variances [2, channels] in the flat state.
   std::int64_t running = 0;
   Split split = Split::none;
   // Split segment: has `split_of` outputs (per row), inputs or rows in total, of which this rank
@@ -101,7 +101,7 @@ struct Segment {
   std::int64_t forward_flops() const;
   std::int64_t backward_input_flops() const;
   std::int64_t backward_weight_flops() const;
-  // Of batch_norm, a part of forward: the statistics summed over samples.
+  // batch_norm, a part of forward: the statistics summed over samples.
   std::int64_t sums_flops() const;
 };
 
@@ -109,9 +109,9 @@ struct Model {
   std::int64_t features = 0, classes = 0;
   std::vector<Segment> segments;
   std::vector<Parameter> parameters;
-  std::int64_t elements = 0;     // Of the flat parameter buffer.
+  std::int64_t elements = 0;     // Size of the flat parameter buffer.
   std::vector<Parameter> state;  // Training state besides parameters: running means and variances.
-  std::int64_t state_elements = 0;  // Of its flat buffer.
+  std::int64_t state_elements = 0;  // Size of the flat state buffer.
 
   // Returns the segment whose parameters it uses.
   const Segment& owner(const Segment& segment) const {

@@ -14,8 +14,8 @@ struct SegmentTensors {
   compute::Tensor input, output;                    // [B, inputs], [B, outputs]
   compute::Tensor input_gradient, output_gradient;  // As above.
   compute::Tensor
-      parameters;             // Of the segment, or of the segment it is tied to: weight, then bias.
-  compute::Tensor gradients;  // Same layout.
+      parameters;  // Parameters of the segment, or of the segment it is tied to: weight, then bias.
+  compute::Tensor gradients;     // Same layout.
   compute::Tensor squared_norm;  // fp64 [1]: of the segment's local gradient; may be empty.
   compute::Tensor samples{};     // Lookup layers: [B, columns of a sample].
   compute::Tensor addend{}, addend_gradient{};  // add

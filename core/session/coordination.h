@@ -135,7 +135,7 @@ class Coordination {
   std::optional<base::Problem> reported_;  // First failure reported by a rank.
   Settling reported_since_;
   bool ended_ = false, cancelling_ = false, recording_failed_ = false;
-  // Why the last complete checkpoint was not committed; none if it was.
+  // Problem of committing the last complete checkpoint; none if it was committed.
   std::optional<base::Problem> uncommitted_;
   bool trained_ = false;      // True once training has ended and evaluators have been notified.
   std::int64_t told_ns_ = 0;  // Time of the latest event reported by ranks.

@@ -21,8 +21,9 @@ namespace trainyard::session {
 // Handle of a started rank: a process, or a thread in tests.
 class RankHandle {
  public:
-  virtual ~RankHandle() = default;                 // Kills the rank if it still runs.
-  virtual std::optional<std::string> ended() = 0;  // How it ended; nothing while it runs.
+  virtual ~RankHandle() = default;  // Kills the rank if it still runs.
+  virtual std::optional<std::string>
+  ended() = 0;                // Returns how the rank ended; nothing while it runs.
   virtual bool killed() = 0;  // True if it ended without a chance to report why.
   virtual std::int64_t process() const = 0;
   virtual void kill() = 0;

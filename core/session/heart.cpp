@@ -7,7 +7,7 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod{200};
-constexpr std::chrono::milliseconds kLook{10};  // How soon the end is noticed.
+constexpr std::chrono::milliseconds kLook{10};  // Interval at which the stop flag is checked.
 
 }  // namespace
 

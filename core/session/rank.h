@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One rank of a run from its first message to its last. It makes its plan, trains, and sends its
-// measurements. It stops when told to, when a peer fails, or after too long without a message from
+// measurements. It stops when asked to, when a peer fails, or after too long without a message from
 // the coordinator.
 //
 // Threads: the caller's thread runs the lanes; one talks to the coordinator and ships events
@@ -82,7 +82,7 @@ struct RankServices {
       make_engine;
 };
 
-// Runs the rank. Success: it finished, or stopped at the horizon as told.
+// Runs the rank. Success: it finished, or stopped at the horizon as requested.
 base::Result<void> run_rank(const RankIdentity& identity, const RankServices& services);
 
 }  // namespace trainyard::session

@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kShipPeriod{10};
 // A pause of this thread longer than this does not count as silence of the coordinator.
 constexpr std::int64_t kOwnGap = 1'000'000'000;
 constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
-// Nanoseconds for the failed rank's own report to arrive as an abort.
+// Nanoseconds to wait for an abort caused by the failed rank's report.
 constexpr std::int64_t kOthersLimit = 1'000'000'000;
 constexpr std::size_t kBatch = 16'384;
 

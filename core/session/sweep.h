@@ -21,7 +21,7 @@ struct SweepVariant {
   collective::Algorithm algorithm =
       collective::Algorithm::ring;  // As requested; irrelevant for one rank.
   VariantState state = VariantState::waiting;
-  std::string reason;     // Why it failed or was left out.
+  std::string reason;     // Reason for failing or being left out.
   std::string directory;  // Directory of its run, inside the sweep's directory; empty: not started.
   double began_unix_seconds = 0;  // 0: not started.
   double seconds = 0;             // Duration including start and end of its processes.
@@ -30,7 +30,7 @@ struct SweepVariant {
   collective::Algorithm used = collective::Algorithm::ring;  // Algorithm that `auto` resolved to.
   std::int64_t measured_steps = 0;                           // Full steps after the warm-up.
   std::int64_t step_samples = 0;  // Samples of one full step, over all ranks.
-  double median_step_seconds = 0, p95_step_seconds = 0;  // Of the slowest rank of a step.
+  double median_step_seconds = 0, p95_step_seconds = 0;  // Step time of the slowest rank.
   std::int64_t sent_bytes = 0,
                busiest_sent_bytes =
                    0;  // Payload of the full run: of all ranks, and of the rank that sent the most.
@@ -55,7 +55,7 @@ struct Sweep {
   std::int64_t steps = 50;          // Steps of each run.
   std::int64_t warm_up_steps = 10;  // First steps, which are not measured.
   std::int64_t drawn_ranks = 1;
-  std::string speeds;  // Which drawn speeds were imposed: `experiment::speeds_said`.
+  std::string speeds;  // Drawn speeds that were imposed: `experiment::speeds_said`.
   // `experiment::unlike_one_device` of the full drawing; empty: equivalent to one device.
   std::string unlike;
   // Meaning of algorithm and simulated time for gossip; empty for other strategies.

@@ -25,7 +25,7 @@ struct VirtualServices {
       make_clock;
 };
 
-// Runs all ranks of the run. Success: they finished, or stopped at the horizon as told.
+// Runs all ranks of the run. Success: they finished, or stopped at the horizon as requested.
 base::Result<void> run_virtual_ranks(const std::vector<RankIdentity>& ranks,
                                      const VirtualServices& services);
 

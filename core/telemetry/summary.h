@@ -18,10 +18,10 @@ struct RankSummary {
   double samples = 0;          // Trained samples, in gradients that became part of an update.
   double dropped_samples = 0;  // Samples in gradients that arrived too late and had no effect.
   double sent_payload_bytes = 0,
-         sent_header_bytes = 0;  // Of all processes that this rank has had.
+         sent_header_bytes = 0;  // Total of all processes that this rank has had.
   double received_payload_bytes = 0, received_header_bytes = 0;
   double sent_payload_before = 0, sent_header_before = 0, received_payload_before = 0,
-         received_header_before = 0;  // Of all of these processes but the last.
+         received_header_before = 0;  // Total of all these processes except the last.
   double peak_memory_bytes = 0;       // Largest logged resident set.
   double dropped_events = 0;          // Events of this rank that are missing in the recording.
 };
@@ -38,12 +38,12 @@ struct Summary {
   double samples = 0;          // Over all ranks.
   double dropped_samples = 0;  // Over all ranks.
   double wall_seconds = 0;  // From the begin of the first step to the end of the last, on any rank.
-  // Of all ranks, over the time in which any rank was in a step. Evaluations and pauses do not
-  // count.
+  // Throughput of all ranks, over the time in which any rank was in a step. Evaluations and pauses
+  // do not count.
   double samples_per_second = 0;
   std::optional<StepSeconds>
-      step_seconds;                  // Of a step's slowest rank; nothing if no step was finished.
-  std::optional<double> train_loss;  // Of the last step, over all ranks.
+      step_seconds;  // Time of a step's slowest rank; nothing if no step was finished.
+  std::optional<double> train_loss;           // Training loss of the last step, over all ranks.
   std::optional<std::int64_t> diverged_step;  // First step whose training loss is not finite.
   std::optional<BadGradients> bad_gradients;
   std::optional<double> held_out_loss;      // The last value.
